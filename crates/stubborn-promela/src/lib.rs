@@ -1,5 +1,34 @@
 //! Promela front-end.
+pub mod ast;
 mod condition;
+mod parser;
 mod preprocess;
 pub mod source;
 pub mod token;
+
+use std::path::Path;
+
+use stubborn_diagnostics::Diagnostic;
+
+use crate::source::{Loader, Sources};
+
+/// A parsed model.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The model as far as it was understood.
+    pub model: ast::Model,
+    /// Its files.
+    pub sources: Sources,
+    /// What is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses a model.
+pub fn parse(path: &Path, text: &str, definitions: &[(String, String)], loader: &dyn Loader) -> Parsed {
+    let mut sources = Sources::default();
+    let mut diagnostics = Vec::new();
+    sources.add(path, text.to_string());
+    let tokens = preprocess::preprocess(&mut sources, definitions, loader, &mut diagnostics);
+    let model = parser::parse(tokens, &mut diagnostics);
+    Parsed { model, sources, diagnostics }
+}
