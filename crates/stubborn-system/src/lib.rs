@@ -29,6 +29,7 @@ pub mod bits;
 pub mod ids;
 pub mod layout;
 pub mod matrix;
+pub mod reduction;
 pub mod relations;
 pub mod structure;
 pub mod successors;
@@ -37,6 +38,7 @@ pub use bits::BitSet;
 pub use ids::{ChannelId, FieldId, LabelId, ProcessId, TransitionId};
 pub use layout::{Field, FieldKind, Layout};
 pub use matrix::{Matrix, MatrixBuilder};
+pub use reduction::{Expansion, Reason, Reducer, Reduction, SetMember};
 pub use relations::{May, Must, RelationLevel, Relations};
 pub use structure::{
     FailureKind, FailureSite, Label, Process, Property, PropertyKind, Structure, Transition,
