@@ -1,8 +1,11 @@
 //! Promela front-end.
 pub mod ast;
 mod condition;
+pub mod flow;
+pub mod hir;
 mod parser;
 mod preprocess;
+mod resolve;
 pub mod source;
 pub mod token;
 
@@ -17,6 +20,8 @@ use crate::source::{Loader, Sources};
 pub struct Parsed {
     /// The model as far as it was understood.
     pub model: ast::Model,
+    /// The same with every name resolved.
+    pub program: hir::Program,
     /// Its files.
     pub sources: Sources,
     /// What is wrong with it.
@@ -30,5 +35,6 @@ pub fn parse(path: &Path, text: &str, definitions: &[(String, String)], loader: 
     sources.add(path, text.to_string());
     let tokens = preprocess::preprocess(&mut sources, definitions, loader, &mut diagnostics);
     let model = parser::parse(tokens, &mut diagnostics);
-    Parsed { model, sources, diagnostics }
+    let program = resolve::resolve(&model, &mut diagnostics);
+    Parsed { model, program, sources, diagnostics }
 }
