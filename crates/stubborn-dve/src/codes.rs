@@ -91,6 +91,8 @@ codes! {
     INDEX_NEVER_VALID = "DVE080";
     /// Warning: a constant outside the range of the variable it is stored in.
     STORE_NEVER_VALID = "DVE081";
+    /// So many transitions, or pairs of them on rendezvous channels, that the model is too large.
+    TOO_MANY_STEPS = "DVE090";
 }
 
 #[cfg(test)]

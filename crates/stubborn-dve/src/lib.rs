@@ -99,16 +99,19 @@
 //! | DVE059 | An acceptance condition other than Büchi in the property process. |
 //! | DVE080 | Warning: a constant index outside its array, which always leads to the error state. |
 //! | DVE081 | Warning: a constant outside the range of the variable it is stored in. |
+//! | DVE090 | So many transitions, or pairs of them on rendezvous channels, that the model is too large. |
 
 pub mod ast;
 pub mod codes;
 pub mod evaluate;
+pub mod lower;
 pub mod model;
 mod parser;
 mod report;
 mod resolve;
 pub mod token;
 
+pub use lower::Lowered;
 pub use parser::MAX_INPUT_BYTES;
 pub use resolve::MAX_CELLS;
 
@@ -135,6 +138,19 @@ pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
     let model = resolve::resolve_model(&tree, &mut reporter);
     let usable = !reporter.has_errors();
     (usable.then_some(model), reporter.finish())
+}
+
+/// Parses, checks and lowers a model to guarded commands. There is a result exactly if no
+/// diagnostic is an error.
+pub fn compile(source: &SourceFile) -> (Option<Lowered>, Vec<Diagnostic>) {
+    let mut reporter = Reporter::default();
+    let tree = parser::parse_model(source.text(), &mut reporter);
+    let model = resolve::resolve_model(&tree, &mut reporter);
+    if reporter.has_errors() {
+        return (None, reporter.finish());
+    }
+    let lowered = lower::lower(model, source.name(), &mut reporter);
+    (lowered, reporter.finish())
 }
 
 /// Parses and checks a stand-alone expression over the names of a model, such as an

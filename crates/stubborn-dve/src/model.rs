@@ -155,6 +155,15 @@ pub struct Sync {
     pub payload: Payload,
 }
 
+impl Transition {
+    /// The variables that its effects assign; received values do not count.
+    pub fn assigned(&self) -> impl Iterator<Item = VariableId> + '_ {
+        self.effects
+            .iter()
+            .map(|assignment| assignment.target.variable)
+    }
+}
+
 /// The values sent or the places they go to.
 #[derive(Clone, Debug)]
 pub enum Payload {
@@ -171,6 +180,8 @@ pub struct Assignment {
     pub target: Place,
     /// The value.
     pub value: Expr,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// A variable or an element of an array.

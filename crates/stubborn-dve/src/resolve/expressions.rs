@@ -149,10 +149,12 @@ impl Expressions<'_, '_> {
         }
     }
 
-    /// The value of a place: constants are replaced by their values.
+    /// The value of a place: constants are replaced by their values. (The variables of the
+    /// property process are constants too: it has no effects.)
     fn read(&self, place: Place) -> Expr {
         let variable = self.model.variable(place.variable);
-        if variable.is_const {
+        let frozen = variable.owner.is_some() && variable.owner == self.model.property;
+        if variable.is_const || frozen {
             let index = match place.index.as_deref() {
                 None => Some(0),
                 Some(Expr::Constant(value)) => usize::try_from(*value).ok(),
@@ -222,9 +224,7 @@ impl Expressions<'_, '_> {
     /// `P.s`, `P->x`, `P->x[i]`.
     fn member(&mut self, member: &ast::Member<'_>) -> Option<Expr> {
         let process = self.process(member.process)?;
-        if self.model.property == Some(process)
-            && matches!(self.context, Context::Process(_) | Context::StandAlone)
-        {
+        if self.model.property == Some(process) {
             let message = format!(
                 "`{}` is the property process and cannot be observed",
                 member.process.name

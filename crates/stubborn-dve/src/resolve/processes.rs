@@ -12,6 +12,9 @@ use crate::model::{
 use std::collections::HashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
 
+/// Most values that a message may have.
+const MAX_ARITY: usize = 64;
+
 /// For each untyped channel: how many values its first use has, and where that is.
 type Arities = HashMap<ChannelId, (usize, Span)>;
 
@@ -26,6 +29,9 @@ impl<'src> Resolver<'_, 'src> {
             } else {
                 Context::Process(id)
             };
+            if let (Context::Property(_), Some(first)) = (context, process.assertions.first()) {
+                self.passive_only("assertions", first.state.span);
+            }
             for assertion in &process.assertions {
                 let location = self.location(id, assertion.state);
                 let condition = self.expressions(context).expression(&assertion.condition);
@@ -141,7 +147,12 @@ impl<'src> Resolver<'_, 'src> {
         let value = self.expressions(context).expression(&assignment.value);
         let (target, value) = (target?, value?);
         self.warn_if_out_of_range(&target, &value, assignment.value.span);
-        Some(Assignment { target, value })
+        let span = assignment.target.span.to(assignment.value.span);
+        Some(Assignment {
+            target,
+            value,
+            span,
+        })
     }
 
     /// A constant that does not fit is no error: it leads to the error state.
@@ -209,7 +220,10 @@ impl<'src> Resolver<'_, 'src> {
             channel.arity = first.0;
             (first.0, first.1, "used first here")
         };
-        if sync.payload.len() != expected {
+        if sync.payload.len() > MAX_ARITY {
+            let message = format!("a message has at most {MAX_ARITY} values");
+            self.reporter.error(codes::BAD_SIZE, message, sync.span);
+        } else if sync.payload.len() != expected {
             let message = format!(
                 "channel `{}` carries {expected} value(s), but {} are given",
                 channel.name,

@@ -1,8 +1,11 @@
 //! What several test files need: where the corpus is, and loading of models.
 #![allow(dead_code)] // each test file uses a part of it
 
+pub(crate) mod explore;
+
 use std::path::{Path, PathBuf};
-use stubborn_diagnostics::SourceFile;
+use stubborn_diagnostics::{Severity, SourceFile};
+use stubborn_system::LabelId;
 
 /// The folder with the BEEM models, or `None` (with a plain message) where it is absent.
 pub(crate) fn beem() -> Option<PathBuf> {
@@ -49,4 +52,28 @@ pub(crate) fn own_models() -> Vec<PathBuf> {
         env!("CARGO_MANIFEST_DIR"),
         "/tests/models"
     )))
+}
+
+/// A model lowered without any diagnostic.
+pub(crate) fn lowered(source: &SourceFile) -> stubborn_dve::Lowered {
+    let (lowered, diagnostics) = stubborn_dve::compile(source);
+    let errors: Vec<_> = diagnostics
+        .into_iter()
+        .filter(|d| d.severity == Severity::Error)
+        .collect();
+    lowered.unwrap_or_else(|| panic!("{}", stubborn_diagnostics::render(source, &errors, false)))
+}
+
+/// The label of a stand-alone expression over a model's names.
+pub(crate) fn proposition(lowered: &mut stubborn_dve::Lowered, text: &str) -> LabelId {
+    let source = SourceFile::new("expression", text);
+    let (expression, diagnostics) = stubborn_dve::load_expression(lowered.model(), &source);
+    let expression = expression.unwrap_or_else(|| {
+        panic!(
+            "{}",
+            stubborn_diagnostics::render(&source, &diagnostics, false)
+        )
+    });
+    let condition = lowered.condition(&expression);
+    lowered.program_mut().label(condition)
 }
