@@ -12,6 +12,8 @@ pub type Name = Arc<str>;
 pub struct Model {
     /// Everything in the order of the text.
     pub units: Vec<Unit>,
+    /// Labels that are referred to from outside their process type: type and label.
+    pub remote_labels: Vec<(Name, Name)>,
 }
 
 /// One thing at the top level of a model.

@@ -70,6 +70,8 @@ pub(crate) struct Resolver<'a> {
     /// Remote references to variables, resolved when all bodies are known.
     remote: Vec<(ProcId, Name, Span)>,
     pub(crate) exclusive: Vec<(bool, Place)>,
+    /// Labels that are referred to from outside: process type and label.
+    pub(crate) remote_labels: Vec<(Name, Name)>,
 }
 
 /// Checks a model.
@@ -87,6 +89,7 @@ pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> 
         kind: None,
         remote: Vec::new(),
         exclusive: Vec::new(),
+        remote_labels: model.remote_labels.clone(),
     };
     resolver.program.mtypes.push(MtypeSet { name: "".into(), names: Vec::new() });
     resolver.headers(model);
@@ -285,11 +288,24 @@ impl Resolver<'_> {
 
     /// The value of a constant expression. A global with a constant initial value counts.
     fn constant(&mut self, expr: &ast::Expr) -> Option<i64> {
-        let value = self.constant_value(expr);
+        let value = self.size_value(expr);
         if value.is_none() {
             self.error("PML047", "this must be a constant", expr.span);
         }
         value
+    }
+
+    /// A constant, or a global variable with a constant initial value.
+    fn size_value(&self, expr: &ast::Expr) -> Option<i64> {
+        let ExprKind::Reference(reference) = &expr.kind else { return self.constant_value(expr) };
+        let [part] = reference.parts.as_slice() else { return None };
+        let variable = &self.program.globals[*self.global_names.get(&part.name)?];
+        match (&variable.leaves.first()?.initial, part.index.is_none()) {
+            (LeafInitial::Value(Expr::Const(value)), true) if !variable.is_array => {
+                Some(i64::from(*value))
+            }
+            _ => None,
+        }
     }
 
     pub(crate) fn constant_value(&self, expr: &ast::Expr) -> Option<i64> {
@@ -307,16 +323,6 @@ impl Resolver<'_> {
             ExprKind::Binary(operator, left, right) => {
                 let (a, b) = (self.constant_value(left)? as i32, self.constant_value(right)? as i32);
                 i64::from(apply(*operator, a, b)?)
-            }
-            ExprKind::Reference(reference) => {
-                let [part] = reference.parts.as_slice() else { return None };
-                let variable = &self.program.globals[*self.global_names.get(&part.name)?];
-                match (&variable.leaves.first()?.initial, part.index.is_none()) {
-                    (LeafInitial::Value(Expr::Const(value)), true) if !variable.is_array => {
-                        i64::from(*value)
-                    }
-                    _ => return None,
-                }
             }
             _ => return None,
         })
@@ -435,8 +441,10 @@ impl Resolver<'_> {
                     self.flatten(structure, "", &dims, &mut leaves);
                 }
                 if !matches!(declarator.initial, Initial::None) {
-                    let message = format!("{} cannot have an initial value", declarator.name);
-                    self.error("PML048", message, declarator.span);
+                    let message = format!("the initial value of {} has no effect", declarator.name);
+                    let warning = Diagnostic::warning("PML048", message, declarator.span)
+                        .help("give the fields of the type initial values");
+                    self.diagnostics.push(warning);
                 }
             }
         }

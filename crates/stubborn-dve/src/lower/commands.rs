@@ -395,6 +395,7 @@ impl Commands<'_> {
             guards,
             body,
             priority: 0,
+            continues: None,
             span: Some(span),
         });
         Ok(())

@@ -124,6 +124,7 @@ pub(super) fn build(resolver: &mut Resolver<'_>, process: &ast::Process) -> Elem
         counters: 0,
     };
     builder.body(&process.body);
+    builder.keep_remote_labels(&process.name);
     builder.out
 }
 
@@ -154,6 +155,24 @@ impl Builder<'_, '_> {
         self.append(end);
         self.out.body = self.close_sequence(Around::Body, body.span);
         self.leave_scope();
+    }
+
+    /// A jump with a label that others refer to becomes a step followed by the jump.
+    fn keep_remote_labels(&mut self, process: &Name) {
+        let wanted = self.resolver.remote_labels.clone();
+        for (_, label) in wanted.iter().filter(|(p, _)| p == process) {
+            let Some(found) = self.out.labels.iter().rev().find(|l| l.name == *label) else {
+                continue;
+            };
+            let at = found.element;
+            if matches!(self.out.list[at].node, Node::Goto(_)) {
+                let copy = self.out.list[at].clone();
+                self.out.list.push(copy);
+                let jump = self.out.list.len() - 1;
+                self.out.list[at].node = Node::Basic(Basic::Condition(Expr::Const(1)));
+                self.out.list[at].next = Some(jump);
+            }
+        }
     }
 
     fn enter_scope(&mut self) {
@@ -309,9 +328,15 @@ impl Builder<'_, '_> {
                 Initial::Value(expr) if !at_head => Some(self.resolver.expr(expr)),
                 _ => None,
             };
-            let local = self.resolver.local(declaration, declarator, at_head || is_channel);
-            if at_head {
+            let is_list = matches!(declarator.initial, Initial::List(_));
+            let whole = at_head || is_channel || is_list;
+            let local = self.resolver.local(declaration, declarator, whole);
+            // Lists, and the fields of typedefs, have their initial values from the start even
+            // where the declaration is a step.
+            if whole || self.resolver.locals()[local].structure.is_some() {
                 self.out.initialised.push(local);
+            }
+            if at_head {
                 continue;
             }
             let key = VarKey::Local(local);
@@ -719,7 +744,7 @@ impl Builder<'_, '_> {
             Some(LeafInitial::Channel(ty)) => ty.capacity > 0,
             _ => false,
         };
-        if !fits || array.is_array {
+        if !fits {
             let message = format!("{} is no channel with room for messages", array.name);
             self.resolver.error("PML078", message, collection.span);
             return None;

@@ -135,6 +135,11 @@ impl Lowering<'_> {
             }
             Basic::Send { channel, values, sorted } => {
                 let target = self.target(channel, context);
+                let most = self.channels.list.iter().map(|c| c.fields.len()).max().unwrap_or(0);
+                if values.len() > most {
+                    let message = format!("no channel takes {} fields", values.len());
+                    self.error("PML097", message, step.transition.span);
+                }
                 for (channel, denotes) in self.cases(&target) {
                     let mut guards = common.clone();
                     guards.push(denotes);

@@ -23,6 +23,7 @@ impl Parser<'_> {
                 self.recover();
             }
         }
+        model.remote_labels = std::mem::take(&mut self.remote_labels);
         model
     }
 
@@ -157,6 +158,15 @@ impl Parser<'_> {
         }
         let mut tokens = self.braced_tokens();
         tokens.pop();
+        for at in 1..tokens.len().saturating_sub(1) {
+            // `name @ label` or `name [ … ] @ label`
+            if tokens[at].kind == Kind::At && tokens[at + 1].kind == Kind::Name {
+                let known = |t: &&crate::token::Token| self.names.proctypes.contains(&t.text);
+                if let Some(process) = tokens[..at].iter().rev().find(known) {
+                    self.remote_labels.push((process.text.clone(), tokens[at + 1].text.clone()));
+                }
+            }
+        }
         let mut text = String::new();
         let mut span: Option<Span> = None;
         for token in tokens.iter().skip(1) {

@@ -302,7 +302,10 @@ impl Parser<'_> {
         }
         let kind = if self.take(Kind::At) {
             match self.name("a label") {
-                Some((label, _)) => ExprKind::RemoteLabel { process: name.text, pid, label },
+                Some((label, _)) => {
+                    self.remote_labels.push((name.text.clone(), label.clone()));
+                    ExprKind::RemoteLabel { process: name.text, pid, label }
+                }
                 None => ExprKind::Error,
             }
         } else if self.take(Kind::Colon) {

@@ -64,6 +64,7 @@ pub(crate) fn parse(tokens: Vec<Token>, diagnostics: &mut Vec<Diagnostic>) -> Mo
         inlines: HashMap::new(),
         calls: Vec::new(),
         formulas: 0,
+        remote_labels: Vec::new(),
         too_long: false,
     };
     parser.model()
@@ -149,6 +150,7 @@ struct Parser<'a> {
     inlines: HashMap<Name, Inline>,
     calls: Vec<Call>,
     formulas: usize,
+    remote_labels: Vec<(Name, Name)>,
     used: usize,
     too_long: bool,
 }
