@@ -242,6 +242,7 @@ fn each_mistake_has_its_code() {
         codes::INPUT_TOO_LARGE,
         codes::TOO_MANY_ERRORS,
         codes::TOO_DEEP,
+        codes::TOO_MANY_STEPS,
     ];
     for (code, _) in codes::ALL {
         assert!(
