@@ -77,3 +77,9 @@ fn instances_up_to_20_000_states() {
 fn instances_up_to_130_000_states() {
     compare(20_000, 130_000);
 }
+
+#[test]
+#[ignore = "long: minutes, instances of up to 1,100,000 states"]
+fn instances_up_to_1_100_000_states() {
+    compare(130_000, 1_100_000);
+}
