@@ -45,6 +45,12 @@ fn each_mistake_has_its_code() {
             model("", "", "a -> b { guard 99999999999 > 1; }"),
         ),
         (codes::SYNTAX, model("byte x", "", "a -> b {}")),
+        (codes::SYNTAX, model("", "", "a -> b {} b -> a {}")),
+        (
+            codes::SYNTAX,
+            model("byte x;", "", "a -> b { guard x effect x = 1 }")
+                .replace("x effect", "x; effect"),
+        ),
         (codes::SYNTAX, model("bool x;", "", "a -> b {}")),
         (codes::SYNTAX, model("byte state;", "", "a -> b {}")),
         (codes::SYNTAX, model("", "", "a -> b { guard (1; }")),
