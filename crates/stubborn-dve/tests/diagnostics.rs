@@ -48,8 +48,7 @@ fn each_mistake_has_its_code() {
         (codes::SYNTAX, model("", "", "a -> b {} b -> a {}")),
         (
             codes::SYNTAX,
-            model("byte x;", "", "a -> b { guard x effect x = 1 }")
-                .replace("x effect", "x; effect"),
+            model("byte x;", "", "a -> b { effect x = 1 }"),
         ),
         (codes::SYNTAX, model("bool x;", "", "a -> b {}")),
         (codes::SYNTAX, model("byte state;", "", "a -> b {}")),
