@@ -8,15 +8,35 @@ mod support;
 
 use divan::counter::ItemsCount;
 use std::time::Instant;
-use support::{Table, Way, explore};
 use stubborn_store::{MemoryBudget, Store, StoreKind, StoreOptions};
+use support::{Table, Way, explore};
 
 const TABLES: [Table; 5] = [
-    Table { seats: 4, meals: 12, words_each: 1 },
-    Table { seats: 9, meals: 2, words_each: 1 },
-    Table { seats: 8, meals: 3, words_each: 2 },
-    Table { seats: 8, meals: 3, words_each: 3 },
-    Table { seats: 8, meals: 3, words_each: 6 },
+    Table {
+        seats: 4,
+        meals: 12,
+        words_each: 1,
+    },
+    Table {
+        seats: 9,
+        meals: 2,
+        words_each: 1,
+    },
+    Table {
+        seats: 8,
+        meals: 3,
+        words_each: 2,
+    },
+    Table {
+        seats: 8,
+        meals: 3,
+        words_each: 3,
+    },
+    Table {
+        seats: 8,
+        meals: 3,
+        words_each: 6,
+    },
 ];
 
 const WAYS: [(StoreKind, Way); 5] = [
@@ -47,7 +67,10 @@ fn insert(bencher: divan::Bencher<'_, '_>, (kind, way): &(StoreKind, Way)) {
 }
 
 fn new_store(table: &Table, kind: StoreKind, growth_factor: f64) -> Store {
-    let options = StoreOptions { growth_factor, ..StoreOptions::new(kind) };
+    let options = StoreOptions {
+        growth_factor,
+        ..StoreOptions::new(kind)
+    };
     Store::new(table.width(), &options, &MemoryBudget::unlimited()).expect("enough memory")
 }
 
@@ -55,7 +78,13 @@ fn new_store(table: &Table, kind: StoreKind, growth_factor: f64) -> Store {
 fn seconds(start: Instant) -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or("");
-    let field = |index: usize| after_name.split_whitespace().nth(index)?.parse::<f64>().ok();
+    let field = |index: usize| {
+        after_name
+            .split_whitespace()
+            .nth(index)?
+            .parse::<f64>()
+            .ok()
+    };
     match (field(11), field(12)) {
         (Some(user), Some(system)) => (user + system) / 100.0,
         _ => start.elapsed().as_secs_f64(),
@@ -64,13 +93,21 @@ fn seconds(start: Instant) -> f64 {
 
 #[expect(clippy::print_stdout, reason = "the table is what was asked for")]
 fn print_table() {
-    let factor = std::env::var("GROWTH").ok().and_then(|text| text.parse().ok()).unwrap_or(1.2);
-    let limit = std::env::var("LIMIT").ok().and_then(|text| text.parse().ok()).unwrap_or(8_000_000);
+    let factor = std::env::var("GROWTH")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1.2);
+    let limit = std::env::var("LIMIT")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(8_000_000);
     println!("words  store way          states   edges/state  Mstates/s  ns/edge  bytes/state");
     let start = Instant::now();
+    let only = std::env::var("ONLY").unwrap_or_default();
     for table in TABLES {
         for (kind, way) in WAYS {
-            if way == Way::Whole && limit > 2_000_000 {
+            let name = format!("{} {kind:?} {way:?}", table.width());
+            if way == Way::Whole && limit > 2_000_000 || !name.contains(&only) {
                 continue;
             }
             let before = seconds(start);

@@ -25,7 +25,10 @@ impl Table {
 
     fn fork(&self, fork: usize) -> (usize, u32) {
         let fork = fork % self.seats;
-        (self.seats * self.words_each + fork / 8, 4 * (fork as u32 % 8))
+        (
+            self.seats * self.words_each + fork / 8,
+            4 * (fork as u32 % 8),
+        )
     }
 
     /// Calls `visit` with each successor and the mask of its changed words.
@@ -42,8 +45,11 @@ impl Table {
             let counter = own + self.words_each - 1;
             let location = state[own] & 7;
             // Odd philosophers are left-handed: no deadlock, more states.
-            let (first, second) =
-                if seat % 2 == 0 { (seat, seat + 1) } else { (seat + 1, seat) };
+            let (first, second) = if seat % 2 == 0 {
+                (seat, seat + 1)
+            } else {
+                (seat + 1, seat)
+            };
             let (fork, takes) = match location {
                 0 => (first, true),
                 1 => (second, true),
@@ -106,7 +112,9 @@ pub(crate) fn explore(table: &Table, store: &Store, way: Way, limit: u64) -> See
     let mut mask = vec![0; table.width().div_ceil(64)];
     let mut seen = Seen::default();
     let mut level = Vec::new();
-    let start = worker.insert(&blank, &next, None).expect("room for one state");
+    let start = worker
+        .insert(&blank, &next, None)
+        .expect("room for one state");
     let mut below = vec![start.handle];
     while !below.is_empty() && store.len() < limit {
         std::mem::swap(&mut level, &mut below);
@@ -122,7 +130,9 @@ pub(crate) fn explore(table: &Table, store: &Store, way: Way, limit: u64) -> See
                 seen.edges += 1;
                 match way {
                     Way::Batched => batch.push(&cursor, successor, Some(mask)),
-                    Way::Incremental => one(&mut worker, &cursor, successor, Some(mask), &mut below),
+                    Way::Incremental => {
+                        one(&mut worker, &cursor, successor, Some(mask), &mut below)
+                    }
                     Way::Whole => one(&mut worker, &blank, successor, None, &mut below),
                 }
             });
@@ -143,7 +153,9 @@ fn one(
     mask: Option<&[u64]>,
     below: &mut Vec<StateHandle>,
 ) {
-    let inserted = worker.insert(parent, successor, mask).expect("enough memory");
+    let inserted = worker
+        .insert(parent, successor, mask)
+        .expect("enough memory");
     if inserted.is_new {
         below.push(inserted.handle);
     }
