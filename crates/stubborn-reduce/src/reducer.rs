@@ -66,6 +66,22 @@ impl StubbornReduction {
             .collect()
     }
 
+    /// A worker that computes every set anew; chooses what any other worker chooses.
+    pub fn forgetful_reducer(&self) -> Box<dyn Reducer + '_> {
+        Box::new(self.worker(None))
+    }
+
+    fn worker(&self, cache: Option<Cache>) -> Worker<'_> {
+        Worker {
+            reduction: self,
+            algorithm: self.algorithm(false),
+            facts: Facts::new(&self.tables),
+            cache,
+            answers: Vec::new(),
+            last: Last::Everything,
+        }
+    }
+
     fn inverse(&self) -> &Inverse {
         self.inverse.get_or_init(|| self.tables.inverse())
     }
@@ -110,14 +126,7 @@ impl Reduction for StubbornReduction {
         let settings = &self.plan.settings;
         let remembers =
             settings.cache && !settings.asks_the_search() && !settings.looks_at_the_state();
-        Box::new(Worker {
-            reduction: self,
-            algorithm: self.algorithm(false),
-            facts: Facts::new(&self.tables),
-            cache: remembers.then(|| Cache::new(self.tables.words)),
-            answers: Vec::new(),
-            last: Last::Everything,
-        })
+        Box::new(self.worker(remembers.then(|| Cache::new(self.tables.words))))
     }
 
     fn name(&self) -> String {
