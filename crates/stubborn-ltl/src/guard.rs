@@ -62,6 +62,7 @@ pub struct Guards {
     unique: RapidHashMap<Node, Guard>,
     binary: RapidHashMap<(Operation, Guard, Guard), Guard>,
     negations: RapidHashMap<Guard, Guard>,
+    implications: RapidHashMap<(Guard, Guard), bool>,
     overflowed: bool,
 }
 
@@ -86,6 +87,7 @@ impl Guards {
             unique: RapidHashMap::default(),
             binary: RapidHashMap::default(),
             negations: RapidHashMap::default(),
+            implications: RapidHashMap::default(),
             overflowed: false,
         }
     }
@@ -103,6 +105,13 @@ impl Guards {
     /// True once a limit was hit: results since then may be wrong and must be thrown away.
     pub fn overflowed(&self) -> bool {
         self.overflowed
+    }
+
+    /// Drops the memory of results; they are computed again when asked for.
+    pub fn forget_operations(&mut self) {
+        self.binary = RapidHashMap::default();
+        self.negations = RapidHashMap::default();
+        self.implications = RapidHashMap::default();
     }
 
     fn node(&self, guard: Guard) -> Node {
@@ -240,12 +249,23 @@ impl Guards {
         result
     }
 
-    /// Whether `left` implies `right`.
+    /// Whether `left` implies `right`. Builds no nodes and stops at the first difference.
     pub fn implies(&mut self, left: Guard, right: Guard) -> bool {
-        left == right
-            || left.is_false()
-            || right.is_true()
-            || (!left.is_true() && !right.is_false() && self.and(left, right) == left)
+        if left == right || left.is_false() || right.is_true() {
+            return true;
+        }
+        if left.is_true() || right.is_false() {
+            return false;
+        }
+        if let Some(known) = self.implications.get(&(left, right)) {
+            return *known;
+        }
+        let variable = self.node(left).variable.min(self.node(right).variable);
+        let (left0, left1) = self.cofactors(left, variable);
+        let (right0, right1) = self.cofactors(right, variable);
+        let result = self.implies(left0, right0) && self.implies(left1, right1);
+        self.implications.insert((left, right), result);
+        result
     }
 
     /// Whether both can hold together.
