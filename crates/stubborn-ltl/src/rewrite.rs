@@ -208,6 +208,11 @@ impl Normals {
                 let either = self.or(vec![a, b]);
                 Some(self.globally(either))
             }
+            // F a | q = F(a | q): the choice can wait
+            (Kind::Finally(a), _) if self.is_constant_in_time(g) => {
+                let either = self.or(vec![a, g]);
+                Some(self.finally(either))
+            }
             // (a R c) | (b R c) = (a | b) R c
             (Kind::Release(a, c), Kind::Release(b, d)) if c == d => {
                 let either = self.or(vec![a, b]);
@@ -258,6 +263,88 @@ impl Normals {
         Some((self.many(chosen, conjunction), self.many(rest, conjunction)))
     }
 
+    /// Replaces the operands of a conjunction (or disjunction), or the formula itself if
+    /// it is none, by what `rewrite` makes of them; `None` if nothing changes.
+    fn rewrite_parts(
+        &mut self,
+        formula: Normal,
+        conjunction: bool,
+        rewrite: impl Fn(&mut Self, Normal) -> Option<Normal>,
+    ) -> Option<Normal> {
+        let parts = match (self.kind(formula), conjunction) {
+            (Kind::And(parts), true) | (Kind::Or(parts), false) => parts.clone(),
+            _ => return rewrite(self, formula),
+        };
+        let mut changed = false;
+        let mut result = Vec::with_capacity(parts.len());
+        for part in parts.iter() {
+            let new = rewrite(self, *part);
+            changed |= new.is_some();
+            result.push(new.unwrap_or(*part));
+        }
+        changed.then(|| self.many(result, conjunction))
+    }
+
+    /// A simpler formula with the same value below `G`, where conjunctions distribute.
+    fn below_globally(&mut self, part: Normal) -> Option<Normal> {
+        match *self.kind(part) {
+            // G X e = X G e = G e
+            Kind::Next(a) if self.is_eventual(a) => Some(a),
+            // G F(a & e) = G(F a & e)
+            Kind::Finally(a) => {
+                let (eventual, rest) = self.split(a, true, Self::is_eventual)?;
+                let comes = self.finally(rest);
+                Some(self.and(vec![comes, eventual]))
+            }
+            // G(a R b) = G b
+            Kind::Release(_, b) => Some(b),
+            // G(a W b) = G(a | b)
+            Kind::WeakUntil(a, b) => Some(self.or(vec![a, b])),
+            // G(a M b) = G(b & F a)
+            Kind::StrongRelease(a, b) => {
+                let comes = self.finally(a);
+                Some(self.and(vec![b, comes]))
+            }
+            // G(a U b) = G((a | b) & F b)
+            Kind::Until(a, b) => {
+                let comes = self.finally(b);
+                let either = self.or(vec![a, b]);
+                Some(self.and(vec![either, comes]))
+            }
+            _ => None,
+        }
+    }
+
+    /// A simpler formula with the same value below `F`, where disjunctions distribute.
+    fn below_finally(&mut self, part: Normal) -> Option<Normal> {
+        match *self.kind(part) {
+            // F X u = X F u = F u
+            Kind::Next(a) if self.is_universal(a) => Some(a),
+            // F G(a | u) = F(G a | u)
+            Kind::Globally(a) => {
+                let (universal, rest) = self.split(a, false, Self::is_universal)?;
+                let always = self.globally(rest);
+                Some(self.or(vec![always, universal]))
+            }
+            // F(a U b) = F b
+            Kind::Until(_, b) => Some(b),
+            // F(a M b) = F(a & b)
+            Kind::StrongRelease(a, b) => Some(self.and(vec![a, b])),
+            // F(a W b) = F(b | G a)
+            Kind::WeakUntil(a, b) => {
+                let always = self.globally(a);
+                Some(self.or(vec![b, always]))
+            }
+            // F(a R b) = F((a & b) | G b)
+            Kind::Release(a, b) => {
+                let always = self.globally(b);
+                let both = self.and(vec![a, b]);
+                Some(self.or(vec![both, always]))
+            }
+            _ => None,
+        }
+    }
+
     /// In the next position.
     pub fn next(&mut self, f: Normal) -> Normal {
         // X q = q
@@ -279,10 +366,16 @@ impl Normals {
         if self.is_eventual(f) {
             return f;
         }
-        // F(a | e) = F a | e
-        if let Some((eventual, rest)) = self.split(f, false, Self::is_eventual) {
+        // F(a | e) = F a | e, unless e is constant in time (see the conjunctions of `many`)
+        let moves_out = |normals: &Self, part| {
+            normals.is_eventual(part) && !normals.is_universal(part)
+        };
+        if let Some((eventual, rest)) = self.split(f, false, moves_out) {
             let rest = self.finally(rest);
             return self.or(vec![eventual, rest]);
+        }
+        if let Some(weaker) = self.rewrite_parts(f, false, Self::below_finally) {
+            return self.finally(weaker);
         }
         // F(a & q) = F a & q
         if let Some((same, rest)) = self.split(f, true, Self::is_constant_in_time) {
@@ -294,26 +387,6 @@ impl Normals {
             Kind::Next(a) => {
                 let inner = self.finally(a);
                 self.next(inner)
-            }
-            // F(a U b) = F b
-            Kind::Until(_, b) => self.finally(b),
-            // F(a M b) = F(a & b)
-            Kind::StrongRelease(a, b) => {
-                let both = self.and(vec![a, b]);
-                self.finally(both)
-            }
-            // F(a W b) = F(b | G a)
-            Kind::WeakUntil(a, b) => {
-                let always = self.globally(a);
-                let either = self.or(vec![b, always]);
-                self.finally(either)
-            }
-            // F(a R b) = F((a & b) | G b)
-            Kind::Release(a, b) => {
-                let always = self.globally(b);
-                let both = self.and(vec![a, b]);
-                let either = self.or(vec![both, always]);
-                self.finally(either)
             }
             _ => self.intern(Kind::Finally(f)),
         }
@@ -329,6 +402,9 @@ impl Normals {
             let rest = self.globally(rest);
             return self.and(vec![universal, rest]);
         }
+        if let Some(stronger) = self.rewrite_parts(f, true, Self::below_globally) {
+            return self.globally(stronger);
+        }
         // G(a | q) = G a | q
         if let Some((same, rest)) = self.split(f, false, Self::is_constant_in_time) {
             let rest = self.globally(rest);
@@ -339,26 +415,6 @@ impl Normals {
             Kind::Next(a) => {
                 let inner = self.globally(a);
                 self.next(inner)
-            }
-            // G(a R b) = G b
-            Kind::Release(_, b) => self.globally(b),
-            // G(a W b) = G(a | b)
-            Kind::WeakUntil(a, b) => {
-                let either = self.or(vec![a, b]);
-                self.globally(either)
-            }
-            // G(a M b) = G(b & F a)
-            Kind::StrongRelease(a, b) => {
-                let comes = self.finally(a);
-                let both = self.and(vec![b, comes]);
-                self.globally(both)
-            }
-            // G(a U b) = G((a | b) & F b)
-            Kind::Until(a, b) => {
-                let comes = self.finally(b);
-                let either = self.or(vec![a, b]);
-                let both = self.and(vec![either, comes]);
-                self.globally(both)
             }
             _ => self.intern(Kind::Globally(f)),
         }
@@ -384,6 +440,11 @@ impl Normals {
         if let Some((same, rest)) = self.split(g, true, Self::is_constant_in_time) {
             let rest = self.until(f, rest);
             return self.and(vec![same, rest]);
+        }
+        // a U (b | G a) = a W b
+        let always = self.globally(f);
+        if let Some((_, rest)) = self.split(g, false, |_, part| part == always) {
+            return self.weak_until(f, rest);
         }
         // u U b = b | (u & F b)
         if self.is_universal(f) {
@@ -424,6 +485,11 @@ impl Normals {
             let rest = self.release(f, rest);
             return self.or(vec![same, rest]);
         }
+        // a R (b & F a) = a M b
+        let comes = self.finally(f);
+        if let Some((_, rest)) = self.split(g, true, |_, part| part == comes) {
+            return self.strong_release(f, rest);
+        }
         // e R b = b & (e | G b)
         if self.is_eventual(f) {
             let always = self.globally(g);
@@ -463,6 +529,11 @@ impl Normals {
             let always = self.globally(f);
             return self.or(vec![always, g]);
         }
+        // a W (b | G a) = a W b
+        let always = self.globally(f);
+        if let Some((_, rest)) = self.split(g, false, |_, part| part == always) {
+            return self.weak_until(f, rest);
+        }
         // a W (b | e) = (a W b) | e
         if let Some((eventual, rest)) = self.split(g, false, Self::is_eventual) {
             let rest = self.weak_until(f, rest);
@@ -500,6 +571,11 @@ impl Normals {
         if self.is_universal(g) {
             let comes = self.finally(f);
             return self.and(vec![comes, g]);
+        }
+        // a M (b & F a) = a M b
+        let comes = self.finally(f);
+        if let Some((_, rest)) = self.split(g, true, |_, part| part == comes) {
+            return self.strong_release(f, rest);
         }
         // a M (b & u) = (a M b) & u
         if let Some((universal, rest)) = self.split(g, true, Self::is_universal) {
