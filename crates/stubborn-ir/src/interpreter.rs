@@ -3,35 +3,14 @@
 //! It walks the program's trees. Only the commands of the current locations are looked at,
 //! because commands are sorted by process and location (see [`Model`]).
 
-use std::collections::HashSet;
-use std::ops::Range;
-
 use stubborn_system::{
-    BitSet, Executor, Field, LabelId, Outcome, ProcessId, Successors, System, TransitionId,
+    BitSet, Executor, Field, LabelId, Outcome, Successors, System, TransitionId,
 };
 
+use crate::chain;
 use crate::{
     ChannelRef, Command, Expr, Item, Model, Place, SendOrder, Site, Statement, VarId, VariablePlace,
 };
-
-/// After this many steps a chain follows each state only once.
-const LONG_CHAIN: usize = 2_000;
-/// After this many steps a chain counts as endless.
-const LONGEST_CHAIN: usize = 1 << 22;
-
-/// A state inside a chain.
-struct Link {
-    state: Vec<u32>,
-    /// The first assertion that failed on the way.
-    violated: Option<Site>,
-}
-
-/// A state inside a chain, and what was not tried from there yet.
-struct Frame {
-    link: Link,
-    next: Range<u32>,
-    moved: bool,
-}
 
 /// Executes a [`Model`] by walking its program.
 pub struct Interpreter<'m> {
@@ -69,8 +48,21 @@ impl<'m> Interpreter<'m> {
         .evaluate(state, &self.model.program().labels[label.index()].expr)
     }
 
-    /// Appends the successors by one command, if it is enabled.
+    /// Appends the successors by one command, if it is enabled, with all that follows in its
+    /// [chain](crate::chain).
     fn step(&mut self, state: &[u32], at: u32, out: &mut Successors) {
+        let from = out.len();
+        self.step_once(state, at, out);
+        if self.model.program().commands[at as usize].continues.is_some() {
+            let model = self.model;
+            chain::finish(model, state, from, out, &mut |state, t, out| {
+                self.step_once(state, t.index() as u32, out);
+            });
+        }
+    }
+
+    /// Appends the successor by one command alone, if it is enabled.
+    fn step_once(&mut self, state: &[u32], at: u32, out: &mut Successors) {
         let model = self.model;
         let command = &model.program().commands[at as usize];
         let Some(guards) = self.enabled(state, command) else {
@@ -88,31 +80,8 @@ impl<'m> Interpreter<'m> {
         let result = guards.and_then(|()| run.body(&command.body));
         let violated = run.violated;
         match (result, violated) {
-            (Ok(()), violated) => {
-                if let Some(process) = command.continues {
-                    let link = Link {
-                        state: words.to_vec(),
-                        violated,
-                    };
-                    out.pop();
-                    let mut ends = |link: Result<&Link, Site>| match link {
-                        Ok(link) => {
-                            let outcome = link
-                                .violated
-                                .map_or(Outcome::FINE, |site| Outcome::failure(site.index()));
-                            out.push(transition, state, &link.state, outcome);
-                        }
-                        Err(site) => {
-                            if let Some(error) = &model.structure().error_state {
-                                out.push(transition, state, error, Outcome::failure(site.index()));
-                            }
-                        }
-                    };
-                    self.chain(link, process, &mut |end, _| ends(end));
-                } else if let Some(site) = violated {
-                    out.set_last_outcome(Outcome::failure(site.index()));
-                }
-            }
+            (Ok(()), None) => {}
+            (Ok(()), Some(site)) => out.set_last_outcome(Outcome::failure(site.index())),
             (Err(site), _) => {
                 out.pop();
                 if let Some(error) = &model.structure().error_state {
@@ -122,107 +91,13 @@ impl<'m> Interpreter<'m> {
         }
     }
 
-    /// Runs a [chain](crate::chain) on from `first` in all ways; `end` is told where each way
-    /// ends, and by which commands.
-    fn chain(
-        &mut self,
-        first: Link,
-        process: ProcessId,
-        end: &mut dyn FnMut(Result<&Link, Site>, &[u32]),
-    ) {
-        let model = self.model;
-        let start = model.commands_of(process, &first.state);
-        let mut on_path: HashSet<Vec<u32>> = HashSet::from([first.state.clone()]);
-        // States seen on any way; only kept once a chain turns out to be long, because two ways
-        // to one state are two successors.
-        let mut seen: HashSet<Vec<u32>> = HashSet::new();
-        let mut path: Vec<u32> = Vec::new();
-        let mut frames = vec![Frame {
-            link: first,
-            next: start,
-            moved: false,
-        }];
-        let (mut steps, mut ended) = (0_usize, false);
-        while let Some(frame) = frames.last_mut() {
-            let Some(at) = frame.next.next() else {
-                if !frame.moved {
-                    end(Ok(&frame.link), &path);
-                    ended = true;
-                }
-                if let Some(done) = frames.pop() {
-                    on_path.remove(&done.link.state);
-                }
-                path.pop();
-                continue;
-            };
-            let command = &model.program().commands[at as usize];
-            if command.priority != 0 {
-                continue;
-            }
-            let state = frame.link.state.clone();
-            let mut violated = frame.link.violated;
-            let Some(guards) = self.enabled(&state, command) else {
-                continue;
-            };
-            frame.moved = true;
-            steps += 1;
-            let mut words = state.clone();
-            let mut mask = vec![0; words.len().div_ceil(64)];
-            let mut run = Run {
-                model,
-                words: &mut words,
-                mask: &mut mask,
-                temps: &mut self.temps,
-                violated: None,
-            };
-            let result = guards.and_then(|()| run.body(&command.body));
-            violated = violated.or(run.violated);
-            path.push(at);
-            match (result, command.continues) {
-                (Err(site), _) => {
-                    end(Err(site), &path);
-                    ended = true;
-                    path.pop();
-                }
-                (Ok(()), None) => {
-                    let link = Link {
-                        state: words,
-                        violated,
-                    };
-                    end(Ok(&link), &path);
-                    ended = true;
-                    path.pop();
-                }
-                (Ok(()), Some(process)) => {
-                    let long = steps > LONG_CHAIN;
-                    if on_path.contains(&words) || long && !seen.insert(words.clone()) {
-                        path.pop();
-                        continue;
-                    }
-                    if steps > LONGEST_CHAIN {
-                        break;
-                    }
-                    on_path.insert(words.clone());
-                    frames.push(Frame {
-                        next: model.commands_of(process, &words),
-                        link: Link {
-                            state: words,
-                            violated,
-                        },
-                        moved: false,
-                    });
-                }
-            }
-        }
-        if (!ended || steps > LONGEST_CHAIN)
-            && let Some(site) = model.program().endless
-        {
-            end(Err(site), &path);
-        }
+    /// Appends the successor by the first command of a transition alone, if it is enabled.
+    pub fn fire_once(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        self.step_once(state, transition.index() as u32, out);
     }
 
     /// The commands of the first chain that starts with `transition` and leads from `state` to
-    /// `target`: the transition alone, if it is no chain.
+    /// `target`; see [`chain::explain`].
     pub fn explain(
         &mut self,
         state: &[u32],
@@ -230,31 +105,9 @@ impl<'m> Interpreter<'m> {
         target: &[u32],
     ) -> Vec<TransitionId> {
         let model = self.model;
-        let command = &model.program().commands[transition.index()];
-        let mut steps = vec![transition];
-        let Some(process) = command.continues else {
-            return steps;
-        };
-        let mut words = state.to_vec();
-        if self.run_body(&mut words, &command.body).is_err() {
-            return steps;
-        }
-        let link = Link {
-            state: words,
-            violated: None,
-        };
-        let mut found = false;
-        self.chain(link, process, &mut |end, path| {
-            let reached = match end {
-                Ok(link) => link.state == target,
-                Err(_) => model.structure().error_state.as_deref() == Some(target),
-            };
-            if reached && !found {
-                found = true;
-                steps.extend(path.iter().map(|c| TransitionId::new(*c as usize)));
-            }
-        });
-        steps
+        chain::explain(model, state, transition, target, &mut |state, t, out| {
+            self.step_once(state, t.index() as u32, out);
+        })
     }
 
     /// The state that running statements from `state` leads to, ignoring guards; used by
