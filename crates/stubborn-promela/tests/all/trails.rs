@@ -1,0 +1,1 @@
+//! Trails that SPIN can replay.
