@@ -31,21 +31,30 @@ const GROUP: u32 = 64;
 /// Explores everything; `watch` makes the proviso of each thread.
 pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync) -> Sum {
     let threads = context.search.threads.max(1);
-    let pool = Pool::new(threads);
+    let pool = Pool::default();
+    // The first thread has all the work at first: the others must not think it is done.
+    pool.join();
     let sum = Mutex::new(context.empty_sum());
     let walk = |thread: usize| {
         let mut walker = Walker::new(context, thread, watch());
+        if thread > 0 {
+            pool.join();
+        }
         // The reason to stop is known to `Control`.
         let _ = context.guarded(|| walker.walk(&pool));
         let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
         context.add(&mut sum, walker.expander, walker.deepest);
+        Ok(())
     };
     std::thread::scope(|scope| {
         for thread in 1..threads {
             let walk = &walk;
-            scope.spawn(move || walk(thread));
+            // Without that thread the search is slower, not wrong.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let _ = context.guarded(|| walk(thread));
+            });
         }
-        walk(0);
+        let _ = context.guarded(|| walk(0));
     });
     sum.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
