@@ -141,6 +141,8 @@ struct Walker<'a, W> {
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
+    /// For states that are not in the store.
+    scratch: Vec<u32>,
     batch: Batch,
     /// The states in the batch, if queues hold whole states.
     batch_states: Vec<u64>,
@@ -159,6 +161,7 @@ impl<'a, W: Watch> Walker<'a, W> {
             expander: context.expander(Preference::Least),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
+            scratch: Vec::new(),
             batch: context.store.batch(),
             batch_states: Vec::new(),
             out: ChunkWriter::new(context.ledger, context.shape.entry_words),
@@ -213,7 +216,7 @@ impl<'a, W: Watch> Walker<'a, W> {
                 self.worker.prefetch(&handles[..group.len()]);
             }
             for entry in group.chunks_exact(shape.entry_words) {
-                shape.load(entry, &mut self.worker, &mut self.cursor);
+                shape.load(entry, &mut self.worker, &mut self.cursor, &mut self.scratch);
                 let choice = self.expander.expand(self.cursor.words(), depth);
                 if W::WATCHES {
                     self.explore_watched(choice)?;

@@ -76,6 +76,8 @@ struct Walker<'a, W> {
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
+    /// For states that are not in the store.
+    scratch: Vec<u32>,
     /// Always empty, to insert whole states.
     nowhere: Cursor,
     batch: Batch,
@@ -108,6 +110,7 @@ impl<'a, W: Watch> Walker<'a, W> {
             expander: context.expander(Preference::First),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
+            scratch: Vec::new(),
             nowhere: context.store.cursor(),
             batch: context.store.batch(),
             stack: Stack::new(context.ledger, context.shape.entry_words),
@@ -266,9 +269,12 @@ impl<'a, W: Watch> Walker<'a, W> {
 
     /// Stores the whole state in `entry`; true if it is new.
     fn store_whole(&mut self) -> Result<bool, Halt> {
-        self.context
-            .shape
-            .load(&self.entry, &mut self.worker, &mut self.cursor);
+        self.context.shape.load(
+            &self.entry,
+            &mut self.worker,
+            &mut self.cursor,
+            &mut self.scratch,
+        );
         let inserted = self.worker.insert(&self.nowhere, self.cursor.words(), None);
         let inserted = inserted.map_err(|e| self.context.control.store_failed(e))?;
         Ok(inserted.is_new)
@@ -282,7 +288,12 @@ impl<'a, W: Watch> Walker<'a, W> {
         self.remember(|stack| stack.push(&entry))?;
         self.entry = entry;
         let shape = self.context.shape;
-        shape.load(&self.entry, &mut self.worker, &mut self.cursor);
+        shape.load(
+            &self.entry,
+            &mut self.worker,
+            &mut self.cursor,
+            &mut self.scratch,
+        );
         let choice = self.expander.expand(self.cursor.words(), depth);
         if self.expander.keeper.has_fresh() {
             self.keep_path();

@@ -30,10 +30,7 @@ pub(crate) fn find_ways(
     let mut rerun = Rerun::new(context);
     let depths: Vec<usize> = findings.iter().map(|f| state_depth(f)).collect();
     let deepest = depths.iter().copied().max().unwrap_or(0);
-    let levels = rerun.log_levels(deepest)?;
-    if levels.len() <= deepest {
-        return Err(TraceMissing::LossyStore);
-    }
+    let log = rerun.log_levels(deepest)?;
     // The ways, last state first; each grows by one state a level.
     let mut found: Vec<Vec<Box<[u32]>>> = vec![Vec::new(); findings.len()];
     for depth in (0..deepest).rev() {
@@ -41,7 +38,7 @@ pub(crate) fn find_ways(
             .filter(|at| depths[*at] > depth)
             .map(|at| (at, found[at].last().unwrap_or(&findings[at].state).clone()))
             .collect();
-        let predecessors = rerun.predecessors(&levels[depth], &wanted)?;
+        let predecessors = rerun.predecessors(log.level(depth), &wanted)?;
         for ((at, _), state) in wanted.iter().zip(predecessors) {
             found[*at].push(state);
         }
@@ -51,6 +48,27 @@ pub(crate) fn find_ways(
         states.chain(&finding.state).copied().collect()
     };
     Ok(findings.iter().zip(found).map(whole).collect())
+}
+
+/// The entries of all states, level after level.
+struct Log {
+    entries: Words,
+    /// Where each level starts.
+    starts: Words,
+}
+
+impl Log {
+    /// The entries of a level; of the last one, those so far.
+    fn level(&self, depth: usize) -> &[u64] {
+        let starts = self.starts.as_slice();
+        let start = starts
+            .get(depth)
+            .map_or(self.entries.len(), |s| *s as usize);
+        let end = starts
+            .get(depth + 1)
+            .map_or(self.entries.len(), |s| *s as usize);
+        &self.entries.as_slice()[start..end]
+    }
 }
 
 /// Steps to the state of a finding (which may be one more step from the violation).
@@ -63,6 +81,7 @@ struct Rerun<'a> {
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
+    scratch: Vec<u32>,
 }
 
 impl<'a> Rerun<'a> {
@@ -72,6 +91,7 @@ impl<'a> Rerun<'a> {
             expander: context.expander(Preference::First),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
+            scratch: Vec::new(),
         }
     }
 
@@ -82,11 +102,16 @@ impl<'a> Rerun<'a> {
         }
     }
 
-    /// The states of the first `last + 1` levels, in sequential order.
-    fn log_levels(&mut self, last: usize) -> Result<Vec<Words>, TraceMissing> {
+    /// The states of the levels before `last`, in sequential order, and some of that.
+    fn log_levels(&mut self, last: usize) -> Result<Log, TraceMissing> {
         let (context, shape) = (self.context, self.context.shape);
+        let mut log = Log {
+            entries: Words::new(context.ledger),
+            starts: Words::new(context.ledger),
+        };
         let mut batch = context.store.batch();
         let mut whole = Vec::new();
+        let mut entry = Vec::new();
         let system = context.search.system;
         for state in system
             .initial_states()
@@ -97,17 +122,22 @@ impl<'a> Rerun<'a> {
                 shape.write_words(state, &mut whole);
             }
         }
-        let mut next = Words::new(context.ledger);
-        self.log_batch(&mut batch, &mut whole, &mut next)?;
-        let mut levels = vec![next];
-        while levels.len() <= last {
-            let mut next = Words::new(context.ledger);
-            let level = &levels[levels.len() - 1];
-            for (number, entry) in level.as_slice().chunks_exact(shape.entry_words).enumerate() {
+        log.starts.push(0).map_err(|_| TraceMissing::Memory)?;
+        self.log_batch(&mut batch, &mut whole, &mut log.entries)?;
+        // The wanted states are on the last level: what leads to them is on those before.
+        for depth in 0..last.saturating_sub(1) {
+            let count = log.level(depth).len() / shape.entry_words;
+            let start = log.starts.as_slice()[depth] as usize;
+            let end = log.entries.len() as u64;
+            log.starts.push(end).map_err(|_| TraceMissing::Memory)?;
+            for number in 0..count {
                 if number % 64 == 0 {
                     self.check_interrupt()?;
                 }
-                self.expand(entry);
+                let at = start + number * shape.entry_words;
+                entry.clear();
+                entry.extend_from_slice(&log.entries.as_slice()[at..][..shape.entry_words]);
+                self.expand(&entry);
                 for successor in self.expander.explored() {
                     batch.push(&self.cursor, successor.state, Some(successor.changed));
                     if !shape.is_handle {
@@ -115,22 +145,18 @@ impl<'a> Rerun<'a> {
                     }
                 }
                 if batch.is_full() {
-                    self.log_batch(&mut batch, &mut whole, &mut next)?;
+                    self.log_batch(&mut batch, &mut whole, &mut log.entries)?;
                 }
             }
-            self.log_batch(&mut batch, &mut whole, &mut next)?;
-            if next.is_empty() {
-                break;
-            }
-            levels.push(next);
+            self.log_batch(&mut batch, &mut whole, &mut log.entries)?;
         }
-        Ok(levels)
+        Ok(log)
     }
 
     /// Loads a state and computes the successors that the first run explored.
     fn expand(&mut self, entry: &[u64]) {
         let shape = self.context.shape;
-        shape.load(entry, &mut self.worker, &mut self.cursor);
+        shape.load(entry, &mut self.worker, &mut self.cursor, &mut self.scratch);
         let choice = self.expander.expand_again(self.cursor.words());
         if choice == Choice::Some
             && self.context.search.proviso.is_some()
@@ -144,7 +170,7 @@ impl<'a> Rerun<'a> {
         &mut self,
         batch: &mut stubborn_store::Batch,
         whole: &mut Vec<u64>,
-        next: &mut Words,
+        log: &mut Words,
     ) -> Result<(), TraceMissing> {
         let memory = |_| TraceMissing::Memory;
         self.worker
@@ -155,11 +181,11 @@ impl<'a> Rerun<'a> {
             if shape.is_handle {
                 let before = self.worker.set_flags(inserted.handle, flags::SEEN_AGAIN);
                 if before & flags::SEEN_AGAIN == 0 {
-                    next.push(inserted.handle.to_bits()).map_err(memory)?;
+                    log.push(inserted.handle.to_bits()).map_err(memory)?;
                 }
             } else if inserted.is_new {
                 let entry = &whole[number * shape.entry_words..][..shape.entry_words];
-                next.extend(entry).map_err(memory)?;
+                log.extend(entry).map_err(memory)?;
             }
         }
         batch.clear();
@@ -170,13 +196,13 @@ impl<'a> Rerun<'a> {
     /// For each wanted state, the first state of a level that has it as a successor.
     fn predecessors(
         &mut self,
-        level: &Words,
+        level: &[u64],
         wanted: &[(usize, Box<[u32]>)],
     ) -> Result<Vec<Box<[u32]>>, TraceMissing> {
         let mut found: Vec<Option<Box<[u32]>>> = vec![None; wanted.len()];
         let mut missing = wanted.len();
         let entry_words = self.context.shape.entry_words;
-        for (number, entry) in level.as_slice().chunks_exact(entry_words).enumerate() {
+        for (number, entry) in level.chunks_exact(entry_words).enumerate() {
             if missing == 0 {
                 break;
             }
