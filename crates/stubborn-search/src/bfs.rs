@@ -217,7 +217,11 @@ impl<'a, W: Watch> Walker<'a, W> {
             }
             for entry in group.chunks_exact(shape.entry_words) {
                 shape.load(entry, &mut self.worker, &mut self.cursor, &mut self.scratch);
-                let choice = self.expander.expand(self.cursor.words(), depth);
+                if self.expander.tells_what_is_known {
+                    // What is known is what earlier states led to, all of it.
+                    self.flush()?;
+                }
+                let choice = self.expander.expand(&self.cursor, depth, &mut self.worker);
                 if W::WATCHES {
                     self.explore_watched(choice)?;
                 } else {

@@ -294,7 +294,7 @@ impl<'a, W: Watch> Walker<'a, W> {
             &mut self.cursor,
             &mut self.scratch,
         );
-        let choice = self.expander.expand(self.cursor.words(), depth);
+        let choice = self.expander.expand(&self.cursor, depth, &mut self.worker);
         if self.expander.keeper.has_fresh() {
             self.keep_path();
             if self.context.control.found_enough() {

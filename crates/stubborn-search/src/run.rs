@@ -248,7 +248,7 @@ impl Search<'_> {
             violations.push(Violation {
                 target: *target,
                 count: tally.count,
-                length: finding.length,
+                length: trace.as_ref().map_or(finding.length, |t| t.len() as u64),
                 state: finding.state.to_vec(),
                 step: finding.step,
                 trace,
