@@ -401,6 +401,21 @@ impl Tree {
         None
     }
 
+    /// Whether the state with these steps is stored; adds nothing.
+    pub(crate) fn contains(&self, steps: &mut [Step], mut climb: Climb, memo: &Memo) -> bool {
+        while climb.next < climb.last {
+            let pair = steps[climb.next as usize].halves;
+            let find = || self.nodes.find(pair, NodeTable::hash(pair));
+            let Some(id) = memo.get(pair).or_else(find) else {
+                return false;
+            };
+            Self::take(steps, &mut climb, id);
+        }
+        let root = steps[climb.last as usize].halves;
+        let key = Self::key(root, self.roots.bits());
+        key.is_ok_and(|key| self.roots.flags(self.roots.hash(key)).is_some())
+    }
+
     /// The node of the next step has this id: passes it on to its parent.
     #[inline(always)]
     fn take(steps: &mut [Step], climb: &mut Climb, id: NodeId) {
