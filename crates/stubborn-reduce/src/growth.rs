@@ -296,9 +296,7 @@ impl Growth {
             Scapegoat::Rnd | Scapegoat::Fst => {
                 tables.left.list(t as usize).len() <= tables.accord.list(t as usize).len()
             }
-            _ => {
-                self.cost(view, left, Scapegoat::MinE) <= self.cost(view, accord, Scapegoat::MinE)
-            }
+            _ => self.cost(view, left, Scapegoat::MinE) <= self.cost(view, accord, Scapegoat::MinE),
         };
         if prefer_left { left } else { accord }
     }

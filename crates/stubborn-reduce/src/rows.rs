@@ -134,9 +134,9 @@ pub(crate) fn take(bits: &mut [u64], index: u32) {
 
 /// The positions of the ones.
 pub(crate) fn ones_of(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
-    bits.iter()
-        .enumerate()
-        .flat_map(|(at, word)| stubborn_system::bits::ones(*word).map(move |b| (at * 64 + b) as u32))
+    bits.iter().enumerate().flat_map(|(at, word)| {
+        stubborn_system::bits::ones(*word).map(move |b| (at * 64 + b) as u32)
+    })
 }
 
 #[cfg(test)]
