@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use stubborn_system::{
-    Executor, FailureKind, FieldId, Label, Layout, Process, ProcessId, Property, Structure, System,
-    Transition,
+    Executor, FailureKind, FieldId, Label, Layout, Process, ProcessId, Property, RelationLevel,
+    Relations, Structure, System, Transition,
 };
 
 use crate::effects::Effects;
@@ -151,6 +151,10 @@ impl System for Model {
     fn executor(&self) -> Box<dyn Executor + '_> {
         Box::new(Interpreter::new(self))
     }
+
+    fn relations(&self, level: RelationLevel) -> Relations {
+        crate::analysis::relations(self, level)
+    }
 }
 
 fn dispatch_key(command: &crate::Command) -> (usize, u32) {
@@ -194,13 +198,27 @@ fn may_fail(program: &Program, command: &crate::Command) -> bool {
         || program.body_may_fail(&command.body, channel_use_is_guarded(program, command))
 }
 
+/// All sends and receives, at any depth.
+fn channel_uses<'a>(body: &'a [Statement], uses: &mut Vec<&'a Statement>) {
+    for statement in body {
+        match statement {
+            Statement::Send { .. } | Statement::Receive { .. } => uses.push(statement),
+            Statement::If {
+                then, otherwise, ..
+            } => {
+                channel_uses(then, uses);
+                channel_uses(otherwise, uses);
+            }
+            Statement::While { body, .. } => channel_uses(body, uses),
+            _ => {}
+        }
+    }
+}
+
 /// True if the guards say that the one channel operation of the body finds room or a message.
 fn channel_use_is_guarded(program: &Program, command: &crate::Command) -> bool {
-    let uses: Vec<&Statement> = command
-        .body
-        .iter()
-        .filter(|s| matches!(s, Statement::Send { .. } | Statement::Receive { .. }))
-        .collect();
+    let mut uses = Vec::new();
+    channel_uses(&command.body, &mut uses);
     let guarded_by = |condition: &Expr| {
         command
             .guards
