@@ -101,6 +101,16 @@ impl Rows {
         self.bits.get(row * self.words..(row + 1) * self.words)
     }
 
+    /// A row as a word, if words are all it takes.
+    #[inline]
+    pub(crate) fn single_word(&self, row: usize) -> Option<u64> {
+        if self.words == 1 {
+            self.bits.get(row).copied()
+        } else {
+            None
+        }
+    }
+
     /// A row in its cheaper form.
     #[inline]
     pub(crate) fn row(&self, row: usize) -> Row<'_> {
