@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 
 use rapidhash::RapidHashMap;
 
-use crate::automaton::{Automaton, StateId};
+use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use crate::components::components_of;
 use crate::guard::{Guard, Guards};
 use crate::lasso::{Lasso, Letter};
+use crate::product::joint_propositions;
 
 struct GraphEdge {
     guard: Guard,
@@ -158,33 +159,10 @@ pub(crate) fn some_letter(guards: &Guards, guard: Guard, propositions: usize) ->
     letter
 }
 
-/// The propositions of both automata, those of `left` first, and where each of those of
-/// `right` went.
-fn joint_propositions(left: &Automaton, right: &Automaton) -> (Vec<String>, Vec<u32>) {
-    let mut names = left.propositions().to_vec();
-    let mut known: RapidHashMap<String, u32> =
-        names.iter().cloned().enumerate().map(|(i, name)| (name, i as u32)).collect();
-    let rename = right
-        .propositions()
-        .iter()
-        .map(|name| {
-            *known.entry(name.clone()).or_insert_with(|| {
-                names.push(name.clone());
-                names.len() as u32 - 1
-            })
-        })
-        .collect();
-    (names, rename)
-}
-
 /// An automaton over no propositions that accepts everything.
 fn everything() -> Automaton {
-    let mut draft = crate::automaton::Draft::new(Vec::new(), 0);
-    draft.edges[0].push(crate::automaton::Edge {
-        guard: Guard::TRUE,
-        target: StateId(0),
-        marks: crate::automaton::Marks::NONE,
-    });
+    let mut draft = Draft::new(Vec::new(), 0);
+    draft.edges[0].push(Edge { guard: Guard::TRUE, target: StateId(0), marks: Marks::NONE });
     draft.finish()
 }
 

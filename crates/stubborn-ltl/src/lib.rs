@@ -15,6 +15,7 @@ pub mod normal;
 pub mod parser;
 pub mod print;
 pub mod reduce;
+pub mod product;
 pub mod random;
 mod rewrite;
 mod scan;

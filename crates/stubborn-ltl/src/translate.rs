@@ -17,7 +17,7 @@ use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use crate::components::components_of;
 use crate::formula::{Formula, Formulas, Proposition};
 use crate::guard::{Guard, Guards};
-use crate::normal::{Normal, Normals, TooDeep};
+use crate::normal::{Kind, Normal, Normals, TooDeep};
 use crate::reduce::obligation::minimal_weak_deterministic;
 
 /// How much work a translation may cost.
@@ -142,16 +142,21 @@ impl Translator {
     }
 
     fn build(
-        &self,
+        &mut self,
         formula: Normal,
         negation: Normal,
         options: &TranslationOptions,
     ) -> Result<Automaton, TranslationError> {
         let mut draft = self.construct(formula, options)?;
-        if options.reduce {
-            draft.reduce();
+        if !options.reduce {
+            return Ok(draft.finish());
         }
-        let automaton = draft.finish();
+        draft.reduce();
+        let mut automaton = draft.finish();
+        if let Some(product) = self.product_of_conjuncts(formula, automaton.state_count(), options)
+        {
+            automaton = product;
+        }
         if !options.minimise_obligations {
             return Ok(automaton);
         }
@@ -166,6 +171,32 @@ impl Translator {
             Some(weak) if weak.state_count() <= automaton.state_count() => weak,
             _ => automaton,
         })
+    }
+
+    /// The product of the automata of the conjuncts, each made as small as possible
+    /// beforehand, if it has fewer than `size` states. Conjuncts that are obligations or
+    /// always true, in a formula that as a whole is neither, profit from this.
+    fn product_of_conjuncts(
+        &mut self,
+        formula: Normal,
+        size: usize,
+        options: &TranslationOptions,
+    ) -> Option<Automaton> {
+        let Kind::And(parts) = self.normals.kind(formula).clone() else { return None };
+        let mut product: Option<Automaton> = None;
+        for part in parts.iter() {
+            let negation = self.normals.negate(*part);
+            let factor = self.build(*part, negation, options).ok()?;
+            product = Some(match product {
+                None => factor,
+                Some(others) => {
+                    let mut draft = others.intersection(&factor, 8 * size + 32)?.draft();
+                    draft.reduce();
+                    draft.finish()
+                }
+            });
+        }
+        product.filter(|automaton| automaton.state_count() < size)
     }
 
     fn construct(
