@@ -12,7 +12,7 @@
 use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
 
-use crate::alternating::{Alternating, Obligation, Transitions};
+use crate::alternating::{Alternating, MAX_COMPARED, Obligation, Transitions};
 use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use crate::components::components_of;
 use crate::formula::{Formula, Formulas, Proposition};
@@ -31,13 +31,25 @@ pub struct TranslationOptions {
     pub max_states: usize,
     /// Most edges before reduction.
     pub max_edges: usize,
+    /// Most steps of construction, each some ten nanoseconds: a number of steps rather
+    /// than a time, so that the same formula is refused on every machine or on none.
+    pub max_work: usize,
 }
 
 impl Default for TranslationOptions {
     fn default() -> Self {
-        Self { reduce: true, minimise_obligations: true, max_states: 20_000, max_edges: 400_000 }
+        Self {
+            reduce: true,
+            minimise_obligations: true,
+            max_states: 20_000,
+            max_edges: 400_000,
+            max_work: 200_000_000,
+        }
     }
 }
+
+/// Most sets of states tried for a weak deterministic automaton.
+const MAX_SETS_OF_STATES: usize = 2_000;
 
 /// Why a formula has no automaton here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +178,7 @@ impl Translator {
         opposite.merge_edges();
         opposite.quotient_by_bisimulation();
         let opposite = opposite.finish();
-        let limit = 4 * automaton.state_count() + 64;
+        let limit = (4 * automaton.state_count() + 64).min(MAX_SETS_OF_STATES);
         Ok(match minimal_weak_deterministic(&automaton, &opposite, limit) {
             Some(weak) if weak.state_count() <= automaton.state_count() => weak,
             _ => automaton,
@@ -231,7 +243,7 @@ struct Construction<'a> {
 impl<'a> Construction<'a> {
     fn new(normals: Normals, options: &'a TranslationOptions) -> Self {
         Self {
-            alternating: Alternating::new(normals, options.max_edges),
+            alternating: Alternating::new(normals, options.max_work),
             options,
             numbers: RapidHashMap::default(),
             states: Vec::new(),
@@ -351,6 +363,10 @@ impl<'a> Construction<'a> {
     /// Takes from each edge the letters on which another one asks for no more and has
     /// no fewer marks.
     fn drop_greater(&mut self, edges: &mut Vec<(Obligation, Guard, u128)>) {
+        let count = edges.len();
+        if count > MAX_COMPARED || !self.alternating.spend(count * count) {
+            return;
+        }
         let normals = &mut self.alternating.normals;
         for i in 0..edges.len() {
             for j in 0..edges.len() {
@@ -358,10 +374,7 @@ impl<'a> Construction<'a> {
                     continue;
                 }
                 let no_fewer_marks = edges[j].2 & !edges[i].2 == 0;
-                if no_fewer_marks
-                    && normals.guards.intersect(edges[i].1, edges[j].1)
-                    && edges[j].0.is_within(&edges[i].0, normals)
-                {
+                if no_fewer_marks && edges[j].0.is_within(&edges[i].0, normals) {
                     edges[i].1 = normals.guards.minus(edges[i].1, edges[j].1);
                 }
             }

@@ -260,7 +260,7 @@ fn hopeless_formulas_are_refused() {
     let parts: Vec<String> = (0..40).map(|i| format!("GFp{i}")).collect();
     let mut formulas = Formulas::new();
     let formula = read(&mut formulas, &parts.join(" & "));
-    let options = TranslationOptions { max_edges: 20_000, ..TranslationOptions::default() };
+    let options = TranslationOptions::default();
     assert_eq!(translate(&formulas, formula, &options).unwrap_err(), TranslationError::TooLarge);
 
     let mut deep = formulas.atom("p0");
@@ -287,7 +287,7 @@ fn deep_formulas_do_not_overflow_the_stack() {
             _ => formulas.make(Node::Or(p, formula)),
         };
     }
-    let options = TranslationOptions { max_states: 200, ..TranslationOptions::default() };
+    let options = TranslationOptions { max_work: 5_000_000, ..TranslationOptions::default() };
     // Whatever the answer, it comes back.
     let _ = translate(&formulas, formula, &options);
 }

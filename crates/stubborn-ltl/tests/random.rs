@@ -74,6 +74,7 @@ const RAW: TranslationOptions = TranslationOptions {
     minimise_obligations: false,
     max_states: 20_000,
     max_edges: 400_000,
+    max_work: 100_000_000,
 };
 
 #[test]
