@@ -29,8 +29,14 @@ impl Obligation {
     }
 
     fn new(letter: Guard, formulas: Arc<[Normal]>) -> Self {
-        let mask = formulas.iter().fold(0, |mask, formula| mask | 1 << (formula.0 % 64));
-        Self { letter, formulas, mask }
+        let mask = formulas
+            .iter()
+            .fold(0, |mask, formula| mask | 1 << (formula.0 % 64));
+        Self {
+            letter,
+            formulas,
+            mask,
+        }
     }
 
     /// The conjuncts of a formula.
@@ -41,20 +47,34 @@ impl Obligation {
         };
         // A normalised conjunction has one letter at most.
         let letter = parts.iter().find_map(|part| normals.as_letter(*part));
-        let formulas = parts.iter().copied().filter(|p| normals.as_letter(*p).is_none()).collect();
+        let formulas = parts
+            .iter()
+            .copied()
+            .filter(|p| normals.as_letter(*p).is_none())
+            .collect();
         Self::new(letter.unwrap_or(Guard::TRUE), formulas)
     }
 
     pub(crate) fn join(&self, other: &Obligation, normals: &mut Normals) -> Obligation {
         let letter = normals.guards.and(self.letter, other.letter);
         if other.formulas.is_empty() {
-            return Obligation { letter, ..self.clone() };
+            return Obligation {
+                letter,
+                ..self.clone()
+            };
         }
         if self.formulas.is_empty() {
-            return Obligation { letter, ..other.clone() };
+            return Obligation {
+                letter,
+                ..other.clone()
+            };
         }
-        let mut formulas: Vec<Normal> =
-            self.formulas.iter().chain(other.formulas.iter()).copied().collect();
+        let mut formulas: Vec<Normal> = self
+            .formulas
+            .iter()
+            .chain(other.formulas.iter())
+            .copied()
+            .collect();
         formulas.sort_unstable();
         formulas.dedup();
         Obligation::new(letter, formulas.into())
@@ -93,7 +113,12 @@ const MAX_OBLIGATIONS: usize = 60_000;
 
 impl Alternating {
     pub(crate) fn new(normals: Normals, budget: usize) -> Self {
-        Self { normals, known: RapidHashMap::default(), budget, overflowed: false }
+        Self {
+            normals,
+            known: RapidHashMap::default(),
+            budget,
+            overflowed: false,
+        }
     }
 
     /// Takes from the budget; false, and `overflowed`, once it is used up.
@@ -138,7 +163,11 @@ impl Alternating {
             }
             Kind::Next(f) => {
                 let obligation = Obligation::of(&self.normals, f);
-                let guard = if f == Normals::FALSE { Guard::FALSE } else { Guard::TRUE };
+                let guard = if f == Normals::FALSE {
+                    Guard::FALSE
+                } else {
+                    Guard::TRUE
+                };
                 one(guard, obligation)
             }
             Kind::Finally(f) => {

@@ -27,7 +27,12 @@ struct Graph {
 }
 
 impl Graph {
-    fn of_product(left: &Automaton, right: &Automaton, guards: &mut Guards, rename: &[u32]) -> Self {
+    fn of_product(
+        left: &Automaton,
+        right: &Automaton,
+        guards: &mut Guards,
+        rename: &[u32],
+    ) -> Self {
         let mut memo = [RapidHashMap::default(), RapidHashMap::default()];
         let mut numbers: RapidHashMap<(StateId, StateId), u32> = RapidHashMap::default();
         let mut todo = vec![(left.initial(), right.initial())];
@@ -41,8 +46,7 @@ impl Graph {
             for a in left.edges(l) {
                 let a_guard = guards.import_with(left.guards(), a.guard, &[], &mut memo[0]);
                 for b in right.edges(r) {
-                    let b_guard =
-                        guards.import_with(right.guards(), b.guard, rename, &mut memo[1]);
+                    let b_guard = guards.import_with(right.guards(), b.guard, rename, &mut memo[1]);
                     let guard = guards.and(a_guard, b_guard);
                     if guard.is_false() {
                         continue;
@@ -54,7 +58,11 @@ impl Graph {
                     });
                     let marks =
                         u64::from(a.marks.0) | u64::from(b.marks.0) << left.acceptance_sets();
-                    own.push(GraphEdge { guard, target, marks });
+                    own.push(GraphEdge {
+                        guard,
+                        target,
+                        marks,
+                    });
                 }
             }
             edges.push(own);
@@ -70,14 +78,17 @@ impl Graph {
         let (component, count) = components_of(self.edges.len(), [0], target);
         let mut marks: Vec<Option<u64>> = vec![None; count as usize];
         for (source, edges) in self.edges.iter().enumerate() {
-            for edge in edges.iter().filter(|e| component[e.target as usize] == component[source])
+            for edge in edges
+                .iter()
+                .filter(|e| component[e.target as usize] == component[source])
             {
                 let known = &mut marks[component[source] as usize];
                 *known = Some(known.unwrap_or(0) | edge.marks);
             }
         }
-        let node = (0..self.edges.len())
-            .find(|node| marks[component[*node] as usize].is_some_and(|m| m & self.all == self.all))?;
+        let node = (0..self.edges.len()).find(|node| {
+            marks[component[*node] as usize].is_some_and(|m| m & self.all == self.all)
+        })?;
         Some((node as u32, component))
     }
 
@@ -142,9 +153,14 @@ impl Graph {
             cycle.extend(self.path(at, inside, |edge| edge.target == goal)?.0);
         }
         let letters = |path: Vec<Guard>| {
-            path.into_iter().map(|guard| some_letter(guards, guard, propositions)).collect()
+            path.into_iter()
+                .map(|guard| some_letter(guards, guard, propositions))
+                .collect()
         };
-        Some(Lasso { stem: letters(stem), cycle: letters(cycle) })
+        Some(Lasso {
+            stem: letters(stem),
+            cycle: letters(cycle),
+        })
     }
 }
 
@@ -162,7 +178,11 @@ pub(crate) fn some_letter(guards: &Guards, guard: Guard, propositions: usize) ->
 /// An automaton over no propositions that accepts everything.
 fn everything() -> Automaton {
     let mut draft = Draft::new(Vec::new(), 0);
-    draft.edges[0].push(Edge { guard: Guard::TRUE, target: StateId(0), marks: Marks::NONE });
+    draft.edges[0].push(Edge {
+        guard: Guard::TRUE,
+        target: StateId(0),
+        marks: Marks::NONE,
+    });
     draft.finish()
 }
 
@@ -190,7 +210,9 @@ impl Automaton {
     pub fn is_disjoint(&self, other: &Automaton) -> bool {
         let (_, rename) = joint_propositions(self, other);
         let mut guards = Guards::new();
-        Graph::of_product(self, other, &mut guards, &rename).accepting_node().is_none()
+        Graph::of_product(self, other, &mut guards, &rename)
+            .accepting_node()
+            .is_none()
     }
 
     /// Whether the automaton accepts the word; bit `i` of a letter is the `i`-th
@@ -218,8 +240,9 @@ impl Automaton {
             }
         }
         let roots = starts.iter().map(|state| number(*state, 0));
-        let (component, components) =
-            components_of(count, roots, |node, i| edges[node as usize].get(i).map(|e| e.0));
+        let (component, components) = components_of(count, roots, |node, i| {
+            edges[node as usize].get(i).map(|e| e.0)
+        });
         let mut marks: Vec<Option<u64>> = vec![None; components as usize];
         for (source, own) in edges.iter().enumerate() {
             let home = component[source];

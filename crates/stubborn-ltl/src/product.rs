@@ -12,8 +12,12 @@ pub(crate) fn joint_propositions(
     right: &Automaton,
 ) -> (Vec<String>, Vec<Variable>) {
     let mut names = left.propositions().to_vec();
-    let mut known: RapidHashMap<String, Variable> =
-        names.iter().cloned().enumerate().map(|(i, name)| (name, i as Variable)).collect();
+    let mut known: RapidHashMap<String, Variable> = names
+        .iter()
+        .cloned()
+        .enumerate()
+        .map(|(i, name)| (name, i as Variable))
+        .collect();
     let rename = right
         .propositions()
         .iter()
@@ -45,10 +49,14 @@ impl Automaton {
         while at < todo.len() {
             let (left, right) = todo[at];
             for a in self.edges(left) {
-                let a_guard = draft.guards.import_with(self.guards(), a.guard, &[], &mut memo[0]);
+                let a_guard = draft
+                    .guards
+                    .import_with(self.guards(), a.guard, &[], &mut memo[0]);
                 for b in other.edges(right) {
                     let b_guard =
-                        draft.guards.import_with(other.guards(), b.guard, &rename, &mut memo[1]);
+                        draft
+                            .guards
+                            .import_with(other.guards(), b.guard, &rename, &mut memo[1]);
                     let guard = draft.guards.and(a_guard, b_guard);
                     if guard.is_false() {
                         continue;
@@ -59,7 +67,11 @@ impl Automaton {
                         draft.add_state()
                     });
                     let marks = Marks(a.marks.0 | shifted(b.marks, self.acceptance_sets()));
-                    draft.edges[at].push(Edge { guard, target, marks });
+                    draft.edges[at].push(Edge {
+                        guard,
+                        target,
+                        marks,
+                    });
                 }
             }
             at += 1;

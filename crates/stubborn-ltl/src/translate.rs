@@ -74,7 +74,11 @@ impl std::fmt::Display for TranslationError {
             Self::TooDeep => TooDeep.fmt(out),
             Self::TooLarge => out.write_str("the automaton of the formula is too large"),
             Self::TooManySets => {
-                write!(out, "the formula needs more than {} acceptance sets", Marks::MAX_SETS)
+                write!(
+                    out,
+                    "the formula needs more than {} acceptance sets",
+                    Marks::MAX_SETS
+                )
             }
         }
     }
@@ -132,15 +136,22 @@ struct Translator {
 impl Translator {
     fn new(formulas: &Formulas, formula: Formula) -> Result<Self, TranslationError> {
         let used = formulas.propositions(formula);
-        let index: RapidHashMap<Proposition, u32> =
-            used.iter().enumerate().map(|(i, p)| (*p, i as u32)).collect();
+        let index: RapidHashMap<Proposition, u32> = used
+            .iter()
+            .enumerate()
+            .map(|(i, p)| (*p, i as u32))
+            .collect();
         let mut normals = Normals::new();
         let formula = normals.add(formulas, formula, |p| index[&p])?;
         let propositions = used.iter().map(|p| formulas.name(*p).to_owned()).collect();
         if normals.guards.overflowed() {
             return Err(TranslationError::TooLarge);
         }
-        Ok(Self { propositions, normals, formula })
+        Ok(Self {
+            propositions,
+            normals,
+            formula,
+        })
     }
 
     fn positive(&mut self, options: &TranslationOptions) -> Result<Automaton, TranslationError> {
@@ -173,16 +184,20 @@ impl Translator {
             return Ok(automaton);
         }
         // The negation only serves to check: any automaton of it will do, and none is no harm.
-        let Ok(mut opposite) = self.construct(negation, options) else { return Ok(automaton) };
+        let Ok(mut opposite) = self.construct(negation, options) else {
+            return Ok(automaton);
+        };
         opposite.trim();
         opposite.merge_edges();
         opposite.quotient_by_bisimulation();
         let opposite = opposite.finish();
         let limit = (4 * automaton.state_count() + 64).min(MAX_SETS_OF_STATES);
-        Ok(match minimal_weak_deterministic(&automaton, &opposite, limit) {
-            Some(weak) if weak.state_count() <= automaton.state_count() => weak,
-            _ => automaton,
-        })
+        Ok(
+            match minimal_weak_deterministic(&automaton, &opposite, limit) {
+                Some(weak) if weak.state_count() <= automaton.state_count() => weak,
+                _ => automaton,
+            },
+        )
     }
 
     /// The product of the automata of the conjuncts, each made as small as possible
@@ -194,7 +209,9 @@ impl Translator {
         size: usize,
         options: &TranslationOptions,
     ) -> Option<Automaton> {
-        let Kind::And(parts) = self.normals.kind(formula).clone() else { return None };
+        let Kind::And(parts) = self.normals.kind(formula).clone() else {
+            return None;
+        };
         let mut product: Option<Automaton> = None;
         for part in parts.iter() {
             let negation = self.normals.negate(*part);
@@ -268,8 +285,8 @@ impl<'a> Construction<'a> {
             let edges = self.edges_of(&state)?;
             edge_count += edges.len();
             self.edges.push(edges);
-            let too_large = self.states.len() > self.options.max_states
-                || edge_count > self.options.max_edges;
+            let too_large =
+                self.states.len() > self.options.max_states || edge_count > self.options.max_edges;
             if too_large || self.alternating.overflowed {
                 return Err(TranslationError::TooLarge);
             }
@@ -356,7 +373,11 @@ impl<'a> Construction<'a> {
                 .filter(|(letters, _)| !letters.is_false())
                 .collect();
         }
-        result.extend(parts.into_iter().map(|(g, waiting)| (obligation.clone(), g, waiting)));
+        result.extend(
+            parts
+                .into_iter()
+                .map(|(g, waiting)| (obligation.clone(), g, waiting)),
+        );
         Ok(())
     }
 
@@ -396,7 +417,10 @@ fn into_draft(
     });
     let mut waiting = vec![0u128; count as usize];
     for (source, edges) in raw.iter().enumerate() {
-        for edge in edges.iter().filter(|e| component[e.target as usize] == component[source]) {
+        for edge in edges
+            .iter()
+            .filter(|e| component[e.target as usize] == component[source])
+        {
             waiting[component[source] as usize] |= edge.waiting;
         }
     }
@@ -405,7 +429,11 @@ fn into_draft(
     let sets = if together {
         everywhere.count_ones()
     } else {
-        waiting.iter().map(|own| own.count_ones()).max().unwrap_or(0)
+        waiting
+            .iter()
+            .map(|own| own.count_ones())
+            .max()
+            .unwrap_or(0)
     };
     if sets > Marks::MAX_SETS {
         return Err(TranslationError::TooManySets);
@@ -416,26 +444,35 @@ fn into_draft(
         .map(|own| {
             own.into_iter()
                 .map(|edge| {
-                    let kept =
-                        if together { everywhere } else { waiting[component[edge.target as usize] as usize] };
+                    let kept = if together {
+                        everywhere
+                    } else {
+                        waiting[component[edge.target as usize] as usize]
+                    };
                     let missing = compress(edge.waiting, kept);
                     let target = StateId(edge.target);
-                    Edge { guard: edge.guard, target, marks: Marks(all.0 & !missing) }
+                    Edge {
+                        guard: edge.guard,
+                        target,
+                        marks: Marks(all.0 & !missing),
+                    }
                 })
                 .collect()
         })
         .collect();
-    Ok(Draft { propositions, guards, edges, initial: StateId(0), acceptance_sets: sets })
+    Ok(Draft {
+        propositions,
+        guards,
+        edges,
+        initial: StateId(0),
+        acceptance_sets: sets,
+    })
 }
 
 /// The bits of `kept` in `bits`, without gaps.
 fn compress(bits: u128, kept: u128) -> u32 {
-    let (mut result, mut next) = (0, 0);
-    for bit in (0..128).filter(|bit| kept >> bit & 1 == 1) {
-        if bits >> bit & 1 == 1 {
-            result |= 1 << next;
-        }
-        next += 1;
-    }
-    result
+    let kept_bits = (0..128).filter(|bit| kept >> bit & 1 == 1);
+    kept_bits
+        .enumerate()
+        .fold(0, |all, (new, old)| all | ((bits >> old & 1) as u32) << new)
 }

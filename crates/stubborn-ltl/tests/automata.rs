@@ -9,9 +9,7 @@ use stubborn_ltl::parser::{AnyName, Syntax, parse};
 use stubborn_ltl::random::{Random, all_lassos};
 use stubborn_ltl::reduce::complement::complement;
 use stubborn_ltl::stutter::{is_stutter_invariant_automaton, normalise_stutter};
-use stubborn_ltl::translate::{
-    TranslationError, TranslationOptions, translate, translate_both,
-};
+use stubborn_ltl::translate::{TranslationError, TranslationOptions, translate, translate_both};
 
 fn read(formulas: &mut Formulas, text: &str) -> Formula {
     let (formula, messages) = parse(formulas, text, Syntax::Spot, &mut AnyName);
@@ -43,7 +41,11 @@ fn random_automaton(random: &mut Random, states: usize, propositions: u32, sets:
                     guard = draft.guards.and(guard, literal);
                 }
                 let marks = Marks(random.below(1 << sets) as u32);
-                draft.edges[state].push(Edge { guard, target: StateId(target), marks });
+                draft.edges[state].push(Edge {
+                    guard,
+                    target: StateId(target),
+                    marks,
+                });
             }
         }
     }
@@ -52,7 +54,11 @@ fn random_automaton(random: &mut Random, states: usize, propositions: u32, sets:
 
 fn assert_same(left: &Automaton, right: &Automaton, words: &[Lasso], what: &str) {
     for word in words {
-        assert_eq!(left.accepts(word), right.accepts(word), "{what} on {word:?}");
+        assert_eq!(
+            left.accepts(word),
+            right.accepts(word),
+            "{what} on {word:?}"
+        );
     }
 }
 
@@ -85,7 +91,9 @@ fn complements_of_random_automata() {
     for round in 0..150 {
         let original = random_automaton(&mut random, 2 + round % 3, 1, round as u32 % 3);
         deterministic += usize::from(original.is_deterministic());
-        let Some(opposite) = complement(&original, 50_000) else { continue };
+        let Some(opposite) = complement(&original, 50_000) else {
+            continue;
+        };
         assert!(original.is_disjoint(&opposite));
         for word in &words {
             assert_ne!(original.accepts(word), opposite.accepts(word), "{word:?}");
@@ -100,8 +108,7 @@ fn complement_of_a_formula_is_its_negation() {
     for round in 0..120 {
         let mut formulas = Formulas::new();
         let formula = random.formula(&mut formulas, 2, 1 + round % 7);
-        let (yes, no) =
-            translate_both(&formulas, formula, &TranslationOptions::default()).unwrap();
+        let (yes, no) = translate_both(&formulas, formula, &TranslationOptions::default()).unwrap();
         let (Some(not_yes), Some(not_no)) = (complement(&yes, 20_000), complement(&no, 20_000))
         else {
             continue;
@@ -119,7 +126,11 @@ fn normal_form_accepts_exactly_the_stutter_closure() {
     for round in 0..150 {
         let original = random_automaton(&mut random, 2 + round % 3, 1, round as u32 % 3);
         let normal = normalise_stutter(&original).unwrap();
-        assert!(normal.automaton.is_stutter_normal_from(&normal.initial_states));
+        assert!(
+            normal
+                .automaton
+                .is_stutter_normal_from(&normal.initial_states)
+        );
         for word in words.iter().filter(|word| original.accepts(word)) {
             assert!(normal.automaton.accepts(word));
             assert!(normal.automaton.accepts(&stuttered(word, &mut random)));
@@ -128,7 +139,11 @@ fn normal_form_accepts_exactly_the_stutter_closure() {
         // Stutter-equivalent words are treated alike.
         for word in &words {
             let expected = normal.automaton.accepts(word);
-            assert_eq!(normal.automaton.accepts(&without_repetitions(word)), expected, "{word:?}");
+            assert_eq!(
+                normal.automaton.accepts(&without_repetitions(word)),
+                expected,
+                "{word:?}"
+            );
             let closed = words.iter().any(|other| {
                 without_repetitions(other) == without_repetitions(word) && original.accepts(other)
             });
@@ -144,9 +159,15 @@ fn normal_form_accepts_exactly_the_stutter_closure() {
 
 fn stuttered(word: &Lasso, random: &mut Random) -> Lasso {
     let mut repeat = |letters: &[Vec<u64>]| {
-        letters.iter().flat_map(|l| vec![l.clone(); 1 + random.below(3)]).collect()
+        letters
+            .iter()
+            .flat_map(|l| vec![l.clone(); 1 + random.below(3)])
+            .collect()
     };
-    Lasso { stem: repeat(&word.stem), cycle: repeat(&word.cycle) }
+    Lasso {
+        stem: repeat(&word.stem),
+        cycle: repeat(&word.cycle),
+    }
 }
 
 /// The stutter-equivalent word without any repetition except a last letter for ever, with
@@ -166,7 +187,10 @@ fn without_repetitions(word: &Lasso) -> Lasso {
             cycle.rotate_left(1);
             stem.push(cycle[cycle.len() - 1].clone());
         }
-        while stem.last().is_some_and(|last| *last == cycle[cycle.len() - 1]) {
+        while stem
+            .last()
+            .is_some_and(|last| *last == cycle[cycle.len() - 1])
+        {
             stem.pop();
             cycle.rotate_right(1);
         }
@@ -176,7 +200,9 @@ fn without_repetitions(word: &Lasso) -> Lasso {
         }
     }
     let period = (1..=cycle.len())
-        .find(|p| cycle.len() % p == 0 && (0..cycle.len()).all(|i| cycle[i] == cycle[i % p]))
+        .find(|p| {
+            cycle.len().is_multiple_of(*p) && (0..cycle.len()).all(|i| cycle[i] == cycle[i % p])
+        })
         .unwrap_or(cycle.len());
     cycle.truncate(period);
     Lasso { stem, cycle }
@@ -220,8 +246,7 @@ fn accepted_words_are_accepted() {
     for round in 0..300 {
         let mut formulas = Formulas::new();
         let formula = random.formula(&mut formulas, 3, 1 + round % 9);
-        let automaton =
-            translate(&formulas, formula, &TranslationOptions::default()).unwrap();
+        let automaton = translate(&formulas, formula, &TranslationOptions::default()).unwrap();
         match automaton.accepted_lasso() {
             Some(word) => assert!(automaton.accepts(&word)),
             None => assert!(automaton.is_empty_language()),
@@ -243,13 +268,20 @@ fn intersections() {
 fn many_propositions() {
     let mut formulas = Formulas::new();
     let parts: Vec<String> = (0..150).map(|i| format!("p{i}")).collect();
-    let text = format!("G(({}) -> F({}))", parts[..75].join(" & "), parts[75..].join(" | "));
+    let text = format!(
+        "G(({}) -> F({}))",
+        parts[..75].join(" & "),
+        parts[75..].join(" | ")
+    );
     let formula = read(&mut formulas, &text);
     let automaton = translate(&formulas, formula, &TranslationOptions::default()).unwrap();
     assert_eq!(automaton.state_count(), 2);
     let all_first = vec![u64::MAX, 0x7ff, 0];
     let late = vec![0, 0, 1 << 10];
-    let word = |second: &[u64]| Lasso { stem: vec![], cycle: vec![all_first.clone(), second.to_vec()] };
+    let word = |second: &[u64]| Lasso {
+        stem: vec![],
+        cycle: vec![all_first.clone(), second.to_vec()],
+    };
     assert!(automaton.accepts(&word(&late)));
     assert!(!automaton.accepts(&word(&[0, 0, 0])));
 }
@@ -261,16 +293,28 @@ fn hopeless_formulas_are_refused() {
     let mut formulas = Formulas::new();
     let formula = read(&mut formulas, &parts.join(" & "));
     let options = TranslationOptions::default();
-    assert_eq!(translate(&formulas, formula, &options).unwrap_err(), TranslationError::TooLarge);
+    assert_eq!(
+        translate(&formulas, formula, &options).unwrap_err(),
+        TranslationError::TooLarge
+    );
 
     let mut deep = formulas.atom("p0");
     for _ in 0..5_000 {
         deep = formulas.make(Node::Next(deep));
     }
-    assert_eq!(translate(&formulas, deep, &options).unwrap_err(), TranslationError::TooDeep);
+    assert_eq!(
+        translate(&formulas, deep, &options).unwrap_err(),
+        TranslationError::TooDeep
+    );
     // Printing and evaluating have no such limit.
-    assert_eq!(formulas.display(deep, Syntax::Spot).to_string().len(), 10_002);
-    let word = Lasso { stem: vec![], cycle: vec![vec![0]] };
+    assert_eq!(
+        formulas.display(deep, Syntax::Spot).to_string().len(),
+        10_002
+    );
+    let word = Lasso {
+        stem: vec![],
+        cycle: vec![vec![0]],
+    };
     assert!(!word.satisfies(&formulas, deep));
 }
 
@@ -287,7 +331,10 @@ fn deep_formulas_do_not_overflow_the_stack() {
             _ => formulas.make(Node::Or(p, formula)),
         };
     }
-    let options = TranslationOptions { max_work: 5_000_000, ..TranslationOptions::default() };
+    let options = TranslationOptions {
+        max_work: 5_000_000,
+        ..TranslationOptions::default()
+    };
     // Whatever the answer, it comes back.
     let _ = translate(&formulas, formula, &options);
 }

@@ -1,9 +1,13 @@
 //! The HOA reader: what it understands, what it refuses, and that nothing makes it panic.
 
 use stubborn_ltl::automaton::Automaton;
+use stubborn_ltl::formula::Formulas;
 use stubborn_ltl::hoa::{read_hoa, write_dot, write_hoa};
 use stubborn_ltl::lasso::Lasso;
+use stubborn_ltl::normal::simplify;
+use stubborn_ltl::parser::{AnyName, Syntax, parse};
 use stubborn_ltl::random::{Random, all_lassos};
+use stubborn_ltl::translate::{TranslationOptions, translate};
 
 fn one(text: &str) -> Automaton {
     let (mut automata, messages) = read_hoa(text);
@@ -55,13 +59,23 @@ fn the_ways_to_write_labels_and_acceptance() {
 
 #[test]
 fn all_runs_accept_without_sets() {
-    let automaton = one(r#"HOA: v1 States: 1 Start: 0 AP: 1 "p" acc-name: all Acceptance: 0 t
-        --BODY-- State: 0 [0] 0 --END--"#);
+    let automaton = one(
+        r#"HOA: v1 States: 1 Start: 0 AP: 1 "p" acc-name: all Acceptance: 0 t
+        --BODY-- State: 0 [0] 0 --END--"#,
+    );
     assert_eq!(automaton.acceptance_sets(), 0);
-    assert!(automaton.accepts(&Lasso { stem: vec![], cycle: vec![vec![1]] }));
-    assert!(!automaton.accepts(&Lasso { stem: vec![], cycle: vec![vec![0]] }));
-    let generalised = one(r#"HOA: v1 States: 1 Start: 0 AP: 0 Acceptance: 3 (Inf(0)&Inf(2))&Inf(1)
-        --BODY-- State: 0 [t] 0 {0 1} --END--"#);
+    assert!(automaton.accepts(&Lasso {
+        stem: vec![],
+        cycle: vec![vec![1]]
+    }));
+    assert!(!automaton.accepts(&Lasso {
+        stem: vec![],
+        cycle: vec![vec![0]]
+    }));
+    let generalised = one(
+        r#"HOA: v1 States: 1 Start: 0 AP: 0 Acceptance: 3 (Inf(0)&Inf(2))&Inf(1)
+        --BODY-- State: 0 [t] 0 {0 1} --END--"#,
+    );
     assert_eq!(generalised.acceptance_sets(), 3);
     assert!(generalised.is_empty_language());
 }
@@ -105,7 +119,10 @@ fn the_rest_is_refused() {
         (with("--END--", ""), "HOA001"),
         (with("[!0]", "[!0"), "HOA001"),
         (with("[!0]", "[0 1]"), "HOA001"),
-        (with("[!0]", &format!("[{}0]", "(".repeat(100_000))), "HOA011"),
+        (
+            with("[!0]", &format!("[{}0]", "(".repeat(100_000))),
+            "HOA011",
+        ),
         (with("\"p\"", "\"p"), "HOA001"),
         (with("HOA: v1", "HOA: v1 /* "), "HOA001"),
     ] {
@@ -118,8 +135,10 @@ fn the_rest_is_refused() {
 
 #[test]
 fn false_claims_are_noticed() {
-    let text = INFINITELY_OFTEN
-        .replace("Acceptance", "properties: deterministic complete stutter-invariant\nAcceptance");
+    let text = INFINITELY_OFTEN.replace(
+        "Acceptance",
+        "properties: deterministic complete stutter-invariant\nAcceptance",
+    );
     assert_eq!(code(&text), "accepted");
     assert_eq!(code(&text.replace("[!0]", "[t]")), "HOA020");
     assert_eq!(code(&text.replace("[!0] 0\n", "")), "HOA020");
@@ -128,7 +147,9 @@ fn false_claims_are_noticed() {
 #[test]
 fn damaged_texts_do_not_panic() {
     let mut random = Random::new(21);
-    let pieces = ["[", "]", "{", "}", "&", "!", "(", "0", "7", "State:", "\"", "@a", "--END--", "é"];
+    let pieces = [
+        "[", "]", "{", "}", "&", "!", "(", "0", "7", "State:", "\"", "@a", "--END--", "é",
+    ];
     for _ in 0..5_000 {
         let mut text = INFINITELY_OFTEN.to_owned();
         for _ in 0..1 + random.below(4) {
@@ -146,6 +167,33 @@ fn damaged_texts_do_not_panic() {
             assert!(write_hoa(&automaton, None).ends_with("--END--\n"));
         }
     }
+}
+
+#[test]
+fn long_labels_are_written_with_aliases() {
+    let names: Vec<String> = (0..24).map(|i| format!("p{i}")).collect();
+    let mut formulas = Formulas::new();
+    let (formula, _) = parse(
+        &mut formulas,
+        &names.join(" xor "),
+        Syntax::Spot,
+        &mut AnyName,
+    );
+    let formula = formula.unwrap();
+    let automaton = translate(&formulas, formula, &TranslationOptions::default()).unwrap();
+    let text = write_hoa(&automaton, None);
+    assert!(text.contains("Alias:") && text.len() < 5_000, "{text}");
+    let again = one(&text);
+    assert_eq!(write_hoa(&again, None), text);
+    let simple = simplify(&mut formulas, formula).unwrap();
+    let mut random = Random::new(22);
+    for _ in 0..200 {
+        let word = random.lasso(24, 1, 1);
+        let expected = word.satisfies(&formulas, formula);
+        assert_eq!(again.accepts(&word), expected);
+        assert_eq!(word.satisfies(&formulas, simple), expected);
+    }
+    assert!(write_dot(&automaton, None).len() < 5_000);
 }
 
 #[test]
