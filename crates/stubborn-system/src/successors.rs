@@ -1,0 +1,268 @@
+//! The flat buffer that executors fill and searches read.
+
+use crate::{FailureSite, Structure, TransitionId};
+
+/// How a step ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Outcome(pub u32);
+
+impl Outcome {
+    /// An ordinary step.
+    pub const FINE: Outcome = Outcome(0);
+
+    /// The failure at `structure.failures[site]`.
+    pub const fn failure(site: usize) -> Self {
+        Outcome(site as u32 + 1)
+    }
+
+    /// What went wrong, if anything.
+    pub fn site(self, structure: &Structure) -> Option<&FailureSite> {
+        self.0
+            .checked_sub(1)
+            .map(|at| &structure.failures[at as usize])
+    }
+}
+
+/// One successor in a [`Successors`] buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Successor<'a> {
+    /// By which transition.
+    pub transition: TransitionId,
+    /// The state reached.
+    pub state: &'a [u32],
+    /// Bit `i` is set if word `i` may differ from the source state.
+    pub changed: &'a [u64],
+    /// Whether something went wrong on the way.
+    pub outcome: Outcome,
+}
+
+/// Successors of one state, in flat arrays that are reused from state to state.
+#[derive(Clone, Debug)]
+pub struct Successors {
+    words: usize,
+    mask_words: usize,
+    states: Vec<u32>,
+    masks: Vec<u64>,
+    transitions: Vec<TransitionId>,
+    outcomes: Vec<Outcome>,
+}
+
+impl Successors {
+    /// An empty buffer for states of `words` words.
+    pub fn new(words: usize) -> Self {
+        Self {
+            words,
+            mask_words: words.div_ceil(64),
+            states: Vec::new(),
+            masks: Vec::new(),
+            transitions: Vec::new(),
+            outcomes: Vec::new(),
+        }
+    }
+
+    /// Forgets all successors, keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.states.clear();
+        self.masks.clear();
+        self.transitions.clear();
+        self.outcomes.clear();
+    }
+
+    /// How many successors there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.transitions.len()
+    }
+
+    /// True if there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.transitions.is_empty()
+    }
+
+    /// The transition of each successor.
+    #[inline]
+    pub fn transitions(&self) -> &[TransitionId] {
+        &self.transitions
+    }
+
+    /// One successor.
+    #[inline]
+    pub fn get(&self, index: usize) -> Successor<'_> {
+        Successor {
+            transition: self.transitions[index],
+            state: self.state(index),
+            changed: &self.masks[index * self.mask_words..][..self.mask_words],
+            outcome: self.outcomes[index],
+        }
+    }
+
+    /// The state of one successor.
+    #[inline]
+    pub fn state(&self, index: usize) -> &[u32] {
+        &self.states[index * self.words..][..self.words]
+    }
+
+    /// The outcome of one successor.
+    #[inline]
+    pub fn outcome(&self, index: usize) -> Outcome {
+        self.outcomes[index]
+    }
+
+    /// All successors in order.
+    pub fn iter(&self) -> impl Iterator<Item = Successor<'_>> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// Appends a successor that starts as a copy of `source` with an all-zero mask, and
+    /// returns its words and mask to be changed in place.
+    #[inline]
+    pub fn push_copy(
+        &mut self,
+        transition: TransitionId,
+        source: &[u32],
+    ) -> (&mut [u32], &mut [u64]) {
+        let (at, mask_at) = (self.states.len(), self.masks.len());
+        self.states.extend_from_slice(source);
+        self.masks.resize(mask_at + self.mask_words, 0);
+        self.transitions.push(transition);
+        self.outcomes.push(Outcome::FINE);
+        (&mut self.states[at..], &mut self.masks[mask_at..])
+    }
+
+    /// Appends a finished successor; the mask is computed by comparison with `source`.
+    pub fn push(
+        &mut self,
+        transition: TransitionId,
+        source: &[u32],
+        state: &[u32],
+        outcome: Outcome,
+    ) {
+        let (words, mask) = self.push_copy(transition, source);
+        for (i, (word, new)) in words.iter_mut().zip(state).enumerate() {
+            if word != new {
+                *word = *new;
+                mask[i / 64] |= 1 << (i % 64);
+            }
+        }
+        self.set_last_outcome(outcome);
+    }
+
+    /// Says how the last pushed step ended.
+    #[inline]
+    pub fn set_last_outcome(&mut self, outcome: Outcome) {
+        if let Some(last) = self.outcomes.last_mut() {
+            *last = outcome;
+        }
+    }
+
+    /// Room behind the last successor for `count` more, to be written by generated code
+    /// and then claimed with [`claim`](Self::claim). The pointers are valid until the next
+    /// call of any other method.
+    #[inline]
+    pub fn spare_room(&mut self, count: usize) -> SpareRoom {
+        self.states.reserve(count * self.words);
+        self.masks.reserve(count * self.mask_words);
+        self.transitions.reserve(count);
+        self.outcomes.reserve(count);
+        SpareRoom {
+            states: self.states.spare_capacity_mut().as_mut_ptr().cast(),
+            masks: self.masks.spare_capacity_mut().as_mut_ptr().cast(),
+            transitions: self.transitions.spare_capacity_mut().as_mut_ptr().cast(),
+            outcomes: self.outcomes.spare_capacity_mut().as_mut_ptr().cast(),
+        }
+    }
+
+    /// Makes the first `count` entries of the spare room successors.
+    ///
+    /// # Safety
+    /// `count` is at most what the last [`spare_room`](Self::spare_room) was asked for,
+    /// nothing was called in between, and all parts of these entries were written: the
+    /// words, the mask, the transition and the outcome of each.
+    #[inline]
+    pub unsafe fn claim(&mut self, count: usize) {
+        debug_assert!(self.outcomes.len() + count <= self.outcomes.capacity());
+        // SAFETY: the caller promises that the entries lie within the reserved capacity and
+        // were initialised.
+        unsafe {
+            self.states.set_len(self.states.len() + count * self.words);
+            self.masks
+                .set_len(self.masks.len() + count * self.mask_words);
+            self.transitions.set_len(self.transitions.len() + count);
+            self.outcomes.set_len(self.outcomes.len() + count);
+        }
+    }
+
+    /// Number of words of a state.
+    #[inline]
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Takes the last successor back: its transition turned out not to be enabled.
+    #[inline]
+    pub fn pop(&mut self) {
+        if self.transitions.pop().is_some() {
+            self.outcomes.pop();
+            self.states.truncate(self.states.len() - self.words);
+            self.masks.truncate(self.masks.len() - self.mask_words);
+        }
+    }
+}
+
+/// Unused room of a [`Successors`] buffer, see [`Successors::spare_room`]: entry `i` has
+/// the words from `states + i * words`, the mask from `masks + i * mask_words`, and its
+/// transition and outcome at `transitions + i` and `outcomes + i`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SpareRoom {
+    /// Words of states.
+    pub states: *mut u32,
+    /// Masks of changed words.
+    pub masks: *mut u64,
+    /// Indices of transitions.
+    pub transitions: *mut TransitionId,
+    /// How the steps ended.
+    pub outcomes: *mut Outcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_follow_from_comparison() {
+        let mut buffer = Successors::new(70);
+        let source = vec![0; 70];
+        let mut state = source.clone();
+        state[3] = 1;
+        state[69] = 2;
+        buffer.push(TransitionId::new(4), &source, &state, Outcome::FINE);
+        assert_eq!(buffer.get(0).changed, &[1 << 3, 1 << 5]);
+        assert_eq!(buffer.state(0), state);
+        buffer.pop();
+        assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn spare_room_becomes_successors() {
+        let mut buffer = Successors::new(2);
+        buffer.push_copy(TransitionId::new(1), &[7, 7]);
+        let room = buffer.spare_room(3);
+        // SAFETY: all parts of one of the three reserved entries are written before the claim.
+        unsafe {
+            room.states.write(8);
+            room.states.add(1).write(9);
+            room.masks.write(3);
+            room.transitions.write(TransitionId::new(5));
+            room.outcomes.write(Outcome::FINE);
+            buffer.claim(1);
+        }
+        assert_eq!(buffer.len(), 2);
+        assert_eq!(buffer.get(1).state, &[8, 9]);
+        assert_eq!(buffer.get(1).changed, &[3]);
+        assert_eq!(buffer.get(1).transition, TransitionId::new(5));
+    }
+}
