@@ -1,0 +1,123 @@
+//! Shared by the corpus tests: where the corpus is, and its tables.
+
+#![allow(dead_code)]
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use stubborn_diagnostics::SourceFile;
+use stubborn_pnml::Model;
+
+/// The folder of the contest's nets, or none (said on standard error) where it is absent.
+pub fn corpus() -> Option<PathBuf> {
+    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus")),
+        PathBuf::from,
+    );
+    let nets = root.join("pnml");
+    if nets.is_dir() {
+        return Some(nets);
+    }
+    eprintln!("SKIPPED: no corpus at {} (set STUBBORN_CORPUS)", nets.display());
+    None
+}
+
+/// The names of all instances, sorted.
+pub fn instances(corpus: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(corpus)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().join("model.pnml").is_file())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Loads an instance; its messages must not contain an error.
+pub fn load_instance(corpus: &Path, instance: &str) -> Model {
+    let source = read(&corpus.join(instance).join("model.pnml"));
+    let (model, messages) = stubborn_pnml::load(&source);
+    let text = stubborn_diagnostics::render(&source, &messages, false);
+    model.unwrap_or_else(|| panic!("{instance}: {text}"))
+}
+
+/// Reads a file as a source.
+pub fn read(path: &Path) -> SourceFile {
+    SourceFile::new(path.display().to_string(), std::fs::read_to_string(path).unwrap())
+}
+
+/// Rows of a table with the given columns.
+pub fn table(path: &Path, columns: &[&str]) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let header: Vec<&str> = lines.next().unwrap().split('\t').collect();
+    let positions: Vec<usize> =
+        columns.iter().map(|c| header.iter().position(|h| h == c).unwrap()).collect();
+    lines
+        .map(|line| {
+            let cells: Vec<&str> = line.split('\t').collect();
+            positions.iter().map(|p| cells.get(*p).copied().unwrap_or("").to_owned()).collect()
+        })
+        .collect()
+}
+
+/// `(instance, measure or formula)` to expected value, for one examination.
+pub fn expected(corpus: &Path, examination: &str) -> HashMap<(String, String), String> {
+    let columns = ["instance", "examination", "formula_or_measure", "value"];
+    table(&corpus.join("EXPECTED.tsv"), &columns)
+        .into_iter()
+        .filter(|row| row[1] == examination)
+        .map(|row| ((row[0].clone(), row[2].clone()), row[3].clone()))
+        .collect()
+}
+
+/// What a plain breadth-first search over markings finds.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StateSpace {
+    pub states: usize,
+    pub transitions: u64,
+    pub deadlocks: usize,
+    pub max_in_place: u64,
+    pub max_in_marking: u64,
+}
+
+/// Explores a net the slow and obvious way; none if there are more than `limit` states.
+pub fn explore(net: &stubborn_pnml::Net, limit: usize) -> Option<StateSpace> {
+    let initial: Box<[u64]> = net.initial_marking().into();
+    let mut seen: std::collections::HashSet<Box<[u64]>> = [initial.clone()].into();
+    let mut queue = std::collections::VecDeque::from([initial]);
+    let mut result = StateSpace {
+        states: 0,
+        transitions: 0,
+        deadlocks: 0,
+        max_in_place: 0,
+        max_in_marking: 0,
+    };
+    while let Some(marking) = queue.pop_front() {
+        result.max_in_place = result.max_in_place.max(marking.iter().copied().max().unwrap_or(0));
+        result.max_in_marking = result.max_in_marking.max(marking.iter().sum());
+        let mut dead = true;
+        for t in net.transitions() {
+            if net.pre(t).iter().any(|arc| marking[arc.node.index()] < u64::from(arc.weight)) {
+                continue;
+            }
+            dead = false;
+            result.transitions += 1;
+            let mut next = marking.clone();
+            for (place, change) in net.effects(t) {
+                next[place.index()] = next[place.index()].checked_add_signed(change).unwrap();
+            }
+            if !seen.contains(&next) {
+                if seen.len() >= limit {
+                    return None;
+                }
+                seen.insert(next.clone());
+                queue.push_back(next);
+            }
+        }
+        result.deadlocks += usize::from(dead);
+    }
+    result.states = seen.len();
+    Some(result)
+}
