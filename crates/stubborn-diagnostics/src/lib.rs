@@ -39,7 +39,10 @@ impl Span {
 
     /// The smallest span that covers both.
     pub fn to(self, other: Span) -> Span {
-        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
 }
 
@@ -57,9 +60,16 @@ impl SourceFile {
         let text = text.into();
         let mut line_starts = vec![0];
         line_starts.extend(
-            text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| (i + 1) as u32),
+            text.bytes()
+                .enumerate()
+                .filter(|(_, b)| *b == b'\n')
+                .map(|(i, _)| (i + 1) as u32),
         );
-        Self { name: name.into(), text, line_starts }
+        Self {
+            name: name.into(),
+            text,
+            line_starts,
+        }
     }
 
     /// The name messages use.
@@ -74,7 +84,9 @@ impl SourceFile {
 
     /// The text of one span (empty where the span lies outside the text).
     pub fn slice(&self, span: Span) -> &str {
-        self.text.get(span.start as usize..span.end as usize).unwrap_or("")
+        self.text
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or("")
     }
 
     /// Line and column of a byte offset, both counted from 1, columns in characters.
@@ -117,12 +129,22 @@ impl Diagnostic {
     /// An error at `span`.
     pub fn error(code: &'static str, message: impl Into<String>, span: Span) -> Self {
         let message = message.into();
-        Self { code, severity: Severity::Error, message, span, related: Vec::new(), help: None }
+        Self {
+            code,
+            severity: Severity::Error,
+            message,
+            span,
+            related: Vec::new(),
+            help: None,
+        }
     }
 
     /// A warning at `span`.
     pub fn warning(code: &'static str, message: impl Into<String>, span: Span) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, message, span) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message, span)
+        }
     }
 
     /// Adds advice.
@@ -152,7 +174,11 @@ const SHOWN: usize = 240;
 /// All messages as text, each with file, line, column and its source line;
 /// `colour` adds terminal colours.
 pub fn render(source: &SourceFile, diagnostics: &[Diagnostic], colour: bool) -> String {
-    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let renderer = if colour {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
     let mut out = String::new();
     for diagnostic in diagnostics {
         out.push_str(&render_one(&renderer, source, diagnostic));
@@ -166,17 +192,22 @@ fn render_one(renderer: &Renderer, source: &SourceFile, diagnostic: &Diagnostic)
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
+    let title = level
+        .primary_title(diagnostic.message.as_str())
+        .id(diagnostic.code);
     let primary = Window::around(source, diagnostic.span);
     let mut group = Group::with_title(title);
     if primary.whole_lines {
-        let mut snippet =
-            Snippet::source(source.text()).path(source.name()).line_start(1).fold(true).annotation(
-                AnnotationKind::Primary.span(clamp(source.text(), diagnostic.span)),
-            );
+        let mut snippet = Snippet::source(source.text())
+            .path(source.name())
+            .line_start(1)
+            .fold(true)
+            .annotation(AnnotationKind::Primary.span(clamp(source.text(), diagnostic.span)));
         for (span, text) in &diagnostic.related {
             snippet = snippet.annotation(
-                AnnotationKind::Context.span(clamp(source.text(), *span)).label(text.as_str()),
+                AnnotationKind::Context
+                    .span(clamp(source.text(), *span))
+                    .label(text.as_str()),
             );
         }
         group = group.element(snippet);
@@ -185,7 +216,10 @@ fn render_one(renderer: &Renderer, source: &SourceFile, diagnostic: &Diagnostic)
         let (line, column) = source.line_column(diagnostic.span.start);
         group = group.element(
             Snippet::source(&source.text()[primary.start..primary.end])
-                .path(format!("{}:{line}:{column}, line shortened,", source.name()))
+                .path(format!(
+                    "{}:{line}:{column}, line shortened,",
+                    source.name()
+                ))
                 .line_start(line as usize)
                 .annotation(
                     AnnotationKind::Primary
@@ -213,7 +247,9 @@ impl Window {
         let text = source.text();
         let mark = clamp(text, span);
         let line_start = text[..mark.start].rfind('\n').map_or(0, |i| i + 1);
-        let line_end = text[mark.start..].find('\n').map_or(text.len(), |i| mark.start + i);
+        let line_end = text[mark.start..]
+            .find('\n')
+            .map_or(text.len(), |i| mark.start + i);
         if line_end - line_start <= 2 * SHOWN && mark.end - mark.start <= 8 * SHOWN {
             return Self {
                 start: line_start,
@@ -226,7 +262,13 @@ impl Window {
         let start = floor_boundary(text, line_start.max(mark.start.saturating_sub(SHOWN)));
         let end = floor_boundary(text, line_end.min(mark.start + SHOWN)).max(mark.start);
         let mark_end = mark.end.clamp(mark.start, end);
-        Self { start, end, mark_start: mark.start, mark_end, whole_lines: false }
+        Self {
+            start,
+            end,
+            mark_start: mark.start,
+            mark_end,
+            whole_lines: false,
+        }
     }
 }
 
@@ -272,7 +314,12 @@ mod tests {
             .related(Span::new(5, 6), "first declared here")
             .help("rename one of them");
         let text = render(&source, &[error], false);
-        for part in ["m.dve:3:6", "first declared here", "rename one of them", "error[T2]"] {
+        for part in [
+            "m.dve:3:6",
+            "first declared here",
+            "rename one of them",
+            "error[T2]",
+        ] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }
     }

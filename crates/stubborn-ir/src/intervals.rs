@@ -1,0 +1,375 @@
+//! Ranges of expressions from the declared ranges of variables, and what can fail.
+//!
+//! Cheap and always right: used to drop checks that can never fire, and to keep commands
+//! that cannot fail independent of others. (Ranges that hold only in reachable states are
+//! the business of the reachability analysis.)
+
+use crate::{BinaryOp, ChannelRef, DivideOp, Expr, Item, Place, Program, Statement, UnaryOp};
+
+/// A range of values, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Smallest.
+    pub min: i32,
+    /// Largest.
+    pub max: i32,
+}
+
+impl Interval {
+    /// Everything.
+    pub const FULL: Interval = Interval {
+        min: i32::MIN,
+        max: i32::MAX,
+    };
+    /// 0 or 1.
+    pub const BOOL: Interval = Interval { min: 0, max: 1 };
+
+    /// The interval between two 64-bit ends; everything if arithmetic could have wrapped.
+    fn wrapping(min: i64, max: i64) -> Self {
+        match (i32::try_from(min), i32::try_from(max)) {
+            (Ok(min), Ok(max)) => Interval { min, max },
+            _ => Interval::FULL,
+        }
+    }
+
+    /// The smallest interval that covers both.
+    #[must_use]
+    pub fn join(self, other: Interval) -> Interval {
+        Interval {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+
+    /// Whether every value lies in `min..=max`.
+    pub fn within(self, min: i32, max: i32) -> bool {
+        min <= self.min && self.max <= max
+    }
+
+    /// Whether 0 is among the values.
+    pub fn contains_zero(self) -> bool {
+        self.min <= 0 && 0 <= self.max
+    }
+}
+
+impl Program {
+    /// A range that covers every value of the expression.
+    pub fn interval(&self, expr: &Expr) -> Interval {
+        match expr {
+            Expr::Const(value) => Interval {
+                min: *value,
+                max: *value,
+            },
+            Expr::Var(variable) | Expr::Element(variable, ..) => {
+                let item = &self.variables[variable.index()].item;
+                Interval {
+                    min: item.min,
+                    max: item.max,
+                }
+            }
+            Expr::Temp(_) => Interval::FULL,
+            Expr::Unary(op, operand) => {
+                let of = self.interval(operand);
+                match op {
+                    UnaryOp::Negate => Interval::wrapping(-i64::from(of.max), -i64::from(of.min)),
+                    UnaryOp::BitNot => Interval {
+                        min: !of.max,
+                        max: !of.min,
+                    },
+                    UnaryOp::Not => Interval::BOOL,
+                }
+            }
+            Expr::Binary(op, left, right) => {
+                binary_interval(*op, self.interval(left), self.interval(right))
+            }
+            Expr::Divide(op, left, right, _) => {
+                divide_interval(*op, self.interval(left), self.interval(right))
+            }
+            Expr::And(..) | Expr::Or(..) => Interval::BOOL,
+            Expr::If(_, then, otherwise) => self.interval(then).join(self.interval(otherwise)),
+            Expr::Length(channel) => {
+                let capacity = channel
+                    .targets()
+                    .map(|c| self.channels[c.index()].capacity)
+                    .max();
+                Interval {
+                    min: 0,
+                    max: capacity.unwrap_or(0) as i32,
+                }
+            }
+            Expr::Peek { channel, item, .. } => channel
+                .targets()
+                .filter_map(|c| self.channels[c.index()].items.get(*item as usize))
+                .map(|item| Interval {
+                    min: item.min,
+                    max: item.max,
+                })
+                .reduce(Interval::join)
+                .unwrap_or(Interval::FULL),
+        }
+    }
+
+    /// Whether evaluating the expression can fail.
+    pub fn may_fail(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Const(_) | Expr::Var(_) | Expr::Temp(_) => false,
+            Expr::Element(variable, index, _) => {
+                self.may_fail(index) || self.index_may_fail(*variable, index)
+            }
+            Expr::Unary(_, operand) => self.may_fail(operand),
+            Expr::Divide(_, left, right, _) => {
+                self.interval(right).contains_zero() || self.may_fail(left) || self.may_fail(right)
+            }
+            Expr::Binary(_, left, right) | Expr::And(left, right) | Expr::Or(left, right) => {
+                self.may_fail(left) || self.may_fail(right)
+            }
+            Expr::If(condition, then, otherwise) => {
+                self.may_fail(condition) || self.may_fail(then) || self.may_fail(otherwise)
+            }
+            Expr::Length(channel) => self.reference_may_fail(channel),
+            Expr::Peek { .. } => true,
+        }
+    }
+
+    /// Whether an index can lie outside an array.
+    pub fn index_may_fail(&self, array: crate::VarId, index: &Expr) -> bool {
+        let len = self.variables[array.index()].len.unwrap_or(1);
+        !self.interval(index).within(0, len as i32 - 1)
+    }
+
+    /// Whether storing a value into an item can fail.
+    pub fn store_may_fail(&self, item: &Item, value: &Expr) -> bool {
+        item.overflow == crate::Overflow::Fail && !self.interval(value).within(item.min, item.max)
+    }
+
+    fn reference_may_fail(&self, channel: &ChannelRef) -> bool {
+        match channel {
+            ChannelRef::Fixed(_) => false,
+            ChannelRef::Denoted { value, targets, .. } => {
+                let range = self.interval(value);
+                let width = i64::from(range.max) - i64::from(range.min);
+                self.may_fail(value)
+                    || width >= targets.len() as i64
+                    || (range.min..=range.max).any(|v| targets.iter().all(|(t, _)| *t != v))
+            }
+        }
+    }
+
+    fn place_may_fail(&self, place: &Place) -> bool {
+        match place {
+            Place::Var(_) => false,
+            Place::Element(variable, index, _) => {
+                self.may_fail(index) || self.index_may_fail(*variable, index)
+            }
+        }
+    }
+
+    /// Whether a body can end in failure. (A violated assertion is no failure: execution goes
+    /// on. A send into a full channel, or a receive from an empty one, is taken to be excluded
+    /// by guards only if `guarded` says so.)
+    pub fn body_may_fail(&self, body: &[Statement], guarded: bool) -> bool {
+        body.iter().any(|statement| match statement {
+            Statement::Assign { target, value, .. } => {
+                self.may_fail(value)
+                    || self.place_may_fail(target)
+                    || self.store_may_fail(&self.variables[target.variable().index()].item, value)
+            }
+            Statement::Let(_, value) => self.may_fail(value),
+            Statement::Send {
+                channel, values, ..
+            } => {
+                !guarded
+                    || self.reference_may_fail(channel)
+                    || values.iter().any(|v| self.may_fail(v))
+                    || channel.targets().any(|c| {
+                        let items = &self.channels[c.index()].items;
+                        items.len() != values.len()
+                            || items
+                                .iter()
+                                .zip(values)
+                                .any(|(i, v)| self.store_may_fail(i, v))
+                    })
+            }
+            Statement::Receive {
+                channel,
+                position,
+                targets,
+                ..
+            } => {
+                !guarded
+                    || self.reference_may_fail(channel)
+                    || position.is_some()
+                    || targets.iter().flatten().any(|t| self.place_may_fail(t))
+                    || channel
+                        .targets()
+                        .any(|c| self.receive_may_not_fit(c, targets))
+            }
+            Statement::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                self.may_fail(condition)
+                    || self.body_may_fail(then, guarded)
+                    || self.body_may_fail(otherwise, guarded)
+            }
+            Statement::While { .. } | Statement::Fail(_) => true,
+            Statement::Assert { condition, .. } => self.may_fail(condition),
+            Statement::Print { .. } => false,
+        })
+    }
+
+    fn receive_may_not_fit(
+        &self,
+        channel: stubborn_system::ChannelId,
+        targets: &[Option<Place>],
+    ) -> bool {
+        let items = &self.channels[channel.index()].items;
+        items.len() != targets.len()
+            || items.iter().zip(targets).any(|(item, target)| {
+                target.as_ref().is_some_and(|place| {
+                    let to = &self.variables[place.variable().index()].item;
+                    to.overflow == crate::Overflow::Fail
+                        && !(Interval {
+                            min: item.min,
+                            max: item.max,
+                        })
+                        .within(to.min, to.max)
+                })
+            })
+    }
+}
+
+fn binary_interval(op: BinaryOp, a: Interval, b: Interval) -> Interval {
+    let (a0, a1, b0, b1) = (
+        i64::from(a.min),
+        i64::from(a.max),
+        i64::from(b.min),
+        i64::from(b.max),
+    );
+    match op {
+        BinaryOp::Add => Interval::wrapping(a0 + b0, a1 + b1),
+        BinaryOp::Subtract => Interval::wrapping(a0 - b1, a1 - b0),
+        BinaryOp::Multiply => {
+            let products = [a0 * b0, a0 * b1, a1 * b0, a1 * b1];
+            let min = products.iter().copied().fold(i64::MAX, i64::min);
+            let max = products.iter().copied().fold(i64::MIN, i64::max);
+            Interval::wrapping(min, max)
+        }
+        BinaryOp::BitAnd if a.min >= 0 || b.min >= 0 => {
+            // The result is at most any non-negative operand.
+            let max = match (a.min >= 0, b.min >= 0) {
+                (true, true) => a.max.min(b.max),
+                (true, false) => a.max,
+                _ => b.max,
+            };
+            Interval { min: 0, max }
+        }
+        BinaryOp::BitOr | BinaryOp::BitXor if a.min >= 0 && b.min >= 0 => {
+            let bits = 32 - (a.max | b.max).leading_zeros();
+            Interval {
+                min: 0,
+                max: ((1_i64 << bits) - 1) as i32,
+            }
+        }
+        BinaryOp::ShiftRight if b.min >= 0 && b.max < 32 => {
+            let ends = [
+                a.min >> b.min,
+                a.min >> b.max,
+                a.max >> b.min,
+                a.max >> b.max,
+            ];
+            let min = ends.iter().copied().fold(i32::MAX, i32::min);
+            let max = ends.iter().copied().fold(i32::MIN, i32::max);
+            Interval { min, max }
+        }
+        BinaryOp::ShiftLeft if b.min >= 0 && b.max < 32 && a.min >= 0 => {
+            Interval::wrapping(a0 << b0, a1 << b1)
+        }
+        op if op.is_comparison() => Interval::BOOL,
+        _ => Interval::FULL,
+    }
+}
+
+fn divide_interval(op: DivideOp, a: Interval, b: Interval) -> Interval {
+    match op {
+        // The magnitude never grows, but i32::MIN / -1 wraps.
+        DivideOp::Quotient if a.min > i32::MIN => {
+            let largest = a.min.unsigned_abs().max(a.max.unsigned_abs()) as i32;
+            let min = if a.min >= 0 && b.min >= 0 {
+                0
+            } else {
+                -largest
+            };
+            Interval { min, max: largest }
+        }
+        DivideOp::Remainder if b.min > i32::MIN => {
+            let divisor = b.min.unsigned_abs().max(b.max.unsigned_abs()) as i32;
+            let largest = (divisor - 1).max(0);
+            Interval {
+                min: if a.min >= 0 { 0 } else { -largest },
+                max: if a.max <= 0 {
+                    0
+                } else {
+                    largest.min(a.max.max(0))
+                },
+            }
+        }
+        _ => Interval::FULL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Variable;
+
+    /// Every operator on every small interval: the range covers every value.
+    #[test]
+    fn intervals_cover_all_values() {
+        use BinaryOp::*;
+        let ops = [
+            Add, Subtract, Multiply, ShiftLeft, ShiftRight, BitAnd, BitOr, BitXor, Equal, Less,
+        ];
+        let ends = [-9, -4, -1, 0, 1, 3, 7];
+        let ranges = || {
+            ends.iter()
+                .flat_map(|a| ends.iter().filter(move |b| a <= *b).map(move |b| (*a, *b)))
+        };
+        for (a0, a1) in ranges() {
+            for (b0, b1) in ranges() {
+                let mut program = Program::new("t");
+                let a = program.variable(Variable::integer("a", a0, a1, a0));
+                let b = program.variable(Variable::integer("b", b0, b1, b0));
+                for op in ops {
+                    let range = program.interval(&Expr::binary(op, Expr::Var(a), Expr::Var(b)));
+                    for x in a0..=a1 {
+                        for y in b0..=b1 {
+                            let v = op.apply(x, y);
+                            assert!(
+                                range.within(i32::MIN, i32::MAX)
+                                    && range.min <= v
+                                    && v <= range.max,
+                                "{x} {op:?} {y} = {v} is outside {range:?}"
+                            );
+                        }
+                    }
+                }
+                for op in [DivideOp::Quotient, DivideOp::Remainder] {
+                    let site = crate::Site(0);
+                    let range = program.interval(&Expr::Divide(
+                        op,
+                        Box::new(Expr::Var(a)),
+                        Box::new(Expr::Var(b)),
+                        site,
+                    ));
+                    for (x, y) in (a0..=a1).flat_map(|x| (b0..=b1).map(move |y| (x, y))) {
+                        if let Some(v) = op.apply(x, y) {
+                            assert!(range.min <= v && v <= range.max, "{x} {op:?} {y} = {v}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

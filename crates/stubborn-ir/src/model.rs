@@ -1,0 +1,379 @@
+//! A program, checked, packed and ready to run.
+
+use std::fmt;
+use std::ops::Range;
+
+use stubborn_system::{
+    Executor, FailureKind, FieldId, Label, Layout, Process, ProcessId, Property, Structure, System,
+    Transition,
+};
+
+use crate::effects::Effects;
+use crate::interpreter::Interpreter;
+use crate::{BinaryOp, ChannelRef, Encoding, Expr, Overflow, Program, Statement, VariablePlace};
+
+/// Why a [`Program`] cannot be a [`Model`]. Front-ends check their input so that people
+/// never see one, except for models that are too large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelError(String);
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ModelError {}
+
+/// A packed program. As a [`System`] it is executed by the interpreter.
+///
+/// Its commands are sorted by their first process and that process's location (commands
+/// without one come first), so that walking processes in order and looking only at the
+/// commands of their current locations visits commands in increasing order.
+#[derive(Clone, Debug)]
+pub struct Model {
+    program: Program,
+    encoding: Encoding,
+    layout: Layout,
+    structure: Structure,
+    dispatch: Dispatch,
+    largest_priority: u8,
+}
+
+/// Which commands to look at, by program counters.
+#[derive(Clone, Debug)]
+struct Dispatch {
+    /// Commands that are not bound to a location: always looked at.
+    free: Range<u32>,
+    /// For each process that starts commands: the field of its program counter and, by
+    /// location, its commands.
+    processes: Vec<(FieldId, Vec<Range<u32>>)>,
+}
+
+impl Model {
+    /// Checks and packs a program, sorting its commands.
+    pub fn new(mut program: Program) -> Result<Self, ModelError> {
+        check(&program)?;
+        program.commands.sort_by_key(dispatch_key);
+        let fails: Vec<bool> = program
+            .commands
+            .iter()
+            .map(|c| may_fail(&program, c))
+            .collect();
+        let with_error_state = fails.iter().any(|f| *f);
+        let (encoding, layout) = Encoding::new(&program, with_error_state);
+        let structure = structure(&program, &encoding, &layout, &fails);
+        let dispatch = Dispatch::new(&program, &encoding);
+        let largest_priority = program
+            .commands
+            .iter()
+            .map(|c| c.priority)
+            .max()
+            .unwrap_or(0);
+        Ok(Self {
+            program,
+            encoding,
+            layout,
+            structure,
+            dispatch,
+            largest_priority,
+        })
+    }
+
+    /// The program, with sorted commands.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Where variables and channels lie.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// Largest priority number of any command.
+    pub fn largest_priority(&self) -> u8 {
+        self.largest_priority
+    }
+
+    /// Whether this is the state of a failed execution.
+    #[inline]
+    pub fn is_error(&self, state: &[u32]) -> bool {
+        self.encoding
+            .failed
+            .is_some_and(|f| self.layout.field(f).raw(state) != 0)
+    }
+
+    /// Ranges of commands that may be enabled by the program counters of `state`, in
+    /// increasing order.
+    pub fn candidates<'a>(&'a self, state: &'a [u32]) -> impl Iterator<Item = Range<u32>> + 'a {
+        let at = |(field, by_location): &'a (FieldId, Vec<Range<u32>>)| {
+            by_location[self.layout.field(*field).raw(state) as usize].clone()
+        };
+        std::iter::once(self.dispatch.free.clone()).chain(self.dispatch.processes.iter().map(at))
+    }
+
+    /// Commands not bound to a location.
+    pub fn free_commands(&self) -> Range<u32> {
+        self.dispatch.free.clone()
+    }
+
+    /// For each process that starts commands: the field of its program counter and its
+    /// commands by location.
+    pub fn commands_by_location(&self) -> &[(FieldId, Vec<Range<u32>>)] {
+        &self.dispatch.processes
+    }
+}
+
+impl System for Model {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn structure(&self) -> &Structure {
+        &self.structure
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        let mut state = vec![0; self.layout.words()];
+        for (variable, place) in self.program.variables.iter().zip(&self.encoding.variables) {
+            let first = match place {
+                VariablePlace::Scalar(field) => *field,
+                VariablePlace::Array(place) => place.first,
+            };
+            for (i, value) in variable.initial.iter().enumerate() {
+                let field = FieldId::new(first.index() + i);
+                self.layout.field(field).set(&mut state, i64::from(*value));
+            }
+        }
+        state
+    }
+
+    fn executor(&self) -> Box<dyn Executor + '_> {
+        Box::new(Interpreter::new(self))
+    }
+}
+
+fn dispatch_key(command: &crate::Command) -> (usize, u32) {
+    match (command.processes.first(), command.sources.first()) {
+        (Some(process), Some(Some(location))) => (process.index() + 1, *location),
+        _ => (0, 0),
+    }
+}
+
+impl Dispatch {
+    fn new(program: &Program, encoding: &Encoding) -> Self {
+        let keys: Vec<_> = program.commands.iter().map(dispatch_key).collect();
+        let range = |key: (usize, u32)| {
+            let from = keys.partition_point(|k| *k < key) as u32;
+            from..keys.partition_point(|k| *k <= key) as u32
+        };
+        let processes = program
+            .processes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, process)| {
+                let locations = 0..process.locations.len() as u32;
+                let by_location: Vec<_> = locations.map(|l| range((at + 1, l))).collect();
+                by_location
+                    .iter()
+                    .any(|r| !r.is_empty())
+                    .then(|| (encoding.first_field(process.counter), by_location))
+            });
+        Self {
+            free: range((0, 0)),
+            processes: processes.collect(),
+        }
+    }
+}
+
+/// Whether a command can end in failure: in its guards or in its body.
+fn may_fail(program: &Program, command: &crate::Command) -> bool {
+    let guard_fails =
+        |g: &stubborn_system::LabelId| program.may_fail(&program.labels[g.index()].expr);
+    command.guards.iter().any(guard_fails)
+        || program.body_may_fail(&command.body, channel_use_is_guarded(program, command))
+}
+
+/// True if the guards say that the one channel operation of the body finds room or a message.
+fn channel_use_is_guarded(program: &Program, command: &crate::Command) -> bool {
+    let uses: Vec<&Statement> = command
+        .body
+        .iter()
+        .filter(|s| matches!(s, Statement::Send { .. } | Statement::Receive { .. }))
+        .collect();
+    let guarded_by = |condition: &Expr| {
+        command
+            .guards
+            .iter()
+            .any(|g| &program.labels[g.index()].expr == condition)
+    };
+    match uses.as_slice() {
+        [] => true,
+        [Statement::Send { channel, .. }] => {
+            program.has_room(channel).is_some_and(|c| guarded_by(&c))
+        }
+        [Statement::Receive { channel, .. }] => guarded_by(&Program::has_message(channel)),
+        _ => false,
+    }
+}
+
+impl Program {
+    /// The guard that says that a channel is not full, if its targets have one capacity.
+    pub fn has_room(&self, channel: &ChannelRef) -> Option<Expr> {
+        let mut capacities = channel.targets().map(|c| self.channels[c.index()].capacity);
+        let first = capacities.next()?;
+        let same = capacities.all(|c| c == first);
+        let length = Expr::Length(channel.clone());
+        same.then(|| Expr::less(length, Expr::Const(first as i32)))
+    }
+
+    /// The guard that says that a channel is not empty.
+    pub fn has_message(channel: &ChannelRef) -> Expr {
+        Expr::binary(
+            BinaryOp::Greater,
+            Expr::Length(channel.clone()),
+            Expr::Const(0),
+        )
+    }
+}
+
+fn structure(program: &Program, encoding: &Encoding, layout: &Layout, fails: &[bool]) -> Structure {
+    let labels = program.labels.iter().map(|label| {
+        let mut effects = Effects::new(program, encoding);
+        effects.expression(&label.expr);
+        let text = label
+            .text
+            .clone()
+            .unwrap_or_else(|| program.text(&label.expr));
+        Label {
+            text,
+            tests: effects.finish().0,
+        }
+    });
+    let transitions = program
+        .commands
+        .iter()
+        .zip(fails)
+        .map(|(command, may_fail)| {
+            let mut effects = Effects::new(program, encoding);
+            effects.body(&command.body);
+            let (reads, writes) = effects.finish();
+            Transition {
+                name: command.name.clone(),
+                processes: command.processes.clone(),
+                sources: command.sources.clone(),
+                guards: command.guards.clone(),
+                reads,
+                writes,
+                nondeterministic: false,
+                may_fail: *may_fail,
+                priority: command.priority,
+                span: command.span,
+            }
+        });
+    let processes = program.processes.iter().map(|process| Process {
+        name: process.name.clone(),
+        location: Some(encoding.first_field(process.counter)),
+        locations: process.locations.clone(),
+    });
+    let properties = program.properties.iter().map(|property| Property {
+        name: property.name.clone(),
+        kind: property.kind,
+        violated_by: property.violated_by,
+        span: property.span,
+    });
+    let error_state = encoding.failed.map(|field| {
+        let mut state = vec![0; layout.words()];
+        layout.field(field).set(&mut state, 1);
+        state
+    });
+    Structure {
+        transitions: transitions.collect(),
+        labels: labels.collect(),
+        processes: processes.collect(),
+        properties: properties.collect(),
+        failures: program.failures.clone(),
+        error_state,
+        valid_end: program.valid_end,
+    }
+}
+
+/// Most bits that all variables together may take: a state of 64 MiB.
+const LARGEST_STATE_BITS: u64 = 1 << 29;
+
+fn check(program: &Program) -> Result<(), ModelError> {
+    let fail = |text: String| Err(ModelError(text));
+    let mut bits = 0_u64;
+    let items = program
+        .variables
+        .iter()
+        .map(|v| (&v.name, &v.item, v.len.unwrap_or(1)))
+        .chain(
+            program
+                .channels
+                .iter()
+                .flat_map(|c| c.items.iter().map(move |item| (&c.name, item, c.capacity))),
+        );
+    for (name, item, count) in items {
+        if item.min > item.max {
+            return fail(format!(
+                "{name} has the empty range {}..{}",
+                item.min, item.max
+            ));
+        }
+        let size = i64::from(item.max) - i64::from(item.min) + 1;
+        if item.overflow == Overflow::Wrap && size & (size - 1) != 0 {
+            return fail(format!(
+                "{name} wraps over {size} values, which is no power of two"
+            ));
+        }
+        bits += 32 * u64::from(count);
+    }
+    for variable in &program.variables {
+        let name = &variable.name;
+        if variable.len == Some(0) {
+            return fail(format!("the array {name} has no elements"));
+        }
+        if variable.initial.len() != variable.len.unwrap_or(1) as usize {
+            return fail(format!(
+                "{name} has {} initial values",
+                variable.initial.len()
+            ));
+        }
+        if let Some(value) = variable
+            .initial
+            .iter()
+            .find(|v| !variable.item.contains(**v))
+        {
+            return fail(format!(
+                "the initial value {value} of {name} is out of its range"
+            ));
+        }
+        if variable
+            .owner
+            .is_some_and(|p: ProcessId| p.index() >= program.processes.len())
+        {
+            return fail(format!("{name} belongs to a process that does not exist"));
+        }
+    }
+    if bits > LARGEST_STATE_BITS {
+        return fail(format!("a state would take {} MiB", bits / (8 << 20)));
+    }
+    for command in &program.commands {
+        let known = command
+            .guards
+            .iter()
+            .all(|g| g.index() < program.labels.len());
+        if !known || command.processes.len() != command.sources.len() {
+            return fail(format!("the command {} is not well-formed", command.name));
+        }
+    }
+    if program
+        .failures
+        .iter()
+        .any(|f| f.kind == FailureKind::Assertion && f.message.is_empty())
+    {
+        return fail("an assertion without a message".into());
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! The relations that reductions work with, typed by the side on which they may err.
+//!
+//! A reduction is sound only if some relations are over-approximations (adding a pair is
+//! safe, leaving one out may lose a bug) and others under-approximations (the other way
+//! round). [`May`] and [`Must`] make the difference part of the type, and the complement
+//! of one is the other: a wrong use does not compile. (A published estimate of
+//! do-not-left-accord had exactly such a mix-up.)
+//!
+//! A transition of [low priority](crate::Transition::priority) may be disabled although all
+//! its guards hold. No enabling set is known for it then: algorithms take all transitions.
+//!
+//! Notation as in Laarman, Pater, van de Pol, Hansen, *Guard-based partial-order
+//! reduction* (2014): necessary enabling and disabling sets `N_g`, do-not-accord `DNA`,
+//! do-not-left-accord `DNB`, may-be-co-enabled `MC`.
+
+use crate::{FieldId, LabelId, Matrix, MatrixBuilder, Structure, TransitionId};
+
+/// An over-approximation: contains every pair for which the fact *can* be true.
+#[derive(Clone, Debug)]
+pub struct May<M>(pub M);
+
+/// An under-approximation: contains only pairs for which the fact is *always* true.
+#[derive(Clone, Debug)]
+pub struct Must<M>(pub M);
+
+impl<R: crate::matrix::Index, C: crate::matrix::Index> May<Matrix<R, C>> {
+    /// What is certainly not related.
+    pub fn complement(&self) -> Must<Matrix<R, C>> {
+        Must(self.0.complement())
+    }
+
+    /// Two over-approximations of the same fact: both must agree that a pair is possible.
+    pub fn refine(&self, other: &Self) -> Self {
+        May(self.0.intersection(&other.0))
+    }
+}
+
+impl<R: crate::matrix::Index, C: crate::matrix::Index> Must<Matrix<R, C>> {
+    /// What may be unrelated.
+    pub fn complement(&self) -> May<Matrix<R, C>> {
+        May(self.0.complement())
+    }
+}
+
+/// How hard to look at the model, from weak and fast to strong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RelationLevel {
+    /// Only which fields are tested, read and written.
+    Sets,
+    /// And the shape of guards and actions: constants, comparisons, increments, program
+    /// counters, channel ends.
+    Syntax,
+    /// And all valuations of small joint supports, tried with the real code.
+    Exact,
+    /// And what an over-approximation of the reachable states rules out.
+    Reach,
+}
+
+/// What reductions know of a system. Each relation says what a pair means.
+#[derive(Clone, Debug)]
+pub struct Relations {
+    /// `(g, t)`: from a reachable state where `g` is false, firing `t` can make it true.
+    /// A row is a necessary enabling set of its label.
+    pub may_enable: May<Matrix<LabelId, TransitionId>>,
+    /// `(g, t)`: from a reachable state where `g` is true, firing `t` can make it false.
+    /// A row is a necessary disabling set of its label.
+    pub may_disable: May<Matrix<LabelId, TransitionId>>,
+    /// `(g, h)`: no reachable state satisfies both. Symmetric. (The complement of `MC`,
+    /// kept this way round because it is sparse.)
+    pub never_together: Must<Matrix<LabelId, LabelId>>,
+    /// `(t, u)`: in some reachable state where both are enabled, one disables the other or
+    /// the two orders end differently. Symmetric. (`DNA`)
+    pub do_not_accord: May<Matrix<TransitionId, TransitionId>>,
+    /// `(t, u)`: `t` cannot always be moved left over `u`: in some reachable state `u t` can
+    /// be fired and `t u` cannot, or ends elsewhere. (`DNB`, row `t` is `DNB_t`)
+    pub do_not_left_accord: May<Matrix<TransitionId, TransitionId>>,
+    /// `(t, u)`: after `t`, `u` is never enabled.
+    pub must_disable: Must<Matrix<TransitionId, TransitionId>>,
+}
+
+impl Relations {
+    /// The relations that follow from test, read and write sets alone: correct for every
+    /// system that keeps the laws of the seam, and the weakest.
+    pub fn from_sets(structure: &Structure) -> Self {
+        let (labels, transitions) = (structure.labels.len(), structure.transitions.len());
+        let sets = FieldSets::new(structure);
+        let writers_of_label = |label: LabelId| -> Vec<u32> {
+            let tests = &structure.label(label).tests;
+            tests
+                .iter()
+                .flat_map(|f| sets.writers[f.index()].iter().copied())
+                .collect()
+        };
+        let may_change: Matrix<LabelId, TransitionId> =
+            Matrix::from_rows(transitions, structure.label_ids().map(writers_of_label));
+        let mut conflicts = MatrixBuilder::new(transitions, transitions);
+        for (field, writers) in sets.writers.iter().enumerate() {
+            for writer in writers {
+                for other in writers.iter().chain(&sets.lookers[field]) {
+                    let (a, b) = (*writer as usize, *other as usize);
+                    conflicts.insert(TransitionId::new(a), TransitionId::new(b));
+                    conflicts.insert(TransitionId::new(b), TransitionId::new(a));
+                }
+            }
+        }
+        for (id, transition) in structure.transition_ids().zip(&structure.transitions) {
+            // A failing step ends everything; a low-priority one looks at everything.
+            if transition.may_fail || transition.priority > 0 {
+                for other in structure.transition_ids() {
+                    conflicts.insert(id, other);
+                    conflicts.insert(other, id);
+                }
+            }
+        }
+        let do_not_accord = conflicts.finish();
+        Self {
+            may_enable: May(may_change.clone()),
+            may_disable: May(may_change),
+            never_together: Must(Matrix::empty(labels, labels)),
+            do_not_left_accord: May(do_not_accord.clone()),
+            do_not_accord: May(do_not_accord),
+            must_disable: Must(Matrix::empty(transitions, transitions)),
+        }
+    }
+}
+
+/// For each field, who writes it and who looks at it (in guards or action).
+#[derive(Clone, Debug)]
+pub struct FieldSets {
+    /// Transitions that may write the field, as numbers, in order.
+    pub writers: Vec<Vec<u32>>,
+    /// Transitions whose guards or action look at the field, as numbers, in order.
+    pub lookers: Vec<Vec<u32>>,
+}
+
+impl FieldSets {
+    /// Inverts the sets of a structure.
+    pub fn new(structure: &Structure) -> Self {
+        let all = structure
+            .transitions
+            .iter()
+            .flat_map(|t| t.writes.iter().chain(&t.reads))
+            .chain(structure.labels.iter().flat_map(|l| &l.tests));
+        let fields = all.map(|f: &FieldId| f.index() + 1).max().unwrap_or(0);
+        let mut sets = Self {
+            writers: vec![Vec::new(); fields],
+            lookers: vec![Vec::new(); fields],
+        };
+        for (at, transition) in structure.transitions.iter().enumerate() {
+            for field in &transition.writes {
+                sets.writers[field.index()].push(at as u32);
+            }
+            let tests = transition
+                .guards
+                .iter()
+                .flat_map(|g| &structure.label(*g).tests);
+            let mut looked: Vec<_> = transition.reads.iter().chain(tests).collect();
+            looked.sort_unstable();
+            looked.dedup();
+            for field in looked {
+                sets.lookers[field.index()].push(at as u32);
+            }
+        }
+        sets
+    }
+}

@@ -1,0 +1,149 @@
+//! The static description of a system: transitions, labels, processes, properties.
+
+use stubborn_diagnostics::Span;
+
+use crate::{FieldId, LabelId, ProcessId, TransitionId};
+
+/// A structural transition: guards and an action.
+#[derive(Clone, Debug, Default)]
+pub struct Transition {
+    /// Readable: `P_0: wait -> CS`.
+    pub name: String,
+    /// Whose step it is: none, one, or two for a rendez-vous (sender first).
+    pub processes: Vec<ProcessId>,
+    /// For each of [`processes`](Self::processes), the location it starts from, if
+    /// control locations are known.
+    pub sources: Vec<Option<u32>>,
+    /// The transition is enabled exactly if all of them hold. Program counters come first.
+    pub guards: Vec<LabelId>,
+    /// Fields that decide what the action does, sorted. (The guards' fields are in the
+    /// [test sets](Label::tests) of the guards, and here only if the action looks at them too.)
+    pub reads: Vec<FieldId>,
+    /// Fields that the action may change, sorted.
+    pub writes: Vec<FieldId>,
+    /// More than one successor is possible.
+    pub nondeterministic: bool,
+    /// The step may fail and lead to the error state; it then conflicts with everything.
+    pub may_fail: bool,
+    /// 0 for ordinary transitions. A transition of priority `n > 0` is enabled only where no
+    /// transition of a smaller number is (Promela's `timeout` is 1).
+    pub priority: u8,
+    /// Where it stands in the model's text.
+    pub span: Option<Span>,
+}
+
+/// A predicate on states: a guard of transitions, or a proposition of a property.
+#[derive(Clone, Debug, Default)]
+pub struct Label {
+    /// As people write it: `x < 3`, `P_0 is at wait`.
+    pub text: String,
+    /// Fields that it depends on, sorted.
+    pub tests: Vec<FieldId>,
+}
+
+/// A process of the model.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// As the model calls it.
+    pub name: String,
+    /// The field that holds its program counter, if it has one.
+    pub location: Option<FieldId>,
+    /// Names of its locations.
+    pub locations: Vec<String>,
+}
+
+/// What a [`Property`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropertyKind {
+    /// An assertion of the model.
+    Assertion,
+    /// An invariant that the user asked for.
+    Invariant,
+}
+
+/// A safety property: `violated_by` must hold in no reachable state.
+#[derive(Clone, Debug)]
+pub struct Property {
+    /// Shown to people.
+    pub name: String,
+    /// Where it comes from.
+    pub kind: PropertyKind,
+    /// True exactly in the bad states.
+    pub violated_by: LabelId,
+    /// Where it stands in the model's text.
+    pub span: Option<Span>,
+}
+
+/// Why a step failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// A value did not fit into its variable.
+    OutOfRange,
+    /// An array index outside the array.
+    IndexOutOfBounds,
+    /// Division or remainder by zero.
+    DivisionByZero,
+    /// A reference that denotes no channel, or a message that does not fit.
+    BadChannel,
+    /// A loop that ran longer than any sensible one.
+    EndlessLoop,
+    /// An assertion inside an action. Execution goes on after it.
+    Assertion,
+    /// Something that the language calls an error.
+    Other,
+}
+
+/// A place in the model where a step can fail.
+#[derive(Clone, Debug)]
+pub struct FailureSite {
+    /// What goes wrong.
+    pub kind: FailureKind,
+    /// In words, with the model's names.
+    pub message: String,
+    /// Where it stands in the model's text.
+    pub span: Option<Span>,
+}
+
+/// All static facts of a system.
+#[derive(Clone, Debug, Default)]
+pub struct Structure {
+    /// The transitions; a [`TransitionId`] is an index into them.
+    pub transitions: Vec<Transition>,
+    /// Guards and propositions; a [`LabelId`] is an index into them.
+    pub labels: Vec<Label>,
+    /// The processes; a [`ProcessId`] is an index into them.
+    pub processes: Vec<Process>,
+    /// Safety properties that the model or the user states.
+    pub properties: Vec<Property>,
+    /// Places where steps can fail; see [`Outcome`](crate::Outcome).
+    pub failures: Vec<FailureSite>,
+    /// The state that failed steps lead to, if any can fail. It has no successors.
+    pub error_state: Option<Vec<u32>>,
+    /// In a language with valid end states: holds in a state where stopping is fine.
+    /// Without it, every state without successors is a deadlock.
+    pub valid_end: Option<LabelId>,
+}
+
+impl Structure {
+    /// One transition.
+    #[inline]
+    pub fn transition(&self, id: TransitionId) -> &Transition {
+        &self.transitions[id.index()]
+    }
+
+    /// One label.
+    #[inline]
+    pub fn label(&self, id: LabelId) -> &Label {
+        &self.labels[id.index()]
+    }
+
+    /// The ids of all transitions.
+    pub fn transition_ids(&self) -> impl Iterator<Item = TransitionId> + use<> {
+        (0..self.transitions.len()).map(TransitionId::new)
+    }
+
+    /// The ids of all labels.
+    pub fn label_ids(&self) -> impl Iterator<Item = LabelId> + use<> {
+        (0..self.labels.len()).map(LabelId::new)
+    }
+}
