@@ -3,6 +3,8 @@
 //! Places, transitions and arcs are never kept as a tree; only the `structure` elements of
 //! coloured nets are, in one flat arena that borrows from the source.
 
+use std::borrow::Cow;
+
 use crate::xml::{Cursor, Step, Tag, Token};
 
 /// An element of a [`Forest`].
@@ -15,6 +17,8 @@ struct Node<'a> {
     tag: Tag<'a>,
     first_child: u32,
     next_sibling: u32,
+    /// The text directly inside; only kept where it was asked for.
+    text: Cow<'a, str>,
 }
 
 /// All trees of one file.
@@ -26,6 +30,24 @@ pub(crate) struct Forest<'a> {
 impl<'a> Forest<'a> {
     /// Reads the element whose opening tag was just taken from the cursor, up to its end.
     pub(crate) fn read(&mut self, cursor: &mut Cursor<'a>, tag: Tag<'a>) -> Step<Element> {
+        self.read_tree(cursor, tag, false)
+    }
+
+    /// As [`Forest::read`], and keeps the text of each element.
+    pub(crate) fn read_with_text(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        tag: Tag<'a>,
+    ) -> Step<Element> {
+        self.read_tree(cursor, tag, true)
+    }
+
+    fn read_tree(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        tag: Tag<'a>,
+        keep_text: bool,
+    ) -> Step<Element> {
         let root = self.push(tag);
         let outside = cursor.depth() - 1;
         // The open elements, each with its last child so far.
@@ -47,7 +69,16 @@ impl<'a> Forest<'a> {
                 Token::Close => {
                     open.pop();
                 }
-                Token::Text(_) => {}
+                Token::Text(text) => {
+                    if keep_text && let Some((element, _)) = open.last() {
+                        let whole = &mut self.nodes[*element as usize].text;
+                        if whole.is_empty() {
+                            *whole = text;
+                        } else {
+                            whole.to_mut().push_str(&text);
+                        }
+                    }
+                }
                 Token::End => break,
             }
         }
@@ -59,6 +90,7 @@ impl<'a> Forest<'a> {
             tag,
             first_child: NONE,
             next_sibling: NONE,
+            text: Cow::Borrowed(""),
         });
         (self.nodes.len() - 1) as u32
     }
@@ -71,6 +103,11 @@ impl<'a> Forest<'a> {
     /// The name of an element.
     pub(crate) fn name(&self, element: Element) -> &'a str {
         self.tag(element).name
+    }
+
+    /// The text directly inside an element.
+    pub(crate) fn text(&self, element: Element) -> &str {
+        &self.nodes[element.0 as usize].text
     }
 
     /// The elements directly inside an element.

@@ -32,7 +32,9 @@ fn compare_state_spaces(limit: usize) {
     let expected = expected(&corpus, "StateSpace");
     for instance in instances(&corpus) {
         let get = |measure: &str| expected.get(&(instance.clone(), measure.to_owned()));
-        let Some(states) = get("STATES").and_then(|v| v.parse::<usize>().ok()) else { continue };
+        let Some(states) = get("STATES").and_then(|v| v.parse::<usize>().ok()) else {
+            continue;
+        };
         if states > limit {
             continue;
         }
@@ -46,7 +48,9 @@ fn compare_state_spaces(limit: usize) {
             ("MAX_TOKEN_PER_MARKING", found.max_in_marking),
         ] {
             if let Some(known) = get(measure).and_then(|v| v.parse::<u64>().ok()) {
-                if value != known { println!("DIFF {instance} {measure} {value} {known}"); }
+                if value != known {
+                    println!("DIFF {instance} {measure} {value} {known}");
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Shared by the corpus tests: where the corpus is, and its tables.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,22 @@ use stubborn_pnml::Model;
 /// The folder of the contest's nets, or none (said on standard error) where it is absent.
 pub fn corpus() -> Option<PathBuf> {
     let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus")),
+        || {
+            PathBuf::from(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../../shared/corpus"
+            ))
+        },
         PathBuf::from,
     );
     let nets = root.join("pnml");
     if nets.is_dir() {
         return Some(nets);
     }
-    eprintln!("SKIPPED: no corpus at {} (set STUBBORN_CORPUS)", nets.display());
+    eprintln!(
+        "SKIPPED: no corpus at {} (set STUBBORN_CORPUS)",
+        nets.display()
+    );
     None
 }
 
@@ -44,7 +52,10 @@ pub fn load_instance(corpus: &Path, instance: &str) -> Model {
 
 /// Reads a file as a source.
 pub fn read(path: &Path) -> SourceFile {
-    SourceFile::new(path.display().to_string(), std::fs::read_to_string(path).unwrap())
+    SourceFile::new(
+        path.display().to_string(),
+        std::fs::read_to_string(path).unwrap(),
+    )
 }
 
 /// Rows of a table with the given columns.
@@ -52,12 +63,17 @@ pub fn table(path: &Path, columns: &[&str]) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let header: Vec<&str> = lines.next().unwrap().split('\t').collect();
-    let positions: Vec<usize> =
-        columns.iter().map(|c| header.iter().position(|h| h == c).unwrap()).collect();
+    let positions: Vec<usize> = columns
+        .iter()
+        .map(|c| header.iter().position(|h| h == c).unwrap())
+        .collect();
     lines
         .map(|line| {
             let cells: Vec<&str> = line.split('\t').collect();
-            positions.iter().map(|p| cells.get(*p).copied().unwrap_or("").to_owned()).collect()
+            positions
+                .iter()
+                .map(|p| cells.get(*p).copied().unwrap_or("").to_owned())
+                .collect()
         })
         .collect()
 }
@@ -95,11 +111,17 @@ pub fn explore(net: &stubborn_pnml::Net, limit: usize) -> Option<StateSpace> {
         max_in_marking: 0,
     };
     while let Some(marking) = queue.pop_front() {
-        result.max_in_place = result.max_in_place.max(marking.iter().copied().max().unwrap_or(0));
+        result.max_in_place = result
+            .max_in_place
+            .max(marking.iter().copied().max().unwrap_or(0));
         result.max_in_marking = result.max_in_marking.max(marking.iter().sum());
         let mut dead = true;
         for t in net.transitions() {
-            if net.pre(t).iter().any(|arc| marking[arc.node.index()] < u64::from(arc.weight)) {
+            if net
+                .pre(t)
+                .iter()
+                .any(|arc| marking[arc.node.index()] < u64::from(arc.weight))
+            {
                 continue;
             }
             dead = false;
