@@ -35,6 +35,7 @@
 //! assert_eq!(successors.len(), 1);
 //! ```
 
+pub mod analysis;
 pub mod effects;
 pub mod encoding;
 pub mod expr;

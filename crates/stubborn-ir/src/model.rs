@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use stubborn_system::{
-    Executor, FailureKind, FieldId, Label, Layout, Process, ProcessId, Property, Structure, System,
-    Transition,
+    Executor, FailureKind, FieldId, Label, Layout, Process, ProcessId, Property, RelationLevel,
+    Relations, Structure, System, Transition,
 };
 
 use crate::effects::Effects;
@@ -150,6 +150,10 @@ impl System for Model {
 
     fn executor(&self) -> Box<dyn Executor + '_> {
         Box::new(Interpreter::new(self))
+    }
+
+    fn relations(&self, level: RelationLevel) -> Relations {
+        crate::analysis::relations(self, level)
     }
 }
 

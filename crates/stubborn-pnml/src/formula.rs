@@ -102,6 +102,18 @@ impl Formula {
         Self::Not(Box::new(self))
     }
 
+    /// The number of operators and atoms.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Atom(_) => 1,
+            Self::Not(inner) | Self::Next(inner) | Self::Globally(inner) | Self::Finally(inner) => {
+                1 + inner.size()
+            }
+            Self::And(parts) | Self::Or(parts) => 1 + parts.iter().map(Self::size).sum::<usize>(),
+            Self::Until(left, right) => 1 + left.size() + right.size(),
+        }
+    }
+
     /// True if it speaks of one marking only.
     pub fn is_state_formula(&self) -> bool {
         match self {

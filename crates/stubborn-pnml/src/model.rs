@@ -388,7 +388,18 @@ fn resolve_units(
     }
     if problem.is_none() {
         match Nupn::new(units.safe, unit_of, parent) {
-            Ok(nupn) => return Ok(Some(nupn)),
+            Ok(nupn) => {
+                let initial: Vec<u64> = raw.places.iter().map(|place| place.initial).collect();
+                let broken = if units.safe { nupn.violated_by(&initial) } else { None };
+                match broken {
+                    None => return Ok(Some(nupn)),
+                    Some(place) => {
+                        let id = shown(&raw.places[place.index()].id);
+                        let what = format!("the initial marking of `{id}` is not unit-safe");
+                        problem = Some((what, units.span));
+                    }
+                }
+            }
             Err(NupnError::PlaceNotInOneUnit(p)) => {
                 let id = shown(&raw.places[p.index()].id);
                 problem = Some((format!("the place `{id}` is in no unit"), units.span));

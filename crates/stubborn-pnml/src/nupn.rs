@@ -107,6 +107,24 @@ impl Nupn {
         self.enter[outer.0 as usize] <= at && at < self.leave[outer.0 as usize]
     }
 
+    /// A place that breaks the promise of unit-safeness in a marking, if any does.
+    pub fn violated_by(&self, marking: &[u64]) -> Option<PlaceId> {
+        let mut marked: Vec<(u32, usize)> = Vec::new();
+        for (place, tokens) in marking.iter().enumerate() {
+            match tokens {
+                0 => {}
+                1 => marked.push((self.enter[self.unit_of[place].0 as usize], place)),
+                _ => return Some(PlaceId::new(place)),
+            }
+        }
+        // Sorted by entry, a unit with a marked unit inside is followed by one of those.
+        marked.sort_unstable();
+        marked.windows(2).find_map(|pair| {
+            let (outer, inner) = (PlaceId::new(pair[0].1), PlaceId::new(pair[1].1));
+            self.contains(self.unit_of(outer), self.unit_of(inner)).then_some(inner)
+        })
+    }
+
     /// True if the two places are certainly never marked together. A place does not exclude itself.
     pub fn exclude_each_other(&self, p: PlaceId, q: PlaceId) -> bool {
         if !self.safe || p == q {

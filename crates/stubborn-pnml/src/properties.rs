@@ -15,6 +15,9 @@ use crate::report::{Report, shown};
 use crate::tree::{Element, Forest};
 use crate::xml::{Cursor, Step, Token};
 
+/// Operands of an equivalence are doubled, up to this many operators.
+const MAX_DOUBLED: usize = 100_000;
+
 /// What a property asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -205,6 +208,11 @@ impl<'f, 'a> Formulas<'f, 'a> {
             }
             "equivalence" | "exclusive-disjunction" => {
                 let (left, right) = usable!(self.two_operands(element));
+                // Each side is written twice, so nested ones grow exponentially.
+                if left.size() + right.size() > MAX_DOUBLED {
+                    let what = format!("`{}` around such large formulas", tag.name);
+                    return self.wrong("PNM066", what, tag.span);
+                }
                 let both = Formula::And(vec![left.clone(), right.clone()]);
                 let none = Formula::And(vec![left.negated(), right.negated()]);
                 let same = Formula::Or(vec![both, none]);

@@ -1,0 +1,418 @@
+//! What values fields can have, alone and together.
+//!
+//! A *cluster* is a group of fields whose joint values are known as a list of tuples. At
+//! level `exact`, every field is a cluster of its own with all values of its declared
+//! range. At level `reach`, the program counter and the locals of a process form one
+//! cluster, and the lists are an over-approximation of what is reachable, found by
+//! thread-modular abstract interpretation: start from the initial values, and run every
+//! command, with the real code, on every combination of tuples known so far, until
+//! nothing new appears. Correlations inside a process are kept, those between processes
+//! are forgotten, so every reachable state is covered.
+//!
+//! Work is bounded by a budget of evaluations, never of time, so that results are the same
+//! on every machine. A cluster that grows too large falls apart into single fields, and a
+//! field with too many values becomes *open*: nothing is known of it beyond its range.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use stubborn_system::{FieldId, ProcessId, System};
+
+use super::enumerate::{Condition, Enumeration};
+use super::support::Support;
+use crate::Model;
+use crate::interpreter::Interpreter;
+
+/// Most tuples a cluster may have; beyond, it falls apart.
+const LARGEST_CLUSTER: usize = 4_096;
+/// Most values a single field may have; beyond, it is open.
+const LARGEST_DOMAIN: usize = 1_024;
+/// Combinations tried in the whole fixpoint, and for one command in one round.
+const FIXPOINT_BUDGET: u64 = 3_000_000;
+
+/// Joint values of some fields.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    /// The fields, in increasing order.
+    pub(super) fields: Vec<FieldId>,
+    /// Raw values, `fields.len()` a tuple; `None` if the cluster is a single open field.
+    pub(super) tuples: Option<Vec<u32>>,
+}
+
+impl Cluster {
+    fn len(&self) -> usize {
+        self.tuples
+            .as_ref()
+            .map_or(0, |t| t.len() / self.fields.len())
+    }
+}
+
+/// The possible values of all fields.
+#[derive(Clone, Debug)]
+pub(super) struct Domains {
+    clusters: Vec<Cluster>,
+    /// The cluster of each field.
+    cluster_of: Vec<u32>,
+}
+
+/// The values of a few fields of one cluster, without repetition.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    pub(super) fields: Vec<FieldId>,
+    pub(super) tuples: Vec<u32>,
+}
+
+impl View {
+    pub(super) fn len(&self) -> usize {
+        self.tuples.len() / self.fields.len()
+    }
+}
+
+impl Domains {
+    /// Every field alone, with its declared range.
+    pub(super) fn declared(model: &Model) -> Self {
+        let fields = model.layout().fields();
+        let clusters = (0..fields.len()).map(|at| {
+            let field = &fields[at];
+            let size = field.max.abs_diff(field.min) as usize + 1;
+            let tuples = (size <= LARGEST_DOMAIN).then(|| (0..size as u32).collect());
+            Cluster {
+                fields: vec![FieldId::new(at)],
+                tuples,
+            }
+        });
+        let clusters: Vec<_> = clusters.collect();
+        Self {
+            cluster_of: (0..clusters.len() as u32).collect(),
+            clusters,
+        }
+    }
+
+    /// An over-approximation of what is reachable.
+    pub(super) fn reachable(model: &Model, supports: &[Support]) -> Self {
+        Fixpoint::new(model, supports).run()
+    }
+
+    /// The joint values of some fields, cluster by cluster; `None` if one of them is open.
+    pub(super) fn views(&self, fields: &[FieldId]) -> Option<Vec<View>> {
+        let mut by_cluster: Vec<(u32, Vec<FieldId>)> = Vec::new();
+        for field in fields {
+            let cluster = self.cluster_of[field.index()];
+            match by_cluster.iter_mut().find(|(c, _)| *c == cluster) {
+                Some((_, list)) => list.push(*field),
+                None => by_cluster.push((cluster, vec![*field])),
+            }
+        }
+        by_cluster
+            .into_iter()
+            .map(|(c, wanted)| self.project(c as usize, wanted))
+            .collect()
+    }
+
+    fn project(&self, cluster: usize, wanted: Vec<FieldId>) -> Option<View> {
+        let Cluster { fields, tuples } = &self.clusters[cluster];
+        let tuples = tuples.as_ref()?;
+        if wanted.len() == fields.len() {
+            return Some(View {
+                fields: fields.clone(),
+                tuples: tuples.clone(),
+            });
+        }
+        let columns: Vec<usize> = wanted
+            .iter()
+            .filter_map(|f| fields.iter().position(|g| g == f))
+            .collect();
+        let mut seen = HashSet::new();
+        let mut out = Vec::new();
+        for tuple in tuples.chunks_exact(fields.len()) {
+            let part: Vec<u32> = columns.iter().map(|c| tuple[*c]).collect();
+            if !seen.contains(&part) {
+                out.extend_from_slice(&part);
+                seen.insert(part);
+            }
+        }
+        Some(View {
+            fields: wanted,
+            tuples: out,
+        })
+    }
+}
+
+/// The abstract interpretation while it runs.
+struct Fixpoint<'m> {
+    model: &'m Model,
+    supports: &'m [Support],
+    domains: Domains,
+    known: Vec<HashSet<Vec<u32>>>,
+    /// Clusters that have grown since a command last looked, by command.
+    dirty: Vec<bool>,
+    /// Commands that look at or write a cluster.
+    users: Vec<Vec<u32>>,
+    budget: u64,
+}
+
+impl<'m> Fixpoint<'m> {
+    fn new(model: &'m Model, supports: &'m [Support]) -> Self {
+        let layout = model.layout();
+        let initial = model.initial_states();
+        let mut groups: HashMap<ProcessId, Vec<FieldId>> = HashMap::new();
+        let mut lists: Vec<Vec<FieldId>> = Vec::new();
+        for (at, field) in layout.fields().iter().enumerate() {
+            match field.process {
+                Some(process) => groups.entry(process).or_default().push(FieldId::new(at)),
+                None => lists.push(vec![FieldId::new(at)]),
+            }
+        }
+        let mut processes: Vec<_> = groups.into_iter().collect();
+        processes.sort_unstable_by_key(|(process, _)| *process);
+        lists.extend(processes.into_iter().map(|(_, fields)| fields));
+        let clusters = lists.into_iter().map(|fields| {
+            let tuple = fields
+                .iter()
+                .map(|f| layout.field(*f).raw(&initial))
+                .collect();
+            Cluster {
+                fields,
+                tuples: Some(tuple),
+            }
+        });
+        let clusters: Vec<_> = clusters.collect();
+        let domains = Domains {
+            cluster_of: vec![0; layout.fields().len()],
+            clusters,
+        };
+        let mut fixpoint = Self {
+            model,
+            supports,
+            domains,
+            known: Vec::new(),
+            dirty: vec![true; supports.len()],
+            users: Vec::new(),
+            budget: FIXPOINT_BUDGET,
+        };
+        fixpoint.index();
+        fixpoint
+    }
+
+    /// Rebuilds what follows from the list of clusters.
+    fn index(&mut self) {
+        let clusters = &self.domains.clusters;
+        for (at, cluster) in clusters.iter().enumerate() {
+            for field in &cluster.fields {
+                self.domains.cluster_of[field.index()] = at as u32;
+            }
+        }
+        self.known = clusters
+            .iter()
+            .map(|c| {
+                let tuples = c.tuples.as_deref().unwrap_or(&[]);
+                tuples
+                    .chunks_exact(c.fields.len())
+                    .map(<[u32]>::to_vec)
+                    .collect()
+            })
+            .collect();
+        self.users = vec![Vec::new(); clusters.len()];
+        for (command, support) in self.supports.iter().enumerate() {
+            let touched = support.looked.iter().chain(&support.writes);
+            for cluster in touched.map(|f| self.domains.cluster_of[f.index()] as usize) {
+                if self.users[cluster].last() != Some(&(command as u32)) {
+                    self.users[cluster].push(command as u32);
+                }
+            }
+        }
+        self.dirty.fill(true);
+    }
+
+    fn run(mut self) -> Domains {
+        while let Some(command) = self.dirty.iter().position(|d| *d) {
+            self.dirty[command] = false;
+            self.command(command);
+        }
+        self.domains
+    }
+
+    /// Runs one command on all that is known.
+    fn command(&mut self, command: usize) {
+        let support = &self.supports[command];
+        // All fields of the clusters it writes: their tuples change as a whole.
+        let mut fields = support.looked.clone();
+        for field in &support.writes {
+            fields.extend(
+                &self.domains.clusters[self.domains.cluster_of[field.index()] as usize].fields,
+            );
+        }
+        fields.sort_unstable();
+        fields.dedup();
+        let Some(views) = self.domains.views(&fields) else {
+            return self.command_with_open_fields(command);
+        };
+        let size = views
+            .iter()
+            .map(|v| v.len() as u64)
+            .fold(1, u64::saturating_mul);
+        if size > self.budget {
+            return self.give_up(command);
+        }
+        let model = self.model;
+        let guards = support
+            .guards
+            .iter()
+            .map(|g| Condition::holds(model, *g))
+            .collect();
+        let mut enumeration = Enumeration::new(model, views, guards, self.budget);
+        let mut interpreter = Interpreter::new(model);
+        let body = &model.program().commands[command].body;
+        let written: Vec<usize> = {
+            let of = |f: &FieldId| self.domains.cluster_of[f.index()] as usize;
+            let mut list: Vec<_> = support.writes.iter().map(of).collect();
+            list.sort_unstable();
+            list.dedup();
+            list
+        };
+        let mut found: Vec<HashSet<Vec<u32>>> = vec![HashSet::new(); written.len()];
+        let mut after = vec![0; model.layout().words()];
+        enumeration.run(&mut |state| {
+            after.copy_from_slice(state);
+            if interpreter.run_body(&mut after, body).is_ok() {
+                for (at, cluster) in written.iter().enumerate() {
+                    let fields = &self.domains.clusters[*cluster].fields;
+                    let layout = model.layout();
+                    let tuple: Vec<u32> = fields
+                        .iter()
+                        .map(|f| layout.field(*f).raw(&after))
+                        .collect();
+                    if !self.known[*cluster].contains(&tuple) {
+                        found[at].insert(tuple);
+                    }
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        self.budget = enumeration.budget_left();
+        for (cluster, tuples) in written.into_iter().zip(found) {
+            self.extend(cluster, tuples);
+        }
+    }
+
+    fn extend(&mut self, cluster: usize, found: HashSet<Vec<u32>>) {
+        if found.is_empty() {
+            return;
+        }
+        // Sorted, so that results do not depend on the order of a hash table.
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_unstable();
+        if let Some(tuples) = &mut self.domains.clusters[cluster].tuples {
+            found.iter().for_each(|t| tuples.extend_from_slice(t));
+        }
+        self.known[cluster].extend(found);
+        let Cluster { fields, .. } = &self.domains.clusters[cluster];
+        let limit = if fields.len() == 1 {
+            LARGEST_DOMAIN
+        } else {
+            LARGEST_CLUSTER
+        };
+        if self.domains.clusters[cluster].len() > limit {
+            return self.fall_apart(cluster);
+        }
+        for user in &self.users[cluster] {
+            self.dirty[*user as usize] = true;
+        }
+    }
+
+    /// A cluster that became too large: its fields go on alone, and a field becomes open.
+    fn fall_apart(&mut self, cluster: usize) {
+        let Cluster { fields, tuples } = self.domains.clusters[cluster].clone();
+        if let [field] = fields[..] {
+            self.open(field);
+        } else {
+            let tuples = tuples.unwrap_or_default();
+            let parts = fields.iter().enumerate().map(|(column, field)| {
+                let mut values: Vec<u32> = tuples
+                    .chunks_exact(fields.len())
+                    .map(|t| t[column])
+                    .collect();
+                values.sort_unstable();
+                values.dedup();
+                Cluster {
+                    fields: vec![*field],
+                    tuples: Some(values),
+                }
+            });
+            let parts: Vec<_> = parts.collect();
+            self.domains.clusters.remove(cluster);
+            self.domains.clusters.extend(parts);
+        }
+        self.index();
+    }
+
+    fn open(&mut self, field: FieldId) {
+        let at = self.domains.cluster_of[field.index()] as usize;
+        if self.domains.clusters[at].fields.len() > 1 {
+            self.fall_apart(at);
+        }
+        let at = self.domains.cluster_of[field.index()] as usize;
+        self.domains.clusters[at].tuples = None;
+        for user in &self.users[at] {
+            self.dirty[*user as usize] = true;
+        }
+    }
+
+    /// A command that looks at or writes open fields: what it writes is open too, except
+    /// constants.
+    fn command_with_open_fields(&mut self, command: usize) {
+        let program = self.model.program();
+        let support = &self.supports[command];
+        for field in support.writes.clone() {
+            match support.constant_for(field) {
+                Some(raw) => self.add_value(field, raw),
+                None => {
+                    let declared = self.model.layout().field(field);
+                    let size = declared.max.abs_diff(declared.min) as usize + 1;
+                    let small = size <= LARGEST_DOMAIN && program.commands.len() < 20_000;
+                    match small {
+                        true => (0..size as u32).for_each(|raw| self.add_value(field, raw)),
+                        false => self.open(field),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes a value possible for a field, whatever the others are.
+    fn add_value(&mut self, field: FieldId, raw: u32) {
+        let at = self.domains.cluster_of[field.index()] as usize;
+        let cluster = &self.domains.clusters[at];
+        let column = cluster.fields.iter().position(|f| *f == field).unwrap_or(0);
+        let Some(tuples) = &cluster.tuples else {
+            return;
+        };
+        let mut found = HashSet::new();
+        for tuple in tuples.chunks_exact(cluster.fields.len()) {
+            let mut tuple = tuple.to_vec();
+            tuple[column] = raw;
+            if !self.known[at].contains(&tuple) {
+                found.insert(tuple);
+            }
+        }
+        self.extend(at, found);
+    }
+
+    /// The budget is spent: what this command writes keeps its declared range.
+    fn give_up(&mut self, command: usize) {
+        let written = self.supports[command].writes.clone();
+        for field in written {
+            let at = self.domains.cluster_of[field.index()] as usize;
+            if self.domains.clusters[at].fields.len() > 1 {
+                self.fall_apart(at);
+            }
+            let declared = self.model.layout().field(field);
+            let size = declared.max.abs_diff(declared.min) as usize + 1;
+            if size <= LARGEST_DOMAIN {
+                (0..size as u32).for_each(|raw| self.add_value(field, raw));
+            } else {
+                self.open(field);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Static analysis: the relations between labels and commands, from weak to strong.
+//!
+//! | level | knows |
+//! | --- | --- |
+//! | `sets` | which fields are tested, read and written ([`Relations::from_sets`]) |
+//! | `syntax` | constants, comparisons, increments, program counters, channel ends ([`syntax`]) |
+//! | `exact` | and what really happens for all values of small joint supports ([`pairs`]) |
+//! | `reach` | and only values that an over-approximation of the reachable states has ([`domains`]) |
+//!
+//! Every answer errs on the safe side, and tests try to falsify each one with real code.
+
+mod domains;
+mod enumerate;
+mod pairs;
+mod support;
+mod syntax;
+mod values;
+
+use stubborn_system::{LabelId, Matrix, May, Must, RelationLevel, Relations, System, TransitionId};
+
+use crate::Model;
+use domains::Domains;
+use pairs::Pairs;
+use support::Support;
+use syntax::Syntax;
+
+/// The relations of a model at a level.
+pub fn relations(model: &Model, level: RelationLevel) -> Relations {
+    if level == RelationLevel::Sets {
+        return Relations::from_sets(model.structure());
+    }
+    let supports = Support::all(model);
+    let domains = match level {
+        RelationLevel::Sets | RelationLevel::Syntax => None,
+        RelationLevel::Exact => Some(Domains::declared(model)),
+        RelationLevel::Reach => Some(Domains::reachable(model, &supports)),
+    };
+    let syntax = Syntax::new(model, &supports);
+    let pairs = Pairs::new(model, &supports, &syntax, domains.as_ref());
+    let structure = model.structure();
+    let (labels, transitions) = (structure.labels.len(), structure.transitions.len());
+    let label_row = |g: LabelId, to: bool| {
+        let mut decide = pairs.row();
+        let turns = |t: &TransitionId| decide.may_turn(g, *t, to);
+        structure
+            .transition_ids()
+            .filter(turns)
+            .map(|t| t.index() as u32)
+            .collect::<Vec<_>>()
+    };
+    let may_enable = parallel(labels, |g| label_row(LabelId::new(g), true));
+    let may_disable = parallel(labels, |g| label_row(LabelId::new(g), false));
+    let never_together = parallel(labels, |g| {
+        let mut decide = pairs.row();
+        let g = LabelId::new(g);
+        let never = |h: &LabelId| decide.never_together(g, *h);
+        structure
+            .label_ids()
+            .filter(never)
+            .map(|h| h.index() as u32)
+            .collect()
+    });
+    let do_not_accord = parallel(transitions, |t| {
+        let mut decide = pairs.row();
+        let t = TransitionId::new(t);
+        // Decided once for each unordered pair, so that the relation is symmetric.
+        let conflicts = |u: &TransitionId| decide.may_not_accord(t, *u);
+        let later = structure.transition_ids().skip(t.index() + 1);
+        later.filter(conflicts).map(|u| u.index() as u32).collect()
+    });
+    let do_not_left_accord = parallel(transitions, |t| {
+        let mut decide = pairs.row();
+        let t = TransitionId::new(t);
+        let conflicts = |u: &TransitionId| decide.may_not_left_accord(t, *u);
+        structure
+            .transition_ids()
+            .filter(conflicts)
+            .map(|u| u.index() as u32)
+            .collect()
+    });
+    let must_disable = parallel(transitions, |t| {
+        let t = TransitionId::new(t);
+        let never = |u: &TransitionId| pairs.never_after(*u, t);
+        structure
+            .transition_ids()
+            .filter(never)
+            .map(|u| u.index() as u32)
+            .collect()
+    });
+    Relations {
+        may_enable: May(Matrix::from_rows(transitions, may_enable)),
+        may_disable: May(Matrix::from_rows(transitions, may_disable)),
+        never_together: Must(symmetric(labels, never_together)),
+        do_not_accord: May(symmetric(transitions, do_not_accord)),
+        do_not_left_accord: May(Matrix::from_rows(transitions, do_not_left_accord)),
+        must_disable: Must(Matrix::from_rows(transitions, must_disable)),
+    }
+}
+
+fn symmetric<I: stubborn_system::matrix::Index>(
+    size: usize,
+    mut rows: Vec<Vec<u32>>,
+) -> Matrix<I, I> {
+    for row in 0..size {
+        for column in rows[row].clone() {
+            rows[column as usize].push(row as u32);
+        }
+    }
+    Matrix::from_rows(size, rows)
+}
+
+/// Computes rows on all cores. Each row has a budget of its own, so that the result does not
+/// depend on how they are spread.
+fn parallel<R: Send>(rows: usize, row: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(rows / 8 + 1);
+    if threads == 1 {
+        return (0..rows).map(row).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= rows {
+                return done;
+            }
+            done.push((at, row(at)));
+        }
+    };
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join = |h: std::thread::ScopedJoinHandle<'_, Vec<(usize, R)>>| match h.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        handles.into_iter().flat_map(join).collect()
+    });
+    all.sort_unstable_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, r)| r).collect()
+}

@@ -1,0 +1,307 @@
+//! Decisions on pairs: syntax first, then all values of the joint support with real code.
+
+use std::ops::ControlFlow;
+
+use stubborn_system::{FieldId, LabelId, System, TransitionId};
+
+use super::domains::Domains;
+use super::enumerate::{Condition, Ended, Enumeration};
+use super::support::{Support, shares};
+use super::syntax::Syntax;
+use crate::Model;
+use crate::interpreter::Interpreter;
+
+/// Evaluations for one pair.
+const PAIR_BUDGET: u64 = 20_000;
+/// Evaluations for all pairs of one relation; each row gets an equal share.
+const RELATION_BUDGET: u64 = 8_000_000;
+
+/// Everything known when pairs are decided.
+pub(super) struct Pairs<'m> {
+    model: &'m Model,
+    supports: &'m [Support],
+    syntax: &'m Syntax<'m>,
+    domains: Option<&'m Domains>,
+    /// Commands that may fail: they end everything, so they accord with nothing.
+    fails: Vec<bool>,
+}
+
+impl<'m> Pairs<'m> {
+    pub(super) fn new(
+        model: &'m Model,
+        supports: &'m [Support],
+        syntax: &'m Syntax<'m>,
+        domains: Option<&'m Domains>,
+    ) -> Self {
+        let transitions = &model.structure().transitions;
+        let fails = transitions.iter().map(|t| t.may_fail).collect();
+        let mut pairs = Self {
+            model,
+            supports,
+            syntax,
+            domains,
+            fails,
+        };
+        let refined = model
+            .structure()
+            .transition_ids()
+            .map(|t| pairs.fails[t.index()] && pairs.row().really_fails(t).unwrap_or(true));
+        pairs.fails = refined.collect();
+        pairs
+    }
+
+    /// A decider for one row, with a budget of its own.
+    pub(super) fn row(&self) -> Row<'_, 'm> {
+        let rows = self
+            .supports
+            .len()
+            .max(self.model.structure().labels.len())
+            .max(1) as u64;
+        let budget = (RELATION_BUDGET / rows).max(4 * PAIR_BUDGET);
+        Row {
+            pairs: self,
+            interpreter: Interpreter::new(self.model),
+            budget,
+        }
+    }
+
+    fn support(&self, t: TransitionId) -> &'m Support {
+        &self.supports[t.index()]
+    }
+
+    /// `t` is certainly disabled right after `u`.
+    pub(super) fn never_after(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.syntax.never_after(self.support(t), u, self.support(u))
+    }
+
+    fn is_special(&self, t: TransitionId) -> bool {
+        self.fails[t.index()] || self.model.structure().transition(t).priority > 0
+    }
+}
+
+/// Decides the pairs of one row.
+pub(super) struct Row<'p, 'm> {
+    pairs: &'p Pairs<'m>,
+    interpreter: Interpreter<'m>,
+    budget: u64,
+}
+
+impl Row<'_, '_> {
+    /// Whether the label can be turned to `to` by the transition.
+    pub(super) fn may_turn(&mut self, label: LabelId, t: TransitionId, to: bool) -> bool {
+        let support = self.pairs.support(t);
+        if !self.pairs.syntax.may_turn(label, t, support, to) {
+            return false;
+        }
+        let model = self.pairs.model;
+        let tests = &model.structure().label(label).tests;
+        let before = if to {
+            Condition::fails(model, label)
+        } else {
+            Condition::holds(model, label)
+        };
+        let body = &model.program().commands[t.index()].body;
+        let label = &model.program().labels[label.index()].expr;
+        let turned = self.search(
+            &[&support.looked, tests],
+            &[t],
+            vec![before],
+            |row, state| {
+                let mut after = state.to_vec();
+                row.interpreter.run_body(&mut after, body).is_ok()
+                    && (row.interpreter.evaluate(&after, label) != Ok(0)) == to
+            },
+        );
+        turned.unwrap_or(true)
+    }
+
+    /// Whether no state satisfies both labels.
+    pub(super) fn never_together(&mut self, g: LabelId, h: LabelId) -> bool {
+        if g == h {
+            return false;
+        }
+        if self.pairs.syntax.never_together(g, h) {
+            return true;
+        }
+        let model = self.pairs.model;
+        let structure = model.structure();
+        let (a, b) = (&structure.label(g).tests, &structure.label(h).tests);
+        if !self.related(a, b) {
+            return false;
+        }
+        let both = vec![Condition::holds(model, g), Condition::holds(model, h)];
+        self.search(&[a, b], &[], both, |_, _| true) == Some(false)
+    }
+
+    /// Labels can exclude each other only through fields, or fields of one process.
+    fn related(&self, a: &[FieldId], b: &[FieldId]) -> bool {
+        let layout = self.pairs.model.layout();
+        let process = |f: &FieldId| layout.field(*f).process;
+        shares(a, b)
+            || a.iter()
+                .any(|f| process(f).is_some() && b.iter().any(|e| process(e) == process(f)))
+    }
+
+    /// Whether the two can be in each other's way where both are enabled.
+    pub(super) fn may_not_accord(&mut self, t: TransitionId, u: TransitionId) -> bool {
+        let pairs = self.pairs;
+        let (ts, us) = (pairs.support(t), pairs.support(u));
+        let special = pairs.is_special(t) || pairs.is_special(u);
+        if t == u || (!special && !ts.conflicts(us)) || pairs.syntax.never_co_enabled(ts, us) {
+            return false;
+        }
+        if special {
+            return true;
+        }
+        if !pairs.syntax.may_not_accord((t, ts), (u, us)) {
+            return false;
+        }
+        let found = self.search(
+            &[&ts.looked, &us.looked],
+            &[t, u],
+            Vec::new(),
+            |row, state| row.with_fillings(state, t, u, |row, state| !row.commute(state, t, u)),
+        );
+        found.unwrap_or(true)
+    }
+
+    /// Whether `t` cannot always be moved left over `u`.
+    pub(super) fn may_not_left_accord(&mut self, t: TransitionId, u: TransitionId) -> bool {
+        let pairs = self.pairs;
+        let (ts, us) = (pairs.support(t), pairs.support(u));
+        if t == u || pairs.never_after(t, u) {
+            return false;
+        }
+        if pairs.is_special(t) || pairs.is_special(u) {
+            return true;
+        }
+        if !ts.conflicts(us) {
+            return false;
+        }
+        let enables = ts
+            .guards
+            .iter()
+            .any(|g| pairs.syntax.may_turn(*g, u, us, true));
+        if !enables
+            && (pairs.syntax.never_co_enabled(ts, us)
+                || !pairs.syntax.may_not_accord((t, ts), (u, us)))
+        {
+            return false;
+        }
+        let found = self.search(&[&ts.looked, &us.looked], &[u], Vec::new(), |row, state| {
+            row.with_fillings(state, t, u, |row, state| {
+                let Some(after_u) = row.fire(state, u) else {
+                    return false;
+                };
+                let Some(after_both) = row.fire(&after_u, t) else {
+                    return false;
+                };
+                let moved = row.fire(state, t).and_then(|s| row.fire(&s, u));
+                moved != Some(after_both)
+            })
+        });
+        found.unwrap_or(true)
+    }
+
+    /// Whether a command that may fail by its declared ranges does so for values that it can
+    /// really meet; `None` if that is too much to try.
+    fn really_fails(&mut self, t: TransitionId) -> Option<bool> {
+        let support = self.pairs.support(t);
+        let model = self.pairs.model;
+        let body = &model.program().commands[t.index()].body;
+        self.search(&[&support.looked], &[t], Vec::new(), |row, state| {
+            let failing_guard = |g: &LabelId| {
+                row.interpreter
+                    .evaluate(state, &model.program().labels[g.index()].expr)
+                    .is_err()
+            };
+            support.guards.iter().any(failing_guard)
+                || row.interpreter.run_body(&mut state.to_vec(), body).is_err()
+        })
+    }
+
+    /// Whether some values of the fields, with the guards of `enabled` and the conditions
+    /// true, satisfy `wanted`; `None` if there are too many to try.
+    fn search(
+        &mut self,
+        fields: &[&[FieldId]],
+        enabled: &[TransitionId],
+        mut conditions: Vec<Condition>,
+        mut wanted: impl FnMut(&mut Self, &mut [u32]) -> bool,
+    ) -> Option<bool> {
+        let model = self.pairs.model;
+        let mut all: Vec<FieldId> = fields.iter().flat_map(|f| f.iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        let views = self.pairs.domains?.views(&all)?;
+        for t in enabled {
+            let guards = &self.pairs.support(*t).guards;
+            conditions.extend(guards.iter().map(|g| Condition::holds(model, *g)));
+        }
+        let budget = self.budget.min(PAIR_BUDGET);
+        let mut enumeration = Enumeration::new(model, views, conditions, budget);
+        let ended = enumeration.run(&mut |state| match wanted(self, state) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+        self.budget -= budget - enumeration.budget_left();
+        match ended {
+            Ended::Complete => Some(false),
+            Ended::Stopped => Some(true),
+            Ended::OutOfBudget => None,
+        }
+    }
+
+    /// Tries a state twice, with two different values in all fields that are written but not
+    /// looked at: what is kept in one order and overwritten in the other shows in one of them.
+    fn with_fillings(
+        &mut self,
+        state: &mut [u32],
+        t: TransitionId,
+        u: TransitionId,
+        mut wanted: impl FnMut(&mut Self, &[u32]) -> bool,
+    ) -> bool {
+        let (ts, us) = (self.pairs.support(t), self.pairs.support(u));
+        let looked =
+            |f: &FieldId| ts.looked.binary_search(f).is_ok() || us.looked.binary_search(f).is_ok();
+        let layout = self.pairs.model.layout();
+        let unseen: Vec<_> = ts
+            .writes
+            .iter()
+            .chain(&us.writes)
+            .filter(|f| !looked(f))
+            .collect();
+        [false, true].into_iter().any(|high| {
+            for field in &unseen {
+                let field = layout.field(**field);
+                field.set(state, if high { field.max } else { field.min });
+            }
+            (!high || !unseen.is_empty()) && wanted(self, state)
+        })
+    }
+
+    /// The state after a transition, `None` if it is disabled or fails.
+    fn fire(&mut self, state: &[u32], t: TransitionId) -> Option<Vec<u32>> {
+        let program = self.pairs.model.program();
+        let command = &program.commands[t.index()];
+        let holds = |g: &LabelId| {
+            self.interpreter
+                .evaluate(state, &program.labels[g.index()].expr)
+                != Ok(0)
+        };
+        if !command.guards.iter().all(holds) {
+            return None;
+        }
+        let mut after = state.to_vec();
+        self.interpreter
+            .run_body(&mut after, &command.body)
+            .ok()
+            .map(|()| after)
+    }
+
+    fn commute(&mut self, state: &[u32], t: TransitionId, u: TransitionId) -> bool {
+        let one = self.fire(state, t).and_then(|s| self.fire(&s, u));
+        let other = self.fire(state, u).and_then(|s| self.fire(&s, t));
+        one.is_some() && one == other
+    }
+}

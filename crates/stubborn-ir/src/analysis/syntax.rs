@@ -1,0 +1,428 @@
+//! Relations from the shape of guards and commands.
+//!
+//! Guards on a single field are sets of values; assignments of constants and increments
+//! move those sets around exactly. Two increments of one variable commute, and so do the
+//! two ends of a FIFO channel. Guards enter do-not-accord only through what can disable
+//! them, actions through the fields they really read (not through read sets that are
+//! computed from enabled states, which would be unsound: a guard such as `x == y` can make
+//! a real dependency invisible).
+
+use stubborn_system::{ChannelId, FieldId, LabelId, System, TransitionId};
+
+use super::support::{Support, shares};
+use super::values::{Values, satisfying};
+use crate::effects::Effects;
+use crate::{BinaryOp, ChannelRef, Expr, Model, Overflow, Place, SendOrder, Statement};
+
+/// What a command does to a field it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// Always this value.
+    Constant(i64),
+    /// Adds this, and looks at the field nowhere else in its body.
+    Increment(i64),
+    /// Anything.
+    Other,
+}
+
+/// The end of a FIFO channel that a command works on, if that is all it does to the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Send(ChannelId),
+    Receive(ChannelId),
+}
+
+/// One command, summarised.
+#[derive(Clone, Debug)]
+struct Summary {
+    changes: Vec<(FieldId, Change)>,
+    /// Fields that the body reads other than in its increments, sorted.
+    plain_reads: Vec<FieldId>,
+    end: Option<End>,
+}
+
+/// Facts that follow from syntax.
+pub(super) struct Syntax<'m> {
+    model: &'m Model,
+    summaries: Vec<Summary>,
+    /// For labels on one field: the field and the values that satisfy it.
+    satisfying: Vec<Option<(FieldId, Values)>>,
+}
+
+impl<'m> Syntax<'m> {
+    pub(super) fn new(model: &'m Model, supports: &[Support]) -> Self {
+        let structure = model.structure();
+        let summaries = structure
+            .transition_ids()
+            .map(|t| Summary::new(model, &supports[t.index()], t))
+            .collect();
+        let satisfying = structure
+            .label_ids()
+            .map(|l| satisfying(model, l))
+            .collect();
+        Self {
+            model,
+            summaries,
+            satisfying,
+        }
+    }
+
+    /// The two labels test one field and no value satisfies both.
+    pub(super) fn never_together(&self, g: LabelId, h: LabelId) -> bool {
+        match (&self.satisfying[g.index()], &self.satisfying[h.index()]) {
+            (Some((f, a)), Some((e, b))) => f == e && a.intersection(b).is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Two commands are never enabled in the same state.
+    pub(super) fn never_co_enabled(&self, t: &Support, u: &Support) -> bool {
+        t.guards
+            .iter()
+            .any(|g| u.guards.iter().any(|h| self.never_together(*g, *h)))
+    }
+
+    /// The values of a field for which the guards of a command on that field alone hold.
+    fn before(&self, support: &Support, field: FieldId) -> Values {
+        let declared = self.model.layout().field(field);
+        let all = Values::interval(declared.min, declared.max);
+        let on_field = |g: &LabelId| match &self.satisfying[g.index()] {
+            Some((f, values)) if *f == field => Some(values),
+            _ => None,
+        };
+        support
+            .guards
+            .iter()
+            .filter_map(on_field)
+            .fold(all, |set, v| set.intersection(v))
+    }
+
+    /// Whether firing the command can turn the label to `to`.
+    pub(super) fn may_turn(
+        &self,
+        label: LabelId,
+        transition: TransitionId,
+        support: &Support,
+        to: bool,
+    ) -> bool {
+        let tests = &self.model.structure().label(label).tests;
+        if !shares(tests, &support.writes) {
+            return false;
+        }
+        let Some((field, holds)) = &self.satisfying[label.index()] else {
+            return true;
+        };
+        let declared = self.model.layout().field(*field);
+        let fails = holds.complement(declared.min, declared.max);
+        let (from, target) = if to { (&fails, holds) } else { (holds, &fails) };
+        let from = self.before(support, *field).intersection(from);
+        match self.change(transition, *field) {
+            Change::Constant(value) => !from.is_empty() && target.contains(value),
+            Change::Increment(by) => !from.shifted(by).intersection(target).is_empty(),
+            Change::Other => !from.is_empty(),
+        }
+    }
+
+    /// A guard of `t` is certainly false right after `u`.
+    pub(super) fn never_after(&self, t: &Support, u: TransitionId, after: &Support) -> bool {
+        t.guards.iter().any(|g| match &self.satisfying[g.index()] {
+            Some((field, holds)) => {
+                let reached = match self.change_if_written(u, *field, after) {
+                    None => self.before(after, *field),
+                    Some(Change::Constant(value)) => Values::interval(value, value),
+                    Some(Change::Increment(by)) => self.before(after, *field).shifted(by),
+                    Some(Change::Other) => return false,
+                };
+                reached.intersection(holds).is_empty()
+            }
+            None => false,
+        })
+    }
+
+    fn change_if_written(
+        &self,
+        t: TransitionId,
+        field: FieldId,
+        support: &Support,
+    ) -> Option<Change> {
+        support
+            .writes
+            .binary_search(&field)
+            .ok()
+            .map(|_| self.change(t, field))
+    }
+
+    fn change(&self, transition: TransitionId, field: FieldId) -> Change {
+        let changes = &self.summaries[transition.index()].changes;
+        changes
+            .iter()
+            .find(|(f, _)| *f == field)
+            .map_or(Change::Other, |(_, c)| *c)
+    }
+
+    /// Whether the two can get into each other's way where both are enabled.
+    pub(super) fn may_not_accord(
+        &self,
+        (t, ts): (TransitionId, &Support),
+        (u, us): (TransitionId, &Support),
+    ) -> bool {
+        let channel = self.fifo_ends(t, u);
+        let ignored: Vec<FieldId> = channel
+            .map(|c| self.model.encoding().channel_fields(c).collect())
+            .unwrap_or_default();
+        let disables = |g: &LabelId, by: TransitionId, support: &Support| {
+            let tests = &self.model.structure().label(*g).tests;
+            let on_channel = tests.iter().all(|f| ignored.contains(f));
+            !on_channel && self.may_turn(*g, by, support, false)
+        };
+        if us.guards.iter().any(|g| disables(g, t, ts))
+            || ts.guards.iter().any(|g| disables(g, u, us))
+        {
+            return true;
+        }
+        let conflict = |a: TransitionId, writes: &[FieldId], b: TransitionId, other: &Support| {
+            writes.iter().filter(|f| !ignored.contains(f)).any(|field| {
+                let reads = &self.summaries[b.index()].plain_reads;
+                if reads.binary_search(field).is_ok() {
+                    return true;
+                }
+                if other.writes.binary_search(field).is_err() {
+                    return false;
+                }
+                !matches!(
+                    (self.change(a, *field), self.change(b, *field)),
+                    (Change::Increment(_), Change::Increment(_))
+                ) && !matches!(
+                    (self.change(a, *field), self.change(b, *field)),
+                    (Change::Constant(v), Change::Constant(w)) if v == w
+                )
+            })
+        };
+        conflict(t, &ts.writes, u, us) || conflict(u, &us.writes, t, ts)
+    }
+
+    /// The channel that one sends to and the other receives from, if that is all that the
+    /// two do to it: with a message and room, the two ends do not meet.
+    fn fifo_ends(&self, t: TransitionId, u: TransitionId) -> Option<ChannelId> {
+        let end = |t: TransitionId| self.summaries[t.index()].end;
+        let (channel, sender, receiver) = match (end(t), end(u)) {
+            (Some(End::Send(c)), Some(End::Receive(d))) if c == d => (c, t, u),
+            (Some(End::Receive(c)), Some(End::Send(d))) if c == d => (c, u, t),
+            _ => return None,
+        };
+        let fields: Vec<FieldId> = {
+            let mut list: Vec<_> = self.model.encoding().channel_fields(channel).collect();
+            list.sort_unstable();
+            list
+        };
+        let program = self.model.program();
+        let reference = ChannelRef::Fixed(channel);
+        let room = program.has_room(&reference);
+        let message = crate::Program::has_message(&reference);
+        let structure = self.model.structure();
+        let guards = |t: TransitionId| structure.transition(t).guards.iter();
+        let touches = |g: &&LabelId| shares(&structure.label(**g).tests, &fields);
+        let expr = |g: &LabelId| &program.labels[g.index()].expr;
+        let send_is_plain = guards(sender)
+            .filter(touches)
+            .all(|g| Some(expr(g)) == room.as_ref());
+        let receive_is_plain = guards(receiver)
+            .filter(touches)
+            .all(|g| *expr(g) == message || looks_at_oldest_only(expr(g), channel));
+        let receive_is_guarded = guards(receiver).any(|g| *expr(g) == message);
+        let send_is_guarded = guards(sender).any(|g| Some(expr(g)) == room.as_ref());
+        (send_is_plain && receive_is_plain && receive_is_guarded && send_is_guarded)
+            .then_some(channel)
+    }
+}
+
+/// The expression looks at a channel only through the oldest message.
+fn looks_at_oldest_only(expr: &Expr, channel: ChannelId) -> bool {
+    let on = |reference: &ChannelRef| reference.targets().any(|c| c == channel);
+    match expr {
+        Expr::Const(_) | Expr::Var(_) | Expr::Temp(_) => true,
+        Expr::Element(_, index, _) => looks_at_oldest_only(index, channel),
+        Expr::Unary(_, operand) => looks_at_oldest_only(operand, channel),
+        Expr::Binary(_, a, b) | Expr::Divide(_, a, b, _) | Expr::And(a, b) | Expr::Or(a, b) => {
+            looks_at_oldest_only(a, channel) && looks_at_oldest_only(b, channel)
+        }
+        Expr::If(a, b, c) => [a, b, c].iter().all(|e| looks_at_oldest_only(e, channel)),
+        Expr::Length(reference) => !on(reference),
+        Expr::Peek {
+            channel: reference,
+            position,
+            ..
+        } => {
+            !on(reference)
+                || (**position == Expr::Const(0) && matches!(reference, ChannelRef::Fixed(_)))
+        }
+    }
+}
+
+impl Summary {
+    fn new(model: &Model, support: &Support, id: TransitionId) -> Self {
+        let body = &model.program().commands[id.index()].body;
+        let reads_without = |skipped: &[usize]| {
+            let mut effects = Effects::new(model.program(), model.encoding());
+            for (at, statement) in body.iter().enumerate() {
+                if !skipped.contains(&at) {
+                    effects.body(std::slice::from_ref(statement));
+                }
+            }
+            effects.finish()
+        };
+        let mut increments = Vec::new();
+        for (at, statement) in body.iter().enumerate() {
+            if let Some((field, by)) = increment(model, statement) {
+                let (reads, writes) = reads_without(&[at]);
+                if reads.binary_search(&field).is_err() && writes.binary_search(&field).is_err() {
+                    increments.push((at, field, by));
+                }
+            }
+        }
+        let skipped: Vec<usize> = increments.iter().map(|(at, ..)| *at).collect();
+        let (plain_reads, _) = reads_without(&skipped);
+        let channel_lengths = channel_lengths(model, body);
+        let changes = support.writes.iter().map(|field| {
+            let declared = model.layout().field(*field);
+            let constant = support
+                .constant_for(*field)
+                .map(|raw| i64::from(raw) + declared.min);
+            let increment = increments
+                .iter()
+                .find(|(_, f, _)| f == field)
+                .map(|(_, _, by)| *by);
+            let length = channel_lengths
+                .iter()
+                .find(|(f, _)| f == field)
+                .map(|(_, by)| *by);
+            let change = match (constant, increment.or(length)) {
+                (Some(value), _) => Change::Constant(value),
+                (None, Some(by)) => Change::Increment(by),
+                (None, None) => Change::Other,
+            };
+            (*field, change)
+        });
+        Self {
+            changes: changes.collect(),
+            plain_reads,
+            end: channel_end(model, body, &support.reads),
+        }
+    }
+}
+
+/// `x = x + constant` on a scalar that does not wrap.
+fn increment(model: &Model, statement: &Statement) -> Option<(FieldId, i64)> {
+    let Statement::Assign {
+        target: Place::Var(variable),
+        value,
+        ..
+    } = statement
+    else {
+        return None;
+    };
+    let Expr::Binary(op, left, right) = value else {
+        return None;
+    };
+    let by = match (op, &**left, &**right) {
+        (BinaryOp::Add, Expr::Var(v), Expr::Const(c))
+        | (BinaryOp::Add, Expr::Const(c), Expr::Var(v))
+            if v == variable =>
+        {
+            i64::from(*c)
+        }
+        (BinaryOp::Subtract, Expr::Var(v), Expr::Const(c)) if v == variable => -i64::from(*c),
+        _ => return None,
+    };
+    let item = &model.program().variables[variable.index()].item;
+    (item.overflow == Overflow::Fail).then(|| (model.encoding().first_field(*variable), by))
+}
+
+/// How the lengths of channels change, for channels with a single operation at the top of
+/// the body.
+fn channel_lengths(model: &Model, body: &[Statement]) -> Vec<(FieldId, i64)> {
+    let mut out: Vec<(FieldId, i64)> = Vec::new();
+    let mut unclear = Vec::new();
+    for statement in body {
+        let (channel, by) = match statement {
+            Statement::Send { channel, .. } => (channel, 1),
+            Statement::Receive {
+                channel, remove, ..
+            } => (channel, -i64::from(*remove)),
+            Statement::If { .. } | Statement::While { .. } => {
+                let mut effects = Effects::new(model.program(), model.encoding());
+                effects.body(std::slice::from_ref(statement));
+                unclear.extend(effects.finish().1);
+                continue;
+            }
+            _ => continue,
+        };
+        match channel {
+            ChannelRef::Fixed(id) => {
+                let field = model.encoding().channels[id.index()].length;
+                if out.iter().any(|(f, _)| *f == field) {
+                    unclear.push(field);
+                }
+                out.push((field, by));
+            }
+            ChannelRef::Denoted { .. } => {
+                unclear.extend(
+                    channel
+                        .targets()
+                        .map(|c| model.encoding().channels[c.index()].length),
+                );
+            }
+        }
+    }
+    out.retain(|(f, _)| !unclear.contains(f));
+    out
+}
+
+/// The one channel operation of a body, if it is a plain send or a plain receive of the
+/// oldest message of a fixed channel, and nothing else in the body looks at that channel.
+fn channel_end(model: &Model, body: &[Statement], reads: &[FieldId]) -> Option<End> {
+    let mut operations = body
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| matches!(s, Statement::Send { .. } | Statement::Receive { .. }));
+    let (at, operation) = operations.next()?;
+    if operations.next().is_some() || reads.is_empty() {
+        return None;
+    }
+    let end = match operation {
+        Statement::Send {
+            channel: ChannelRef::Fixed(c),
+            order: SendOrder::Fifo,
+            ..
+        } => End::Send(*c),
+        Statement::Receive {
+            channel: ChannelRef::Fixed(c),
+            position: None,
+            remove: true,
+            ..
+        } => End::Receive(*c),
+        _ => return None,
+    };
+    let (End::Send(channel) | End::Receive(channel)) = end;
+    let mut rest = Effects::new(model.program(), model.encoding());
+    for (nr, statement) in body.iter().enumerate() {
+        match statement {
+            // What the operation itself evaluates counts, the channel it works on does not.
+            Statement::Send { values, .. } if nr == at => {
+                values.iter().for_each(|v| rest.expression(v));
+            }
+            Statement::Receive { targets, .. } if nr == at => {
+                for target in targets.iter().flatten() {
+                    if let Place::Element(_, index, _) = target {
+                        rest.expression(index);
+                    }
+                }
+            }
+            other => rest.body(std::slice::from_ref(other)),
+        }
+    }
+    let (reads, writes) = rest.finish();
+    let mut fields: Vec<_> = model.encoding().channel_fields(channel).collect();
+    fields.sort_unstable();
+    (!shares(&reads, &fields) && !shares(&writes, &fields)).then_some(end)
+}

@@ -1,0 +1,146 @@
+//! Sets of numbers as sorted lists of intervals, and the values of a field that satisfy a
+//! label.
+
+use stubborn_system::{FieldId, LabelId, System};
+
+use crate::interpreter::Interpreter;
+use crate::{BinaryOp, Expr, Model};
+
+/// Fields with at most this many values are tried one by one where syntax gives no answer.
+const SMALL_RANGE: u64 = 1_024;
+
+/// A set of numbers: disjoint intervals in increasing order, none touching the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Values(Vec<(i64, i64)>);
+
+impl Values {
+    pub(super) fn interval(min: i64, max: i64) -> Self {
+        Self(if min <= max {
+            vec![(min, max)]
+        } else {
+            Vec::new()
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn contains(&self, value: i64) -> bool {
+        self.0.iter().any(|(a, b)| (*a..=*b).contains(&value))
+    }
+
+    pub(super) fn intersection(&self, other: &Values) -> Values {
+        let mut out = Vec::new();
+        for (a, b) in &self.0 {
+            for (c, d) in &other.0 {
+                let (min, max) = (*a.max(c), *b.min(d));
+                if min <= max {
+                    out.push((min, max));
+                }
+            }
+        }
+        out.sort_unstable();
+        Values(out)
+    }
+
+    /// What lies in `min..=max` and not in the set.
+    pub(super) fn complement(&self, min: i64, max: i64) -> Values {
+        let mut out = Vec::new();
+        let mut next = min;
+        for (a, b) in &self.0 {
+            if next < *a {
+                out.push((next, (*a - 1).min(max)));
+            }
+            next = next.max(*b + 1);
+        }
+        if next <= max {
+            out.push((next, max));
+        }
+        Values(out.into_iter().filter(|(a, b)| a <= b).collect())
+    }
+
+    /// Every value plus `distance`.
+    pub(super) fn shifted(&self, distance: i64) -> Values {
+        Values(
+            self.0
+                .iter()
+                .map(|(a, b)| (a + distance, b + distance))
+                .collect(),
+        )
+    }
+}
+
+/// If a label depends on one field only: the field, and the values for which it holds.
+pub(super) fn satisfying(model: &Model, label: LabelId) -> Option<(FieldId, Values)> {
+    let [id] = model.structure().label(label).tests[..] else {
+        return None;
+    };
+    let field = model.layout().field(id);
+    let expr = &model.program().labels[label.index()].expr;
+    if let Some(values) = comparison(model, expr, id) {
+        return Some((
+            id,
+            values.intersection(&Values::interval(field.min, field.max)),
+        ));
+    }
+    if field.max.abs_diff(field.min) >= SMALL_RANGE {
+        return None;
+    }
+    let interpreter = Interpreter::new(model);
+    let mut state = vec![0; model.layout().words()];
+    let mut list: Vec<(i64, i64)> = Vec::new();
+    for value in field.min..=field.max {
+        field.set(&mut state, value);
+        if interpreter.evaluate(&state, expr) != Ok(0) {
+            match list.last_mut() {
+                Some((_, end)) if *end + 1 == value => *end = value,
+                _ => list.push((value, value)),
+            }
+        }
+    }
+    Some((id, Values(list)))
+}
+
+/// `x op constant`, where `x` is the field itself.
+fn comparison(model: &Model, expr: &Expr, field: FieldId) -> Option<Values> {
+    let Expr::Binary(op, left, right) = expr else {
+        return None;
+    };
+    let (Expr::Var(variable), Expr::Const(constant)) = (&**left, &**right) else {
+        return None;
+    };
+    if model.encoding().first_field(*variable) != field {
+        return None;
+    }
+    let c = i64::from(*constant);
+    let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
+    Some(match op {
+        BinaryOp::Equal => Values::interval(c, c),
+        BinaryOp::NotEqual => Values::interval(c, c).complement(low, high),
+        BinaryOp::Less => Values::interval(low, c - 1),
+        BinaryOp::LessEqual => Values::interval(low, c),
+        BinaryOp::Greater => Values::interval(c + 1, high),
+        BinaryOp::GreaterEqual => Values::interval(c, high),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_behave_like_sets() {
+        let a = Values::interval(0, 3);
+        let b = Values::interval(2, 2).complement(0, 5);
+        assert_eq!(b, Values(vec![(0, 1), (3, 5)]));
+        assert_eq!(a.intersection(&b), Values(vec![(0, 1), (3, 3)]));
+        assert_eq!(b.complement(0, 5), Values(vec![(2, 2)]));
+        assert_eq!(a.shifted(2).intersection(&a), Values(vec![(2, 3)]));
+        assert!(Values::interval(1, 0).is_empty());
+        for v in -1..7 {
+            assert_eq!(b.contains(v), (0..=5).contains(&v) && v != 2);
+        }
+    }
+}

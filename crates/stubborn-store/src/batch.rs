@@ -1,0 +1,144 @@
+//! Successors that are inserted together, to hide the latency of memory.
+
+use crate::cursor::Cursor;
+use crate::store::Inserted;
+use crate::tree::{Climb, Round, Shape, Step};
+
+/// Vectors waiting to be inserted, of any number of parents.
+///
+/// Made by [`Store::batch`](crate::Store::batch), filled by
+/// [`push`](Self::push), inserted by
+/// [`Worker::insert_batch`](crate::Worker::insert_batch), then
+/// [`clear`](Self::clear)ed. The store hashes and prefetches for all vectors
+/// before it probes for any. [`Batch::GOOD_SIZE`] vectors are enough to hide
+/// most of the latency; more do no harm. Ask [`is_full`](Self::is_full) between
+/// parents.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    pub(crate) width: usize,
+    pub(crate) plan: Plan,
+    pub(crate) inserted: Vec<Inserted>,
+    len: usize,
+}
+
+/// What is kept of the vectors until they are inserted.
+#[derive(Clone, Debug)]
+pub(crate) enum Plan {
+    /// The lookups in a tree.
+    Tree {
+        shape: Shape,
+        steps: Vec<Step>,
+        climbs: Vec<Climb>,
+        round: Round,
+    },
+    /// The whole vectors, and space for their hashes.
+    Whole { words: Vec<u32>, hashes: Vec<u64> },
+}
+
+impl Batch {
+    /// The number of vectors after which [`is_full`](Self::is_full) says yes.
+    pub const GOOD_SIZE: usize = 32;
+
+    pub(crate) fn new(width: usize, plan: Plan) -> Self {
+        Self {
+            width,
+            plan,
+            inserted: Vec::with_capacity(Self::GOOD_SIZE),
+            len: 0,
+        }
+    }
+
+    /// The number of vectors pushed.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing was pushed.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether it is time to insert.
+    pub fn is_full(&self) -> bool {
+        self.len >= Self::GOOD_SIZE
+    }
+
+    /// Adds a vector: a successor of the state in `parent`, or any state if the
+    /// cursor is empty.
+    ///
+    /// `changed` has bit `i % 64` of its word `i / 64` set for each word `i` that
+    /// may differ from the parent's. It may name too many words, but leaving out
+    /// one that differs stores a wrong state. Without it, the vectors are compared.
+    ///
+    /// # Panics
+    /// If `words` has not the width of the store.
+    #[inline]
+    pub fn push(&mut self, parent: &Cursor, words: &[u32], changed: Option<&[u64]>) {
+        assert_eq!(words.len(), self.width, "a vector of the wrong width");
+        match &mut self.plan {
+            Plan::Tree {
+                shape,
+                steps,
+                climbs,
+                ..
+            } => {
+                let first = steps.len() as u32;
+                let known = parent.nodes();
+                match changed {
+                    _ if parent.handle().is_none() => {
+                        shape.plan(known, words, shape.all_leaves(), steps)
+                    }
+                    Some(mask) => {
+                        debug_assert!(
+                            mask_covers(mask, parent.words(), words),
+                            "a changed word is not in the mask"
+                        );
+                        shape.plan(known, words, shape.leaves_in_mask(mask), steps);
+                    }
+                    None => {
+                        let leaves = shape.differing_leaves(parent.words(), words);
+                        shape.plan(known, words, leaves, steps);
+                    }
+                }
+                climbs.push(Climb {
+                    next: first,
+                    last: steps.len() as u32 - 1,
+                });
+            }
+            Plan::Whole { words: all, .. } => all.extend_from_slice(words),
+        }
+        self.len += 1;
+    }
+
+    /// What became of the vectors, in the order of pushing. After an insertion
+    /// that failed these are only the first ones.
+    pub fn inserted(&self) -> &[Inserted] {
+        &self.inserted
+    }
+
+    /// Empties the batch.
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.inserted.clear();
+        match &mut self.plan {
+            Plan::Tree { steps, climbs, .. } => {
+                steps.clear();
+                climbs.clear();
+            }
+            Plan::Whole { words, .. } => words.clear(),
+        }
+    }
+}
+
+/// Whether all differences between two vectors are in `mask`.
+fn mask_covers(mask: &[u64], before: &[u32], after: &[u32]) -> bool {
+    let in_mask = |word: usize| {
+        mask.get(word / 64)
+            .is_some_and(|bits| bits >> (word % 64) & 1 == 1)
+    };
+    before
+        .iter()
+        .zip(after)
+        .enumerate()
+        .all(|(word, (before, after))| before == after || in_mask(word))
+}

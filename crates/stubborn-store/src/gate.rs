@@ -1,0 +1,157 @@
+//! Stopping the world, so that tables can grow.
+//!
+//! A [`Gate`] guards a value that many threads use at once and one thread
+//! sometimes replaces: a readers-writer lock in which readers touch only a
+//! cache line of their own. A reader says that it is inside, then looks whether
+//! the gate is closing; the writer closes the gate, then looks who is inside
+//! (Dekker's handshake; a full fence between the two steps on either side).
+//!
+//! Readers are inside only for the time of one call of the store, never while
+//! the search runs other code or waits. So growth cannot deadlock with a worker
+//! that is blocked elsewhere, and the search has nothing to declare.
+
+use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Mutex, Ordering, fence, lock};
+use std::cell::UnsafeCell;
+use std::ops::Deref;
+
+/// A value that is shared most of the time and exclusive now and then.
+pub(crate) struct Gate<T> {
+    closing: AtomicBool,
+    /// How often the value was changed.
+    generation: AtomicU64,
+    seats: Mutex<Vec<Arc<Seat>>>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: `&T` is given out to threads that are inside, `&mut T` only to one
+// that found nobody inside, as with `RwLock`, and with the same bounds.
+unsafe impl<T: Send + Sync> Sync for Gate<T> {}
+
+/// A thread's own cache line at a gate.
+#[repr(align(128))]
+struct Seat {
+    inside: AtomicBool,
+}
+
+/// A thread's right to use the gate. Not shared: `enter` takes it mutably.
+pub(crate) struct Ticket {
+    seat: Arc<Seat>,
+}
+
+/// The time a thread is inside; the value cannot change meanwhile.
+pub(crate) struct Inside<'a, T> {
+    gate: &'a Gate<T>,
+    seat: &'a Seat,
+}
+
+impl<T> Gate<T> {
+    /// A gate around `value`.
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            closing: AtomicBool::new(false),
+            generation: AtomicU64::new(0),
+            seats: Mutex::new(Vec::new()),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Registers a thread.
+    pub(crate) fn register(&self) -> Ticket {
+        let seat = Arc::new(Seat {
+            inside: AtomicBool::new(false),
+        });
+        lock(&self.seats).push(Arc::clone(&seat));
+        Ticket { seat }
+    }
+
+    /// Forgets a thread.
+    pub(crate) fn leave(&self, ticket: &Ticket) {
+        lock(&self.seats).retain(|seat| !Arc::ptr_eq(seat, &ticket.seat));
+    }
+
+    /// Goes inside, after waiting for a change in progress.
+    #[inline]
+    pub(crate) fn enter<'a>(&'a self, ticket: &'a mut Ticket) -> Inside<'a, T> {
+        let seat = &*ticket.seat;
+        loop {
+            seat.inside.store(true, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            if !self.closing.load(Ordering::Acquire) {
+                return Inside { gate: self, seat };
+            }
+            self.step_back(seat);
+        }
+    }
+
+    /// Lets a change happen, and waits for its end.
+    #[cold]
+    fn step_back(&self, seat: &Seat) {
+        seat.inside.store(false, Ordering::Release);
+        // The thread that changes the value holds this lock all the while.
+        drop(lock(&self.seats));
+    }
+
+    /// Changes the value with every thread outside, unless it was already
+    /// changed since `seen` (then somebody else has done the work, and `Ok` is
+    /// returned). `change` is told the number of registered threads.
+    pub(crate) fn change<E>(
+        &self,
+        seen: u64,
+        change: impl FnOnce(&mut T, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let seats = lock(&self.seats);
+        if self.generation.load(Ordering::Relaxed) != seen {
+            return Ok(());
+        }
+        self.closing.store(true, Ordering::Relaxed);
+        let reopen = Reopen(&self.closing);
+        fence(Ordering::SeqCst);
+        for seat in seats.iter() {
+            let mut backoff = Backoff::default();
+            while seat.inside.load(Ordering::Acquire) {
+                backoff.wait();
+            }
+        }
+        // SAFETY: all seats were seen empty after the gate was closed. A thread
+        // that enters later sees it closed (the fences order its announcement
+        // against our closing) and steps back without touching the value. The
+        // lock keeps away other changes and new threads.
+        let result = change(unsafe { &mut *self.value.get() }, seats.len());
+        self.generation.fetch_add(1, Ordering::Release);
+        drop(reopen);
+        result
+    }
+}
+
+/// Opens the gate again, also when the change panics.
+struct Reopen<'a>(&'a AtomicBool);
+
+impl Drop for Reopen<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl<T> Inside<'_, T> {
+    /// How often the value was changed before.
+    pub(crate) fn generation(&self) -> u64 {
+        self.gate.generation.load(Ordering::Relaxed)
+    }
+}
+
+impl<T> Deref for Inside<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: a change waits until this seat is empty again.
+        unsafe { &*self.gate.value.get() }
+    }
+}
+
+impl<T> Drop for Inside<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.seat.inside.store(false, Ordering::Release);
+    }
+}

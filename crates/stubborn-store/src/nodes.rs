@@ -1,0 +1,166 @@
+//! The shared table of inner tree nodes: pairs of 32-bit values under stable
+//! 32-bit ids.
+
+use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::hash::hash_pair;
+use crate::index::Index;
+use crate::quotient::NoRoom;
+use crate::region::{Region, prefetch};
+use crate::sync::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// The id of a pair in a [`NodeTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// An id that no node has.
+    pub(crate) const NONE: NodeId = NodeId(u32::MAX);
+    /// The number of ids.
+    const COUNT: usize = u32::MAX as usize;
+}
+
+/// A concurrent, growing set of pairs that gives each an id for ever.
+///
+/// One table serves all inner nodes of all tree positions: a pair of words at
+/// the bottom and a pair of ids further up may share an entry, since the
+/// position in the tree says how to read it.
+pub(crate) struct NodeTable {
+    index: Index,
+    nodes: Region<AtomicU64>,
+    /// The next free id; it may run past the capacity when several threads
+    /// find the table full at once.
+    next: AtomicU64,
+    budget: Arc<MemoryBudget>,
+}
+
+impl NodeTable {
+    /// A table with room for `capacity` nodes.
+    pub(crate) fn new(budget: &Arc<MemoryBudget>, capacity: usize) -> Result<Self, OutOfMemory> {
+        let capacity = capacity.clamp(1, NodeId::COUNT);
+        Ok(Self {
+            index: Index::new(budget, capacity)?,
+            nodes: Region::new(budget, capacity)?,
+            next: AtomicU64::new(0),
+            budget: Arc::clone(budget),
+        })
+    }
+
+    /// The number of nodes.
+    pub(crate) fn len(&self) -> usize {
+        (self.next.load(Ordering::Relaxed) as usize).min(self.nodes.len())
+    }
+
+    /// Whether no ids are left.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.len() >= NodeId::COUNT
+    }
+
+    /// Bytes of memory, with free space.
+    pub(crate) fn bytes(&self) -> usize {
+        self.index.bytes() + self.nodes.bytes()
+    }
+
+    /// Starts to fetch the place of a pair with this hash.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        self.index.prefetch(hash);
+    }
+
+    /// Starts to fetch the contents of a node.
+    #[inline(always)]
+    pub(crate) fn prefetch_node(&self, id: NodeId) {
+        if let Some(node) = self.nodes.get(id.0 as usize) {
+            prefetch(node);
+        }
+    }
+
+    /// The pair with this id. The id must come from [`insert`](Self::insert).
+    #[inline(always)]
+    pub(crate) fn get(&self, id: NodeId) -> [u32; 2] {
+        let pair = self.nodes[id.0 as usize].load(Ordering::Relaxed);
+        [pair as u32, (pair >> 32) as u32]
+    }
+
+    /// The hash of a pair.
+    #[inline(always)]
+    pub(crate) fn hash([left, right]: [u32; 2]) -> u64 {
+        hash_pair(u64::from(left) | u64::from(right) << 32)
+    }
+
+    /// The id of `pair`, which hashes to `hash`.
+    #[inline]
+    pub(crate) fn insert(&self, [left, right]: [u32; 2], hash: u64) -> Result<NodeId, NoRoom> {
+        let pair = u64::from(left) | u64::from(right) << 32;
+        let is_it = |number: u32| self.nodes[number as usize].load(Ordering::Relaxed) == pair;
+        let create = || {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let node = self.nodes.get(number as usize).ok_or(NoRoom)?;
+            node.store(pair, Ordering::Relaxed);
+            Ok(number as u32)
+        };
+        self.index
+            .find_or_add(hash, is_it, create)
+            .map(|(number, _)| NodeId(number))
+    }
+
+    /// Grows by `factor`, but no further than there are ids.
+    pub(crate) fn grow(&mut self, factor: f64) -> Result<(), OutOfMemory> {
+        let count = self.len();
+        let capacity = ((self.nodes.len() as f64 * factor) as usize).max(self.nodes.len() + 1);
+        let capacity = capacity.min(NodeId::COUNT);
+        let hash_of = |number: u32| hash_pair(self.nodes[number as usize].load(Ordering::Relaxed));
+        let index = Index::rebuilt(&self.budget, capacity, count as u32, hash_of)?;
+        self.nodes.extend(capacity)?;
+        self.index = index;
+        self.next = AtomicU64::new(count as u64);
+        Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn ids_are_stable_while_the_table_grows() {
+        let budget = MemoryBudget::unlimited();
+        let mut table = NodeTable::new(&budget, 10).unwrap();
+        let mut model = HashMap::new();
+        for step in 0..30_000u32 {
+            let pair = [step % 173, step.wrapping_mul(step) % 301];
+            let id = loop {
+                match table.insert(pair, NodeTable::hash(pair)) {
+                    Ok(id) => break id,
+                    Err(NoRoom) => table.grow(1.2).unwrap(),
+                }
+            };
+            assert_eq!(*model.entry(pair).or_insert(id), id);
+            assert_eq!(table.get(id), pair);
+        }
+        assert_eq!(table.len(), model.len());
+        assert!(model.iter().all(|(pair, id)| table.get(*id) == *pair));
+    }
+
+    #[test]
+    fn a_refused_growth_keeps_everything() {
+        let budget = MemoryBudget::new(30_000);
+        let mut table = NodeTable::new(&budget, 1000).unwrap();
+        for value in 0..1000 {
+            table
+                .insert([value, 1], NodeTable::hash([value, 1]))
+                .unwrap();
+        }
+        assert_eq!(table.insert([0, 0], NodeTable::hash([0, 0])), Err(NoRoom));
+        assert!(table.grow(4.0).is_err());
+        assert_eq!(table.len(), 1000);
+        for value in 0..1000 {
+            assert_eq!(
+                table.insert([value, 1], NodeTable::hash([value, 1])),
+                Ok(NodeId(value))
+            );
+        }
+        assert_eq!(table.insert([0, 0], NodeTable::hash([0, 0])), Err(NoRoom));
+    }
+}

@@ -1,0 +1,151 @@
+//! The plain store: whole vectors one after the other, and a hash index of
+//! their numbers. Fast and exact, at the price of the vectors' full size.
+
+use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::hash::hash_words;
+use crate::index::Index;
+use crate::quotient::NoRoom;
+use crate::region::{Region, prefetch};
+use crate::store::{Inserted, StateHandle, StoreError};
+use crate::sync::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// The number of states a plain store can number.
+const MOST: usize = u32::MAX as usize;
+
+/// The tables of a plain store. A state's handle is its number, from 0 on.
+pub(crate) struct Plain {
+    width: usize,
+    index: Index,
+    words: Region<AtomicU32>,
+    flags: Region<AtomicU8>,
+    /// The next free number; it may run past the capacity when several threads
+    /// find the arena full at once.
+    next: AtomicU64,
+    budget: Arc<MemoryBudget>,
+}
+
+impl Plain {
+    /// Tables for `capacity` vectors of `width` words.
+    pub(crate) fn new(
+        budget: &Arc<MemoryBudget>,
+        width: usize,
+        capacity: u64,
+    ) -> Result<Self, OutOfMemory> {
+        let capacity = (capacity as usize).clamp(1, MOST);
+        Ok(Self {
+            width,
+            index: Index::new(budget, capacity)?,
+            words: Region::new(budget, capacity.saturating_mul(width))?,
+            flags: Region::new(budget, capacity)?,
+            next: AtomicU64::new(0),
+            budget: Arc::clone(budget),
+        })
+    }
+
+    /// Bytes of memory, with free space.
+    pub(crate) fn bytes(&self) -> usize {
+        self.index.bytes() + self.words.bytes() + self.flags.bytes()
+    }
+
+    #[inline(always)]
+    fn row(&self, number: usize) -> &[AtomicU32] {
+        &self.words[number * self.width..][..self.width]
+    }
+
+    /// Does all insertions of a batch that are not done yet, in order.
+    pub(crate) fn insert(
+        &self,
+        vectors: &[u32],
+        hashes: &mut Vec<u64>,
+        inserted: &mut Vec<Inserted>,
+    ) -> Result<(), NoRoom> {
+        let rest = &vectors[inserted.len() * self.width..];
+        hashes.clear();
+        hashes.extend(rest.chunks_exact(self.width).map(|words| {
+            let hash = hash_words(words);
+            self.index.prefetch(hash);
+            hash
+        }));
+        for (words, hash) in rest.chunks_exact(self.width).zip(hashes.iter()) {
+            inserted.push(self.insert_one(words, *hash)?);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn insert_one(&self, words: &[u32], hash: u64) -> Result<Inserted, NoRoom> {
+        let is_it = |number: u32| {
+            let row = self.row(number as usize);
+            row.iter()
+                .zip(words)
+                .all(|(stored, word)| stored.load(Ordering::Relaxed) == *word)
+        };
+        let create = || {
+            let number = self.next.fetch_add(1, Ordering::Relaxed) as usize;
+            if number >= self.flags.len() {
+                return Err(NoRoom);
+            }
+            for (place, word) in self.row(number).iter().zip(words) {
+                place.store(*word, Ordering::Relaxed);
+            }
+            Ok(number as u32)
+        };
+        let (number, is_new) = self.index.find_or_add(hash, is_it, create)?;
+        let flags = if is_new {
+            0
+        } else {
+            self.flags[number as usize].load(Ordering::SeqCst)
+        };
+        Ok(Inserted {
+            handle: StateHandle::from_bits(u64::from(number)),
+            is_new,
+            flags,
+        })
+    }
+
+    /// Fills `words` with a state.
+    pub(crate) fn load(&self, handle: StateHandle, words: &mut [u32]) {
+        let row = self.row(handle.to_bits() as usize);
+        for (word, stored) in words.iter_mut().zip(row) {
+            *word = stored.load(Ordering::Relaxed);
+        }
+    }
+
+    /// Starts to fetch a state.
+    pub(crate) fn prefetch(&self, handle: StateHandle) {
+        if let Some(word) = self.words.get(handle.to_bits() as usize * self.width) {
+            prefetch(word);
+        }
+    }
+
+    /// The flags' byte of a state.
+    #[inline]
+    pub(crate) fn flag_byte(&self, handle: StateHandle) -> Option<&AtomicU8> {
+        self.flags.get(handle.to_bits() as usize)
+    }
+
+    /// Makes room.
+    pub(crate) fn grow(&mut self, factor: f64) -> Result<(), StoreError> {
+        let capacity = self.flags.len();
+        if capacity >= MOST {
+            return Err(StoreError::Full);
+        }
+        let count = (self.next.load(Ordering::Relaxed) as usize).min(capacity);
+        let larger = ((capacity as f64 * factor) as usize)
+            .max(capacity + 1)
+            .min(MOST);
+        let mut words = vec![0; self.width];
+        let words = std::cell::RefCell::new(&mut words);
+        let index = Index::rebuilt(&self.budget, larger, count as u32, |number| {
+            let words = &mut *words.borrow_mut();
+            self.load(StateHandle::from_bits(u64::from(number)), words);
+            hash_words(words)
+        })?;
+        self.words.extend(larger.saturating_mul(self.width))?;
+        self.flags.extend(larger)?;
+        self.index = index;
+        self.next = AtomicU64::new(count as u64);
+        Ok(())
+    }
+}

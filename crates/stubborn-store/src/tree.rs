@@ -1,0 +1,443 @@
+//! Tree compression: a state is a binary tree of pairs, equal sub-trees are
+//! stored once, and a state is the pair at its root.
+//!
+//! After Laarman, van de Pol, Weber, "Parallel recursive state compression for
+//! free" (2011), with the roots in a quotient table as in Laarman, "Optimal
+//! compression of combinatorial state vectors" (2019).
+//!
+//! The tree has the shape of a binary heap: position 1 is the root, the children
+//! of `p` are `2p` and `2p + 1`, and with `n` leaves the positions `n .. 2n` are
+//! leaves of two words each (an odd last word is paired with zero). All nodes but
+//! the root live in one [`NodeTable`] under ids that never change; the root is
+//! the pair of the ids at positions 2 and 3. That pair is the state's handle: it
+//! says where the state's words are without a look at the root table, and it
+//! survives the growth of every table.
+//!
+//! Insertion is incremental. A [`Cursor`](crate::Cursor) knows the ids at all
+//! positions of the state it was loaded with; a successor that changes a few
+//! words is a short list of [`Step`]s: the changed leaves, then the positions
+//! above them, each a pair of which some halves are known (from the cursor) and
+//! the others will be when an earlier step is done. So an insertion costs as
+//! many lookups as there are nodes on the paths from changed words, whatever the
+//! width. Loading is incremental as well: sub-trees with the ids that the cursor
+//! already has are skipped.
+//!
+//! Batches advance all their insertions by one step a round: hash and prefetch
+//! for all, then look up for all.
+
+use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::nodes::{NodeId, NodeTable};
+use crate::quotient::{NoRoom, QuotientTable};
+use crate::store::{Inserted, StateHandle, StoreError};
+use std::sync::Arc;
+
+/// Node ids start with this many bits in the root table; it is made wider when
+/// they outgrow it. (The width sets the least size of the root table: 256 KiB at
+/// 24 bits, four times as much for each further bit, always far less than the
+/// nodes that need it.)
+#[cfg(not(loom))]
+const ID_BITS: [u32; 8] = [24, 26, 27, 28, 29, 30, 31, 32];
+#[cfg(loom)]
+const ID_BITS: [u32; 2] = [8, 16];
+
+/// One node to look up on the way from changed words to the root.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// Position in the heap.
+    position: u32,
+    /// Which half of which step the id of this node goes to: twice the number of
+    /// the step, plus one for the right half.
+    receiver: u32,
+    /// Words of a leaf, or ids of the children.
+    halves: [u32; 2],
+}
+
+/// Where the words of a state are in its tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    width: usize,
+    leaves: usize,
+}
+
+impl Shape {
+    /// The tree of vectors of `width` words, at least three.
+    pub(crate) fn new(width: usize) -> Self {
+        debug_assert!(width >= 3, "narrow vectors are stored plainly");
+        Self {
+            width,
+            leaves: width.div_ceil(2),
+        }
+    }
+
+    /// Positions of the heap; position 0 is not used.
+    pub(crate) fn positions(&self) -> usize {
+        2 * self.leaves
+    }
+
+    fn leaf_step(&self, words: &[u32], leaf: usize) -> Step {
+        let right = words.get(2 * leaf + 1).copied().unwrap_or(0);
+        Step {
+            position: (self.leaves + leaf) as u32,
+            receiver: 0,
+            halves: [words[2 * leaf], right],
+        }
+    }
+
+    /// Appends the steps for a state that differs from the cursor's state (its
+    /// node ids are `known`) at most in the leaves that `changed` yields, which
+    /// come in descending order without repetition. The root comes last.
+    pub(crate) fn plan(
+        &self,
+        known: &[NodeId],
+        words: &[u32],
+        changed: impl Iterator<Item = usize>,
+        steps: &mut Vec<Step>,
+    ) {
+        let first = steps.len();
+        steps.extend(changed.map(|leaf| self.leaf_step(words, leaf)));
+        if steps.len() == first {
+            // Nothing changed: the successor is the state itself.
+            steps.push(Step {
+                position: 1,
+                receiver: 0,
+                halves: [known[2].0, known[3].0],
+            });
+            return;
+        }
+        // The list is its own work list. Positions descend in it, so those of
+        // the parents do, and siblings are neighbours.
+        let mut at = first;
+        while steps[at].position != 1 {
+            let parent = steps[at].position / 2;
+            let side = steps[at].position % 2;
+            if steps[steps.len() - 1].position != parent {
+                let child = 2 * parent as usize;
+                let halves = [known[child].0, known[child + 1].0];
+                steps.push(Step {
+                    position: parent,
+                    receiver: 0,
+                    halves,
+                });
+            }
+            steps[at].receiver = 2 * (steps.len() - 1) as u32 + side;
+            at += 1;
+        }
+    }
+
+    /// All leaves, in descending order.
+    pub(crate) fn all_leaves(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.leaves).rev()
+    }
+
+    /// The leaves with a word whose bit is set in `mask`, in descending order.
+    pub(crate) fn leaves_in_mask<'a>(
+        &self,
+        mask: &'a [u64],
+    ) -> impl Iterator<Item = usize> + use<'a> {
+        let width = self.width;
+        mask.iter()
+            .enumerate()
+            .rev()
+            .flat_map(move |(block, bits)| {
+                let excess = ((block + 1) * 64).saturating_sub(width).min(64) as u32;
+                let bits = if excess == 64 {
+                    0
+                } else {
+                    bits & (u64::MAX >> excess)
+                };
+                // One bit for each pair of words.
+                let mut pairs = (bits | bits >> 1) & 0x5555_5555_5555_5555;
+                std::iter::from_fn(move || {
+                    let highest = pairs.checked_ilog2()?;
+                    pairs ^= 1 << highest;
+                    Some(block * 32 + highest as usize / 2)
+                })
+            })
+    }
+
+    /// The leaves in which two vectors differ, in descending order.
+    pub(crate) fn differing_leaves<'a>(
+        &self,
+        before: &'a [u32],
+        after: &'a [u32],
+    ) -> impl Iterator<Item = usize> + use<'a> {
+        let pairs = before.chunks(2).zip(after.chunks(2));
+        pairs
+            .enumerate()
+            .rev()
+            .filter(|(_, (before, after))| before != after)
+            .map(|(leaf, _)| leaf)
+    }
+}
+
+/// The steps of one insertion: `next` is the one to do, `last` the root.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Climb {
+    pub(crate) next: u32,
+    pub(crate) last: u32,
+}
+
+/// Scratch space for the hashes of a round.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Round {
+    pending: Vec<(u32, u64)>,
+}
+
+/// What must grow before an insertion can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shortage {
+    /// The node table.
+    Nodes,
+    /// The root table.
+    Roots,
+    /// The width of keys in the root table.
+    Keys,
+}
+
+/// The tables of a tree store.
+pub(crate) struct Tree {
+    shape: Shape,
+    nodes: NodeTable,
+    roots: QuotientTable,
+}
+
+impl Tree {
+    /// Tables for about `capacity` states.
+    pub(crate) fn new(
+        budget: &Arc<MemoryBudget>,
+        width: usize,
+        capacity: u64,
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            shape: Shape::new(width),
+            nodes: NodeTable::new(budget, capacity as usize / 8 + 4 * width)?,
+            roots: QuotientTable::new(budget, 2 * ID_BITS[0], capacity)?,
+        })
+    }
+
+    /// Bytes of memory, with free space.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.bytes() + self.roots.bytes()
+    }
+
+    /// The number of states from which on the root table should grow.
+    pub(crate) fn limit(&self) -> u64 {
+        self.roots.limit()
+    }
+
+    /// The key of a root in the root table.
+    #[inline(always)]
+    fn key([left, right]: [u32; 2], bits: u32) -> Result<u64, Shortage> {
+        let half = bits / 2;
+        if half < 32 && (left | right) >> half != 0 {
+            return Err(Shortage::Keys);
+        }
+        Ok(u64::from(left) << half | u64::from(right))
+    }
+
+    #[inline(always)]
+    fn handle([left, right]: [u32; 2]) -> StateHandle {
+        StateHandle::from_bits(u64::from(left) << 32 | u64::from(right))
+    }
+
+    #[inline(always)]
+    fn root(handle: StateHandle) -> [u32; 2] {
+        [(handle.to_bits() >> 32) as u32, handle.to_bits() as u32]
+    }
+
+    /// The hash of a stored state's root.
+    #[inline]
+    fn root_hash(&self, handle: StateHandle) -> Option<u64> {
+        Some(
+            self.roots
+                .hash(Self::key(Self::root(handle), self.roots.bits()).ok()?),
+        )
+    }
+
+    /// Does all insertions of a batch that are not done yet, in order. When it
+    /// stops with a shortage it can be called again and goes on from there.
+    pub(crate) fn insert(
+        &self,
+        steps: &mut [Step],
+        climbs: &mut [Climb],
+        round: &mut Round,
+        inserted: &mut Vec<Inserted>,
+    ) -> Result<(), Shortage> {
+        self.climb(steps, climbs, round)
+            .map_err(|NoRoom| Shortage::Nodes)?;
+        let done = inserted.len();
+        round.pending.clear();
+        for (number, climb) in climbs.iter().enumerate().skip(done) {
+            let hash = self.roots.hash(Self::key(
+                steps[climb.last as usize].halves,
+                self.roots.bits(),
+            )?);
+            self.roots.prefetch(hash);
+            round.pending.push((number as u32, hash));
+        }
+        for (number, hash) in &round.pending {
+            let (flags, is_new) = self.roots.insert(*hash).map_err(|NoRoom| Shortage::Roots)?;
+            let handle = Self::handle(steps[climbs[*number as usize].last as usize].halves);
+            inserted.push(Inserted {
+                handle,
+                is_new,
+                flags,
+            });
+        }
+        Ok(())
+    }
+
+    /// Brings all insertions of a batch to their roots.
+    fn climb(
+        &self,
+        steps: &mut [Step],
+        climbs: &mut [Climb],
+        round: &mut Round,
+    ) -> Result<(), NoRoom> {
+        loop {
+            round.pending.clear();
+            for (number, climb) in climbs.iter().enumerate() {
+                if climb.next < climb.last {
+                    let hash = NodeTable::hash(steps[climb.next as usize].halves);
+                    self.nodes.prefetch(hash);
+                    round.pending.push((number as u32, hash));
+                }
+            }
+            if round.pending.is_empty() {
+                return Ok(());
+            }
+            for (number, hash) in &round.pending {
+                let climb = &mut climbs[*number as usize];
+                let step = steps[climb.next as usize];
+                let id = self.nodes.insert(step.halves, *hash)?;
+                steps[step.receiver as usize / 2].halves[step.receiver as usize % 2] = id.0;
+                climb.next += 1;
+            }
+        }
+    }
+
+    /// Fills `words` with a state; `known` says which ids are there already, and
+    /// is updated. The handle must be one that this tree gave out.
+    pub(crate) fn load(&self, handle: StateHandle, known: &mut [NodeId], words: &mut [u32]) {
+        // The stack of a depth-first walk of a heap: one sibling per level.
+        let mut stack = [(0u32, NodeId::NONE); 34];
+        let [left, right] = Self::root(handle);
+        (stack[0], stack[1]) = ((3, NodeId(right)), (2, NodeId(left)));
+        let mut height = 2;
+        while height > 0 {
+            height -= 1;
+            let (position, id) = stack[height];
+            let at = position as usize;
+            if known[at] == id {
+                continue;
+            }
+            known[at] = id;
+            let [left, right] = self.nodes.get(id);
+            if at < self.shape.leaves {
+                stack[height] = (2 * position + 1, NodeId(right));
+                stack[height + 1] = (2 * position, NodeId(left));
+                height += 2;
+            } else {
+                let word = 2 * (at - self.shape.leaves);
+                words[word] = left;
+                if let Some(second) = words.get_mut(word + 1) {
+                    *second = right;
+                }
+            }
+        }
+    }
+
+    /// Starts to fetch what [`load`](Self::load) needs first.
+    pub(crate) fn prefetch(&self, handle: StateHandle) {
+        for id in Self::root(handle) {
+            self.nodes.prefetch_node(NodeId(id));
+        }
+    }
+
+    /// The flags of a state.
+    #[inline]
+    pub(crate) fn flags(&self, handle: StateHandle) -> Option<u8> {
+        self.roots.flags(self.root_hash(handle)?)
+    }
+
+    /// Sets flags, and returns those before.
+    #[inline]
+    pub(crate) fn set_flags(&self, handle: StateHandle, flags: u8) -> Option<u8> {
+        self.roots.set_flags(self.root_hash(handle)?, flags)
+    }
+
+    /// Clears flags, and returns those before.
+    #[inline]
+    pub(crate) fn clear_flags(&self, handle: StateHandle, flags: u8) -> Option<u8> {
+        self.roots.clear_flags(self.root_hash(handle)?, flags)
+    }
+
+    /// Makes room.
+    pub(crate) fn grow(
+        &mut self,
+        shortage: Shortage,
+        factor: f64,
+        threads: usize,
+    ) -> Result<(), StoreError> {
+        match shortage {
+            Shortage::Nodes if self.nodes.is_exhausted() => return Err(StoreError::Full),
+            Shortage::Nodes => self.nodes.grow(factor)?,
+            Shortage::Roots => self.roots.grow(factor, threads)?,
+            Shortage::Keys => {
+                let old = self.roots.bits() / 2;
+                let new = ID_BITS
+                    .into_iter()
+                    .find(|bits| *bits > old)
+                    .ok_or(StoreError::Full)?;
+                let low = (1u64 << old) - 1;
+                self.roots
+                    .widen(2 * new, |key| (key >> old) << new | key & low)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_name_the_leaves_they_touch() {
+        let shape = Shape::new(131);
+        let mut mask = vec![0u64; 3];
+        for word in [0, 3, 62, 63, 64, 129, 130, 131, 150] {
+            mask[word / 64] |= 1 << (word % 64);
+        }
+        let leaves: Vec<_> = shape.leaves_in_mask(&mask).collect();
+        assert_eq!(leaves, [65, 64, 32, 31, 1, 0]);
+        let all: Vec<_> = shape.leaves_in_mask(&[u64::MAX; 3]).collect();
+        assert_eq!(all, shape.all_leaves().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn plans_visit_each_node_above_a_change_once() {
+        let shape = Shape::new(14);
+        let known = vec![NodeId(99); shape.positions()];
+        let words: Vec<u32> = (0..14).collect();
+        let mut steps = Vec::new();
+        shape.plan(
+            &known,
+            &words,
+            shape.leaves_in_mask(&[1 << 13 | 1 << 12 | 1 << 10 | 1]),
+            &mut steps,
+        );
+        let positions: Vec<_> = steps.iter().map(|step| step.position).collect();
+        assert_eq!(positions, [13, 12, 7, 6, 3, 1]);
+        for step in &steps[..steps.len() - 1] {
+            assert_eq!(
+                steps[step.receiver as usize / 2].position,
+                step.position / 2
+            );
+            assert_eq!(step.receiver % 2, step.position % 2);
+        }
+        let mut steps = Vec::new();
+        shape.plan(&known, &words, std::iter::empty(), &mut steps);
+        assert_eq!(steps.len(), 1);
+    }
+}

@@ -1,0 +1,204 @@
+//! A thread's access to a store.
+
+use crate::batch::Batch;
+use crate::cursor::Cursor;
+use crate::gate::Ticket;
+use crate::store::{Inserted, Need, StateHandle, Store, StoreError, Tables};
+use crate::sync::Ordering;
+
+/// A thread's access to a [`Store`]; each thread makes its own.
+///
+/// Tables grow inside insertions, with all threads outside of the store for that
+/// time. A thread is inside only during a call of one of these functions: a
+/// worker that waits for work, or computes, never holds up the others, and
+/// nobody has to declare anything. Handles, cursors and batches stay valid.
+pub struct Worker<'s> {
+    store: &'s Store,
+    ticket: Ticket,
+    /// For insertions of single vectors.
+    single: Batch,
+}
+
+/// The store cannot return vectors: it is lossy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotKept;
+
+impl std::fmt::Display for NotKept {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a lossy store does not keep the states themselves")
+    }
+}
+
+impl std::error::Error for NotKept {}
+
+impl<'s> Worker<'s> {
+    pub(crate) fn new(store: &'s Store) -> Self {
+        Self {
+            store,
+            ticket: store.gate.register(),
+            single: store.batch(),
+        }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &'s Store {
+        self.store
+    }
+
+    /// Inserts one vector, a successor of the state in `parent` or any state if
+    /// that is empty; see [`Batch::push`] for `changed`.
+    ///
+    /// # Panics
+    /// If `words` has not the width of the store.
+    pub fn insert(
+        &mut self,
+        parent: &Cursor,
+        words: &[u32],
+        changed: Option<&[u64]>,
+    ) -> Result<Inserted, StoreError> {
+        self.single.clear();
+        self.single.push(parent, words, changed);
+        insert_all(self.store, &mut self.ticket, &mut self.single)?;
+        Ok(self.single.inserted[0])
+    }
+
+    /// Inserts the vectors of a batch, in order; the results are also in
+    /// [`Batch::inserted`]. On failure that has the results of the first ones,
+    /// and calling again goes on with the others.
+    ///
+    /// # Panics
+    /// If the batch comes from a store of another kind.
+    pub fn insert_batch<'b>(&mut self, batch: &'b mut Batch) -> Result<&'b [Inserted], StoreError> {
+        insert_all(self.store, &mut self.ticket, batch)?;
+        Ok(&batch.inserted)
+    }
+
+    /// Fills the cursor with a stored state. The handle must come from this
+    /// store.
+    pub fn load(&mut self, handle: StateHandle, cursor: &mut Cursor) -> Result<(), NotKept> {
+        if cursor.handle() == Some(handle) {
+            return Ok(());
+        }
+        match &*self.store.gate.enter(&mut self.ticket) {
+            Tables::Tree(tree) => {
+                let (nodes, words) = cursor.refill(handle);
+                tree.load(handle, nodes, words);
+                Ok(())
+            }
+            Tables::Plain(plain) => {
+                let (_, words) = cursor.refill(handle);
+                plain.load(handle, words);
+                Ok(())
+            }
+            Tables::Bitstate(_) | Tables::Compact(_) => Err(NotKept),
+        }
+    }
+
+    /// Starts to fetch states that will be loaded soon.
+    pub fn prefetch(&mut self, handles: &[StateHandle]) {
+        match &*self.store.gate.enter(&mut self.ticket) {
+            Tables::Tree(tree) => handles.iter().for_each(|handle| tree.prefetch(*handle)),
+            Tables::Plain(plain) => handles.iter().for_each(|handle| plain.prefetch(*handle)),
+            Tables::Bitstate(_) | Tables::Compact(_) => {}
+        }
+    }
+
+    /// The flags of a state, sequentially consistent with all other operations
+    /// on flags. Bitstate stores have none, and say 0.
+    pub fn flags(&mut self, handle: StateHandle) -> u8 {
+        let flags = match &*self.store.gate.enter(&mut self.ticket) {
+            Tables::Tree(tree) => tree.flags(handle),
+            Tables::Plain(plain) => plain
+                .flag_byte(handle)
+                .map(|byte| byte.load(Ordering::SeqCst)),
+            Tables::Compact(compact) => compact.prints().flags(handle.to_bits()),
+            Tables::Bitstate(_) => Some(0),
+        };
+        known(flags)
+    }
+
+    /// Sets the given ones of the [`Store::FLAGS`] flags (the lowest bits) of a
+    /// state, atomically and sequentially consistent; returns the flags before.
+    pub fn set_flags(&mut self, handle: StateHandle, flags: u8) -> u8 {
+        let flags = flags & FLAG_MASK;
+        let before = match &*self.store.gate.enter(&mut self.ticket) {
+            Tables::Tree(tree) => tree.set_flags(handle, flags),
+            Tables::Plain(plain) => plain
+                .flag_byte(handle)
+                .map(|byte| byte.fetch_or(flags, Ordering::SeqCst)),
+            Tables::Compact(compact) => compact.prints().set_flags(handle.to_bits(), flags),
+            Tables::Bitstate(_) => Some(0),
+        };
+        known(before)
+    }
+
+    /// Clears flags, as [`set_flags`](Self::set_flags) sets them.
+    pub fn clear_flags(&mut self, handle: StateHandle, flags: u8) -> u8 {
+        let flags = flags & FLAG_MASK;
+        let before = match &*self.store.gate.enter(&mut self.ticket) {
+            Tables::Tree(tree) => tree.clear_flags(handle, flags),
+            Tables::Plain(plain) => plain
+                .flag_byte(handle)
+                .map(|byte| byte.fetch_and(!flags, Ordering::SeqCst)),
+            Tables::Compact(compact) => compact.prints().clear_flags(handle.to_bits(), flags),
+            Tables::Bitstate(_) => Some(0),
+        };
+        known(before)
+    }
+}
+
+const FLAG_MASK: u8 = (1 << Store::FLAGS) - 1;
+
+/// Flags of a state that must be stored.
+fn known(flags: Option<u8>) -> u8 {
+    debug_assert!(flags.is_some(), "a handle that this store did not give out");
+    flags.unwrap_or(0)
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.store.gate.leave(&self.ticket);
+    }
+}
+
+/// Inserts what is left of a batch, and lets tables grow as needed.
+fn insert_all(store: &Store, ticket: &mut Ticket, batch: &mut Batch) -> Result<(), StoreError> {
+    assert_eq!(
+        batch.width,
+        store.width(),
+        "the batch belongs to a store of another width"
+    );
+    if let Some(every) = store.force_growth_every {
+        let count = (batch.len() - batch.inserted.len()) as u64;
+        let before = store.insertions.fetch_add(count, Ordering::Relaxed);
+        if (before + count) / every > before / every {
+            let generation = store.gate.enter(ticket).generation();
+            store.grow(Need::Forced, generation)?;
+        }
+    }
+    loop {
+        let inside = store.gate.enter(ticket);
+        let done = batch.inserted.len();
+        let result = inside.insert(&mut batch.plan, &mut batch.inserted);
+        let new = batch.inserted[done..]
+            .iter()
+            .filter(|inserted| inserted.is_new)
+            .count() as u64;
+        let len = if new == 0 {
+            0
+        } else {
+            store.len.fetch_add(new, Ordering::Relaxed) + new
+        };
+        let need = match result {
+            Err(shortage) => Need::Shortage(shortage),
+            Ok(()) if store.should_grow(&inside, len) => Need::Ahead,
+            Ok(()) => return Ok(()),
+        };
+        let generation = inside.generation();
+        drop(inside);
+        store.grow(need, generation)?;
+        if result.is_ok() {
+            return Ok(());
+        }
+    }
+}
