@@ -5,7 +5,7 @@ use std::fmt;
 macro_rules! typed_id {
     ($(#[$meta:meta])* $name:ident, $letter:literal) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);
 
         impl $name {

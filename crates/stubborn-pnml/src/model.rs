@@ -47,6 +47,21 @@ impl Model {
         Some(self.transitions.find(id)?.map(TransitionId))
     }
 
+    /// The places of the file in its order, each with its places in the net.
+    ///
+    /// The contest's questions about all places or transitions (one-safe, stable marking,
+    /// quasi-liveness, liveness) are about those of the file: a place of a coloured net is
+    /// one-safe if its colours never hold two tokens together, a transition is quasi-live if any
+    /// of its instances can fire.
+    pub fn place_groups(&self) -> impl Iterator<Item = (&str, Range<u32>)> {
+        self.places.groups()
+    }
+
+    /// The transitions of the file in its order, each with its transitions in the net.
+    pub fn transition_groups(&self) -> impl Iterator<Item = (&str, Range<u32>)> {
+        self.transitions.groups()
+    }
+
     /// The ids of the places of the file, in its order.
     pub fn source_places(&self) -> &Names {
         &self.places.names
@@ -103,6 +118,11 @@ impl SourceNodes {
         Self::new(names, starts)
     }
 
+    fn groups(&self) -> impl Iterator<Item = (&str, Range<u32>)> {
+        let ranges = self.starts.windows(2).map(|pair| pair[0]..pair[1]);
+        self.names.iter().zip(ranges)
+    }
+
     fn find(&self, id: &str) -> Option<Range<u32>> {
         let at = self
             .by_name
@@ -123,11 +143,11 @@ pub fn load_with(source: &SourceFile, limits: &UnfoldLimits) -> (Option<Model>, 
     let mut report = Report::default();
     // Offsets of 32 bits: a longer text could only be reported at wrong places.
     if u32::try_from(source.text().len()).is_err() {
-        report.fatal(Box::new(Diagnostic::error(
+        report.fatal(Diagnostic::error(
             "PNM016",
             "files of 4 GiB and more are not supported",
             Span::default(),
-        )));
+        ));
         return (None, report.into_messages());
     }
     let model = read_model(source.text(), limits, &mut report);
@@ -137,7 +157,7 @@ pub fn load_with(source: &SourceFile, limits: &UnfoldLimits) -> (Option<Model>, 
             (model.filter(|_| usable), report.into_messages())
         }
         Err(fatal) => {
-            report.fatal(fatal);
+            report.fatal(*fatal);
             (None, report.into_messages())
         }
     }
@@ -390,7 +410,11 @@ fn resolve_units(
         match Nupn::new(units.safe, unit_of, parent) {
             Ok(nupn) => {
                 let initial: Vec<u64> = raw.places.iter().map(|place| place.initial).collect();
-                let broken = if units.safe { nupn.violated_by(&initial) } else { None };
+                let broken = if units.safe {
+                    nupn.violated_by(&initial)
+                } else {
+                    None
+                };
                 match broken {
                     None => return Ok(Some(nupn)),
                     Some(place) => {

@@ -122,18 +122,6 @@ impl<N: Copy + Ord> Rows<N> {
     }
 }
 
-impl Default for PlaceId {
-    fn default() -> Self {
-        Self(0)
-    }
-}
-
-impl Default for TransitionId {
-    fn default() -> Self {
-        Self(0)
-    }
-}
-
 /// Why a net cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildError {
@@ -323,14 +311,14 @@ impl Net {
     pub fn place_label(&self, place: PlaceId) -> &str {
         self.place_labels
             .get(&place)
-            .map_or_else(|| self.place_name(place), |label| label)
+            .map_or_else(|| self.place_name(place), AsRef::as_ref)
     }
 
     /// What people call the transition: its label where the file gives one, else its id.
     pub fn transition_label(&self, transition: TransitionId) -> &str {
         self.transition_labels
             .get(&transition)
-            .map_or_else(|| self.transition_name(transition), |label| label)
+            .map_or_else(|| self.transition_name(transition), AsRef::as_ref)
     }
 
     /// The tokens of a place in the initial marking.

@@ -121,7 +121,8 @@ impl Nupn {
         marked.sort_unstable();
         marked.windows(2).find_map(|pair| {
             let (outer, inner) = (PlaceId::new(pair[0].1), PlaceId::new(pair[1].1));
-            self.contains(self.unit_of(outer), self.unit_of(inner)).then_some(inner)
+            self.contains(self.unit_of(outer), self.unit_of(inner))
+                .then_some(inner)
         })
     }
 

@@ -57,7 +57,7 @@ pub fn read_properties(
         properties: &mut properties,
     };
     if let Err(fatal) = reader.file() {
-        report.fatal(fatal);
+        report.fatal(*fatal);
     }
     (properties, report.into_messages())
 }

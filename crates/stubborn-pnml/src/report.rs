@@ -2,7 +2,7 @@
 
 use stubborn_diagnostics::{Diagnostic, Span, has_errors};
 
-use crate::xml::{Fatal, Step};
+use crate::xml::Step;
 
 /// Reading stops after this many messages.
 const MAX_MESSAGES: usize = 50;
@@ -39,8 +39,8 @@ impl Report {
     }
 
     /// Adds the message that ended the reading.
-    pub(crate) fn fatal(&mut self, message: Fatal) {
-        self.messages.push(*message);
+    pub(crate) fn fatal(&mut self, message: Diagnostic) {
+        self.messages.push(message);
     }
 
     /// True if any message is an error.

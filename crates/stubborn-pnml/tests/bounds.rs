@@ -1,4 +1,5 @@
-//! Bounds and invariants of the corpus: they hold, and they are found.
+//! Place invariants and bounds of the corpus: they hold, and most places have one.
+
 mod common;
 
 use common::{corpus, instances, load_instance};
@@ -7,22 +8,29 @@ use stubborn_pnml::{BoundSource, Bounds, InvariantBudget, Invariants};
 #[test]
 fn invariants_of_the_corpus_are_invariants() {
     let Some(corpus) = corpus() else { return };
+    let (mut places, mut unknown) = (0, 0);
     for instance in instances(&corpus) {
+        // Mostly unbounded in truth, and larger than all others together.
+        if instance.starts_with("VehicularWifi") {
+            continue;
+        }
         let net = load_instance(&corpus, &instance).net;
-        let start = std::time::Instant::now();
-        let invariants = Invariants::find(&net, InvariantBudget::default());
-        let took = start.elapsed();
+        let invariants = Invariants::find(
+            &net,
+            InvariantBudget {
+                operations: 1_000_000,
+            },
+        );
         assert!(invariants.check(&net), "{instance}");
         let bounds = Bounds::new(&net, &invariants);
-        let unknown = net
+        places += net.place_count();
+        unknown += net
             .places()
             .filter(|p| bounds.source(*p) == BoundSource::Unknown)
             .count();
-        println!(
-            "{instance} {} {} unknown {unknown} {:?}",
-            net.place_count(),
-            invariants.all().len(),
-            start.elapsed()
-        );
     }
+    assert!(
+        unknown * 5 < places,
+        "{unknown} of {places} places have no bound"
+    );
 }

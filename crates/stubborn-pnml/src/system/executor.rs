@@ -21,14 +21,20 @@ impl<'s> NetExecutor<'s> {
         meanings: &'s [Meaning],
         error_state: Option<&'s [u32]>,
     ) -> Self {
-        Self { tables, meanings, error_state, enabled: Vec::new() }
+        Self {
+            tables,
+            meanings,
+            error_state,
+            enabled: Vec::new(),
+        }
     }
 
     fn push(&self, state: &[u32], transition: u32, out: &mut Successors) {
         let id = TransitionId::new(transition as usize);
-        if let (Some(Overflow(site)), Some(error)) =
-            (self.tables.overflow(state, transition as usize), self.error_state)
-        {
+        if let (Some(Overflow(site)), Some(error)) = (
+            self.tables.overflow(state, transition as usize),
+            self.error_state,
+        ) {
             out.push(id, state, error, Outcome::failure(site as usize));
             return;
         }
@@ -66,7 +72,9 @@ impl<'s> NetExecutor<'s> {
             Atom::Compare(op, left, right) => op.holds(value(left), value(right)),
             Atom::Fireable(transitions) => {
                 !tables.is_failed(state)
-                    && transitions.iter().any(|t| tables.is_enabled(state, t.index()))
+                    && transitions
+                        .iter()
+                        .any(|t| tables.is_enabled(state, t.index()))
             }
             Atom::Deadlock => {
                 if tables.is_failed(state) {

@@ -14,6 +14,7 @@
 //! overflow, so a reduced search that meets none gives the answer of the net, and one that
 //! meets one gives no answer.
 
+mod exclusion;
 mod executor;
 mod relations;
 mod tables;
@@ -88,10 +89,14 @@ impl NetSystem {
         for place in net.places() {
             let range = field_range(&net, &bounds, place)?;
             layout.field(net.place_label(place), range, FieldKind::Integer, None);
+            let fits = bounds
+                .bound(place)
+                .is_some_and(|bound| bound <= u64::from(u32::MAX));
             let what = match bounds.source(place) {
-                BoundSource::Constant | BoundSource::Invariant => continue,
+                BoundSource::Constant => continue,
+                BoundSource::Invariant if fits => continue,
                 BoundSource::Claimed => "more than one token, though the file says it is safe",
-                BoundSource::Unknown => "more than 2^32 - 1 tokens",
+                BoundSource::Invariant | BoundSource::Unknown => "more than 2^32 - 1 tokens",
             };
             failure_of[place.index()] = Some(failures.len() as u32);
             failures.push(FailureSite {
@@ -100,8 +105,8 @@ impl NetSystem {
                 span: None,
             });
         }
-        let failed = (!failures.is_empty())
-            .then(|| layout.field("failed", (0, 1), FieldKind::Failed, None));
+        let failed =
+            (!failures.is_empty()).then(|| layout.field("failed", (0, 1), FieldKind::Failed, None));
         let layout = layout.finish();
         let error_state = failed.map(|failed| {
             let mut state = vec![0; layout.words()];
@@ -112,7 +117,15 @@ impl NetSystem {
         structure.failures = failures;
         structure.error_state = error_state;
         let tables = Tables::new(&net, &layout, &failure_of, failed);
-        Ok(Self { net, layout, structure, meanings, invariants, bounds, tables })
+        Ok(Self {
+            net,
+            layout,
+            structure,
+            meanings,
+            invariants,
+            bounds,
+            tables,
+        })
     }
 
     /// The net.
@@ -197,7 +210,11 @@ impl System for NetSystem {
     }
 
     fn executor(&self) -> Box<dyn Executor + '_> {
-        Box::new(NetExecutor::new(&self.tables, &self.meanings, self.structure.error_state.as_deref()))
+        Box::new(NetExecutor::new(
+            &self.tables,
+            &self.meanings,
+            self.structure.error_state.as_deref(),
+        ))
     }
 
     fn relations(&self, level: RelationLevel) -> Relations {
@@ -215,13 +232,20 @@ fn field_range(net: &Net, bounds: &Bounds, place: PlaceId) -> Result<(i64, i64),
     let too_many = || {
         Diagnostic::error(
             "PNM070",
-            format!("the place `{}` has too many tokens: {initial}", net.place_label(place)),
+            format!(
+                "the place `{}` has too many tokens: {initial}",
+                net.place_label(place)
+            ),
             Span::default(),
         )
         .help("places whose marking changes can hold 2^32 - 1 tokens")
     };
     let constant = bounds.source(place) == BoundSource::Constant;
-    let largest = if constant { i64::MAX as u64 } else { u64::from(u32::MAX) };
+    let largest = if constant {
+        i64::MAX as u64
+    } else {
+        u64::from(u32::MAX)
+    };
     if initial > largest {
         return Err(too_many());
     }
@@ -229,7 +253,11 @@ fn field_range(net: &Net, bounds: &Bounds, place: PlaceId) -> Result<(i64, i64),
         return Ok((initial as i64, initial as i64));
     }
     // A proved bound beyond the width of a field is never reached before the width is.
-    let max = bounds.bound(place).unwrap_or(Tokens::MAX).min(u64::from(u32::MAX)).max(initial);
+    let max = bounds
+        .bound(place)
+        .unwrap_or(Tokens::MAX)
+        .min(u64::from(u32::MAX))
+        .max(initial);
     Ok((0, max as i64))
 }
 
@@ -254,8 +282,10 @@ fn structure(net: &Net) -> (Structure, Vec<Meaning>) {
             })
             .collect();
         // An increment looks at what it increments.
-        let changed: Vec<FieldId> =
-            net.effects(transition).map(|(place, _)| FieldId::new(place.index())).collect();
+        let changed: Vec<FieldId> = net
+            .effects(transition)
+            .map(|(place, _)| FieldId::new(place.index()))
+            .collect();
         structure.transitions.push(Transition {
             name: net.transition_label(transition).to_owned(),
             guards,

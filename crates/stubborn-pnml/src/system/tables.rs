@@ -63,7 +63,10 @@ struct Lists<T> {
 
 impl<T> Lists<T> {
     fn new() -> Self {
-        Self { starts: vec![0], items: Vec::new() }
+        Self {
+            starts: vec![0],
+            items: Vec::new(),
+        }
     }
 
     fn end_list(&mut self) {
@@ -150,7 +153,10 @@ impl Tables {
             changes: Lists::new(),
             failed: failed.map(|failed| {
                 let field = layout.field(failed);
-                BitTest { word: field.word, mask: 1 << field.shift }
+                BitTest {
+                    word: field.word,
+                    mask: 1 << field.shift,
+                }
             }),
         };
         let mut candidates: Vec<Vec<u32>> = vec![Vec::new(); net.place_count()];
@@ -189,7 +195,10 @@ impl Tables {
                 let mask = 1 << field.shift;
                 match bits.iter_mut().find(|test| test.word == field.word) {
                     Some(test) => test.mask |= mask,
-                    None => bits.push(BitTest { word: field.word, mask }),
+                    None => bits.push(BitTest {
+                        word: field.word,
+                        mask,
+                    }),
                 }
             } else {
                 self.wide_tests.items.push(WideTest {
@@ -216,7 +225,10 @@ impl Tables {
             let add = (change as u32) << field.shift;
             match changes.iter_mut().find(|known| known.word == field.word) {
                 Some(known) => known.add = known.add.wrapping_add(add),
-                None => changes.push(Change { word: field.word, add }),
+                None => changes.push(Change {
+                    word: field.word,
+                    add,
+                }),
             }
             if change > 0
                 && let Some(site) = failure_of[place.index()]
@@ -248,7 +260,8 @@ impl Tables {
     /// True in the state that stands for a failed step.
     #[inline]
     pub(super) fn is_failed(&self, state: &[u32]) -> bool {
-        self.failed.is_some_and(|test| state[test.word as usize] & test.mask != 0)
+        self.failed
+            .is_some_and(|test| state[test.word as usize] & test.mask != 0)
     }
 
     /// True if a state that is not the failed one enables the transition.
@@ -304,7 +317,11 @@ impl Tables {
         let overflows = |gain: &&Gain| {
             i64::from(state[gain.word as usize] >> gain.shift & gain.low_mask) > gain.room
         };
-        self.gains.get(transition).iter().find(overflows).map(|gain| Overflow(gain.site))
+        self.gains
+            .get(transition)
+            .iter()
+            .find(overflows)
+            .map(|gain| Overflow(gain.site))
     }
 
     /// Fires an enabled transition that does not overflow.

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use stubborn_diagnostics::SourceFile;
-use stubborn_pnml::Model;
+use stubborn_pnml::{Model, NetSystem};
+use stubborn_system::{Outcome, Successors, System};
 
 /// The folder of the contest's nets, or none (said on standard error) where it is absent.
 pub fn corpus() -> Option<PathBuf> {
@@ -89,7 +90,7 @@ pub fn expected(corpus: &Path, examination: &str) -> HashMap<(String, String), S
 }
 
 /// What a plain breadth-first search over markings finds.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct StateSpace {
     pub states: usize,
     pub transitions: u64,
@@ -103,18 +104,9 @@ pub fn explore(net: &stubborn_pnml::Net, limit: usize) -> Option<StateSpace> {
     let initial: Box<[u64]> = net.initial_marking().into();
     let mut seen: std::collections::HashSet<Box<[u64]>> = [initial.clone()].into();
     let mut queue = std::collections::VecDeque::from([initial]);
-    let mut result = StateSpace {
-        states: 0,
-        transitions: 0,
-        deadlocks: 0,
-        max_in_place: 0,
-        max_in_marking: 0,
-    };
+    let mut result = StateSpace::default();
     while let Some(marking) = queue.pop_front() {
-        result.max_in_place = result
-            .max_in_place
-            .max(marking.iter().copied().max().unwrap_or(0));
-        result.max_in_marking = result.max_in_marking.max(marking.iter().sum());
+        result.count(marking.iter().copied());
         let mut dead = true;
         for t in net.transitions() {
             if net
@@ -140,6 +132,60 @@ pub fn explore(net: &stubborn_pnml::Net, limit: usize) -> Option<StateSpace> {
         }
         result.deadlocks += usize::from(dead);
     }
-    result.states = seen.len();
     Some(result)
+}
+
+/// Explores a system breadth first; none if there are more than `limit` states. `visit` sees
+/// every state with its successors.
+pub fn explore_system(
+    system: &NetSystem,
+    limit: usize,
+    mut visit: impl FnMut(&[u32], &Successors),
+) -> Option<StateSpace> {
+    let words = system.layout().words();
+    let mut states = system.initial_states();
+    let mut seen: std::collections::HashSet<Box<[u32]>> = [states[..words].into()].into();
+    let mut executor = system.executor();
+    let mut successors = Successors::new(words);
+    let mut result = StateSpace::default();
+    let mut next = 0;
+    while next < states.len() {
+        let state: Box<[u32]> = states[next..next + words].into();
+        next += words;
+        result.count(
+            system
+                .net()
+                .places()
+                .map(|place| system.tokens(&state, place)),
+        );
+        successors.clear();
+        executor.successors(&state, &mut successors);
+        visit(&state, &successors);
+        result.deadlocks += usize::from(successors.is_empty());
+        for successor in successors.iter() {
+            assert_eq!(successor.outcome, Outcome::FINE, "a place overflows");
+            result.transitions += 1;
+            if !seen.contains(successor.state) {
+                if seen.len() >= limit {
+                    return None;
+                }
+                seen.insert(successor.state.into());
+                states.extend_from_slice(successor.state);
+            }
+        }
+    }
+    Some(result)
+}
+
+impl StateSpace {
+    fn count(&mut self, marking: impl Iterator<Item = u64>) {
+        let (mut sum, mut max) = (0, 0);
+        for tokens in marking {
+            sum += tokens;
+            max = max.max(tokens);
+        }
+        self.states += 1;
+        self.max_in_place = self.max_in_place.max(max);
+        self.max_in_marking = self.max_in_marking.max(sum);
+    }
 }
