@@ -17,7 +17,7 @@ use crate::net::{Tokens, Weight};
 use crate::system::{Meaning, NetSystem};
 
 /// Steps for all questions about pairs.
-const STEPS: u64 = 400_000_000;
+const STEPS: u64 = 200_000_000;
 
 /// At most this many pairs of guards are recorded.
 const MAX_LABEL_PAIRS: usize = 4_000_000;
@@ -30,6 +30,9 @@ pub(super) struct Exclusion<'s> {
     touched: Vec<u32>,
     need: Vec<(PlaceId, u64)>,
     steps: u64,
+    /// The row that is being asked about, and the first row that came too late.
+    row: Option<TransitionId>,
+    given_up_at: Option<TransitionId>,
 }
 
 impl<'s> Exclusion<'s> {
@@ -40,11 +43,29 @@ impl<'s> Exclusion<'s> {
             touched: Vec::new(),
             need: Vec::new(),
             steps: STEPS,
+            row: None,
+            given_up_at: None,
         }
     }
 
+    /// As [`never_both`](Self::never_both), asked row by row in increasing order of `t`. The
+    /// answers are symmetric even when the steps are used up on the way: a pair is looked at if
+    /// and only if the row of its smaller transition began in time.
+    pub(super) fn never_both_in_rows(&mut self, t: TransitionId, u: TransitionId) -> bool {
+        if self.row != Some(t) {
+            self.row = Some(t);
+            if self.steps == 0 && self.given_up_at.is_none() {
+                self.given_up_at = Some(t);
+            }
+        }
+        if self.given_up_at.is_some_and(|late| t.min(u) >= late) {
+            return false;
+        }
+        self.never_both(t, u)
+    }
+
     /// True if no reachable marking enables both transitions.
-    pub(super) fn never_both(&mut self, t: TransitionId, u: TransitionId) -> bool {
+    fn never_both(&mut self, t: TransitionId, u: TransitionId) -> bool {
         let net = &self.system.net;
         let mut need = std::mem::take(&mut self.need);
         need.clear();
@@ -65,6 +86,9 @@ impl<'s> Exclusion<'s> {
 
     /// True if no reachable marking lets `first` and then `second` fire.
     pub(super) fn never_after(&mut self, first: TransitionId, second: TransitionId) -> bool {
+        if self.steps == 0 {
+            return false;
+        }
         let net = &self.system.net;
         let mut need = std::mem::take(&mut self.need);
         need.clear();
@@ -94,10 +118,7 @@ impl<'s> Exclusion<'s> {
             .iter()
             .map(|(p, _)| self.system.invariants.numbers_of_place(*p).len() + need.len())
             .sum::<usize>() as u64;
-        if cost > self.steps {
-            return false;
-        }
-        self.steps -= cost;
+        self.steps = self.steps.saturating_sub(cost);
         let beyond = |(place, tokens): &(PlaceId, u64)| {
             self.system
                 .bounds

@@ -171,7 +171,7 @@ fn do_not_accord(
     let possible = |t, u| {
         exclusion
             .as_mut()
-            .is_none_or(|known| !known.never_both(t, u))
+            .is_none_or(|known| !known.never_both_in_rows(t, u))
     };
     rows(
         net,
