@@ -210,8 +210,10 @@ impl<'c, 'a> NetReader<'c, 'a> {
             match child.name {
                 "name" => place.label = self.cursor.label()?,
                 "initialMarking" => {
-                    if let Some(text) = self.cursor.label()? {
-                        place.initial = self.number("PNM011", "marking", &text, child.span)?;
+                    if let Some(text) = self.cursor.label()?
+                        && let Some(tokens) = self.number("PNM011", "marking", &text, child.span)?
+                    {
+                        place.initial = tokens;
                     }
                 }
                 "type" => place.sort = self.structure()?,
@@ -254,9 +256,15 @@ impl<'c, 'a> NetReader<'c, 'a> {
         while let Some(child) = self.next_child()? {
             match child.name {
                 "inscription" => {
-                    if let Some(text) = self.cursor.label()? {
-                        let weight = self.number("PNM012", "arc weight", &text, child.span)?;
+                    if let Some(text) = self.cursor.label()?
+                        && let Some(weight) =
+                            self.number("PNM012", "arc weight", &text, child.span)?
+                    {
                         match u32::try_from(weight) {
+                            Ok(0) => {
+                                let what = "the weight of an arc is at least 1";
+                                self.report.error("PNM012", what, child.span)?;
+                            }
                             Ok(weight) => arc.weight = weight,
                             Err(_) => self.too_large("arc weight", "2^32 - 1", child.span)?,
                         }
@@ -317,7 +325,14 @@ impl<'c, 'a> NetReader<'c, 'a> {
         Ok(())
     }
 
-    fn number(&mut self, code: &'static str, what: &str, text: &str, span: Span) -> Step<u64> {
+    /// A number from 0; none if it is none, which was reported then.
+    fn number(
+        &mut self,
+        code: &'static str,
+        what: &str,
+        text: &str,
+        span: Span,
+    ) -> Step<Option<u64>> {
         let digits = text.strip_prefix('+').unwrap_or(text);
         if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
             let help = if text.starts_with('-') {
@@ -325,19 +340,16 @@ impl<'c, 'a> NetReader<'c, 'a> {
             } else {
                 "write digits"
             };
-            self.report.add(
-                Diagnostic::error(code, format!("`{}` is not a {what}", shown(text)), span)
-                    .help(help),
-            )?;
-            return Ok(0);
+            let what = format!("`{}` is not a {what}", shown(text));
+            self.report
+                .add(Diagnostic::error(code, what, span).help(help))?;
+            return Ok(None);
         }
-        match digits.parse() {
-            Ok(number) => Ok(number),
-            Err(_) => {
-                self.too_large(what, "2^64 - 1", span)?;
-                Ok(0)
-            }
+        let number = digits.parse().ok();
+        if number.is_none() {
+            self.too_large(what, "2^64 - 1", span)?;
         }
+        Ok(number)
     }
 
     fn too_large(&mut self, what: &str, largest: &str, span: Span) -> Step<()> {

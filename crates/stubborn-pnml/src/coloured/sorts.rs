@@ -20,6 +20,9 @@ const MAX_CARDINALITY: u64 = 1 << 24;
 /// The largest number of basic sorts in a product.
 pub(crate) const MAX_COMPONENTS: usize = 64;
 
+/// Named sorts may refer to one another this deep.
+const MAX_NAMED_DEPTH: usize = 100;
+
 /// A basic sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct BasicId(u32);
@@ -43,6 +46,8 @@ enum Named {
     Unresolved(Element),
     InProgress,
     Resolved(Vec<BasicId>),
+    /// What is wrong was reported; uses of it are not reported again.
+    Wrong,
 }
 
 /// All declarations of a net.
@@ -54,6 +59,8 @@ pub(crate) struct Sorts<'a> {
     parts: RapidHashMap<Cow<'a, str>, (BasicId, Vec<u32>)>,
     variables: RapidHashMap<Cow<'a, str>, Variable<'a>>,
     variable_components: u32,
+    /// How many named sorts are being resolved, one inside the other.
+    depth: usize,
 }
 
 impl<'a> Sorts<'a> {
@@ -74,6 +81,7 @@ impl<'a> Sorts<'a> {
             parts: RapidHashMap::default(),
             variables: RapidHashMap::default(),
             variable_components: 0,
+            depth: 0,
         };
         let items = || declarations.iter().flat_map(|list| forest.children(*list));
         // Names first, because sorts may be used before they are declared.
@@ -86,6 +94,7 @@ impl<'a> Sorts<'a> {
                     format!("the sort `{}` is empty", shown(&id)),
                     tag.span,
                 )?;
+                sorts.named.insert(id, Named::Wrong);
                 continue;
             };
             if sorts
@@ -233,15 +242,26 @@ impl<'a> Sorts<'a> {
                 *named = Named::Resolved(sorts.clone());
                 Ok(Some(sorts))
             }
+            Named::Wrong => {
+                *named = Named::Wrong;
+                Ok(None)
+            }
             Named::InProgress => {
                 let what = format!("the sort `{}` contains itself", shown(id));
                 report.error("PNM034", what, span)?;
                 Ok(None)
             }
             Named::Unresolved(element) => {
-                let resolved = self.resolve(forest, element, report)?;
-                if let (Some(sorts), Some(named)) = (&resolved, self.named.get_mut(id)) {
-                    *named = Named::Resolved(sorts.clone());
+                let mut resolved = None;
+                if self.depth < MAX_NAMED_DEPTH {
+                    self.depth += 1;
+                    resolved = self.resolve(forest, element, report)?;
+                    self.depth -= 1;
+                } else {
+                    report.error("PNM034", "sorts are defined by sorts too deeply", span)?;
+                }
+                if let Some(named) = self.named.get_mut(id) {
+                    *named = resolved.clone().map_or(Named::Wrong, Named::Resolved);
                 }
                 Ok(resolved)
             }
