@@ -9,13 +9,13 @@ use std::fmt;
 use crate::ids::{PlaceId, TransitionId};
 use crate::net::{Net, Tokens};
 
-/// A number: a constant or the tokens of some places together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IntExpr {
-    /// A constant.
-    Constant(u64),
-    /// The sum over the places; a place that is listed twice counts twice.
-    Tokens(Vec<PlaceId>),
+/// A number: the tokens of some places together, and a constant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IntExpr {
+    /// The places whose tokens are added up; a place that is listed twice counts twice.
+    pub places: Vec<PlaceId>,
+    /// What is added to that.
+    pub constant: u64,
 }
 
 /// How two numbers are compared.
@@ -146,12 +146,26 @@ impl Formula {
 }
 
 impl IntExpr {
+    /// A constant.
+    pub fn constant(constant: u64) -> Self {
+        Self {
+            places: Vec::new(),
+            constant,
+        }
+    }
+
+    /// The tokens of some places together.
+    pub fn tokens(places: Vec<PlaceId>) -> Self {
+        Self {
+            places,
+            constant: 0,
+        }
+    }
+
     /// Its value in a marking.
     pub fn value(&self, marking: &impl Fn(PlaceId) -> Tokens) -> u128 {
-        match self {
-            Self::Constant(value) => u128::from(*value),
-            Self::Tokens(places) => places.iter().map(|p| u128::from(marking(*p))).sum(),
-        }
+        let tokens: u128 = self.places.iter().map(|p| u128::from(marking(*p))).sum();
+        tokens + u128::from(self.constant)
     }
 }
 
@@ -199,17 +213,15 @@ impl Shown<'_> {
     }
 
     fn number(&self, f: &mut fmt::Formatter<'_>, number: &IntExpr) -> fmt::Result {
-        match number {
-            IntExpr::Constant(value) => write!(f, "{value}"),
-            IntExpr::Tokens(places) => {
-                f.write_str("tokens(")?;
-                for (i, place) in places.iter().enumerate() {
-                    let comma = if i > 0 { ", " } else { "" };
-                    write!(f, "{comma}{}", self.net.place_name(*place))?;
-                }
-                f.write_str(")")
-            }
+        let mut plus = "";
+        for place in &number.places {
+            write!(f, "{plus}{}", self.net.place_name(*place))?;
+            plus = " + ";
         }
+        if number.constant > 0 || number.places.is_empty() {
+            write!(f, "{plus}{}", number.constant)?;
+        }
+        Ok(())
     }
 }
 

@@ -339,11 +339,11 @@ impl<'f, 'a> Formulas<'f, 'a> {
     fn number(&mut self, element: Element) -> Usable<IntExpr> {
         let tag = self.forest.tag(element);
         match tag.name {
-            "tokens-count" => Ok(Ok(IntExpr::Tokens(usable!(self.places(element))))),
+            "tokens-count" => Ok(Ok(IntExpr::tokens(usable!(self.places(element))))),
             "integer-constant" => {
                 let text = self.forest.text(element).trim();
                 match text.parse::<u64>() {
-                    Ok(value) => Ok(Ok(IntExpr::Constant(value))),
+                    Ok(value) => Ok(Ok(IntExpr::constant(value))),
                     Err(_) => {
                         let what = format!("`{}` is not a number from 0 to 2^64 - 1", shown(text));
                         self.wrong("PNM063", what, tag.span)

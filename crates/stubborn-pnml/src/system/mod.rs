@@ -28,7 +28,7 @@ use stubborn_system::{
 };
 
 use crate::bounds::{BoundSource, Bounds};
-use crate::formula::{Atom, Formula, IntExpr};
+use crate::formula::{Atom, Formula};
 use crate::ids::PlaceId;
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
@@ -301,11 +301,7 @@ fn tested_places(formula: &Formula, net: &Net, out: &mut Vec<PlaceId>) {
     match formula {
         Formula::Atom(Atom::Constant(_)) => {}
         Formula::Atom(Atom::Compare(_, left, right)) => {
-            for side in [left, right] {
-                if let IntExpr::Tokens(places) = side {
-                    out.extend(places);
-                }
-            }
+            out.extend(left.places.iter().chain(&right.places));
         }
         Formula::Atom(Atom::Fireable(transitions)) => {
             for transition in transitions {

@@ -323,11 +323,9 @@ fn comparison_changes(
 ) {
     let mut change: Vec<(TransitionId, i128)> = Vec::new();
     for (side, sign) in [(left, 1), (right, -1)] {
-        if let IntExpr::Tokens(places) = side {
-            for place in places {
-                let changes = around[place.index()].changes();
-                change.extend(changes.map(|(t, c)| (t, sign * i128::from(c))));
-            }
+        for place in &side.places {
+            let changes = around[place.index()].changes();
+            change.extend(changes.map(|(t, c)| (t, sign * i128::from(c))));
         }
     }
     change.sort_unstable_by_key(|(t, _)| *t);
