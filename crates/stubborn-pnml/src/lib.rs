@@ -43,6 +43,7 @@
 
 mod bounds;
 mod coloured;
+mod dot;
 mod expression;
 mod formula;
 mod ids;
@@ -61,6 +62,7 @@ mod unfold;
 mod xml;
 
 pub use bounds::{BoundSource, Bounds};
+pub use dot::dot;
 pub use expression::parse_state_formula;
 pub use formula::{Atom, CompareOp, Formula, IntExpr};
 pub use ids::{PlaceId, TransitionId};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 fn codes_in(text: &str, before: &str) -> BTreeSet<String> {
-    let pattern = format!("{before}PNM");
+    let pattern = format!("{before}PNM0");
     text.match_indices(&pattern)
         .map(|(at, _)| text[at + before.len()..][..6].to_owned())
         .collect()
@@ -23,7 +23,7 @@ fn sources(folder: &Path, out: &mut String) {
 }
 
 #[test]
-fn every_code_is_listed_and_every_listed_code_is_used() {
+fn the_list_of_codes_is_complete() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let list = std::fs::read_to_string(folder.join("codes.md")).unwrap();
     let mut text = String::new();
