@@ -2,6 +2,8 @@
 
 mod common;
 
+use common::Random;
+
 use stubborn_diagnostics::{Severity, SourceFile, render};
 use stubborn_pnml::{NetSystem, UnfoldLimits, load, load_with, read_properties};
 
@@ -420,18 +422,6 @@ fn wrong_properties_say_what_is_wrong() {
         let shown: String = source.text().chars().take(300).collect();
         assert_eq!(codes, expected, "{shown}");
         assert_eq!(found.len(), properties, "{shown}");
-    }
-}
-
-/// A small generator of pseudo-random numbers; the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n.max(1) as u64) as usize
     }
 }
 

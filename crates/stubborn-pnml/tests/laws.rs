@@ -203,3 +203,16 @@ fn laws_and_relations_hold_on_small_state_spaces() {
 fn laws_and_relations_hold_on_larger_state_spaces() {
     check_instances(200_000, 1_000, 10_000);
 }
+
+#[test]
+fn laws_and_relations_hold_on_random_nets() {
+    let mut random = common::Random(0x2545_f491_4f6c_dd1d);
+    for number in 0..600 {
+        let net = common::random_net(&mut random);
+        let system = NetSystem::new(net).unwrap();
+        let mut checker = Checker::new(&format!("random net {number}"), &system);
+        explore_system(&system, 150, |state, successors| {
+            checker.check_state(state, successors)
+        });
+    }
+}

@@ -189,3 +189,40 @@ impl StateSpace {
         self.max_in_marking = self.max_in_marking.max(sum);
     }
 }
+
+/// A small generator of pseudo-random numbers; the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n.max(1)
+    }
+}
+
+/// A small random net with weights and read loops.
+pub fn random_net(random: &mut Random) -> stubborn_pnml::Net {
+    let mut builder = stubborn_pnml::NetBuilder::new("random");
+    let places: Vec<_> = (0..2 + random.below(7))
+        .map(|i| builder.place(&format!("p{i}"), [0, 0, 1, 1, 2, 3][random.below(6)]))
+        .collect();
+    for i in 0..1 + random.below(8) {
+        let t = builder.transition(&format!("t{i}"));
+        let weight = |random: &mut Random| [1, 1, 1, 1, 1, 2, 2, 3][random.below(8)];
+        for _ in 0..random.below(4).max(usize::from(random.below(8) > 0)) {
+            let (place, weight) = (places[random.below(places.len())], weight(random));
+            builder.input(place, t, weight);
+            if random.below(6) == 0 {
+                builder.output(t, place, weight);
+            }
+        }
+        for _ in 0..random.below(3) {
+            let place = places[random.below(places.len())];
+            builder.output(t, place, weight(random));
+        }
+    }
+    builder.build().unwrap()
+}
