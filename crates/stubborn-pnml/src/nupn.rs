@@ -81,6 +81,19 @@ impl Nupn {
         })
     }
 
+    /// The same tree over some of the places, in the given order.
+    #[must_use]
+    pub fn restricted_to(&self, places: impl IntoIterator<Item = PlaceId>) -> Self {
+        let unit_of = places
+            .into_iter()
+            .map(|place| self.unit_of(place))
+            .collect();
+        Self {
+            unit_of,
+            ..self.clone()
+        }
+    }
+
     /// True if the file guarantees unit-safeness.
     pub fn is_safe(&self) -> bool {
         self.safe

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{corpus, expected, explore_system, instances, load_instance};
-use stubborn_pnml::NetSystem;
+use stubborn_pnml::{DeadlockRules, NetSystem, Reduced};
 use stubborn_system::{
     BitSet, Executor, LabelId, RelationLevel, Relations, Successors, System, TransitionId,
 };
@@ -166,6 +166,8 @@ impl<'s> Checker<'s> {
 
 /// Checks about `samples` states of every instance of at most `limit` states and
 /// `transitions` transitions.
+///
+/// The structurally reduced net is checked as well: it keeps the nested units.
 fn check_instances(limit: usize, samples: usize, transitions: usize) {
     let Some(corpus) = corpus() else { return };
     let state_space = expected(&corpus, "StateSpace");
@@ -177,19 +179,23 @@ fn check_instances(limit: usize, samples: usize, transitions: usize) {
         if states > limit {
             continue;
         }
-        let system = NetSystem::new(load_instance(&corpus, &instance).net).unwrap();
-        if system.net().transition_count() > transitions {
+        let net = load_instance(&corpus, &instance).net;
+        if net.transition_count() > transitions {
             continue;
         }
-        let mut checker = Checker::new(&instance, &system);
-        let step = (states / samples).max(1);
-        let mut number = 0;
-        explore_system(&system, limit + 1, |state, successors| {
-            if number % step == 0 {
-                checker.check_state(state, successors);
-            }
-            number += 1;
-        });
+        let reduced = Reduced::new(&net, DeadlockRules::ALL).net;
+        for (net, what) in [(net, ""), (reduced, " reduced")] {
+            let system = NetSystem::new(net).unwrap();
+            let mut checker = Checker::new(&format!("{instance}{what}"), &system);
+            let step = (states / samples).max(1);
+            let mut number = 0;
+            explore_system(&system, limit + 1, |state, successors| {
+                if number % step == 0 {
+                    checker.check_state(state, successors);
+                }
+                number += 1;
+            });
+        }
     }
 }
 

@@ -186,6 +186,14 @@ impl Graph {
                 new_place[old.index()] = Some(new);
             }
         }
+        // Every marking of the working copy is a marking of the original without some places, so
+        // what the units promise still holds.
+        if let Some(units) = net.units() {
+            let kept = net
+                .places()
+                .filter(|place| self.places[place.index()].is_some());
+            builder.units(units.restricted_to(kept));
+        }
         let mut origins = Vec::new();
         let mut sequence = Vec::new();
         for step in self.steps.iter().flatten() {

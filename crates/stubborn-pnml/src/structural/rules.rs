@@ -166,10 +166,20 @@ fn idle_is_covered(graph: &mut Graph, number: u32) -> bool {
     let places: Vec<u32> = step.pre.iter().map(|(p, _)| *p).collect();
     places.into_iter().any(|place| {
         let (takers, _) = graph.around(place);
-        takers
+        // Each candidate is looked at once, where its first input is.
+        let starts_here = |u: &u32| {
+            let first = graph.steps[*u as usize]
+                .as_ref()
+                .and_then(|step| step.pre.first());
+            first.is_some_and(|(p, _)| *p == place)
+        };
+        let mut candidates = takers
             .into_iter()
+            .filter(|u| *u != number && starts_here(u));
+        candidates
+            .by_ref()
             .take(256)
-            .any(|u| u != number && needs_no_more(graph, u, number))
+            .any(|u| needs_no_more(graph, u, number))
     })
 }
 
