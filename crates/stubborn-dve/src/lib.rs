@@ -3,19 +3,27 @@
 //! Checkers", SPIN 2007) is written.
 //!
 //! Text flows one way: [`token`] (lexer), a recursive-descent parser to the syntax
-//! tree of [`ast`], name resolution and checks to the [`model`].
-//! No stage gives up: [`load`] returns what is wrong as a list of diagnostics.
+//! tree of [`ast`], name resolution and checks to the [`model`], and the guarded commands
+//! of the IR ([`lower`]). No stage gives up: [`compile`] (or [`load`], which stops before
+//! the last stage) returns what is wrong as a list of diagnostics.
 //!
 //! ```
 //! use stubborn_diagnostics::SourceFile;
 //!
 //! let text = "byte x; process P { state a, b; init a; trans a -> b { guard x == 0; effect x = 7; }; }
 //!             system async;";
-//! let (model, diagnostics) = stubborn_dve::load(&SourceFile::new("tiny.dve", text));
+//! let (lowered, diagnostics) = stubborn_dve::compile(&SourceFile::new("tiny.dve", text));
 //! assert!(diagnostics.is_empty());
-//! let model = model.expect("there are no errors");
-//! let (goal, _) = stubborn_dve::load_expression(&model, &SourceFile::new("goal", "P.b and x > 1"));
-//! assert!(goal.is_some());
+//! let mut lowered = lowered.expect("there are no errors");
+//!
+//! // A proposition over its names, as a label of the program:
+//! let text = SourceFile::new("goal", "P.b and x > 1");
+//! let (goal, _) = stubborn_dve::load_expression(lowered.model(), &text);
+//! let condition = lowered.condition(&goal.expect("it is correct"));
+//! let label = lowered.program_mut().label(condition);
+//!
+//! // The program, ready to run:
+//! let system = stubborn_ir::Model::new(lowered.into_program()).expect("it is small");
 //!
 //! let (model, diagnostics) = stubborn_dve::load(&SourceFile::new("bad.dve", "byte x = 300;"));
 //! assert!(model.is_none());

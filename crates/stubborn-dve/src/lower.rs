@@ -17,7 +17,7 @@ mod commands;
 mod expressions;
 
 use crate::codes;
-use crate::model::{Expr, LocationId, Model, ProcessId, Type, Variable, VariableId};
+use crate::model::{Expr, LocationId, Model, Place, ProcessId, Type, Variable, VariableId};
 use crate::report::Reporter;
 use std::sync::Arc;
 use stubborn_diagnostics::{Diagnostic, Span};
@@ -69,6 +69,9 @@ pub struct Lowered {
     names: Ids,
     /// Where failures of what is being lowered are reported.
     here: Option<Span>,
+    /// Elements of arrays that computed indices so far may pick: what the sets of fields
+    /// that commands read and write will cost.
+    picked: usize,
 }
 
 /// What the things of the model are called in the program.
@@ -94,6 +97,7 @@ pub(crate) fn lower(model: Model, name: &str, reporter: &mut Reporter) -> Option
         },
         model: Arc::new(model),
         here: None,
+        picked: 0,
     };
     lowered.declare();
     if let Err(span) = lowered.commands() {
@@ -205,6 +209,16 @@ impl Lowered {
         let min = values.iter().copied().min().unwrap_or(0);
         let max = values.iter().copied().max().unwrap_or(0);
         self.declare_variable(id, ir::Item::range(min, max))
+    }
+
+    /// A variable with an index; accounts for what the index may pick.
+    fn element(&mut self, place: &Place, index: &Expr) -> (ir::VarId, ir::Expr, ir::Site) {
+        if !matches!(index, Expr::Constant(_)) {
+            self.picked += self.model.variable(place.variable).initial.len();
+        }
+        let variable = self.variable(place.variable);
+        let index = self.value(index);
+        (variable, index, self.index_site(place.variable))
     }
 
     fn location_test(&self, process: ProcessId, location: LocationId, negated: bool) -> ir::Expr {

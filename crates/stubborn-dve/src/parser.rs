@@ -252,6 +252,44 @@ impl<'src, 'report> Parser<'src, 'report> {
         self.eat(Token::Semicolon);
     }
 
+    /// The semicolon after a clause. Where it is missing, the clause before it stands all the
+    /// same, and what follows is skipped only if it cannot be the start of something.
+    fn end_clause(&mut self) {
+        if self.eat(Token::Semicolon) {
+            return;
+        }
+        let end = self.previous_end;
+        let after = Span {
+            start: end.saturating_sub(1),
+            end,
+        };
+        self.complain(Diagnostic::error(
+            codes::SYNTAX,
+            "expected `;` after this",
+            after,
+        ));
+        let starts_something = matches!(
+            self.token,
+            Token::Const
+                | Token::Byte
+                | Token::Int
+                | Token::Channel
+                | Token::State
+                | Token::Init
+                | Token::Commit
+                | Token::Accept
+                | Token::Assert
+                | Token::Trans
+                | Token::Guard
+                | Token::Sync
+                | Token::Effect
+                | Token::RightBrace
+        );
+        if !starts_something {
+            self.skip_clause();
+        }
+    }
+
     /// `rule {, rule}`
     fn list<T>(&mut self, mut rule: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut items = vec![rule(self)?];
@@ -344,7 +382,7 @@ impl<'src, 'report> Parser<'src, 'report> {
         let is_const = self.eat(Token::Const);
         let ty = self.type_name()?;
         let declarators = self.list(Self::declarator)?;
-        self.expect(Token::Semicolon)?;
+        self.end_clause();
         Some(Variables {
             is_const,
             ty,
@@ -406,7 +444,7 @@ impl<'src, 'report> Parser<'src, 'report> {
                 channels,
             }
         };
-        self.expect(Token::Semicolon)?;
+        self.end_clause();
         Some(channels)
     }
 
@@ -434,9 +472,7 @@ impl<'src, 'report> Parser<'src, 'report> {
         } else {
             None
         };
-        if self.expect(Token::Semicolon).is_none() {
-            self.skip_clause();
-        }
+        self.end_clause();
         Some(System { property })
     }
 }

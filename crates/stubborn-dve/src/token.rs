@@ -2,7 +2,7 @@
 //!
 //! DVE comments have one trap that DiVinE's own lexer defines: inside a block
 //! comment, `//` swallows the rest of its line, so that a `*/` after it on the
-//! same line does not close the block. [`skip_block_comment`] follows that.
+//! same line does not close the block. Block comments are skipped here in the same way.
 
 use logos::{FilterResult, Lexer, Logos};
 

@@ -77,3 +77,23 @@ fn instances_up_to_20_000_states() {
 fn instances_up_to_130_000_states() {
     compare(20_000, 130_000);
 }
+
+#[test]
+#[ignore = "long: minutes, instances of up to 1,100,000 states"]
+fn instances_up_to_1_100_000_states() {
+    compare(130_000, 1_100_000);
+}
+
+#[test]
+#[ignore = "long: a minute and 2 GB; the overflow test of the benchmark"]
+fn resistance_ends_in_the_error_state() {
+    let Some(beem) = support::beem() else { return };
+    let source = support::read(&beem.join("models/resistance.1.dve"));
+    let model = Model::new(support::lowered(&source).into_program()).expect("it is well-formed");
+    let counts = explore(&model, &[], usize::MAX).expect("there is no limit");
+    assert_eq!((counts.states, counts.transitions), (8_183_469, 20_229_531));
+    assert_eq!(
+        (counts.deadlocks, counts.levels, counts.errors),
+        (1, 33_804, 1)
+    );
+}

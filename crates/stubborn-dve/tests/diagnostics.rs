@@ -45,6 +45,11 @@ fn each_mistake_has_its_code() {
             model("", "", "a -> b { guard 99999999999 > 1; }"),
         ),
         (codes::SYNTAX, model("byte x", "", "a -> b {}")),
+        (codes::SYNTAX, model("", "", "a -> b {} b -> a {}")),
+        (
+            codes::SYNTAX,
+            model("byte x;", "", "a -> b { effect x = 1 }"),
+        ),
         (codes::SYNTAX, model("bool x;", "", "a -> b {}")),
         (codes::SYNTAX, model("byte state;", "", "a -> b {}")),
         (codes::SYNTAX, model("", "", "a -> b { guard (1; }")),
@@ -242,6 +247,7 @@ fn each_mistake_has_its_code() {
         codes::INPUT_TOO_LARGE,
         codes::TOO_MANY_ERRORS,
         codes::TOO_DEEP,
+        codes::TOO_MANY_STEPS,
     ];
     for (code, _) in codes::ALL {
         assert!(

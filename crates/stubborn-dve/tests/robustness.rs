@@ -88,6 +88,29 @@ fn large_inputs_end_in_few_diagnostics() {
     }
 }
 
+#[test]
+fn too_many_steps_are_a_diagnostic() {
+    let half = |name: &str, mark: &str, count: usize| {
+        let transitions = vec![format!("a -> a {{ sync c{mark}; }}"); count].join(",");
+        format!("process {name} {{ state a; init a; trans {transitions}; }}\n")
+    };
+    let pairs = format!(
+        "channel c; {}{}system async;",
+        half("P", "!", 3000),
+        half("Q", "?", 3000)
+    );
+    let picks = format!(
+        "byte t[60000]; int i; process P {{ state a; init a; trans {}; }} system async;",
+        vec!["a -> a { effect t[i] = 1; }"; 20_000].join(",")
+    );
+    for text in [pairs, picks] {
+        let source = SourceFile::new("test.dve", text);
+        let (lowered, diagnostics) = stubborn_dve::compile(&source);
+        assert!(lowered.is_none());
+        assert_eq!(diagnostics[0].code, codes::TOO_MANY_STEPS);
+    }
+}
+
 /// A small generator of numbers that are the same in every run.
 struct Random(u64);
 
@@ -204,6 +227,10 @@ fn mutated_models_never_panic() {
             let start = random.next(source.text().len());
             let tail: String = source.text().chars().skip(start).take(30).collect();
             load_expression(&model, &SourceFile::new("mutant", tail));
+            let (lowered, _) = stubborn_dve::compile(&source);
+            let program = lowered.expect("small models can be lowered").into_program();
+            let model = stubborn_ir::Model::new(program).expect("lowered programs are well-formed");
+            support::explore::explore(&model, &[], 200);
         }
     }
     assert!(accepted > 100, "only {accepted} mutants were still models");

@@ -21,10 +21,12 @@ struct Half {
     guards: Vec<LabelId>,
     /// The move to the target state and the effects.
     body: Vec<ir::Statement>,
+    /// Its share of [`MAX_TOTAL_SIZE`].
+    size: usize,
 }
 
-/// Largest total size of all commands, in bytes of the text they come from (a transition
-/// counts for every pair it is part of, and every guard counts for a few bytes).
+/// Largest total size of all commands. A command counts with the bytes of the text it comes
+/// from, and a few bytes for every guard and every array element that it may touch.
 const MAX_TOTAL_SIZE: usize = 64 << 20;
 
 /// Creates the commands of a model.
@@ -61,6 +63,7 @@ impl Lowered {
     }
 
     fn half(&mut self, process: ProcessId, transition: &Transition, name: String) -> Half {
+        let picked_before = self.picked;
         let guards = match &transition.guard {
             None => Vec::new(),
             Some(guard) => {
@@ -88,6 +91,7 @@ impl Lowered {
             name,
             guards,
             body,
+            size: text_size(transition) + 4 * (self.picked - picked_before),
         }
     }
 
@@ -106,12 +110,10 @@ impl Lowered {
     }
 
     fn place(&mut self, place: &Place) -> ir::Place {
-        let variable = self.variable(place.variable);
         match &place.index {
-            None => ir::Place::Var(variable),
+            None => ir::Place::Var(self.variable(place.variable)),
             Some(index) => {
-                let index = self.value(index);
-                let site = self.index_site(place.variable);
+                let (variable, index, site) = self.element(place, index);
                 ir::Place::Element(variable, index, site)
             }
         }
@@ -297,10 +299,12 @@ impl Commands<'_> {
         let ends = [(half.process, half.source)];
         let mut guards = half.guards;
         let mut body = Vec::new();
+        let picked_before = self.lowered.picked;
         let suffix = self.lowered.buffered(transition, &mut guards, &mut body);
         body.extend(half.body);
         guards.extend(self.commitment_guards(&ends).unwrap_or_default());
-        let size = text_size(transition) + 8 * guards.len();
+        let picked = self.lowered.picked - picked_before;
+        let size = half.size + 8 * guards.len() + 4 * picked;
         self.push(
             half.name + &suffix,
             &ends,
@@ -327,11 +331,12 @@ impl Commands<'_> {
         let mut guards = sender.guards.clone();
         guards.extend(&receiver.guards);
         guards.extend(uncommitted);
-        let size = text_size(sending) + text_size(receiving) + 8 * guards.len();
+        let mut size = sender.size + receiver.size + 8 * guards.len();
         if self.size + size > MAX_TOTAL_SIZE {
             return Err(sending.span);
         }
         let lowered = &mut *self.lowered;
+        let picked_before = lowered.picked;
         lowered.here = Some(sending.span);
         let mut body = Vec::new();
         if let Some(variable) = lowered.conflict(sending, receiving) {
@@ -345,6 +350,7 @@ impl Commands<'_> {
             body.extend(receiver.body.iter().cloned());
             body.extend(sender.body.iter().cloned());
         }
+        size += 4 * (lowered.picked - picked_before);
         let channel = &lowered.model.channel(channel).name;
         let name = format!(
             "{} ({channel}!), {} ({channel}?)",

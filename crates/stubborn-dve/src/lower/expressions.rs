@@ -60,12 +60,10 @@ impl Lowered {
     }
 
     fn read(&mut self, place: &Place) -> ir::Expr {
-        let variable = self.variable(place.variable);
         match &place.index {
-            None => ir::Expr::Var(variable),
+            None => ir::Expr::Var(self.variable(place.variable)),
             Some(index) => {
-                let index = self.value(index);
-                let site = self.index_site(place.variable);
+                let (variable, index, site) = self.element(place, index);
                 ir::Expr::Element(variable, Box::new(index), site)
             }
         }

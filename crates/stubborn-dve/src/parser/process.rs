@@ -134,7 +134,8 @@ impl<'src> Parser<'src, '_> {
                 return Some(());
             }
         }
-        self.expect(Token::Semicolon).map(|_| ())
+        self.end_clause();
+        Some(())
     }
 
     fn assertion(&mut self) -> Option<Assertion<'src>> {
@@ -205,11 +206,14 @@ impl<'src> Parser<'src, '_> {
                     self.eat(Token::RightBrace);
                 }
             }
-            if !self.eat(Token::Comma) {
+            if matches!(self.token, Token::Identifier | Token::Arrow) {
+                self.expected("`,` between two transitions");
+            } else if !self.eat(Token::Comma) {
                 break;
             }
         }
-        self.expect(Token::Semicolon).map(|_| ())
+        self.end_clause();
+        Some(())
     }
 
     fn transition(&mut self, previous_source: Option<Ident<'src>>) -> Option<Transition<'src>> {
@@ -279,7 +283,7 @@ impl<'src> Parser<'src, '_> {
                 2 => transition.sync = Some(self.sync()?),
                 _ => transition.effects = self.list(Self::assignment)?,
             }
-            self.expect(Token::Semicolon)?;
+            self.end_clause();
         }
         if self.token != Token::RightBrace {
             self.expected("`guard`, `sync`, `effect` or `}`");

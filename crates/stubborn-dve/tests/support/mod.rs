@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses a part of it
 
 pub(crate) mod explore;
+pub(crate) mod properties;
 
 use std::path::{Path, PathBuf};
 use stubborn_diagnostics::{Severity, SourceFile};

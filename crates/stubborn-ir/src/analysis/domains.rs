@@ -13,12 +13,14 @@
 //! on every machine. A cluster that grows too large falls apart into single fields, and a
 //! field with too many values becomes *open*: nothing is known of it beyond its range.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use stubborn_system::{FieldId, ProcessId, System};
+use stubborn_system::{FieldId, LabelId, ProcessId, System};
 
-use super::enumerate::{Condition, Enumeration};
+use super::enumerate::{Condition, Ended, Enumeration};
 use super::support::Support;
 use crate::Model;
 use crate::interpreter::Interpreter;
@@ -27,8 +29,10 @@ use crate::interpreter::Interpreter;
 const LARGEST_CLUSTER: usize = 4_096;
 /// Most values a single field may have; beyond, it is open.
 const LARGEST_DOMAIN: usize = 1_024;
-/// Combinations tried in the whole fixpoint, and for one command in one round.
-const FIXPOINT_BUDGET: u64 = 3_000_000;
+/// Combinations tried in the whole fixpoint.
+const FIXPOINT_BUDGET: u64 = 2_000_000;
+/// Combinations tried for one command in one round.
+const COMMAND_BUDGET: u64 = 300_000;
 
 /// Joint values of some fields.
 #[derive(Clone, Debug)]
@@ -48,11 +52,13 @@ impl Cluster {
 }
 
 /// The possible values of all fields.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Domains {
     clusters: Vec<Cluster>,
     /// The cluster of each field.
     cluster_of: Vec<u32>,
+    /// Views that were asked for before; many pairs look at the same fields.
+    views: Mutex<HashMap<Vec<FieldId>, Arc<View>>>,
 }
 
 /// The values of a few fields of one cluster, without repetition.
@@ -85,6 +91,7 @@ impl Domains {
         Self {
             cluster_of: (0..clusters.len() as u32).collect(),
             clusters,
+            views: Mutex::default(),
         }
     }
 
@@ -94,22 +101,35 @@ impl Domains {
     }
 
     /// The joint values of some fields, cluster by cluster; `None` if one of them is open.
-    pub(super) fn views(&self, fields: &[FieldId]) -> Option<Vec<View>> {
-        let mut by_cluster: Vec<(u32, Vec<FieldId>)> = Vec::new();
-        for field in fields {
-            let cluster = self.cluster_of[field.index()];
-            match by_cluster.iter_mut().find(|(c, _)| *c == cluster) {
-                Some((_, list)) => list.push(*field),
-                None => by_cluster.push((cluster, vec![*field])),
+    pub(super) fn views(&self, fields: &[FieldId]) -> Option<Vec<Arc<View>>> {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |wanted: Vec<FieldId>| {
+            if let Some(view) = views.get(&wanted) {
+                return Some(view.clone());
             }
-        }
-        by_cluster
-            .into_iter()
-            .map(|(c, wanted)| self.project(c as usize, wanted))
-            .collect()
+            let view = Arc::new(self.project(wanted.clone())?);
+            views.insert(wanted, view.clone());
+            Some(view)
+        };
+        self.by_cluster(fields).into_iter().map(known).collect()
     }
 
-    fn project(&self, cluster: usize, wanted: Vec<FieldId>) -> Option<View> {
+    /// The fields, cluster by cluster.
+    fn by_cluster(&self, fields: &[FieldId]) -> Vec<Vec<FieldId>> {
+        let mut groups: Vec<(u32, Vec<FieldId>)> = Vec::new();
+        for field in fields {
+            let cluster = self.cluster_of[field.index()];
+            match groups.iter_mut().find(|(c, _)| *c == cluster) {
+                Some((_, list)) => list.push(*field),
+                None => groups.push((cluster, vec![*field])),
+            }
+        }
+        groups.into_iter().map(|(_, list)| list).collect()
+    }
+
+    /// The joint values of some fields of one cluster, in the order of its tuples.
+    fn project(&self, wanted: Vec<FieldId>) -> Option<View> {
+        let cluster = self.cluster_of[wanted.first()?.index()] as usize;
         let Cluster { fields, tuples } = &self.clusters[cluster];
         let tuples = tuples.as_ref()?;
         if wanted.len() == fields.len() {
@@ -146,6 +166,8 @@ struct Fixpoint<'m> {
     known: Vec<HashSet<Vec<u32>>>,
     /// Clusters that have grown since a command last looked, by command.
     dirty: Vec<bool>,
+    /// How many values of each of its views a command has already been run on.
+    seen: Vec<Vec<usize>>,
     /// Commands that look at or write a cluster.
     users: Vec<Vec<u32>>,
     budget: u64,
@@ -177,9 +199,11 @@ impl<'m> Fixpoint<'m> {
             }
         });
         let clusters: Vec<_> = clusters.collect();
+        let cluster_of = vec![0; layout.fields().len()];
         let domains = Domains {
-            cluster_of: vec![0; layout.fields().len()],
+            cluster_of,
             clusters,
+            views: Mutex::default(),
         };
         let mut fixpoint = Self {
             model,
@@ -187,6 +211,7 @@ impl<'m> Fixpoint<'m> {
             domains,
             known: Vec::new(),
             dirty: vec![true; supports.len()],
+            seen: vec![Vec::new(); supports.len()],
             users: Vec::new(),
             budget: FIXPOINT_BUDGET,
         };
@@ -222,12 +247,17 @@ impl<'m> Fixpoint<'m> {
             }
         }
         self.dirty.fill(true);
+        self.seen.iter_mut().for_each(Vec::clear);
     }
 
     fn run(mut self) -> Domains {
-        while let Some(command) = self.dirty.iter().position(|d| *d) {
-            self.dirty[command] = false;
-            self.command(command);
+        // Round by round: a command that runs seldom finds many new tuples at once.
+        while self.dirty.contains(&true) {
+            for command in 0..self.dirty.len() {
+                if std::mem::take(&mut self.dirty[command]) {
+                    self.command(command);
+                }
+            }
         }
         self.domains
     }
@@ -235,61 +265,86 @@ impl<'m> Fixpoint<'m> {
     /// Runs one command on all that is known.
     fn command(&mut self, command: usize) {
         let support = &self.supports[command];
+        if support.reads.iter().any(|f| self.is_open(*f)) {
+            return self.command_with_open_fields(command);
+        }
+        // A guard on an open field is taken to hold: more states, never fewer.
+        let structure = self.model.structure();
+        let tests = |g: &LabelId| &structure.label(*g).tests;
+        let closed = |g: &&LabelId| !tests(g).iter().any(|f| self.is_open(*f));
+        let guards: Vec<LabelId> = support.guards.iter().filter(closed).copied().collect();
         // All fields of the clusters it writes: their tuples change as a whole.
-        let mut fields = support.looked.clone();
-        for field in &support.writes {
-            fields.extend(
-                &self.domains.clusters[self.domains.cluster_of[field.index()] as usize].fields,
-            );
+        let mut fields = support.reads.clone();
+        fields.extend(guards.iter().flat_map(tests));
+        let mut written: Vec<usize> = Vec::new();
+        for field in support.writes.iter().filter(|f| !self.is_open(**f)) {
+            let cluster = self.domains.cluster_of[field.index()] as usize;
+            fields.extend(&self.domains.clusters[cluster].fields);
+            written.push(cluster);
         }
         fields.sort_unstable();
         fields.dedup();
-        let Some(views) = self.domains.views(&fields) else {
+        written.sort_unstable();
+        written.dedup();
+        let groups = self.domains.by_cluster(&fields);
+        let views: Option<Vec<_>> = groups
+            .into_iter()
+            .map(|list| self.domains.project(list).map(Arc::new))
+            .collect();
+        let Some(views) = views else {
             return self.command_with_open_fields(command);
         };
-        let size = views
+        // Looking at all tuples again is work too, and must not escape the budget.
+        let tuples: usize = written
             .iter()
-            .map(|v| v.len() as u64)
-            .fold(1, u64::saturating_mul);
-        if size > self.budget {
-            return self.give_up(command);
-        }
+            .map(|c| self.domains.clusters[*c].len())
+            .sum();
+        self.budget = self.budget.saturating_sub(tuples as u64 / 4);
         let model = self.model;
-        let guards = support
-            .guards
-            .iter()
-            .map(|g| Condition::holds(model, *g))
-            .collect();
-        let mut enumeration = Enumeration::new(model, views, guards, self.budget);
+        let guards: Vec<_> = guards.iter().map(|g| Condition::holds(model, *g)).collect();
+        let mut share = self.budget.min(COMMAND_BUDGET);
         let mut interpreter = Interpreter::new(model);
         let body = &model.program().commands[command].body;
-        let written: Vec<usize> = {
-            let of = |f: &FieldId| self.domains.cluster_of[f.index()] as usize;
-            let mut list: Vec<_> = support.writes.iter().map(of).collect();
-            list.sort_unstable();
-            list.dedup();
-            list
-        };
         let mut found: Vec<HashSet<Vec<u32>>> = vec![HashSet::new(); written.len()];
         let mut after = vec![0; model.layout().words()];
-        enumeration.run(&mut |state| {
+        let mut visit = |state: &mut [u32]| {
             after.copy_from_slice(state);
             if interpreter.run_body(&mut after, body).is_ok() {
                 for (at, cluster) in written.iter().enumerate() {
                     let fields = &self.domains.clusters[*cluster].fields;
-                    let layout = model.layout();
-                    let tuple: Vec<u32> = fields
-                        .iter()
-                        .map(|f| layout.field(*f).raw(&after))
-                        .collect();
+                    let raw = |f: &FieldId| model.layout().field(*f).raw(&after);
+                    let tuple: Vec<u32> = fields.iter().map(raw).collect();
                     if !self.known[*cluster].contains(&tuple) {
                         found[at].insert(tuple);
                     }
                 }
             }
             ControlFlow::Continue(())
-        });
-        self.budget = enumeration.budget_left();
+        };
+        // Only combinations with something new in them: the tuple at `fresh` is new, those
+        // before it are old, those behind it are any.
+        let mut seen = std::mem::take(&mut self.seen[command]);
+        seen.resize(views.len(), 0);
+        for fresh in 0..views.len() {
+            let range = |(at, view): (usize, &Arc<View>)| match at.cmp(&fresh) {
+                Ordering::Less => 0..seen[at],
+                Ordering::Equal => seen[at]..view.len(),
+                Ordering::Greater => 0..view.len(),
+            };
+            let parts = views
+                .iter()
+                .enumerate()
+                .map(|v| (v.1.clone(), range(v)))
+                .collect();
+            let mut enumeration = Enumeration::new(model, parts, guards.clone(), share);
+            let ended = enumeration.run(&mut visit);
+            self.budget -= share - enumeration.budget_left();
+            share = enumeration.budget_left();
+            if ended == Ended::OutOfBudget {
+                return self.give_up(command);
+            }
+        }
+        self.seen[command] = views.iter().map(|v| v.len()).collect();
         for (cluster, tuples) in written.into_iter().zip(found) {
             self.extend(cluster, tuples);
         }
@@ -346,7 +401,15 @@ impl<'m> Fixpoint<'m> {
         self.index();
     }
 
+    fn is_open(&self, field: FieldId) -> bool {
+        let cluster = self.domains.cluster_of[field.index()] as usize;
+        self.domains.clusters[cluster].tuples.is_none()
+    }
+
     fn open(&mut self, field: FieldId) {
+        if self.is_open(field) {
+            return;
+        }
         let at = self.domains.cluster_of[field.index()] as usize;
         if self.domains.clusters[at].fields.len() > 1 {
             self.fall_apart(at);
@@ -355,28 +418,41 @@ impl<'m> Fixpoint<'m> {
         self.domains.clusters[at].tuples = None;
         for user in &self.users[at] {
             self.dirty[*user as usize] = true;
+            self.seen[*user as usize].clear();
         }
     }
 
-    /// A command that looks at or writes open fields: what it writes is open too, except
-    /// constants.
+    /// A command that reads open fields: what it writes can be anything, except constants.
     fn command_with_open_fields(&mut self, command: usize) {
-        let program = self.model.program();
         let support = &self.supports[command];
-        for field in support.writes.clone() {
-            match support.constant_for(field) {
-                Some(raw) => self.add_value(field, raw),
-                None => {
-                    let declared = self.model.layout().field(field);
-                    let size = declared.max.abs_diff(declared.min) as usize + 1;
-                    let small = size <= LARGEST_DOMAIN && program.commands.len() < 20_000;
-                    match small {
-                        true => (0..size as u32).for_each(|raw| self.add_value(field, raw)),
-                        false => self.open(field),
-                    }
-                }
+        for field in &support.writes {
+            match support.constant_for(*field) {
+                Some(raw) => self.add_value(*field, raw),
+                None => self.widen(*field),
             }
         }
+    }
+
+    /// Makes every value of the declared range possible for a field, whatever the others are.
+    fn widen(&mut self, field: FieldId) {
+        if self.is_open(field) {
+            return;
+        }
+        let declared = self.model.layout().field(field);
+        let size = declared.max.abs_diff(declared.min) as usize + 1;
+        if size > LARGEST_DOMAIN {
+            return self.open(field);
+        }
+        let at = self.domains.cluster_of[field.index()] as usize;
+        if self.domains.clusters[at].fields.len() > 1 {
+            self.fall_apart(at);
+        }
+        let at = self.domains.cluster_of[field.index()] as usize;
+        let missing = (0..size as u32)
+            .map(|raw| vec![raw])
+            .filter(|t| !self.known[at].contains(t));
+        let missing = missing.collect();
+        self.extend(at, missing);
     }
 
     /// Makes a value possible for a field, whatever the others are.
@@ -400,19 +476,8 @@ impl<'m> Fixpoint<'m> {
 
     /// The budget is spent: what this command writes keeps its declared range.
     fn give_up(&mut self, command: usize) {
-        let written = self.supports[command].writes.clone();
-        for field in written {
-            let at = self.domains.cluster_of[field.index()] as usize;
-            if self.domains.clusters[at].fields.len() > 1 {
-                self.fall_apart(at);
-            }
-            let declared = self.model.layout().field(field);
-            let size = declared.max.abs_diff(declared.min) as usize + 1;
-            if size <= LARGEST_DOMAIN {
-                (0..size as u32).for_each(|raw| self.add_value(field, raw));
-            } else {
-                self.open(field);
-            }
+        for field in &self.supports[command].writes {
+            self.widen(*field);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Trying all combinations of values of a few fields, with the real code.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 use stubborn_system::{FieldId, LabelId, System};
 
@@ -50,7 +51,7 @@ pub(super) enum Ended {
 pub(super) struct Enumeration<'m> {
     model: &'m Model,
     interpreter: Interpreter<'m>,
-    views: Vec<View>,
+    views: Vec<(Arc<View>, Range<usize>)>,
     /// Conditions to check as soon as the view at the same position has its value; those at
     /// the end need no field.
     checks: Vec<Vec<Condition>>,
@@ -59,20 +60,20 @@ pub(super) struct Enumeration<'m> {
 }
 
 impl<'m> Enumeration<'m> {
-    /// Prepares the enumeration. Conditions on fields outside the views are the caller's
+    /// Prepares the enumeration over a range of each view. Conditions on fields outside the views are the caller's
     /// mistake and are looked at with those fields zero.
     pub(super) fn new(
         model: &'m Model,
-        mut views: Vec<View>,
+        mut views: Vec<(Arc<View>, Range<usize>)>,
         conditions: Vec<Condition>,
         budget: u64,
     ) -> Self {
-        views.sort_by_key(View::len);
+        views.sort_by_key(|(_, range)| range.len());
         let mut checks = vec![Vec::new(); views.len() + 1];
         for condition in conditions {
             let complete_at = views
                 .iter()
-                .rposition(|v| v.fields.iter().any(|f| condition.fields.contains(f)));
+                .rposition(|(v, _)| v.fields.iter().any(|f| condition.fields.contains(f)));
             checks[complete_at.map_or(0, |at| at + 1)].push(condition);
         }
         let state = vec![0; model.layout().words()];
@@ -114,12 +115,12 @@ impl<'m> Enumeration<'m> {
         if at == self.views.len() {
             return visit(&mut self.state).map_break(|()| Ended::Stopped);
         }
-        for tuple in 0..self.views[at].len() {
+        for tuple in self.views[at].1.clone() {
             if self.budget == 0 {
                 return ControlFlow::Break(Ended::OutOfBudget);
             }
             self.budget -= 1;
-            let view = &self.views[at];
+            let view = &self.views[at].0;
             let width = view.fields.len();
             for (field, raw) in view.fields.iter().zip(&view.tuples[tuple * width..]) {
                 let field = self.model.layout().field(*field);
