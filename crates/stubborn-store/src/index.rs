@@ -15,21 +15,25 @@ use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::hash::place;
 use crate::quotient::NoRoom;
 use crate::region::{Region, Zeroed, prefetch};
-use crate::sync::{AtomicU8, AtomicU32, Backoff, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Backoff, Ordering};
 use std::sync::Arc;
 
 /// Entries of a bucket.
 const ENTRIES: usize = 12;
 /// The most full an index gets.
 const FULLEST: f64 = 0.88;
-/// Bit of a bucket's header: somebody is inserting.
-const LOCKED: u32 = 1 << 31;
+/// Tags of the first word of a bucket.
+const TAGS_IN_FIRST: usize = 8;
+/// In the second word of a bucket, above its tags: the count, and a bit that
+/// says that somebody is inserting.
+const COUNT_SHIFT: u32 = 32;
+const LOCKED: u64 = 1 << 63;
 
-/// One cache line: a count and a lock, hash bits, and numbers of items.
+/// One cache line: sixteen bytes with the tags (eight bits of each hash), the
+/// count and a lock, then the numbers of the items.
 #[repr(C, align(64))]
 struct Bucket {
-    header: AtomicU32,
-    tags: [AtomicU8; ENTRIES],
+    tags: [AtomicU64; 2],
     numbers: [AtomicU32; ENTRIES],
 }
 
@@ -38,8 +42,7 @@ unsafe impl Zeroed for Bucket {
     #[cfg(loom)]
     fn zeroed() -> Self {
         Self {
-            header: AtomicU32::new(0),
-            tags: std::array::from_fn(|_| AtomicU8::new(0)),
+            tags: std::array::from_fn(|_| AtomicU64::new(0)),
             numbers: std::array::from_fn(|_| AtomicU32::new(0)),
         }
     }
@@ -48,7 +51,48 @@ unsafe impl Zeroed for Bucket {
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Bucket>() == 64);
 
+/// Marks the bytes of `tags` that equal `tag` by their highest bit. A byte above
+/// a true match may be marked wrongly; candidates are verified anyway.
+#[inline(always)]
+fn matches(tags: u64, tag: u8) -> u64 {
+    let zero_where_equal = tags ^ u64::from(tag) * 0x0101_0101_0101_0101;
+    zero_where_equal.wrapping_sub(0x0101_0101_0101_0101) & !zero_where_equal & 0x8080_8080_8080_8080
+}
+
+/// The highest bits of the first `count` bytes, at most eight.
+#[inline(always)]
+fn first_bytes(count: usize) -> u64 {
+    0x8080_8080_8080_8080
+        & 1u64
+            .checked_shl(8 * count as u32)
+            .unwrap_or(0)
+            .wrapping_sub(1)
+}
+
 impl Bucket {
+    /// The item that `is_it` recognises among the first `count`.
+    #[inline(always)]
+    fn find(&self, count: usize, second: u64, tag: u8, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let first = self.tags[0].load(Ordering::Relaxed);
+        let mut marks = matches(first, tag) & first_bytes(count.min(TAGS_IN_FIRST));
+        let mut entry = 0;
+        loop {
+            while marks != 0 {
+                let number = self.numbers[entry + marks.trailing_zeros() as usize / 8]
+                    .load(Ordering::Relaxed);
+                if is_it(number) {
+                    return Some(number);
+                }
+                marks &= marks - 1;
+            }
+            if entry != 0 || count <= TAGS_IN_FIRST {
+                return None;
+            }
+            entry = TAGS_IN_FIRST;
+            marks = matches(second, tag) & first_bytes(count - TAGS_IN_FIRST);
+        }
+    }
+
     /// Finds or adds an item; `Ok(None)` if the bucket is full without it.
     #[inline]
     fn find_or_add(
@@ -57,45 +101,45 @@ impl Bucket {
         is_it: &impl Fn(u32) -> bool,
         create: &impl Fn() -> Result<u32, NoRoom>,
     ) -> Result<Option<(u32, bool)>, NoRoom> {
-        let mut scanned = 0;
         let mut backoff = Backoff::default();
         loop {
-            let header = self.header.load(Ordering::Acquire);
-            let count = ((header & !LOCKED) as usize).min(ENTRIES);
-            for entry in scanned..count {
-                if self.tags[entry].load(Ordering::Relaxed) == tag {
-                    let number = self.numbers[entry].load(Ordering::Relaxed);
-                    if is_it(number) {
-                        return Ok(Some((number, false)));
-                    }
-                }
+            let second = self.tags[1].load(Ordering::Acquire);
+            let count = (((second & !LOCKED) >> COUNT_SHIFT) as usize).min(ENTRIES);
+            if let Some(number) = self.find(count, second, tag, is_it) {
+                return Ok(Some((number, false)));
             }
-            scanned = count;
             if count == ENTRIES {
                 return Ok(None);
             }
-            if header & LOCKED != 0 {
+            if second & LOCKED != 0 {
                 backoff.wait();
                 continue;
             }
             // The count is part of the word: success means that nothing was
             // added since the scan.
-            let lock = self.header.compare_exchange_weak(
-                header,
-                header | LOCKED,
+            let lock = self.tags[1].compare_exchange_weak(
+                second,
+                second | LOCKED,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             );
-            if lock.is_ok() {
-                let created = create();
-                if let Ok(number) = created {
-                    self.tags[count].store(tag, Ordering::Relaxed);
-                    self.numbers[count].store(number, Ordering::Relaxed);
-                }
-                self.header
-                    .store(header + u32::from(created.is_ok()), Ordering::Release);
-                return created.map(|number| Some((number, true)));
+            if lock.is_err() {
+                continue;
             }
+            let created = create();
+            let mut released = second;
+            if let Ok(number) = created {
+                self.numbers[count].store(number, Ordering::Relaxed);
+                if count < TAGS_IN_FIRST {
+                    let tags = self.tags[0].load(Ordering::Relaxed) | u64::from(tag) << (8 * count);
+                    self.tags[0].store(tags, Ordering::Relaxed);
+                } else {
+                    released |= u64::from(tag) << (8 * (count - TAGS_IN_FIRST));
+                }
+                released += 1 << COUNT_SHIFT;
+            }
+            self.tags[1].store(released, Ordering::Release);
+            return created.map(|number| Some((number, true)));
         }
     }
 }

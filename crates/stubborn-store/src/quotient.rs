@@ -98,27 +98,46 @@ impl Remainder {
 impl Bucket {
     /// The entry with these halves among the first `count`.
     #[inline(always)]
-    fn find(&self, from: usize, count: usize, low: u32, high: u16) -> Option<&AtomicU16> {
-        (from..count.min(ENTRIES))
-            .find(|&entry| {
-                self.low[entry].load(Ordering::Relaxed) == low
-                    && self.high[entry].load(Ordering::Relaxed) & !FLAGS == high
-            })
-            .map(|entry| &self.high[entry])
+    fn find(&self, count: usize, low: u32, high: u16) -> Option<&AtomicU16> {
+        // All low halves are compared, without a branch that depends on where
+        // the entry is: such a branch is mispredicted most of the time.
+        let mut candidates = 0u32;
+        for (entry, stored) in self.low.iter().enumerate() {
+            candidates |= u32::from(stored.load(Ordering::Relaxed) == low) << entry;
+        }
+        candidates &= (1 << count) - 1;
+        while candidates != 0 {
+            let entry = &self.high[candidates.trailing_zeros() as usize % ENTRIES];
+            if entry.load(Ordering::Relaxed) & !FLAGS == high {
+                return Some(entry);
+            }
+            candidates &= candidates - 1;
+        }
+        None
+    }
+
+    /// Adds an entry with nobody else around; says whether there was room.
+    fn append(&self, low: u32, high: u16) -> bool {
+        let count = self.header.load(Ordering::Relaxed) as usize;
+        if count == ENTRIES {
+            return false;
+        }
+        self.low[count].store(low, Ordering::Relaxed);
+        self.high[count].store(high, Ordering::Relaxed);
+        self.header.store(count as u32 + 1, Ordering::Relaxed);
+        true
     }
 
     /// Finds the entry or adds it; `None` if the bucket is full without it.
     #[inline]
     fn find_or_add(&self, low: u32, high: u16) -> Option<(&AtomicU16, bool)> {
-        let mut scanned = 0;
         let mut backoff = Backoff::default();
         loop {
             let header = self.header.load(Ordering::Acquire);
             let count = (header & !LOCKED) as usize;
-            if let Some(entry) = self.find(scanned, count, low, high) {
+            if let Some(entry) = self.find(count, low, high) {
                 return Some((entry, false));
             }
-            scanned = count;
             if count == ENTRIES {
                 return None;
             }
@@ -162,15 +181,10 @@ impl Segment {
     /// Finds or adds a hash whose position among all hashes of the segment is
     /// `position`; `None` when there is no room within reach.
     #[inline]
-    fn find_or_add(
-        &self,
-        position: u64,
-        remainder: Remainder,
-        flags: u16,
-    ) -> Option<(&AtomicU16, bool)> {
+    fn find_or_add(&self, position: u64, remainder: Remainder) -> Option<(&AtomicU16, bool)> {
         let home = place(position, self.homes);
         for displacement in 0..=FARTHEST {
-            let high = remainder.displaced(displacement) | flags;
+            let high = remainder.displaced(displacement);
             if let Some(found) = self.buckets[home + displacement].find_or_add(remainder.low, high)
             {
                 return Some(found);
@@ -179,19 +193,43 @@ impl Segment {
         None
     }
 
-    /// Calls `visit` with all hashes and their flags, in the order of buckets.
+    /// Adds a hash that is not there, with nobody else around; says whether
+    /// there was room within reach.
+    fn add(&self, position: u64, remainder: Remainder, flags: u16) -> bool {
+        let home = place(position, self.homes);
+        (0..=FARTHEST).any(|displacement| {
+            let high = remainder.displaced(displacement) | flags;
+            self.buckets[home + displacement].append(remainder.low, high)
+        })
+    }
+
+    /// Calls `visit` with all hashes and their flags, in the order of buckets,
+    /// until it says no.
     fn for_each(&self, bits: u32, mut visit: impl FnMut(u64, u16) -> bool) -> bool {
+        // The least hash of a home is `home * 2^bits / homes`, rounded up. It is
+        // kept up by addition, and remembered for as many homes as entries may
+        // be displaced.
+        let (step, step_rest) = (
+            (1u128 << bits) / u128::from(self.homes),
+            (1u128 << bits) % u128::from(self.homes),
+        );
+        let (mut least, mut rest) = (0u128, 0u128);
+        let mut least_of = [0u64; FARTHEST + 1];
         for (at, bucket) in self.buckets.iter().enumerate() {
+            least_of[at & FARTHEST] = (least + u128::from(rest > 0)) as u64;
+            (least, rest) = (least + step, rest + step_rest);
+            if rest >= u128::from(self.homes) {
+                (least, rest) = (least + 1, rest - u128::from(self.homes));
+            }
             let count = bucket.header.load(Ordering::Relaxed) as usize;
             for entry in 0..count.min(ENTRIES) {
                 let high = bucket.high[entry].load(Ordering::Relaxed);
                 let displacement = usize::from(high >> FLAG_BITS) & FARTHEST;
                 let kept = u64::from(high >> (FLAG_BITS + DISPLACEMENT_BITS)) << 32
                     | u64::from(bucket.low[entry].load(Ordering::Relaxed));
-                // The least hash whose home this is, then the first one from
-                // there on that ends in the bits that were kept.
-                let home = (at - displacement) as u128;
-                let first = (home << bits).div_ceil(u128::from(self.homes)) as u64;
+                // From the least hash of its home, the first one that ends in
+                // the bits that were kept.
+                let first = least_of[(at - displacement) & FARTHEST];
                 let offset = kept.wrapping_sub(first) & ((1 << REMAINDER_BITS) - 1);
                 if !visit(first + offset, high & FLAGS) {
                     return false;
@@ -212,9 +250,7 @@ impl Segment {
         loop {
             let larger = Self::new(budget, homes)?;
             let fits = self.for_each(bits, |hash, flags| {
-                larger
-                    .find_or_add(hash << (64 - bits), Remainder::of(hash), flags)
-                    .is_some()
+                larger.add(hash << (64 - bits), Remainder::of(hash), flags)
             });
             if fits {
                 return Ok(larger);
@@ -313,7 +349,7 @@ impl QuotientTable {
     pub(crate) fn insert(&self, hash: u64) -> Result<(u8, bool), NoRoom> {
         let (segment, position) = self.locate(hash);
         let (entry, new) = segment
-            .find_or_add(position, Remainder::of(hash), 0)
+            .find_or_add(position, Remainder::of(hash))
             .ok_or(NoRoom)?;
         Ok(((entry.load(Ordering::SeqCst) & FLAGS) as u8, new))
     }
@@ -327,7 +363,7 @@ impl QuotientTable {
         for displacement in 0..=FARTHEST {
             let bucket = &segment.buckets[home + displacement];
             let count = (bucket.header.load(Ordering::Acquire) & !LOCKED) as usize;
-            let found = bucket.find(0, count, remainder.low, remainder.displaced(displacement));
+            let found = bucket.find(count, remainder.low, remainder.displaced(displacement));
             if found.is_some() || count < ENTRIES {
                 return found;
             }
@@ -406,9 +442,7 @@ impl QuotientTable {
                     let key = rewrite(self.permutation.invert((number as u64) << inner | hash));
                     let hash = wider.hash(key);
                     let (target, position) = wider.locate(hash);
-                    target
-                        .find_or_add(position, Remainder::of(hash), flags)
-                        .is_some()
+                    target.add(position, Remainder::of(hash), flags)
                 });
             }
             if fits {

@@ -8,7 +8,7 @@ use crate::lossy::{Bitstate, Compact};
 use crate::plain::Plain;
 use crate::quotient::NoRoom;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
-use crate::tree::{Round, Shape, Shortage, Tree};
+use crate::tree::{Memo, Round, Shape, Shortage, Tree};
 use crate::worker::Worker;
 use std::fmt;
 use std::sync::Arc;
@@ -365,6 +365,7 @@ impl Tables {
     pub(crate) fn insert(
         &self,
         plan: &mut Plan,
+        memo: &mut Memo,
         inserted: &mut Vec<Inserted>,
     ) -> Result<(), Shortage> {
         let lacks_roots = |NoRoom| Shortage::Roots;
@@ -377,7 +378,7 @@ impl Tables {
                     round,
                     ..
                 },
-            ) => tree.insert(steps, climbs, round, inserted),
+            ) => tree.insert(steps, climbs, round, memo, inserted),
             (Self::Plain(plain), Plan::Whole { words, hashes }) => {
                 plain.insert(words, hashes, inserted).map_err(lacks_roots)
             }

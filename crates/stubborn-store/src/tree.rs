@@ -183,6 +183,43 @@ pub(crate) struct Round {
     pending: Vec<(u32, u64)>,
 }
 
+/// A thread's memory of nodes that it looked up lately: a small direct-mapped
+/// cache. Ids never change, so nothing in it becomes wrong.
+///
+/// Most changed leaves and many nodes above them recur soon, and this spares two
+/// lines of shared memory each.
+pub(crate) struct Memo {
+    entries: Box<[([u32; 2], NodeId)]>,
+}
+
+impl Memo {
+    /// Entries: 96 KiB, which fits into a second-level cache.
+    const SIZE: usize = 1 << 13;
+
+    /// An empty memory.
+    pub(crate) fn new() -> Self {
+        Self {
+            entries: vec![([0; 2], NodeId::NONE); Self::SIZE].into(),
+        }
+    }
+
+    #[inline(always)]
+    fn slot(hash: u64) -> usize {
+        hash as usize % Self::SIZE
+    }
+
+    #[inline(always)]
+    fn get(&self, pair: [u32; 2], hash: u64) -> Option<NodeId> {
+        let (known, id) = self.entries[Self::slot(hash)];
+        (known == pair && id != NodeId::NONE).then_some(id)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, pair: [u32; 2], hash: u64, id: NodeId) {
+        self.entries[Self::slot(hash)] = (pair, id);
+    }
+}
+
 /// What must grow before an insertion can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
@@ -261,9 +298,10 @@ impl Tree {
         steps: &mut [Step],
         climbs: &mut [Climb],
         round: &mut Round,
+        memo: &mut Memo,
         inserted: &mut Vec<Inserted>,
     ) -> Result<(), Shortage> {
-        self.climb(steps, climbs, round)
+        self.climb(steps, climbs, round, memo)
             .map_err(|NoRoom| Shortage::Nodes)?;
         let done = inserted.len();
         round.pending.clear();
@@ -293,27 +331,57 @@ impl Tree {
         steps: &mut [Step],
         climbs: &mut [Climb],
         round: &mut Round,
+        memo: &mut Memo,
     ) -> Result<(), NoRoom> {
-        loop {
-            round.pending.clear();
-            for (number, climb) in climbs.iter().enumerate() {
-                if climb.next < climb.last {
-                    let hash = NodeTable::hash(steps[climb.next as usize].halves);
-                    self.nodes.prefetch(hash);
-                    round.pending.push((number as u32, hash));
-                }
-            }
-            if round.pending.is_empty() {
-                return Ok(());
-            }
-            for (number, hash) in &round.pending {
-                let climb = &mut climbs[*number as usize];
-                let step = steps[climb.next as usize];
-                let id = self.nodes.insert(step.halves, *hash)?;
-                steps[step.receiver as usize / 2].halves[step.receiver as usize % 2] = id.0;
-                climb.next += 1;
+        round.pending.clear();
+        for (number, climb) in climbs.iter_mut().enumerate() {
+            if let Some(hash) = self.climb_by_memory(steps, climb, memo) {
+                round.pending.push((number as u32, hash));
             }
         }
+        while !round.pending.is_empty() {
+            let mut kept = 0;
+            for at in 0..round.pending.len() {
+                let (number, hash) = round.pending[at];
+                let climb = &mut climbs[number as usize];
+                let pair = steps[climb.next as usize].halves;
+                let id = self.nodes.insert(pair, hash)?;
+                memo.put(pair, hash, id);
+                Self::take(steps, climb, id);
+                if let Some(hash) = self.climb_by_memory(steps, climb, memo) {
+                    round.pending[kept] = (number, hash);
+                    kept += 1;
+                }
+            }
+            round.pending.truncate(kept);
+        }
+        Ok(())
+    }
+
+    /// Goes up as far as the memory knows the nodes. Returns the hash of the
+    /// first unknown one, whose place is being fetched, or `None` at the root.
+    #[inline(always)]
+    fn climb_by_memory(&self, steps: &mut [Step], climb: &mut Climb, memo: &Memo) -> Option<u64> {
+        while climb.next < climb.last {
+            let pair = steps[climb.next as usize].halves;
+            let hash = NodeTable::hash(pair);
+            match memo.get(pair, hash) {
+                Some(id) => Self::take(steps, climb, id),
+                None => {
+                    self.nodes.prefetch(hash);
+                    return Some(hash);
+                }
+            }
+        }
+        None
+    }
+
+    /// The node of the next step has this id: passes it on to its parent.
+    #[inline(always)]
+    fn take(steps: &mut [Step], climb: &mut Climb, id: NodeId) {
+        let receiver = steps[climb.next as usize].receiver as usize;
+        steps[receiver / 2].halves[receiver % 2] = id.0;
+        climb.next += 1;
     }
 
     /// Fills `words` with a state; `known` says which ids are there already, and

@@ -5,6 +5,7 @@ use crate::cursor::Cursor;
 use crate::gate::Ticket;
 use crate::store::{Inserted, Need, StateHandle, Store, StoreError, Tables};
 use crate::sync::Ordering;
+use crate::tree::Memo;
 
 /// A thread's access to a [`Store`]; each thread makes its own.
 ///
@@ -17,6 +18,7 @@ pub struct Worker<'s> {
     ticket: Ticket,
     /// For insertions of single vectors.
     single: Batch,
+    memo: Memo,
 }
 
 /// The store cannot return vectors: it is lossy.
@@ -37,6 +39,7 @@ impl<'s> Worker<'s> {
             store,
             ticket: store.gate.register(),
             single: store.batch(),
+            memo: Memo::new(),
         }
     }
 
@@ -58,7 +61,12 @@ impl<'s> Worker<'s> {
     ) -> Result<Inserted, StoreError> {
         self.single.clear();
         self.single.push(parent, words, changed);
-        insert_all(self.store, &mut self.ticket, &mut self.single)?;
+        insert_all(
+            self.store,
+            &mut self.ticket,
+            &mut self.memo,
+            &mut self.single,
+        )?;
         Ok(self.single.inserted[0])
     }
 
@@ -69,7 +77,7 @@ impl<'s> Worker<'s> {
     /// # Panics
     /// If the batch comes from a store of another kind.
     pub fn insert_batch<'b>(&mut self, batch: &'b mut Batch) -> Result<&'b [Inserted], StoreError> {
-        insert_all(self.store, &mut self.ticket, batch)?;
+        insert_all(self.store, &mut self.ticket, &mut self.memo, batch)?;
         Ok(&batch.inserted)
     }
 
@@ -162,7 +170,12 @@ impl Drop for Worker<'_> {
 }
 
 /// Inserts what is left of a batch, and lets tables grow as needed.
-fn insert_all(store: &Store, ticket: &mut Ticket, batch: &mut Batch) -> Result<(), StoreError> {
+fn insert_all(
+    store: &Store,
+    ticket: &mut Ticket,
+    memo: &mut Memo,
+    batch: &mut Batch,
+) -> Result<(), StoreError> {
     assert_eq!(
         batch.width,
         store.width(),
@@ -179,7 +192,7 @@ fn insert_all(store: &Store, ticket: &mut Ticket, batch: &mut Batch) -> Result<(
     loop {
         let inside = store.gate.enter(ticket);
         let done = batch.inserted.len();
-        let result = inside.insert(&mut batch.plan, &mut batch.inserted);
+        let result = inside.insert(&mut batch.plan, memo, &mut batch.inserted);
         let new = batch.inserted[done..]
             .iter()
             .filter(|inserted| inserted.is_new)

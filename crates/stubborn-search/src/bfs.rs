@@ -1,0 +1,349 @@
+//! Breadth-first search, level by level, on any number of threads.
+//!
+//! Threads take chunks of the current level and write chunks of the next one; between two
+//! levels all wait for each other. A level that has begun is finished even if a violation was
+//! found on it, so that counts and the violation shown depend only on the system, not on
+//! timing. Small levels are not worth waking anybody: the first thread does them alone.
+//!
+//! The queue holds handles, or whole states where the store cannot give them back.
+
+use std::collections::VecDeque;
+use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
+
+use stubborn_store::{Batch, Cursor, StateHandle, Worker};
+
+use crate::context::{Context, Sum};
+use crate::control::Halt;
+use crate::entry::{Chunk, ChunkWriter};
+use crate::expand::{Choice, Expander};
+use crate::flags;
+use crate::proviso::{Edge, Known, Marks, ProvisoWorker, Visit, Watch};
+use crate::result::SearchResult;
+use crate::stack::StackView;
+use crate::violation::Preference;
+
+/// States after which a thread looks whether to stop.
+const GROUP: usize = 32;
+
+/// Levels of fewer chunks than this many a thread are done by the first thread alone.
+const CHUNKS_WORTH_WAKING: usize = 2;
+
+/// Explores everything; `watch` makes the proviso of each thread.
+pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync) -> Sum {
+    let threads = context.search.threads.max(1);
+    let shared = Shared {
+        level: Mutex::new(Level::default()),
+        next: Mutex::new(VecDeque::new()),
+        sum: Mutex::new(context.empty_sum()),
+        barrier: Barrier::new(threads),
+    };
+    std::thread::scope(|scope| {
+        for thread in 1..threads {
+            let (shared, watch) = (&shared, &watch);
+            scope.spawn(move || follow(context, shared, thread, watch()));
+        }
+        lead(context, &shared, threads, watch());
+    });
+    shared
+        .sum
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is left of the current level.
+#[derive(Default)]
+struct Level {
+    chunks: VecDeque<Chunk>,
+    depth: u64,
+    /// The other threads are not needed any more.
+    is_over: bool,
+}
+
+struct Shared {
+    level: Mutex<Level>,
+    next: Mutex<VecDeque<Chunk>>,
+    sum: Mutex<Sum>,
+    barrier: Barrier,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first thread: decides level by level.
+fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, threads: usize, watch: W) {
+    let mut walker = Walker::new(context, 0, watch);
+    let mut chunks = VecDeque::new();
+    let mut depth = 0;
+    let (mut levels, mut level_sizes) = (0, Vec::new());
+    let mut running = context.guarded(|| walker.insert_initial_states());
+    walker.out.finish_into(&mut chunks);
+    while running.is_ok() && !chunks.is_empty() {
+        let words: usize = chunks.iter().map(Chunk::len).sum();
+        let states = (words / context.shape.entry_words) as u64;
+        levels += 1;
+        if level_sizes.len() < SearchResult::LEVEL_SIZES {
+            level_sizes.push(states);
+        }
+        walker.level_size = states;
+        let wakes_others = threads > 1 && chunks.len() >= CHUNKS_WORTH_WAKING * threads;
+        *lock(&shared.level) = Level {
+            chunks: std::mem::take(&mut chunks),
+            depth,
+            is_over: false,
+        };
+        if wakes_others {
+            shared.barrier.wait();
+        }
+        running = context.guarded(|| walker.work(shared, depth));
+        walker.out.finish_into(&mut *lock(&shared.next));
+        if wakes_others {
+            shared.barrier.wait();
+        }
+        running = running.and(context.control.go_on());
+        chunks = std::mem::take(&mut *lock(&shared.next));
+        if !chunks.is_empty() && context.control.found_enough() {
+            context.control.stop_found();
+            running = Err(Halt);
+        }
+        depth += 1;
+    }
+    lock(&shared.level).is_over = true;
+    if threads > 1 {
+        shared.barrier.wait();
+    }
+    let mut sum = lock(&shared.sum);
+    context.add(&mut sum, walker.expander, 0);
+    (sum.levels, sum.level_sizes) = (levels, level_sizes);
+    sum.depth = levels.saturating_sub(1);
+}
+
+/// The other threads: help with large levels.
+fn follow<W: Watch>(context: &Context<'_>, shared: &Shared, thread: usize, watch: W) {
+    let mut walker = Walker::new(context, thread, watch);
+    loop {
+        shared.barrier.wait();
+        let (depth, is_over) = {
+            let level = lock(&shared.level);
+            (level.depth, level.is_over)
+        };
+        if is_over {
+            break;
+        }
+        // The leader sees the reason to stop, if there is one.
+        let _ = context.guarded(|| walker.work(shared, depth));
+        walker.out.finish_into(&mut *lock(&shared.next));
+        shared.barrier.wait();
+    }
+    let mut sum = lock(&shared.sum);
+    context.add(&mut sum, walker.expander, 0);
+}
+
+/// One thread.
+struct Walker<'a, W> {
+    context: &'a Context<'a>,
+    thread: usize,
+    watch: W,
+    expander: Expander<'a>,
+    worker: Worker<'a>,
+    cursor: Cursor,
+    batch: Batch,
+    /// The states in the batch, if queues hold whole states.
+    batch_states: Vec<u64>,
+    out: ChunkWriter,
+    edges: Vec<Edge>,
+    /// States of the current level, for progress.
+    level_size: u64,
+}
+
+impl<'a, W: Watch> Walker<'a, W> {
+    fn new(context: &'a Context<'a>, thread: usize, watch: W) -> Self {
+        Self {
+            context,
+            thread,
+            watch,
+            expander: context.expander(Preference::Least),
+            worker: context.store.worker(),
+            cursor: context.store.cursor(),
+            batch: context.store.batch(),
+            batch_states: Vec::new(),
+            out: ChunkWriter::new(context.ledger, context.shape.entry_words),
+            edges: Vec::new(),
+            level_size: 0,
+        }
+    }
+
+    fn insert_initial_states(&mut self) -> Result<(), Halt> {
+        let system = self.context.search.system;
+        for state in system
+            .initial_states()
+            .chunks_exact(system.layout().words())
+        {
+            self.batch.push(&self.cursor, state, None);
+            if !self.context.shape.is_handle {
+                self.context
+                    .shape
+                    .write_words(state, &mut self.batch_states);
+            }
+        }
+        self.flush()
+    }
+
+    /// Takes chunks of the level until there are none.
+    fn work(&mut self, shared: &Shared, depth: u64) -> Result<(), Halt> {
+        loop {
+            let chunk = lock(&shared.level).chunks.pop_front();
+            let Some(chunk) = chunk else { break };
+            self.expand_chunk(&chunk, depth)?;
+            self.out.recycle(chunk);
+        }
+        self.flush()
+    }
+
+    fn expand_chunk(&mut self, chunk: &Chunk, depth: u64) -> Result<(), Halt> {
+        let shape = self.context.shape;
+        for group in chunk.as_slice().chunks(GROUP * shape.entry_words) {
+            let transitions = self.expander.counts.transitions;
+            self.context.control.tick(
+                self.thread,
+                self.context.store,
+                transitions,
+                self.level_size,
+                depth,
+            )?;
+            if shape.is_handle {
+                let mut handles = [StateHandle::from_bits(0); GROUP];
+                for (handle, bits) in handles.iter_mut().zip(group) {
+                    *handle = StateHandle::from_bits(*bits);
+                }
+                self.worker.prefetch(&handles[..group.len()]);
+            }
+            for entry in group.chunks_exact(shape.entry_words) {
+                shape.load(entry, &mut self.worker, &mut self.cursor);
+                let choice = self.expander.expand(self.cursor.words(), depth);
+                if self.expander.keeper.has_fresh() {
+                    for finding in self.expander.keeper.take_fresh() {
+                        finding.path = entry.to_vec();
+                    }
+                }
+                if W::WATCHES {
+                    self.explore_watched(choice)?;
+                } else {
+                    self.explore(choice);
+                }
+                if self.batch.is_full() {
+                    self.flush()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the successors that the reduction chose into the batch.
+    #[inline]
+    fn explore(&mut self, choice: Choice) {
+        match choice {
+            Choice::All => {
+                self.expander.count_all();
+                for number in 0..self.expander.successors.len() {
+                    self.store_later(number);
+                }
+            }
+            Choice::Some => {
+                self.expander.count_chosen();
+                for at in 0..self.expander.chosen.len() {
+                    self.store_later(self.expander.chosen[at] as usize);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn store_later(&mut self, number: usize) {
+        let successor = self.expander.successors.get(number);
+        self.batch
+            .push(&self.cursor, successor.state, Some(successor.changed));
+        if !self.context.shape.is_handle {
+            self.context
+                .shape
+                .write_words(successor.state, &mut self.batch_states);
+        }
+    }
+
+    /// The same with a proviso: the state is closed, and if something was left out, the kept
+    /// successors are stored at once and the proviso is asked.
+    fn explore_watched(&mut self, choice: Choice) -> Result<(), Halt> {
+        let Some(state) = self.cursor.handle() else {
+            // Provisos are refused where states have no handles.
+            self.explore(choice);
+            return Ok(());
+        };
+        let is_reduced = choice == Choice::Some;
+        let full = if is_reduced { 0 } else { flags::EXPANDED };
+        self.worker.set_flags(state, flags::ENTERED | full);
+        let visit = Visit {
+            state,
+            expanded: !is_reduced,
+            stack: StackView(None),
+        };
+        self.watch
+            .hooks()
+            .on_enter(visit, &mut Marks(&mut self.worker));
+        if !is_reduced {
+            self.explore(choice);
+            return Ok(());
+        }
+        self.flush()?;
+        self.explore(choice);
+        let stored = self.store_batch();
+        self.edges.clear();
+        self.edges
+            .extend(self.batch.inserted().iter().map(|inserted| Edge {
+                to: inserted.handle,
+                known: match inserted.flags & flags::ENTERED {
+                    _ if inserted.is_new => Known::New,
+                    0 => Known::Open,
+                    _ => Known::Closed,
+                },
+            }));
+        self.batch.clear();
+        stored?;
+        let marks = &mut Marks(&mut self.worker);
+        if self.watch.hooks().on_successors(visit, &self.edges, marks) {
+            self.worker.set_flags(state, flags::EXPANDED);
+            self.expander.count_rest();
+            for at in 0..self.expander.rest.len() {
+                self.store_later(self.expander.rest[at] as usize);
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts the batch, queues what is new, and empties the batch.
+    fn flush(&mut self) -> Result<(), Halt> {
+        let stored = self.store_batch();
+        self.batch.clear();
+        self.batch_states.clear();
+        stored
+    }
+
+    /// Inserts the batch and queues what is new.
+    fn store_batch(&mut self) -> Result<(), Halt> {
+        let control = self.context.control;
+        let stored = self.worker.insert_batch(&mut self.batch).map(|_| ());
+        let inserted = self.batch.inserted();
+        if self.context.shape.is_handle {
+            for inserted in inserted.iter().filter(|i| i.is_new) {
+                self.out.push(&[inserted.handle.to_bits()], control)?;
+            }
+        } else {
+            let states = self
+                .batch_states
+                .chunks_exact(self.context.shape.entry_words);
+            for (_, state) in inserted.iter().zip(states).filter(|(i, _)| i.is_new) {
+                self.out.push(state, control)?;
+            }
+        }
+        stored.map_err(|e| control.store_failed(e))
+    }
+}

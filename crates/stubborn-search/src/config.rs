@@ -1,0 +1,164 @@
+//! What to search, in which order, for what, and until when: one struct.
+
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use stubborn_store::StoreOptions;
+use stubborn_system::{LabelId, Reduction, System};
+
+use crate::progress::Progress;
+use crate::proviso::Proviso;
+
+/// In which order states are expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Order {
+    /// Level by level: the first violation found is a nearest one.
+    #[default]
+    BreadthFirst,
+    /// Along one path as far as it goes, then back. On several threads each has a path of
+    /// its own and takes over parts of the others' when it has none left: every state is
+    /// expanded once, but the whole is not depth-first in the strict sense.
+    DepthFirst,
+}
+
+/// Something that must not happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A state without any step. (The error state that failed steps lead to has none
+    /// either, but is no violation of this: it is one of [`Errors`](Self::Errors).)
+    Deadlock,
+    /// A state without any step in which
+    /// [`valid_end`](stubborn_system::Structure::valid_end) does not hold; the same as
+    /// [`Deadlock`](Self::Deadlock) in a system without such a label.
+    InvalidEnd,
+    /// A step that fails: an index, a range, a division.
+    Errors,
+    /// A step in which an assertion is violated.
+    Assertions,
+    /// A state in which a label holds, as in
+    /// [`Property::violated_by`](stubborn_system::Property).
+    Label(LabelId),
+}
+
+/// When a search may stop before it has seen everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Stop {
+    /// It goes on, and counts violations.
+    #[default]
+    Never,
+    /// As soon as one target was hit.
+    FirstViolation,
+    /// When every target was hit.
+    AllViolated,
+}
+
+/// Limits at which a search ends with what it has learnt. All are looked at every few dozen
+/// states, so they may be overstepped by a little.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits<'a> {
+    /// Most states to store.
+    pub states: Option<u64>,
+    /// Most bytes for store, queues and stacks together.
+    pub memory: Option<usize>,
+    /// Longest time. (Building a trace afterwards is not counted.)
+    pub time: Option<Duration>,
+    /// Stops the search when somebody sets it.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+/// A search, ready to [run](Search::run).
+#[derive(Clone)]
+pub struct Search<'a> {
+    /// The system to explore.
+    pub system: &'a dyn System,
+    /// The system to replay traces on before they are returned: another execution of the
+    /// same model (the interpreter, where `system` is compiled code), with the same layout,
+    /// transitions and laws. By default `system` itself, with a fresh executor.
+    pub replay: Option<&'a dyn System>,
+    /// Leaves out steps that cannot matter for the targets. The caller knows that it keeps
+    /// what the targets ask for.
+    pub reduction: Option<&'a dyn Reduction>,
+    /// Puts steps back where leaving them out for ever would miss something.
+    pub proviso: Option<&'a dyn Proviso>,
+    /// In which order.
+    pub order: Order,
+    /// On how many threads; at least 1.
+    pub threads: usize,
+    /// How states are stored.
+    pub store: StoreOptions,
+    /// When to give up.
+    pub limits: Limits<'a>,
+    /// What to look for.
+    pub targets: Vec<Target>,
+    /// When to stop looking.
+    pub stop: Stop,
+    /// With a seed, a depth-first search takes the successors of each state in an order
+    /// shuffled by it, to look elsewhere first. Ignored by breadth-first searches.
+    pub seed: Option<u64>,
+    /// Told how far the search is, a few times a second, on the thread that called
+    /// [`run`](Search::run).
+    pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+impl<'a> Search<'a> {
+    /// A full exploration, breadth-first on one thread, without targets.
+    pub fn new(system: &'a dyn System) -> Self {
+        Self {
+            system,
+            replay: None,
+            reduction: None,
+            proviso: None,
+            order: Order::default(),
+            threads: 1,
+            store: StoreOptions::default(),
+            limits: Limits::default(),
+            targets: Vec::new(),
+            stop: Stop::default(),
+            seed: None,
+            observer: None,
+        }
+    }
+}
+
+impl fmt::Debug for Search<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Search")
+            .field("reduction", &self.reduction.map(|r| r.name()))
+            .field("proviso", &self.proviso.map(|p| p.name()))
+            .field("order", &self.order)
+            .field("threads", &self.threads)
+            .field("store", &self.store)
+            .field("limits", &self.limits)
+            .field("targets", &self.targets)
+            .field("stop", &self.stop)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a search cannot be run, or its result not be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SearchError {
+    /// The parts do not fit together; in words.
+    Mismatch(String),
+    /// A counterexample could not be repeated on the unreduced system: a bug in this
+    /// program, not in the model. No verdict of the run can be trusted.
+    ReplayFailed(String),
+}
+
+impl fmt::Display for SearchError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mismatch(text) => formatter.write_str(text),
+            Self::ReplayFailed(text) => write!(
+                formatter,
+                "internal error: a counterexample cannot be repeated on the model itself ({text}); \
+                 this is a bug in the checker, please report it"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SearchError {}

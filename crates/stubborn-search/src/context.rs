@@ -1,0 +1,76 @@
+//! What the threads of one search have in common.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use stubborn_store::Store;
+use stubborn_system::BitSet;
+
+use crate::config::Search;
+use crate::control::{Control, Halt};
+use crate::entry::EntryShape;
+use crate::expand::{Checks, Counts, Expander};
+use crate::memory::Ledger;
+use crate::result::Limit;
+use crate::violation::{FindingKeeper, Preference, Tally, ValueOrder, merge};
+
+pub(crate) struct Context<'a> {
+    pub(crate) search: &'a Search<'a>,
+    pub(crate) store: &'a Store,
+    pub(crate) shape: EntryShape,
+    pub(crate) ledger: &'a Arc<Ledger>,
+    pub(crate) control: &'a Control<'a>,
+    pub(crate) checks: &'a Checks,
+    pub(crate) order: &'a ValueOrder<'a>,
+    /// The first panic of a thread, to be raised again when all have stopped.
+    pub(crate) panic: &'a Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// What threads have counted and found, added up.
+#[derive(Default)]
+pub(crate) struct Sum {
+    pub(crate) counts: Counts,
+    pub(crate) fired: BitSet,
+    pub(crate) tallies: Vec<Tally>,
+    pub(crate) depth: u64,
+    pub(crate) levels: u64,
+    pub(crate) level_sizes: Vec<u64>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn expander(&self, preference: Preference) -> Expander<'a> {
+        let targets = self.search.targets.len();
+        let keeper = FindingKeeper::new(self.control, self.order, preference, targets);
+        Expander::new(self.search, self.checks, keeper)
+    }
+
+    pub(crate) fn empty_sum(&self) -> Sum {
+        Sum {
+            fired: BitSet::new(self.search.system.structure().transitions.len()),
+            tallies: vec![Tally::default(); self.search.targets.len()],
+            ..Sum::default()
+        }
+    }
+
+    pub(crate) fn add(&self, sum: &mut Sum, expander: Expander<'_>, depth: u64) {
+        sum.counts.transitions += expander.counts.transitions;
+        sum.counts.deadlocks += expander.counts.deadlocks;
+        sum.counts.invalid_ends += expander.counts.invalid_ends;
+        sum.counts.expanded_by_proviso += expander.counts.expanded_by_proviso;
+        sum.fired.union_with(&expander.fired);
+        sum.depth = sum.depth.max(depth);
+        merge(self.order, &mut sum.tallies, expander.keeper.into_tallies());
+    }
+
+    /// Runs a part of a thread's work. A panic (a bug in an executor or a reduction) must not
+    /// leave the other threads waiting for ever: it stops them, and is raised again later.
+    pub(crate) fn guarded(&self, work: impl FnOnce() -> Result<(), Halt>) -> Result<(), Halt> {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+            let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert(panic);
+            self.control.stop_at(Limit::Interrupted);
+            Err(Halt)
+        })
+    }
+}

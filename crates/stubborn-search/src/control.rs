@@ -1,0 +1,212 @@
+//! What all threads of a search share: the reason to stop, and counters for progress.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use stubborn_store::{MemoryBudget, OutOfMemory, Store, StoreError};
+
+use crate::config::{Limits, Stop};
+use crate::progress::Progress;
+use crate::result::Limit;
+
+/// A thread must stop; [`Control::end`] says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Halt;
+
+/// How often the observer is called.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Stopped because enough was found, among the numbers of [`Limit`].
+const FOUND: u8 = u8::MAX;
+
+pub(crate) struct Control<'a> {
+    limits: Limits<'a>,
+    observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+    budget: &'a MemoryBudget,
+    started: Instant,
+    /// 0 while running, else a [`Limit`] or [`FOUND`].
+    stop: AtomicU8,
+    /// One a thread.
+    slots: Vec<Slot>,
+    last_look: Mutex<(Duration, u64)>,
+    stop_rule: Stop,
+    /// One a target: it was hit.
+    hit: Vec<AtomicBool>,
+}
+
+/// What one thread publishes, on a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+pub(crate) struct Slot {
+    pub(crate) transitions: AtomicU64,
+    pub(crate) queue: AtomicU64,
+    pub(crate) depth: AtomicU64,
+}
+
+impl<'a> Control<'a> {
+    pub(crate) fn new(
+        limits: Limits<'a>,
+        observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+        budget: &'a MemoryBudget,
+        threads: usize,
+        stop_rule: Stop,
+        targets: usize,
+    ) -> Self {
+        Self {
+            limits,
+            observer,
+            budget,
+            started: Instant::now(),
+            stop: AtomicU8::new(0),
+            slots: (0..threads).map(|_| Slot::default()).collect(),
+            last_look: Mutex::new((Duration::ZERO, 0)),
+            stop_rule,
+            hit: (0..targets).map(|_| AtomicBool::new(false)).collect(),
+        }
+    }
+
+    /// To be called by every thread every few dozen states. Thread 0 looks at the clock
+    /// and calls the observer.
+    #[inline]
+    pub(crate) fn tick(
+        &self,
+        thread: usize,
+        store: &Store,
+        transitions: u64,
+        queue: u64,
+        depth: u64,
+    ) -> Result<(), Halt> {
+        let slot = &self.slots[thread];
+        slot.transitions.store(transitions, Ordering::Relaxed);
+        slot.queue.store(queue, Ordering::Relaxed);
+        slot.depth.store(depth, Ordering::Relaxed);
+        if self.limits.states.is_some_and(|most| store.len() > most) {
+            self.stop_at(Limit::States);
+        }
+        if thread == 0 {
+            self.look_around(store);
+        }
+        self.go_on()
+    }
+
+    /// Whether to go on.
+    #[inline]
+    pub(crate) fn go_on(&self) -> Result<(), Halt> {
+        match self.stop.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            _ => Err(Halt),
+        }
+    }
+
+    fn look_around(&self, store: &Store) {
+        if self.was_interrupted() {
+            self.stop_at(Limit::Interrupted);
+        }
+        if self.limits.time.is_none() && self.observer.is_none() {
+            return;
+        }
+        let elapsed = self.started.elapsed();
+        if self.limits.time.is_some_and(|longest| elapsed > longest) {
+            self.stop_at(Limit::Time);
+        }
+        if let Some(observer) = self.observer {
+            let mut last = self
+                .last_look
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if elapsed - last.0 >= LOOK_EVERY {
+                let states = store.len();
+                let speed = (states - last.1) as f64 / (elapsed - last.0).as_secs_f64();
+                *last = (elapsed, states);
+                drop(last);
+                let sum = |part: fn(&Slot) -> &AtomicU64| -> u64 {
+                    self.slots
+                        .iter()
+                        .map(|s| part(s).load(Ordering::Relaxed))
+                        .sum()
+                };
+                let depths = self.slots.iter().map(|s| s.depth.load(Ordering::Relaxed));
+                observer(&Progress {
+                    states,
+                    transitions: sum(|s| &s.transitions),
+                    queue: sum(|s| &s.queue),
+                    depth: depths.max().unwrap_or(0),
+                    memory: self.budget.used(),
+                    elapsed,
+                    states_per_second: speed,
+                });
+            }
+        }
+    }
+
+    /// Whether somebody set the flag.
+    pub(crate) fn was_interrupted(&self) -> bool {
+        self.limits
+            .interrupt
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Stops all threads at a limit, unless they stop already.
+    #[cold]
+    pub(crate) fn stop_at(&self, limit: Limit) {
+        self.stop_with(limit as u8);
+    }
+
+    /// Stops all threads because enough was found.
+    pub(crate) fn stop_found(&self) {
+        self.stop_with(FOUND);
+    }
+
+    fn stop_with(&self, reason: u8) {
+        // The first reason stays.
+        let _ = self
+            .stop
+            .compare_exchange(0, reason, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Stops all threads because the store refused a state.
+    #[cold]
+    pub(crate) fn store_failed(&self, error: StoreError) -> Halt {
+        self.stop_at(match error {
+            StoreError::OutOfMemory(_) => Limit::Memory,
+            StoreError::Full => Limit::StoreFull,
+        });
+        Halt
+    }
+
+    /// Stops all threads because a queue or a stack could not grow.
+    #[cold]
+    pub(crate) fn out_of_memory(&self, _: OutOfMemory) -> Halt {
+        self.stop_at(Limit::Memory);
+        Halt
+    }
+
+    /// The limit that stopped the threads, if one did.
+    pub(crate) fn limit(&self) -> Option<Limit> {
+        use Limit::{Interrupted, Memory, States, StoreFull, Time};
+        let reason = self.stop.load(Ordering::Relaxed);
+        [States, Memory, StoreFull, Time, Interrupted]
+            .into_iter()
+            .find(|limit| *limit as u8 == reason)
+    }
+
+    /// Notes that a target was hit.
+    pub(crate) fn note_hit(&self, target: usize) {
+        self.hit[target].store(true, Ordering::Relaxed);
+    }
+
+    /// Whether enough was found.
+    pub(crate) fn found_enough(&self) -> bool {
+        let mut hit = self.hit.iter().map(|h| h.load(Ordering::Relaxed));
+        match self.stop_rule {
+            Stop::Never => false,
+            Stop::FirstViolation => hit.any(|h| h),
+            Stop::AllViolated => !self.hit.is_empty() && hit.all(|h| h),
+        }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}

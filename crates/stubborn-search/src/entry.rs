@@ -1,0 +1,133 @@
+//! What queues and stacks hold of a state: its handle, or all of it if the store cannot
+//! give it back.
+
+use std::sync::Arc;
+
+use stubborn_store::{Cursor, StateHandle, Store, Worker};
+
+use crate::control::{Control, Halt};
+use crate::memory::{Ledger, Words};
+
+/// How a state is written into queues and stacks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EntryShape {
+    /// 32-bit words of a state.
+    state_words: usize,
+    /// 64-bit words of an entry.
+    pub(crate) entry_words: usize,
+    /// Whether an entry is a handle.
+    pub(crate) is_handle: bool,
+}
+
+impl EntryShape {
+    pub(crate) fn new(store: &Store) -> Self {
+        let (state_words, is_handle) = (store.width(), store.is_exact());
+        let entry_words = if is_handle {
+            1
+        } else {
+            state_words.div_ceil(2)
+        };
+        Self {
+            state_words,
+            entry_words,
+            is_handle,
+        }
+    }
+
+    /// The handle in an entry; meaningful only if entries are handles.
+    #[inline]
+    pub(crate) fn handle(&self, entry: &[u64]) -> StateHandle {
+        debug_assert!(self.is_handle);
+        StateHandle::from_bits(entry[0])
+    }
+
+    /// The entry of a state that is stored whole.
+    pub(crate) fn write_words(&self, state: &[u32], out: &mut Vec<u64>) {
+        out.extend(
+            state.chunks(2).map(|pair| {
+                u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32
+            }),
+        );
+    }
+
+    /// The words of an entry that is stored whole.
+    pub(crate) fn read_words(&self, entry: &[u64], out: &mut Vec<u32>) {
+        out.clear();
+        out.extend(entry.iter().flat_map(|e| [*e as u32, (*e >> 32) as u32]));
+        out.truncate(self.state_words);
+    }
+
+    /// Fills the cursor with the state of an entry.
+    #[inline]
+    pub(crate) fn load(&self, entry: &[u64], worker: &mut Worker<'_>, cursor: &mut Cursor) {
+        if !self.is_handle || worker.load(self.handle(entry), cursor).is_err() {
+            let mut words = Vec::with_capacity(self.state_words);
+            self.read_words(entry, &mut words);
+            cursor.assign(&words);
+        }
+    }
+}
+
+/// 64-bit words of a chunk, if entries are smaller.
+const CHUNK_WORDS: usize = 512;
+
+/// A part of a queue: what one thread takes or leaves at once.
+pub(crate) type Chunk = Words;
+
+/// Where a thread appends entries, chunk by chunk, and gets rid of chunks it has read.
+pub(crate) struct ChunkWriter {
+    ledger: Arc<Ledger>,
+    entry_words: usize,
+    full: Vec<Chunk>,
+    current: Option<Chunk>,
+    empty: Vec<Chunk>,
+}
+
+impl ChunkWriter {
+    pub(crate) fn new(ledger: &Arc<Ledger>, entry_words: usize) -> Self {
+        Self {
+            ledger: Arc::clone(ledger),
+            entry_words,
+            full: Vec::new(),
+            current: None,
+            empty: Vec::new(),
+        }
+    }
+
+    /// Appends an entry.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: &[u64], control: &Control<'_>) -> Result<(), Halt> {
+        let chunk = match &mut self.current {
+            Some(chunk) if chunk.room() >= self.entry_words => chunk,
+            _ => self.next_chunk(control)?,
+        };
+        chunk.extend(entry).map_err(|e| control.out_of_memory(e))
+    }
+
+    #[cold]
+    fn next_chunk(&mut self, control: &Control<'_>) -> Result<&mut Chunk, Halt> {
+        let chunk = match self.empty.pop() {
+            Some(chunk) => chunk,
+            None => {
+                let entries = (CHUNK_WORDS / self.entry_words).max(1);
+                Words::with_capacity(&self.ledger, entries * self.entry_words)
+                    .map_err(|e| control.out_of_memory(e))?
+            }
+        };
+        self.full.extend(self.current.replace(chunk));
+        // It was just put there.
+        self.current.as_mut().ok_or(Halt)
+    }
+
+    /// Takes back a chunk that was read, to be written again.
+    pub(crate) fn recycle(&mut self, mut chunk: Chunk) {
+        chunk.clear();
+        self.empty.push(chunk);
+    }
+
+    /// Moves everything written to `out`, in order.
+    pub(crate) fn finish_into(&mut self, out: &mut impl Extend<Chunk>) {
+        out.extend(self.full.drain(..));
+        out.extend(self.current.take().filter(|chunk| !chunk.is_empty()));
+    }
+}

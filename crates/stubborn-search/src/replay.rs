@@ -1,0 +1,84 @@
+//! Replaying a path on the unreduced system: how every trace is made.
+
+use stubborn_system::{Outcome, Successors, System, TransitionId};
+
+use crate::config::{SearchError, Target};
+use crate::trace::Trace;
+
+/// The run of `system` through `states` (one after the other, from an initial one on) and, at
+/// the end, by `last_step`. Fails if there is none.
+///
+/// Where several transitions lead from one state to the next, the first one is taken. The
+/// system is asked for all its steps by a fresh executor: nothing that a search or a
+/// reduction believes has a say in it.
+pub fn replay(
+    system: &dyn System,
+    states: &[u32],
+    last_step: Option<(TransitionId, Outcome)>,
+) -> Result<Trace, SearchError> {
+    let failed = |text: String| Err(SearchError::ReplayFailed(text));
+    let words = system.layout().words();
+    let initial = system.initial_states();
+    let mut states = states.chunks_exact(words);
+    let Some(first) = states.next() else {
+        return failed("the path is empty".into());
+    };
+    if !initial.chunks_exact(words).any(|state| state == first) {
+        return failed("the first state is no initial state".into());
+    }
+    let mut executor = system.executor();
+    let mut successors = Successors::new(words);
+    let mut trace = Trace::new(first);
+    for next in states {
+        successors.clear();
+        executor.successors(trace.last_state(), &mut successors);
+        let Some(step) = successors.iter().find(|step| step.state == next) else {
+            return failed(format!("no step leads to state {}", trace.len() + 1));
+        };
+        trace.push(step.transition, step.outcome, next);
+    }
+    if let Some((transition, outcome)) = last_step {
+        successors.clear();
+        executor.successors(trace.last_state(), &mut successors);
+        let is_it = |step: &stubborn_system::Successor<'_>| {
+            step.transition == transition && step.outcome == outcome
+        };
+        let Some(step) = successors.iter().find(is_it) else {
+            return failed(format!(
+                "the bad step {transition:?} is not possible at the end"
+            ));
+        };
+        trace.push(step.transition, step.outcome, step.state);
+    }
+    Ok(trace)
+}
+
+/// Whether a replayed trace really shows what it should.
+pub(crate) fn confirm(
+    system: &dyn System,
+    target: Target,
+    trace: &Trace,
+) -> Result<(), SearchError> {
+    let failed = |text: &str| Err(SearchError::ReplayFailed(text.into()));
+    let mut executor = system.executor();
+    let last = trace.last_state();
+    let mut is_end = || {
+        let mut successors = Successors::new(last.len());
+        executor.successors(last, &mut successors);
+        successors.is_empty()
+    };
+    match target {
+        Target::Deadlock | Target::InvalidEnd if !is_end() => {
+            failed("the last state has successors")
+        }
+        Target::InvalidEnd => match system.structure().valid_end {
+            Some(label) if executor.label(last, label) => failed("the last state is a valid end"),
+            _ => Ok(()),
+        },
+        Target::Label(label) if !executor.label(last, label) => {
+            failed("the last state is not a bad one")
+        }
+        // The step was matched with its outcome.
+        Target::Deadlock | Target::Errors | Target::Assertions | Target::Label(_) => Ok(()),
+    }
+}
