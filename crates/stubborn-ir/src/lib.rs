@@ -44,6 +44,8 @@ pub mod intervals;
 pub mod model;
 pub mod print;
 pub mod program;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use encoding::{ChannelPlace, Encoding, VariablePlace};
 pub use expr::{BinaryOp, ChannelRef, DivideOp, Expr, Site, UnaryOp};

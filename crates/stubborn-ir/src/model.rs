@@ -198,13 +198,27 @@ fn may_fail(program: &Program, command: &crate::Command) -> bool {
         || program.body_may_fail(&command.body, channel_use_is_guarded(program, command))
 }
 
+/// All sends and receives, at any depth.
+fn channel_uses<'a>(body: &'a [Statement], uses: &mut Vec<&'a Statement>) {
+    for statement in body {
+        match statement {
+            Statement::Send { .. } | Statement::Receive { .. } => uses.push(statement),
+            Statement::If {
+                then, otherwise, ..
+            } => {
+                channel_uses(then, uses);
+                channel_uses(otherwise, uses);
+            }
+            Statement::While { body, .. } => channel_uses(body, uses),
+            _ => {}
+        }
+    }
+}
+
 /// True if the guards say that the one channel operation of the body finds room or a message.
 fn channel_use_is_guarded(program: &Program, command: &crate::Command) -> bool {
-    let uses: Vec<&Statement> = command
-        .body
-        .iter()
-        .filter(|s| matches!(s, Statement::Send { .. } | Statement::Receive { .. }))
-        .collect();
+    let mut uses = Vec::new();
+    channel_uses(&command.body, &mut uses);
     let guarded_by = |condition: &Expr| {
         command
             .guards

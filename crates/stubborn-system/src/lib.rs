@@ -43,7 +43,7 @@ pub use relations::{May, Must, RelationLevel, Relations};
 pub use structure::{
     FailureKind, FailureSite, Label, Process, Property, PropertyKind, Structure, Transition,
 };
-pub use successors::{Outcome, Successor, Successors};
+pub use successors::{Outcome, SpareRoom, Successor, Successors};
 
 /// A model as algorithms see it. See the [crate documentation](crate) for the laws.
 ///

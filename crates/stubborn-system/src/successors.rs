@@ -158,6 +158,49 @@ impl Successors {
         }
     }
 
+    /// Room behind the last successor for `count` more, to be written by generated code
+    /// and then claimed with [`claim`](Self::claim). The pointers are valid until the next
+    /// call of any other method.
+    #[inline]
+    pub fn spare_room(&mut self, count: usize) -> SpareRoom {
+        self.states.reserve(count * self.words);
+        self.masks.reserve(count * self.mask_words);
+        self.transitions.reserve(count);
+        self.outcomes.reserve(count);
+        SpareRoom {
+            states: self.states.spare_capacity_mut().as_mut_ptr().cast(),
+            masks: self.masks.spare_capacity_mut().as_mut_ptr().cast(),
+            transitions: self.transitions.spare_capacity_mut().as_mut_ptr().cast(),
+            outcomes: self.outcomes.spare_capacity_mut().as_mut_ptr().cast(),
+        }
+    }
+
+    /// Makes the first `count` entries of the spare room successors.
+    ///
+    /// # Safety
+    /// `count` is at most what the last [`spare_room`](Self::spare_room) was asked for,
+    /// nothing was called in between, and all parts of these entries were written: the
+    /// words, the mask, the transition and the outcome of each.
+    #[inline]
+    pub unsafe fn claim(&mut self, count: usize) {
+        debug_assert!(self.outcomes.len() + count <= self.outcomes.capacity());
+        // SAFETY: the caller promises that the entries lie within the reserved capacity and
+        // were initialised.
+        unsafe {
+            self.states.set_len(self.states.len() + count * self.words);
+            self.masks
+                .set_len(self.masks.len() + count * self.mask_words);
+            self.transitions.set_len(self.transitions.len() + count);
+            self.outcomes.set_len(self.outcomes.len() + count);
+        }
+    }
+
+    /// Number of words of a state.
+    #[inline]
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
     /// Takes the last successor back: its transition turned out not to be enabled.
     #[inline]
     pub fn pop(&mut self) {
@@ -167,6 +210,22 @@ impl Successors {
             self.masks.truncate(self.masks.len() - self.mask_words);
         }
     }
+}
+
+/// Unused room of a [`Successors`] buffer, see [`Successors::spare_room`]: entry `i` has
+/// the words from `states + i * words`, the mask from `masks + i * mask_words`, and its
+/// transition and outcome at `transitions + i` and `outcomes + i`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SpareRoom {
+    /// Words of states.
+    pub states: *mut u32,
+    /// Masks of changed words.
+    pub masks: *mut u64,
+    /// Indices of transitions.
+    pub transitions: *mut TransitionId,
+    /// How the steps ended.
+    pub outcomes: *mut Outcome,
 }
 
 #[cfg(test)]
@@ -185,5 +244,25 @@ mod tests {
         assert_eq!(buffer.state(0), state);
         buffer.pop();
         assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn spare_room_becomes_successors() {
+        let mut buffer = Successors::new(2);
+        buffer.push_copy(TransitionId::new(1), &[7, 7]);
+        let room = buffer.spare_room(3);
+        // SAFETY: all parts of one of the three reserved entries are written before the claim.
+        unsafe {
+            room.states.write(8);
+            room.states.add(1).write(9);
+            room.masks.write(3);
+            room.transitions.write(TransitionId::new(5));
+            room.outcomes.write(Outcome::FINE);
+            buffer.claim(1);
+        }
+        assert_eq!(buffer.len(), 2);
+        assert_eq!(buffer.get(1).state, &[8, 9]);
+        assert_eq!(buffer.get(1).changed, &[3]);
+        assert_eq!(buffer.get(1).transition, TransitionId::new(5));
     }
 }

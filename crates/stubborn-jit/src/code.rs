@@ -1,0 +1,361 @@
+//! Finished code in memory: compiling, calling, freeing. All calls of generated code are here.
+
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module, default_libcall_names};
+use stubborn_ir::Model;
+use stubborn_system::{BitSet, LabelId, SpareRoom, Successors, System, TransitionId};
+
+use crate::emit::{Blank, Unit, emit_fire, emit_label, emit_labels, emit_successors};
+use crate::plan::Plan;
+use crate::runtime::Runtime;
+
+/// Appends successors of a state to the room, from entry `count` on; returns the new count.
+pub(crate) type SuccessorsFn =
+    unsafe extern "C" fn(state: *const u32, room: *const SpareRoom, count: usize) -> usize;
+/// Puts the successor by one of the function's commands into the room; returns the count.
+pub(crate) type FireFn =
+    unsafe extern "C" fn(state: *const u32, room: *const SpareRoom, command: u32) -> usize;
+/// The value of one of the function's labels.
+pub(crate) type LabelFn = unsafe extern "C" fn(state: *const u32, label: u32) -> u32;
+/// Writes all labels of the function.
+pub(crate) type LabelsFn = unsafe extern "C" fn(state: *const u32, words: *mut u64);
+
+/// Why code could not be made.
+#[derive(Debug)]
+pub(crate) enum CompileError {
+    /// There is no code generator for this machine, or it failed: its message.
+    Machine(String),
+    /// The model has too many commands, or too large ones.
+    TooLarge,
+    /// No thread could be started to compile on.
+    NoThread,
+    /// Nobody wants the code any more.
+    Cancelled,
+}
+
+impl std::fmt::Display for CompileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Machine(message) => write!(f, "no code for this machine: {message}"),
+            Self::TooLarge => f.write_str("the model is too large to be compiled"),
+            Self::NoThread => f.write_str("no thread to compile on"),
+            Self::Cancelled => f.write_str("compilation was cancelled"),
+        }
+    }
+}
+
+impl From<cranelift_module::ModuleError> for CompileError {
+    fn from(error: cranelift_module::ModuleError) -> Self {
+        Self::Machine(format!("{error:?}"))
+    }
+}
+
+fn native_isa() -> Result<OwnedTargetIsa, CompileError> {
+    let machine = |error: String| CompileError::Machine(error);
+    let mut flags = settings::builder();
+    let checked = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
+    for (name, value) in [
+        ("use_colocated_libcalls", "false"),
+        ("is_pic", "false"),
+        ("opt_level", "none"),
+        ("unwind_info", "false"),
+        ("enable_probestack", "false"),
+        ("enable_verifier", checked),
+    ] {
+        flags.set(name, value).map_err(|e| machine(e.to_string()))?;
+    }
+    cranelift_native::builder()
+        .map_err(|e| machine(e.to_string()))?
+        .finish(settings::Flags::new(flags))
+        .map_err(|e| machine(e.to_string()))
+}
+
+/// Memory that holds generated functions, freed with this.
+struct Memory {
+    module: ManuallyDrop<JITModule>,
+    /// The code holds the address of this.
+    _runtime: Box<Runtime>,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the module is not used again, and function pointers into it are private to
+        // the types that own this memory and die with it.
+        unsafe { ManuallyDrop::take(&mut self.module).free_memory() }
+    }
+}
+
+// SAFETY: after compilation the module is only kept to be freed; generated code keeps no
+// state of its own and may run on any number of threads.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+/// Compiles functions one by one.
+struct Compiler<'a> {
+    module: JITModule,
+    unit: &'a Unit<'a>,
+    cancelled: &'a AtomicBool,
+    builder: FunctionBuilderContext,
+    context: cranelift_codegen::Context,
+}
+
+impl Compiler<'_> {
+    fn function(&mut self, emit: impl FnOnce(&Unit, Blank)) -> Result<FuncId, CompileError> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(CompileError::Cancelled);
+        }
+        self.module.clear_context(&mut self.context);
+        let blank = Blank {
+            function: &mut self.context.func,
+            context: &mut self.builder,
+        };
+        emit(self.unit, blank);
+        let signature = &self.context.func.signature;
+        let id = self.module.declare_anonymous_function(signature)?;
+        self.module.define_function(id, &mut self.context)?;
+        Ok(id)
+    }
+}
+
+/// Compiles the functions that `emit` asks for and returns their addresses.
+fn compile(
+    model: &Model,
+    cancelled: &AtomicBool,
+    emit: impl FnOnce(&mut Compiler) -> Result<Vec<FuncId>, CompileError>,
+) -> Result<(Memory, Vec<*const u8>), CompileError> {
+    let runtime = Runtime::new(model);
+    let module = JITModule::new(JITBuilder::with_isa(native_isa()?, default_libcall_names()));
+    let unit = Unit::new(model, &runtime, module.target_config());
+    let context = module.make_context();
+    let mut compiler = Compiler {
+        module,
+        unit: &unit,
+        cancelled,
+        builder: FunctionBuilderContext::new(),
+        context,
+    };
+    let ids = emit(&mut compiler).and_then(|ids| {
+        compiler.module.finalize_definitions()?;
+        Ok(ids)
+    });
+    let module = compiler.module;
+    let addresses = match &ids {
+        Ok(ids) => ids
+            .iter()
+            .map(|id| module.get_finalized_function(*id))
+            .collect(),
+        Err(_) => Vec::new(),
+    };
+    let memory = Memory {
+        module: ManuallyDrop::new(module),
+        _runtime: runtime,
+    };
+    ids.map(|_| (memory, addresses))
+}
+
+/// Code for all successors of a state.
+pub(crate) struct SuccessorCode {
+    _memory: Memory,
+    /// By priority, smallest first.
+    functions: Vec<(u8, Vec<SuccessorsFn>)>,
+    most_successors: usize,
+    words: usize,
+}
+
+impl SuccessorCode {
+    pub(crate) fn compile(
+        model: &Model,
+        plan: &Plan,
+        cancelled: &AtomicBool,
+    ) -> Result<Self, CompileError> {
+        let chunks = || plan.successors.iter().flat_map(|(_, chunks)| chunks);
+        let (memory, addresses) = compile(model, cancelled, |compiler| {
+            chunks()
+                .map(|chunk| compiler.function(|unit, blank| emit_successors(unit, blank, chunk)))
+                .collect()
+        })?;
+        let mut addresses = addresses.into_iter().map(|address| {
+            // SAFETY: these functions were emitted with this signature.
+            unsafe { std::mem::transmute::<*const u8, SuccessorsFn>(address) }
+        });
+        let functions = plan
+            .successors
+            .iter()
+            .map(|(priority, chunks)| (*priority, addresses.by_ref().take(chunks.len()).collect()))
+            .collect();
+        Ok(Self {
+            _memory: memory,
+            functions,
+            most_successors: plan.most_successors,
+            words: model.layout().words(),
+        })
+    }
+
+    /// Appends all successors of `state`, which is not the error state.
+    #[inline]
+    pub(crate) fn successors(&self, state: &[u32], out: &mut Successors) {
+        self.successors_below(u16::MAX, state, out);
+    }
+
+    /// Appends the successors of the first priority below `limit` that has some.
+    #[inline]
+    pub(crate) fn successors_below(&self, limit: u16, state: &[u32], out: &mut Successors) {
+        assert_eq!(state.len(), self.words, "a state of another system");
+        assert_eq!(out.words(), self.words, "a buffer of another system");
+        let room = out.spare_room(self.most_successors);
+        let mut count = 0;
+        for (priority, functions) in &self.functions {
+            if u16::from(*priority) >= limit {
+                break;
+            }
+            for function in functions {
+                // SAFETY: the state has the words that the code was made for, the buffer has
+                // room for all successors, and the code writes whole entries and no others.
+                count = unsafe { function(state.as_ptr(), &room, count) };
+            }
+            if count > 0 {
+                break;
+            }
+        }
+        // SAFETY: the code wrote that many entries.
+        unsafe { out.claim(count) }
+    }
+}
+
+/// Code for single transitions and labels.
+pub(crate) struct PartCode {
+    _memory: Memory,
+    fire: Table<FireFn>,
+    label: Table<LabelFn>,
+    /// For each function, the words of the set that it writes.
+    labels: Vec<(std::ops::Range<usize>, LabelsFn)>,
+    words: usize,
+    label_count: usize,
+}
+
+/// Functions that each serve a range of indices.
+struct Table<F> {
+    functions: Vec<F>,
+    /// For each index, the function and the index that it calls it by.
+    places: Vec<(u32, u32)>,
+}
+
+impl<F> Table<F> {
+    fn new(ends: &[u32], functions: Vec<F>) -> Self {
+        let mut places = Vec::new();
+        let mut start = 0;
+        for (nr, end) in ends.iter().enumerate() {
+            places.extend((start..*end).map(|at| (nr as u32, at - start)));
+            start = *end;
+        }
+        Self { functions, places }
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> (&F, u32) {
+        let (function, place) = self.places[index];
+        (&self.functions[function as usize], place)
+    }
+}
+
+fn ranges(ends: &[u32]) -> impl Iterator<Item = std::ops::Range<u32>> + '_ {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(ends).map(|(start, end)| start..*end)
+}
+
+impl PartCode {
+    pub(crate) fn compile(
+        model: &Model,
+        plan: &Plan,
+        cancelled: &AtomicBool,
+    ) -> Result<Self, CompileError> {
+        let (memory, addresses) = compile(model, cancelled, |compiler| {
+            let mut ids = Vec::new();
+            for range in ranges(&plan.fire) {
+                ids.push(compiler.function(|unit, blank| emit_fire(unit, blank, range))?);
+            }
+            for range in ranges(&plan.labels) {
+                let one = range.clone();
+                ids.push(compiler.function(|unit, blank| emit_label(unit, blank, one))?);
+                ids.push(compiler.function(|unit, blank| emit_labels(unit, blank, range))?);
+            }
+            Ok(ids)
+        })?;
+        let (fire, rest) = addresses.split_at(plan.fire.len());
+        // SAFETY: each function is given the signature that it was emitted with.
+        let (fire, label, labels) = unsafe {
+            let fire = fire
+                .iter()
+                .map(|a| std::mem::transmute::<*const u8, FireFn>(*a));
+            let label = rest
+                .iter()
+                .step_by(2)
+                .map(|a| std::mem::transmute::<*const u8, LabelFn>(*a));
+            let words =
+                ranges(&plan.labels).map(|r| r.start as usize / 64..(r.end as usize).div_ceil(64));
+            let labels = rest
+                .iter()
+                .skip(1)
+                .step_by(2)
+                .map(|a| std::mem::transmute::<*const u8, LabelsFn>(*a));
+            let labels = words.zip(labels);
+            (fire.collect(), label.collect(), labels.collect())
+        };
+        Ok(Self {
+            _memory: memory,
+            fire: Table::new(&plan.fire, fire),
+            label: Table::new(&plan.labels, label),
+            labels,
+            words: model.layout().words(),
+            label_count: model.program().labels.len(),
+        })
+    }
+
+    /// Appends the successor by one transition of a state that is not the error state,
+    /// whatever its priority.
+    #[inline]
+    pub(crate) fn fire(&self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        assert_eq!(state.len(), self.words, "a state of another system");
+        assert_eq!(out.words(), self.words, "a buffer of another system");
+        let (function, index) = self.fire.get(transition.index());
+        let room = out.spare_room(1);
+        // SAFETY: the state has the words that the code was made for, a command has at most
+        // one successor, and the code wrote as many entries as it says.
+        unsafe {
+            let count = function(state.as_ptr(), &room, index);
+            out.claim(count);
+        }
+    }
+
+    /// Whether a label holds.
+    #[inline]
+    pub(crate) fn label(&self, state: &[u32], label: LabelId) -> bool {
+        assert_eq!(state.len(), self.words, "a state of another system");
+        let (function, index) = self.label.get(label.index());
+        // SAFETY: the state has the words that the code was made for.
+        unsafe { function(state.as_ptr(), index) != 0 }
+    }
+
+    /// All labels.
+    #[inline]
+    pub(crate) fn labels(&self, state: &[u32], out: &mut BitSet) {
+        assert_eq!(state.len(), self.words, "a state of another system");
+        assert_eq!(out.len(), self.label_count, "a set of another system");
+        let words = out.words_mut();
+        for (range, function) in &self.labels {
+            // SAFETY: the function writes exactly the words of this range.
+            unsafe { function(state.as_ptr(), words[range.clone()].as_mut_ptr()) }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Whole functions: successors of a chunk of commands, firing one command, labels.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::{Block, Function, InstBuilder, JumpTableData, Signature, Value, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use stubborn_ir::Expr;
+use stubborn_system::{LabelId, SpareRoom};
+
+use super::commands::Output;
+use super::{Emitter, Unit, inside};
+use crate::plan::{Case, Piece};
+
+/// A function to be filled.
+pub(crate) struct Blank<'f> {
+    pub(crate) function: &'f mut Function,
+    pub(crate) context: &'f mut FunctionBuilderContext,
+}
+
+impl<'f> Blank<'f> {
+    /// Starts a function; returns its parameters.
+    fn start(self, signature: Signature) -> (FunctionBuilder<'f>, Vec<Value>) {
+        self.function.signature = signature;
+        let mut b = FunctionBuilder::new(self.function, self.context);
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        b.seal_block(entry);
+        let params = b.block_params(entry).to_vec();
+        (b, params)
+    }
+}
+
+/// `fn(state, room, count) -> count`: appends the successors by the commands of a chunk, see
+/// [`SuccessorsFn`](crate::code::SuccessorsFn).
+pub(crate) fn emit_successors(unit: &Unit, blank: Blank, chunk: &[Piece]) {
+    let p = unit.pointer;
+    let (b, params) = blank.start(unit.signature(&[p, p, p], &[p]));
+    let mut emitter = Emitter::new(unit, b, params[0]);
+    let output = emitter.output(params[1], Some(params[2]));
+    for piece in chunk {
+        emitter.piece(piece, &output);
+    }
+    emitter.return_count(&output);
+}
+
+/// `fn(state, room, index) -> count`: the successors by command `first + index`, see
+/// [`FireFn`](crate::code::FireFn).
+pub(crate) fn emit_fire(unit: &Unit, blank: Blank, commands: std::ops::Range<u32>) {
+    let p = unit.pointer;
+    let (b, params) = blank.start(unit.signature(&[p, p, types::I32], &[p]));
+    let mut emitter = Emitter::new(unit, b, params[0]);
+    let output = emitter.output(params[1], None);
+    let done = emitter.b.create_block();
+    let blocks = emitter.table(params[2], commands.len(), done);
+    for (at, block) in commands.zip(blocks) {
+        emitter.enter(block);
+        emitter.command(at, None, &output);
+        emitter.jump(done);
+        emitter.forget_everything();
+    }
+    emitter.enter(done);
+    emitter.return_count(&output);
+}
+
+/// `fn(state, index) -> bool`: the value of label `first + index`, see
+/// [`LabelFn`](crate::code::LabelFn).
+pub(crate) fn emit_label(unit: &Unit, blank: Blank, labels: std::ops::Range<u32>) {
+    let p = unit.pointer;
+    let (b, params) = blank.start(unit.signature(&[p, types::I32], &[types::I32]));
+    let mut emitter = Emitter::new(unit, b, params[0]);
+    let (yes, no) = (emitter.b.create_block(), emitter.b.create_block());
+    let blocks = emitter.table(params[1], labels.len(), no);
+    for (label, block) in labels.zip(blocks) {
+        emitter.enter(block);
+        let expr = &unit.program().labels[label as usize].expr;
+        emitter.failure = None;
+        emitter.branch(expr, yes, no);
+        if let Some(failure) = emitter.failure.take() {
+            // A guard that fails counts as holding.
+            emitter.enter(failure);
+            emitter.jump(yes);
+        }
+        emitter.forget_everything();
+    }
+    for (block, holds) in [(yes, 1), (no, 0)] {
+        emitter.enter(block);
+        let holds = emitter.unsigned(holds);
+        emitter.b.ins().return_(&[holds]);
+    }
+    emitter.finish();
+}
+
+/// `fn(state, words)`: all labels of a range, see [`LabelsFn`](crate::code::LabelsFn). The
+/// range starts at a multiple of 64; its bits are written from `words` on.
+pub(crate) fn emit_labels(unit: &Unit, blank: Blank, labels: std::ops::Range<u32>) {
+    let p = unit.pointer;
+    let (b, params) = blank.start(unit.signature(&[p, p], &[]));
+    let mut emitter = Emitter::new(unit, b, params[0]);
+    let first = labels.start;
+    for start in labels.clone().step_by(64) {
+        let mut word = emitter.b.ins().iconst(types::I64, 0);
+        for label in start..labels.end.min(start + 64) {
+            let expr = &unit.program().labels[label as usize].expr;
+            let holds = emitter.label_bit(expr);
+            let wide = emitter.b.ins().uextend(types::I64, holds);
+            let distance = emitter.unsigned(label - start);
+            let bit = emitter.b.ins().ishl(wide, distance);
+            word = emitter.b.ins().bor(word, bit);
+        }
+        let offset = 8 * ((start - first) / 64) as i32;
+        emitter.b.ins().store(inside(), word, params[1], offset);
+    }
+    emitter.b.ins().return_(&[]);
+    emitter.finish();
+}
+
+impl Emitter<'_, '_> {
+    fn finish(mut self) {
+        self.b.seal_all_blocks();
+        let config = self.unit.frontend;
+        self.b.finalize(config);
+    }
+
+    /// Sets up the buffer that successors go to.
+    fn output(&mut self, room: Value, count: Option<Value>) -> Output {
+        let pointer = self.unit.pointer;
+        let mut base = |offset: usize| self.b.ins().load(pointer, inside(), room, offset as i32);
+        let states = base(offset_of!(SpareRoom, states));
+        let masks = base(offset_of!(SpareRoom, masks));
+        let transitions = base(offset_of!(SpareRoom, transitions));
+        let outcomes = base(offset_of!(SpareRoom, outcomes));
+        let target_at = match count {
+            Some(count) => self.indexed(states, count, 4 * self.unit.words()),
+            None => states,
+        };
+        let at = match count {
+            Some(count) => count,
+            None => self.b.ins().iconst(pointer, 0),
+        };
+        let count = self.b.declare_var(pointer);
+        self.b.def_var(count, at);
+        let target = self.b.declare_var(pointer);
+        self.b.def_var(target, target_at);
+        Output {
+            room,
+            masks,
+            transitions,
+            outcomes,
+            count,
+            target,
+        }
+    }
+
+    fn return_count(mut self, output: &Output) {
+        let count = self.b.use_var(output.count);
+        self.b.ins().return_(&[count]);
+        self.finish();
+    }
+
+    /// Branches to one of `len` new blocks by an index, elsewhere for other indices.
+    fn table(&mut self, index: Value, len: usize, otherwise: Block) -> Vec<Block> {
+        let blocks: Vec<Block> = (0..len).map(|_| self.b.create_block()).collect();
+        self.branch_by(index, &blocks, otherwise);
+        blocks
+    }
+
+    fn branch_by(&mut self, index: Value, blocks: &[Block], otherwise: Block) {
+        let pool = &mut self.b.func.dfg.value_lists;
+        let mut call = |block| cranelift_codegen::ir::BlockCall::new(block, [], pool);
+        let calls: Vec<_> = blocks.iter().map(|block| call(*block)).collect();
+        let otherwise = call(otherwise);
+        let table = self
+            .b
+            .create_jump_table(JumpTableData::new(otherwise, &calls));
+        self.b.ins().br_table(index, table);
+    }
+
+    fn forget_everything(&mut self) {
+        self.words.restore(0);
+        self.guards.clear();
+    }
+
+    /// Commands of one process by its location, or commands that are always looked at.
+    fn piece(&mut self, piece: &Piece, output: &Output) {
+        let Some(counter) = piece.counter else {
+            for at in piece.cases.iter().flat_map(|case| &case.commands) {
+                self.command(*at, None, output);
+            }
+            return;
+        };
+        let field = self.unit.field(counter);
+        let location = self.raw(field);
+        let done = self.b.create_block();
+        let known = (self.words.mark(), self.guards.len());
+        let last = piece.cases.iter().map(|case| case.location).max();
+        let mut blocks = vec![done; last.map_or(0, |last| last as usize + 1)];
+        for case in &piece.cases {
+            blocks[case.location as usize] = self.b.create_block();
+        }
+        self.branch_by(location, &blocks, done);
+        for case in &piece.cases {
+            self.enter(blocks[case.location as usize]);
+            self.location(case, output);
+            self.jump(done);
+            self.words.restore(known.0);
+            self.guards.truncate(known.1);
+        }
+        self.enter(done);
+    }
+
+    /// The commands of one location; their first guard is known to hold.
+    fn location(&mut self, case: &Case, output: &Output) {
+        let program = self.unit.program();
+        for at in &case.commands {
+            let command = &program.commands[*at as usize];
+            let known = command.processes.first().and_then(|process| {
+                let here = Expr::at(program, *process, case.location);
+                let is_here = |guard: &LabelId| program.labels[guard.index()].expr == here;
+                command.guards.iter().copied().find(is_here)
+            });
+            self.command(*at, known, output);
+        }
+    }
+
+    /// The value of a label, 8 bits; 1 if it fails.
+    fn label_bit(&mut self, expr: &Expr) -> Value {
+        let known = self.words.mark();
+        self.failure = None;
+        let holds = self.condition(expr);
+        let Some(failure) = self.failure.take() else {
+            return holds;
+        };
+        let done = self.b.create_block();
+        self.b.append_block_param(done, types::I8);
+        self.jump_with(done, holds);
+        self.enter(failure);
+        let one = self.b.ins().iconst(types::I8, 1);
+        self.jump_with(done, one);
+        self.words.restore(known);
+        self.enter(done);
+        self.b.block_params(done)[0]
+    }
+}

@@ -1,0 +1,108 @@
+//! The executor: interprets until there is code, then runs the code.
+
+use stubborn_ir::interpreter::Interpreter;
+use stubborn_system::{BitSet, Executor, LabelId, Successors, System, TransitionId};
+
+use crate::code::{PartCode, SuccessorCode};
+use crate::{CompiledModel, Workshop};
+
+/// Executes a [`CompiledModel`] on one thread.
+pub(crate) struct CompiledExecutor<'m> {
+    workshop: &'m Workshop,
+    interpreter: Interpreter<'m>,
+    /// Code found so far; asked for again until it is there.
+    successor_code: Option<&'m SuccessorCode>,
+    part_code: Option<&'m PartCode>,
+    /// Word and mask of the field that is set in the error state.
+    failed: (usize, u32),
+    /// For the question whether something of higher priority is enabled.
+    scratch: Successors,
+}
+
+impl<'m> CompiledExecutor<'m> {
+    pub(crate) fn new(compiled: &'m CompiledModel) -> Self {
+        let model = &*compiled.workshop.model;
+        let failed = model.encoding().failed.map_or((0, 0), |id| {
+            let field = model.layout().field(id);
+            (field.word as usize, field.low_mask() << field.shift)
+        });
+        Self {
+            workshop: &compiled.workshop,
+            interpreter: Interpreter::new(model),
+            successor_code: None,
+            part_code: None,
+            failed,
+            scratch: Successors::new(model.layout().words()),
+        }
+    }
+
+    #[inline]
+    fn is_error(&self, state: &[u32]) -> bool {
+        state[self.failed.0] & self.failed.1 != 0
+    }
+
+    #[inline]
+    fn successor_code(&mut self) -> Option<&'m SuccessorCode> {
+        if self.successor_code.is_none() {
+            self.successor_code = self
+                .workshop
+                .successors
+                .get()
+                .and_then(|made| made.as_ref().ok());
+        }
+        self.successor_code
+    }
+
+    #[inline]
+    fn part_code(&mut self) -> Option<&'m PartCode> {
+        if self.part_code.is_none() {
+            self.part_code = self
+                .workshop
+                .parts
+                .get()
+                .and_then(|made| made.as_ref().ok());
+        }
+        self.part_code
+    }
+
+    /// Whether a transition of a smaller priority number than `priority` is enabled.
+    fn outranked(&mut self, state: &[u32], priority: u8, code: &SuccessorCode) -> bool {
+        self.scratch.clear();
+        code.successors_below(u16::from(priority), state, &mut self.scratch);
+        !self.scratch.is_empty()
+    }
+}
+
+impl Executor for CompiledExecutor<'_> {
+    fn successors(&mut self, state: &[u32], out: &mut Successors) {
+        match self.successor_code() {
+            Some(_) if self.is_error(state) => {}
+            Some(code) => code.successors(state, out),
+            None => self.interpreter.successors(state, out),
+        }
+    }
+
+    fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        let priority = self.workshop.model.program().commands[transition.index()].priority;
+        let (Some(code), Some(all)) = (self.part_code(), self.successor_code()) else {
+            return self.interpreter.fire(state, transition, out);
+        };
+        if !self.is_error(state) && (priority == 0 || !self.outranked(state, priority, all)) {
+            code.fire(state, transition, out);
+        }
+    }
+
+    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
+        match self.part_code() {
+            Some(code) => code.label(state, label),
+            None => self.interpreter.label(state, label),
+        }
+    }
+
+    fn labels(&mut self, state: &[u32], out: &mut BitSet) {
+        match self.part_code() {
+            Some(code) => code.labels(state, out),
+            None => self.interpreter.labels(state, out),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Guarded commands compiled in memory.
+//!
+//! A [`CompiledModel`] is a [`System`] that behaves exactly as its
+//! [`Model`](stubborn_ir::Model) does, only faster: Cranelift turns the program into code
+//! of this machine when the model is loaded, and no compiler needs to be installed.
+//! Nothing outside this crate knows of Cranelift.
+//!
+//! - Generated code branches on program counters first, so that only commands of the
+//!   current locations are looked at, and loads each packed word once on the way.
+//! - Compiling takes a while, so it happens [in the background](CompiledModel::new):
+//!   executors interpret until the code is there and then switch at their next call.
+//! - Models that are too large to be worth it, and machines that Cranelift does not know,
+//!   stay with the interpreter.
+//! - The interpreter is the reference. Code and interpreter agree in every detail: the
+//!   order of successors, failures, violated assertions. Masks of changed words may differ,
+//!   as long as they tell the truth.
+//! - Generated code is as safe as the interpreter: an index is checked unless ranges prove
+//!   it fine, and even a state that no run can reach makes no code leave its buffers.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
+//! use stubborn_jit::CompiledModel;
+//! use stubborn_system::{Successors, System};
+//!
+//! let mut program = Program::new("counter");
+//! let x = program.variable(Variable::integer("x", 0, 3, 0));
+//! let below = program.label(Expr::less(Expr::Var(x), Expr::Const(3)));
+//! let site = program.out_of_range_site("x", None);
+//! program.command(Command {
+//!     name: "count".into(),
+//!     guards: vec![below],
+//!     body: vec![Statement::assign(x, Expr::plus(Expr::Var(x), Expr::Const(1)), site)],
+//!     ..Command::default()
+//! });
+//! let model = Arc::new(Model::new(program).expect("a small program"));
+//!
+//! let compiled = CompiledModel::new(model);
+//! let mut executor = compiled.executor();
+//! let mut successors = Successors::new(compiled.layout().words());
+//! executor.successors(&compiled.initial_states(), &mut successors);
+//! assert_eq!(successors.len(), 1);
+//! ```
+
+mod code;
+mod emit;
+mod executor;
+mod plan;
+mod runtime;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use stubborn_ir::Model;
+use stubborn_system::{Executor, FieldId, Layout, RelationLevel, Relations, Structure, System};
+
+use code::{CompileError, PartCode, SuccessorCode};
+use executor::CompiledExecutor;
+use plan::Plan;
+
+/// Stack of a compiling thread: enough for the deepest expressions that are compiled.
+const STACK_BYTES: usize = 64 << 20;
+
+/// A [`Model`] whose executors run generated code as soon as there is some.
+pub struct CompiledModel {
+    workshop: Arc<Workshop>,
+}
+
+/// How far a [`CompiledModel`] is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Code is being made; executors may still interpret.
+    Compiling,
+    /// All calls run generated code.
+    Compiled,
+    /// Executors stay with the interpreter, at least for some calls; why.
+    Interpreted(String),
+}
+
+/// What compiling threads and executors share.
+struct Workshop {
+    model: Arc<Model>,
+    /// Empty while compiling; the reason if there will be no code.
+    successors: OnceLock<Result<SuccessorCode, CompileError>>,
+    parts: OnceLock<Result<PartCode, CompileError>>,
+    cancelled: AtomicBool,
+}
+
+impl CompiledModel {
+    /// Starts compiling in the background. Executors work at once.
+    pub fn new(model: Arc<Model>) -> Self {
+        let compiled = Self::uncompiled(model);
+        match Plan::new(&compiled.workshop.model) {
+            Some(plan) => compiled.compile(Arc::new(plan)),
+            None => {
+                let _ = compiled
+                    .workshop
+                    .successors
+                    .set(Err(CompileError::TooLarge));
+                let _ = compiled.workshop.parts.set(Err(CompileError::TooLarge));
+            }
+        }
+        compiled
+    }
+
+    /// Compiles and returns when the code is ready.
+    pub fn ready(model: Arc<Model>) -> Self {
+        let compiled = Self::new(model);
+        compiled.wait();
+        compiled
+    }
+
+    fn uncompiled(model: Arc<Model>) -> Self {
+        Self {
+            workshop: Arc::new(Workshop {
+                model,
+                successors: OnceLock::new(),
+                parts: OnceLock::new(),
+                cancelled: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// One thread for all successors, one for single transitions and labels.
+    fn compile(&self, plan: Arc<Plan>) {
+        let (workshop, its_plan) = (self.workshop.clone(), plan.clone());
+        let started = in_background("compile successors", move || {
+            let made =
+                attempt(|| SuccessorCode::compile(&workshop.model, &its_plan, &workshop.cancelled));
+            let _ = workshop.successors.set(made);
+        });
+        if !started {
+            let _ = self.workshop.successors.set(Err(CompileError::NoThread));
+        }
+        let workshop = self.workshop.clone();
+        let started = in_background("compile transitions", move || {
+            let made = attempt(|| PartCode::compile(&workshop.model, &plan, &workshop.cancelled));
+            let _ = workshop.parts.set(made);
+        });
+        if !started {
+            let _ = self.workshop.parts.set(Err(CompileError::NoThread));
+        }
+    }
+
+    /// Returns when there is code, or when it is clear that there will be none.
+    pub fn wait(&self) {
+        self.workshop.successors.wait();
+        self.workshop.parts.wait();
+    }
+
+    /// Whether executors run generated code.
+    pub fn status(&self) -> Status {
+        match (self.workshop.successors.get(), self.workshop.parts.get()) {
+            (Some(Err(reason)), _) | (_, Some(Err(reason))) => {
+                Status::Interpreted(reason.to_string())
+            }
+            (Some(Ok(_)), Some(Ok(_))) => Status::Compiled,
+            _ => Status::Compiling,
+        }
+    }
+
+    /// The model, executed by the interpreter.
+    pub fn model(&self) -> &Arc<Model> {
+        &self.workshop.model
+    }
+}
+
+impl Drop for CompiledModel {
+    fn drop(&mut self) {
+        // Nobody will run the code any more: threads stop at the next function.
+        self.workshop.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The code, or why there is none; a bug of the code generator is no reason to die.
+fn attempt<T>(compile: impl FnOnce() -> Result<T, CompileError>) -> Result<T, CompileError> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(compile))
+        .unwrap_or_else(|_| Err(CompileError::Machine("the code generator panicked".into())))
+}
+
+/// Starts a thread; false if there can be none, and then the interpreter stays.
+fn in_background(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
+    let thread = std::thread::Builder::new()
+        .name(name.into())
+        .stack_size(STACK_BYTES);
+    thread.spawn(work).is_ok()
+}
+
+impl System for CompiledModel {
+    fn layout(&self) -> &Layout {
+        self.workshop.model.layout()
+    }
+
+    fn structure(&self) -> &Structure {
+        self.workshop.model.structure()
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        self.workshop.model.initial_states()
+    }
+
+    fn executor(&self) -> Box<dyn Executor + '_> {
+        Box::new(CompiledExecutor::new(self))
+    }
+
+    fn relations(&self, level: RelationLevel) -> Relations {
+        self.workshop.model.relations(level)
+    }
+
+    fn value_text(&self, field: FieldId, value: i64) -> String {
+        self.workshop.model.value_text(field, value)
+    }
+}
