@@ -422,25 +422,37 @@ impl<'m> Fixpoint<'m> {
         }
     }
 
-    /// A command that looks at or writes open fields: what it writes is open too, except
-    /// constants.
+    /// A command that reads open fields: what it writes can be anything, except constants.
     fn command_with_open_fields(&mut self, command: usize) {
-        let program = self.model.program();
         let support = &self.supports[command];
-        for field in support.writes.clone() {
-            match support.constant_for(field) {
-                Some(raw) => self.add_value(field, raw),
-                None => {
-                    let declared = self.model.layout().field(field);
-                    let size = declared.max.abs_diff(declared.min) as usize + 1;
-                    let small = size <= LARGEST_DOMAIN && program.commands.len() < 20_000;
-                    match small {
-                        true => (0..size as u32).for_each(|raw| self.add_value(field, raw)),
-                        false => self.open(field),
-                    }
-                }
+        for field in &support.writes {
+            match support.constant_for(*field) {
+                Some(raw) => self.add_value(*field, raw),
+                None => self.widen(*field),
             }
         }
+    }
+
+    /// Makes every value of the declared range possible for a field, whatever the others are.
+    fn widen(&mut self, field: FieldId) {
+        if self.is_open(field) {
+            return;
+        }
+        let declared = self.model.layout().field(field);
+        let size = declared.max.abs_diff(declared.min) as usize + 1;
+        if size > LARGEST_DOMAIN {
+            return self.open(field);
+        }
+        let at = self.domains.cluster_of[field.index()] as usize;
+        if self.domains.clusters[at].fields.len() > 1 {
+            self.fall_apart(at);
+        }
+        let at = self.domains.cluster_of[field.index()] as usize;
+        let missing = (0..size as u32)
+            .map(|raw| vec![raw])
+            .filter(|t| !self.known[at].contains(t));
+        let missing = missing.collect();
+        self.extend(at, missing);
     }
 
     /// Makes a value possible for a field, whatever the others are.
@@ -464,19 +476,8 @@ impl<'m> Fixpoint<'m> {
 
     /// The budget is spent: what this command writes keeps its declared range.
     fn give_up(&mut self, command: usize) {
-        let written = self.supports[command].writes.clone();
-        for field in written {
-            let at = self.domains.cluster_of[field.index()] as usize;
-            if self.domains.clusters[at].fields.len() > 1 {
-                self.fall_apart(at);
-            }
-            let declared = self.model.layout().field(field);
-            let size = declared.max.abs_diff(declared.min) as usize + 1;
-            if size <= LARGEST_DOMAIN {
-                (0..size as u32).for_each(|raw| self.add_value(field, raw));
-            } else {
-                self.open(field);
-            }
+        for field in &self.supports[command].writes {
+            self.widen(*field);
         }
     }
 }

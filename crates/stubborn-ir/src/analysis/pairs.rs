@@ -13,8 +13,10 @@ use crate::interpreter::Interpreter;
 
 /// Evaluations for one pair.
 const PAIR_BUDGET: u64 = 40_000;
-/// Evaluations for all pairs of one relation; each row gets an equal share.
+/// Evaluations for all pairs of one relation; each row gets an equal share, but at least
+/// `ROW_BUDGET`.
 const RELATION_BUDGET: u64 = 3_000_000;
+const ROW_BUDGET: u64 = 8_000;
 
 /// Everything known when pairs are decided.
 pub(super) struct Pairs<'m> {
@@ -57,7 +59,7 @@ impl<'m> Pairs<'m> {
             .len()
             .max(self.model.structure().labels.len())
             .max(1) as u64;
-        let budget = (RELATION_BUDGET / rows).max(PAIR_BUDGET);
+        let budget = (RELATION_BUDGET / rows).max(ROW_BUDGET);
         Row {
             pairs: self,
             interpreter: Interpreter::new(self.model),

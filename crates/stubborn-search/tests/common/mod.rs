@@ -1,6 +1,7 @@
 //! Models and a naive explorer that the tests share.
 #![allow(dead_code, unreachable_pub)] // each test file uses a part
 
+pub mod graph;
 pub mod models;
 pub mod protocol;
 pub mod random;
@@ -108,7 +109,7 @@ pub fn exact_stores() -> Vec<StoreOptions> {
 /// A store that will not lose anything in a small test.
 pub fn roomy_lossy_stores() -> Vec<StoreOptions> {
     let bitstate = StoreOptions {
-        bitstate_bytes: Some(8 << 20),
+        bitstate_bytes: Some(1 << 20),
         ..StoreOptions::new(StoreKind::Bitstate)
     };
     vec![bitstate, StoreOptions::new(StoreKind::Compact)]

@@ -1,0 +1,256 @@
+//! The part before `--BODY--`.
+
+use rapidhash::RapidHashMap;
+use stubborn_diagnostics::Span;
+
+use super::Read;
+use super::body::Labels;
+use super::lexer::{Lexer, Token, error};
+use crate::automaton::Marks;
+use crate::guard::{Guard, Guards};
+
+/// More states than anybody reads from a text.
+const MAX_STATES: u32 = 1_000_000;
+
+/// What the header says.
+pub(super) struct Header {
+    pub(super) states: Option<u32>,
+    pub(super) starts: Vec<(u32, Span)>,
+    pub(super) propositions: Vec<String>,
+    pub(super) guards: Guards,
+    pub(super) aliases: RapidHashMap<String, Guard>,
+    /// The acceptance sets declared, and the number each gets here if it matters.
+    pub(super) sets: Vec<Option<u32>>,
+    /// The `properties:`, to be checked.
+    pub(super) claims: Vec<(String, Span)>,
+}
+
+/// Reads a header up to and including `--BODY--`; `None` at the end of the text.
+pub(super) fn read(lexer: &mut Lexer<'_>) -> Read<Option<Header>> {
+    let (first, start) = lexer.take()?;
+    match first {
+        Token::EndOfText => return Ok(None),
+        Token::Header(name) if name == "HOA" => {}
+        _ => {
+            let mut problem = error("HOA001", "expected an automaton in HOA format", start);
+            problem.help = Some("it begins with `HOA: v1`".to_owned());
+            return Err(problem);
+        }
+    }
+    match lexer.take()? {
+        (Token::Word(version), _) if version == "v1" => {}
+        (_, span) => return Err(error("HOA001", "only version `v1` of the format is known", span)),
+    }
+    let mut reader = Reader {
+        header: Header {
+            states: None,
+            starts: Vec::new(),
+            propositions: Vec::new(),
+            guards: Guards::new(),
+            aliases: RapidHashMap::default(),
+            sets: Vec::new(),
+            claims: Vec::new(),
+        },
+        seen: RapidHashMap::default(),
+    };
+    // Aliases may use propositions that are declared later.
+    let mut alias_places: Vec<(String, Span, Vec<(Token, Span)>)> = Vec::new();
+    loop {
+        match lexer.take()? {
+            (Token::Body, span) => {
+                reader.resolve_aliases(alias_places)?;
+                return reader.finish(span).map(Some);
+            }
+            (Token::Header(name), span) => {
+                if name == "Alias" {
+                    alias_places.push(read_alias(lexer)?);
+                } else {
+                    reader.item(lexer, &name, span)?;
+                }
+            }
+            (_, span) => return Err(error("HOA001", "expected a header or `--BODY--`", span)),
+        }
+    }
+}
+
+fn read_alias(lexer: &mut Lexer<'_>) -> Read<(String, Span, Vec<(Token, Span)>)> {
+    let (name, span) = match lexer.take()? {
+        (Token::Alias(name), span) => (name, span),
+        (_, span) => return Err(error("HOA001", "expected the name of an alias", span)),
+    };
+    let mut tokens = Vec::new();
+    loop {
+        match lexer.peek()?.0 {
+            Token::Header(_) | Token::Body | Token::End | Token::EndOfText => break,
+            _ => tokens.push(lexer.take()?),
+        }
+    }
+    Ok((name, span, tokens))
+}
+
+struct Reader {
+    header: Header,
+    seen: RapidHashMap<String, Span>,
+}
+
+impl Reader {
+    fn item(&mut self, lexer: &mut Lexer<'_>, name: &str, span: Span) -> Read<()> {
+        let once = ["States", "AP", "Acceptance", "acc-name", "tool", "name"].contains(&name);
+        if let (true, Some(first)) = (once, self.seen.insert(name.to_owned(), span)) {
+            let message = format!("`{name}:` is given twice");
+            let mut problem = error("HOA007", message, span);
+            problem.related.push((first, "first given here".to_owned()));
+            return Err(problem);
+        }
+        match name {
+            "States" => {
+                let (states, span) = lexer.expect_number("the number of states")?;
+                if states > MAX_STATES {
+                    let message = format!("more than {MAX_STATES} states are not supported");
+                    return Err(error("HOA011", message, span));
+                }
+                self.header.states = Some(states);
+            }
+            "Start" => {
+                let start = lexer.expect_number("a state")?;
+                if lexer.peek()?.0 == Token::Sign('&') {
+                    return Err(universal(lexer.peek()?.1));
+                }
+                self.header.starts.push(start);
+            }
+            "AP" => self.propositions(lexer)?,
+            "Acceptance" => self.acceptance(lexer)?,
+            "properties" => {
+                while let (Token::Word(claim), span) = lexer.peek()? {
+                    lexer.take()?;
+                    self.header.claims.push((claim, span));
+                }
+            }
+            _ if name.starts_with(|c: char| c.is_ascii_uppercase()) => {
+                let message = format!("unknown header `{name}:`, which may change the meaning");
+                return Err(error("HOA009", message, span));
+            }
+            // Headers in lower case are remarks.
+            _ => loop {
+                match lexer.peek()?.0 {
+                    Token::Header(_) | Token::Body | Token::End | Token::EndOfText => break,
+                    _ => lexer.take()?,
+                };
+            },
+        }
+        Ok(())
+    }
+
+    fn propositions(&mut self, lexer: &mut Lexer<'_>) -> Read<()> {
+        let (count, count_span) = lexer.expect_number("the number of propositions")?;
+        let mut places: RapidHashMap<String, Span> = RapidHashMap::default();
+        while let (Token::Text(name), span) = lexer.peek()? {
+            lexer.take()?;
+            if let Some(first) = places.insert(name.clone(), span) {
+                let message = format!("proposition \"{name}\" is declared twice");
+                let mut problem = error("HOA007", message, span);
+                problem.related.push((first, "first declared here".to_owned()));
+                return Err(problem);
+            }
+            self.header.propositions.push(name);
+        }
+        let found = self.header.propositions.len();
+        if found != count as usize {
+            let message = format!("{count} propositions are announced, {found} are named");
+            return Err(error("HOA005", message, count_span));
+        }
+        if count >= Guards::VARIABLE_LIMIT / 2 {
+            return Err(error("HOA011", "too many propositions", count_span));
+        }
+        Ok(())
+    }
+
+    /// `Acceptance: n condition`, where only conjunctions of `Inf(i)` and `t` are
+    /// generalised Büchi conditions.
+    fn acceptance(&mut self, lexer: &mut Lexer<'_>) -> Read<()> {
+        let (count, count_span) = lexer.expect_number("the number of acceptance sets")?;
+        if count > 1_000 {
+            return Err(error("HOA011", "too many acceptance sets", count_span));
+        }
+        let mut used = vec![false; count as usize];
+        loop {
+            // Parentheses around conjunctions and their parts change nothing.
+            while lexer.take_sign('(')? {}
+            let (token, span) = lexer.take()?;
+            match token {
+                Token::Word(word) if word == "Inf" => {
+                    lexer.expect_sign('(')?;
+                    if lexer.peek()?.0 == Token::Sign('!') {
+                        return Err(unsupported(lexer.peek()?.1));
+                    }
+                    let (set, span) = lexer.expect_number("an acceptance set")?;
+                    if set >= count {
+                        let message = format!("acceptance set {set} is not declared");
+                        return Err(error("HOA005", message, span));
+                    }
+                    lexer.expect_sign(')')?;
+                    used[set as usize] = true;
+                }
+                Token::Word(word) if word == "t" => {}
+                _ => return Err(unsupported(span)),
+            }
+            while lexer.take_sign(')')? {}
+            if !lexer.take_sign('&')? {
+                break;
+            }
+        }
+        let (token, span) = lexer.peek()?;
+        if !matches!(token, Token::Header(_) | Token::Body) {
+            return Err(unsupported(span));
+        }
+        let mut next = 0;
+        for set in used {
+            self.header.sets.push(set.then_some(next));
+            next += u32::from(set);
+        }
+        if next > Marks::MAX_SETS {
+            let message = format!("more than {} acceptance sets are not supported", Marks::MAX_SETS);
+            return Err(error("HOA004", message, count_span));
+        }
+        Ok(())
+    }
+
+    fn resolve_aliases(&mut self, aliases: Vec<(String, Span, Vec<(Token, Span)>)>) -> Read<()> {
+        for (name, span, tokens) in aliases {
+            let mut labels = Labels {
+                guards: &mut self.header.guards,
+                aliases: &self.header.aliases,
+                propositions: self.header.propositions.len() as u32,
+            };
+            let guard = labels.of_tokens(&tokens, span)?;
+            if self.header.aliases.insert(name.clone(), guard).is_some() {
+                let message = format!("alias `@{name}` is defined twice");
+                return Err(error("HOA007", message, span));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, body: Span) -> Read<Header> {
+        if !self.seen.contains_key("Acceptance") {
+            return Err(error("HOA006", "the header `Acceptance:` is missing", body));
+        }
+        if self.header.starts.is_empty() {
+            return Err(error("HOA006", "the header `Start:` is missing", body));
+        }
+        Ok(self.header)
+    }
+}
+
+pub(super) fn universal(span: Span) -> Box<stubborn_diagnostics::Diagnostic> {
+    error("HOA003", "alternating automata are not supported", span)
+}
+
+fn unsupported(span: Span) -> Box<stubborn_diagnostics::Diagnostic> {
+    let mut problem =
+        error("HOA002", "only Büchi and generalised Büchi acceptance is supported", span);
+    problem.help = Some(
+        "a tool such as Spot's autfilt can convert the automaton (option --gba)".to_owned(),
+    );
+    problem
+}

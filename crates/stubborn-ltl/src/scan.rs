@@ -1,0 +1,216 @@
+//! The words and signs of LTL text, for both notations.
+//!
+//! There is no token stream: what a word means depends on whether an operand or an
+//! operator is expected (`Up` is a proposition in one place and `U p` in the other
+//! for Spot), and a stretch of model expression is passed on as text. So the parser
+//! asks for what it expects.
+
+use crate::print::Syntax;
+
+/// An operator in front of its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    Not,
+    Next,
+    Finally,
+    Globally,
+}
+
+/// An operator between its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Infix {
+    Implies,
+    Iff,
+    Or,
+    Xor,
+    And,
+    Until,
+    WeakUntil,
+    Release,
+    StrongRelease,
+}
+
+impl Infix {
+    /// How tightly it binds; both notations agree on these levels.
+    pub(crate) fn level(self) -> u8 {
+        match self {
+            Infix::Implies | Infix::Iff => 1,
+            Infix::Or | Infix::Xor => 2,
+            Infix::And => 3,
+            _ => 4,
+        }
+    }
+
+    /// Whether `a op b op c` means the same either way.
+    pub(crate) fn is_associative(self) -> bool {
+        matches!(self, Infix::Or | Infix::And | Infix::Xor | Infix::Iff)
+    }
+}
+
+const SIGNS: [(&str, Infix); 11] = [
+    ("<->", Infix::Iff),
+    ("<=>", Infix::Iff),
+    ("->", Infix::Implies),
+    ("=>", Infix::Implies),
+    ("&&", Infix::And),
+    ("||", Infix::Or),
+    ("/\\", Infix::And),
+    ("\\/", Infix::Or),
+    ("&", Infix::And),
+    ("|", Infix::Or),
+    ("^", Infix::Xor),
+];
+
+/// Signs of Boolean operators that model expressions do not use at their top level.
+const LOGICAL_SIGNS: usize = 8;
+
+const LETTERS: [(&str, Infix); 5] = [
+    ("U", Infix::Until),
+    ("W", Infix::WeakUntil),
+    ("R", Infix::Release),
+    ("V", Infix::Release),
+    ("M", Infix::StrongRelease),
+];
+
+const SPIN_WORDS: [(&str, Infix); 6] = [
+    ("until", Infix::Until),
+    ("stronguntil", Infix::Until),
+    ("weakuntil", Infix::WeakUntil),
+    ("release", Infix::Release),
+    ("implies", Infix::Implies),
+    ("equivalent", Infix::Iff),
+];
+
+const PREFIX_LETTERS: [(&str, Prefix); 3] =
+    [("X", Prefix::Next), ("F", Prefix::Finally), ("G", Prefix::Globally)];
+
+const SPIN_PREFIX_WORDS: [(&str, Prefix); 3] =
+    [("next", Prefix::Next), ("eventually", Prefix::Finally), ("always", Prefix::Globally)];
+
+/// Whether a lower-case word means something to one of the notations.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    ["true", "false", "xor"].contains(&word)
+        || SPIN_WORDS.iter().any(|(known, _)| *known == word)
+        || SPIN_PREFIX_WORDS.iter().any(|(known, _)| *known == word)
+}
+
+/// A place in a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Scanner<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
+    pub(crate) syntax: Syntax,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    pub(crate) fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    pub(crate) fn at_end(&self) -> bool {
+        self.rest().is_empty()
+    }
+
+    /// Length of the word here, 0 if there is none.
+    pub(crate) fn word_length(&self) -> usize {
+        let rest = self.rest();
+        if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            return 0;
+        }
+        let dots = self.syntax == Syntax::Spot;
+        rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || dots && c == '.'))
+            .unwrap_or(rest.len())
+    }
+
+    fn word(&self) -> &'a str {
+        &self.rest()[..self.word_length()]
+    }
+
+    /// The prefix operator here and its length.
+    pub(crate) fn prefix(&self) -> Option<(Prefix, usize)> {
+        let rest = self.rest();
+        if rest.starts_with('!') && !rest.starts_with("!=") || rest.starts_with('~') {
+            return Some((Prefix::Not, 1));
+        }
+        if rest.starts_with("[]") {
+            return Some((Prefix::Globally, 2));
+        }
+        if rest.starts_with("<>") {
+            return Some((Prefix::Finally, 2));
+        }
+        let word = self.word();
+        if self.syntax == Syntax::Spin {
+            let mut known = PREFIX_LETTERS.iter().chain(&SPIN_PREFIX_WORDS);
+            return known.find(|(name, _)| *name == word).map(|(_, p)| (*p, word.len()));
+        }
+        // `GFp` is `G F p`, but `F1` is a proposition.
+        let (_, prefix) = PREFIX_LETTERS.iter().find(|(name, _)| word.starts_with(name))?;
+        let digit = word[1..].starts_with(|c: char| c.is_ascii_digit());
+        (!digit).then_some((*prefix, 1))
+    }
+
+    /// The infix operator here and its length.
+    pub(crate) fn infix(&self) -> Option<(Infix, usize)> {
+        let rest = self.rest();
+        if let Some((sign, infix)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+            return Some((*infix, sign.len()));
+        }
+        let word = self.word();
+        if word == "xor" {
+            return Some((Infix::Xor, word.len()));
+        }
+        if self.syntax == Syntax::Spin {
+            let mut known = LETTERS.iter().chain(&SPIN_WORDS);
+            return known.find(|(name, _)| *name == word).map(|(_, i)| (*i, word.len()));
+        }
+        LETTERS.iter().find(|(name, _)| word.starts_with(name)).map(|(_, i)| (*i, 1))
+    }
+
+    /// Length of the double-quoted string here with its quotes; `None` if it does not end.
+    pub(crate) fn string_length(&self) -> Option<usize> {
+        let mut escaped = false;
+        for (offset, c) in self.rest().char_indices().skip(1) {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => return Some(offset + 1),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The stretch of text from here up to the next logical or temporal infix operator
+    /// or closing parenthesis outside all brackets, without space at its end. Signs that
+    /// model expressions use themselves (`&`, `|`, `^`, `!`) do not end it.
+    pub(crate) fn expression_length(&self) -> usize {
+        let mut scan = *self;
+        let mut depth = 0usize;
+        while let Some(c) = scan.rest().chars().next() {
+            if depth == 0 {
+                let logical = &SIGNS[..LOGICAL_SIGNS];
+                let rest = scan.rest();
+                let ends = c == ')' || logical.iter().any(|(sign, _)| rest.starts_with(sign));
+                let word = scan.word();
+                let mut words = LETTERS.iter().chain(&SPIN_WORDS);
+                if ends || words.any(|(name, _)| *name == word) {
+                    break;
+                }
+            }
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            scan.at += match c {
+                '"' => scan.string_length().unwrap_or(scan.rest().len()),
+                _ => scan.word_length().max(c.len_utf8()),
+            };
+        }
+        self.text[self.at..scan.at].trim_end().len()
+    }
+}

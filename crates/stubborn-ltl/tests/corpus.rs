@@ -1,0 +1,162 @@
+//! Published and random formulas compared with the automata another tool made of them.
+//!
+//! Looks for the corpus at `STUBBORN_CORPUS`, else beside the workspace; without it the
+//! tests say that they are skipped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use stubborn_ltl::automaton::Automaton;
+use stubborn_ltl::formula::{Formula, Formulas};
+use stubborn_ltl::hoa::{read_hoa, write_hoa};
+use stubborn_ltl::parser::{AnyName, Syntax, parse};
+use stubborn_ltl::stutter::are_stutter_invariant;
+use stubborn_ltl::translate::{TranslationOptions, translate, translate_both};
+
+struct Entry {
+    set: String,
+    number: String,
+    text: String,
+    formulas: Formulas,
+    formula: Formula,
+    states: usize,
+    negation_states: usize,
+    stutter_invariant: bool,
+    positive: Automaton,
+    negative: Automaton,
+}
+
+fn corpus() -> Option<Vec<Entry>> {
+    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus")),
+        PathBuf::from,
+    );
+    let folder = root.join("ltl");
+    let Ok(table) = std::fs::read_to_string(folder.join("FORMULAS.tsv")) else {
+        eprintln!("SKIPPED: no corpus at {}", folder.display());
+        return None;
+    };
+    let automata = |name: &str| {
+        let text = std::fs::read_to_string(folder.join(name)).expect("the corpus is whole");
+        let (automata, messages) = read_hoa(&text);
+        assert!(messages.is_empty(), "{messages:?}");
+        automata
+    };
+    let (positive, negative) = (automata("positive.hoa"), automata("negative.hoa"));
+    let lines: Vec<&str> = table.lines().skip(1).collect();
+    assert_eq!((lines.len(), lines.len()), (positive.len(), negative.len()));
+    let entries = lines.into_iter().zip(positive).zip(negative);
+    Some(
+        entries
+            .map(|((line, positive), negative)| {
+                let fields: Vec<&str> = line.split('\t').collect();
+                let mut formulas = Formulas::new();
+                let (formula, messages) =
+                    parse(&mut formulas, fields[2], Syntax::Spot, &mut AnyName);
+                assert!(messages.is_empty(), "{line}: {messages:?}");
+                Entry {
+                    set: fields[0].to_owned(),
+                    number: fields[1].to_owned(),
+                    text: fields[2].to_owned(),
+                    formulas,
+                    formula: formula.expect("no messages"),
+                    states: fields[4].parse().expect("a number"),
+                    negation_states: fields[9].parse().expect("a number"),
+                    stutter_invariant: fields[11] == "yes",
+                    positive,
+                    negative,
+                }
+            })
+            .collect(),
+    )
+}
+
+fn both(entry: &Entry) -> (Automaton, Automaton) {
+    translate_both(&entry.formulas, entry.formula, &TranslationOptions::default())
+        .unwrap_or_else(|error| panic!("{}: {error}", entry.text))
+}
+
+#[test]
+fn sizes_and_languages() {
+    let Some(entries) = corpus() else { return };
+    // Per set: ours, theirs, ours of the negation, theirs.
+    let mut totals: BTreeMap<String, [usize; 4]> = BTreeMap::new();
+    let mut slow: Vec<(Duration, String)> = Vec::new();
+    let mut all_time = Duration::ZERO;
+    for entry in &entries {
+        let name = format!("{} {}: {}", entry.set, entry.number, entry.text);
+        let start = Instant::now();
+        let single = translate(&entry.formulas, entry.formula, &TranslationOptions::default());
+        let time = start.elapsed();
+        all_time += time;
+        assert!(single.is_ok(), "{name}");
+        slow.push((time, name.clone()));
+        let (ours, ours_negated) = both(entry);
+        assert!(
+            ours.is_disjoint(&entry.negative),
+            "{name}: wrongly accepts {:?}",
+            ours.common_lasso(&entry.negative)
+        );
+        assert!(
+            ours_negated.is_disjoint(&entry.positive),
+            "{name}: the negation wrongly accepts {:?}",
+            ours_negated.common_lasso(&entry.positive)
+        );
+        assert!(ours.is_disjoint(&ours_negated), "{name}");
+        let total = totals.entry(entry.set.clone()).or_default();
+        let sizes = [
+            ours.state_count(),
+            entry.states,
+            ours_negated.state_count(),
+            entry.negation_states,
+        ];
+        for (sum, size) in total.iter_mut().zip(sizes) {
+            *sum += size;
+        }
+        if std::env::var_os("STUBBORN_VERBOSE").is_some() && (sizes[0] != sizes[1] || sizes[2] != sizes[3]) {
+            eprintln!("{sizes:?} {name}");
+        }
+    }
+    for (set, [ours, theirs, ours_negated, theirs_negated]) in &totals {
+        eprintln!(
+            "{set}: {ours} states (Spot {theirs}), negations {ours_negated} ({theirs_negated})"
+        );
+        if set != "random" {
+            assert!(ours * 10 <= theirs * 11, "{set} is more than 10% larger");
+            assert!(ours_negated * 10 <= theirs_negated * 11, "{set}, negated: more than 10% larger");
+        }
+    }
+    slow.sort();
+    eprintln!("all translations: {all_time:?}; slowest:");
+    for (time, name) in slow.iter().rev().take(12) {
+        eprintln!("{time:?} {name}");
+    }
+}
+
+#[test]
+fn stutter_invariance() {
+    let Some(entries) = corpus() else { return };
+    for entry in &entries {
+        let (ours, ours_negated) = both(entry);
+        assert_eq!(
+            are_stutter_invariant(&ours, &ours_negated),
+            Some(entry.stutter_invariant),
+            "{}",
+            entry.text
+        );
+    }
+}
+
+#[test]
+fn written_automata_read_back() {
+    let Some(entries) = corpus() else { return };
+    for entry in &entries {
+        for automaton in [&entry.positive, &entry.negative] {
+            let text = write_hoa(automaton, Some(&entry.text));
+            let (again, messages) = read_hoa(&text);
+            assert!(messages.is_empty(), "{messages:?}");
+            assert_eq!(write_hoa(&again[0], Some(&entry.text)), text);
+        }
+    }
+}

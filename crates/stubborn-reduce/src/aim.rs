@@ -1,0 +1,179 @@
+//! Which reduction is allowed for which property.
+//!
+//! A reduction keeps some behaviour and loses other; what must be kept depends on the
+//! question. The user may choose *how* sets are computed, the tool decides *which conditions*
+//! they must satisfy:
+//!
+//! | question | conditions on sets | the search must add |
+//! | --- | --- | --- |
+//! | all deadlocks | D1, D2 | nothing |
+//! | can a goal be reached, by `goal` | D1; no path outside the set reaches the goal | nothing |
+//! | can a goal be reached, by others | D1, D2, V | a safety proviso against ignoring |
+//! | finite traces of labels | D1, D2, V | a safety proviso |
+//! | infinite traces of labels (stutter-invariant LTL) | D1', D2, V, I | a liveness proviso |
+//!
+//! D1' (Neele, Valmari, Willemse, *The inconsistent labelling problem of stutter-preserving
+//! partial-order reduction*, 2020) holds by itself, because all algorithms here close enabled
+//! members under pairwise relations: with do-not-accord they stay enabled and commute at every
+//! step, with do-not-left-accord they move left one step at a time.
+//!
+//! Questions are not mixed: a set for deadlocks is none for goals, and a goal-driven one loses
+//! deadlocks. Whoever asks both needs two runs.
+
+use stubborn_system::{LabelId, TransitionId};
+
+use crate::config::{Algorithm, Config, ConfigError, Settings};
+
+/// What can be reached: some state in which all labels of one of the lists hold, or a step by
+/// one of the transitions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Goals {
+    /// At least one of these conjunctions holds.
+    pub any_of: Vec<Vec<LabelId>>,
+    /// Firing one of these is a goal too: steps that may fail or violate an assertion.
+    pub transitions: Vec<TransitionId>,
+}
+
+impl Goals {
+    /// To make one of these labels true.
+    pub fn labels(labels: impl IntoIterator<Item = LabelId>) -> Self {
+        Self {
+            any_of: labels.into_iter().map(|l| vec![l]).collect(),
+            transitions: Vec::new(),
+        }
+    }
+}
+
+/// What a reduced search must preserve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Every state without successors.
+    Deadlocks,
+    /// Whether a goal can be reached.
+    Goals(Goals),
+    /// The order in which these labels change.
+    Traces {
+        /// The propositions of the property.
+        labels: Vec<LabelId>,
+        /// Along infinite runs too.
+        infinite: bool,
+    },
+}
+
+/// What the search must do so that no transition is ignored for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proviso {
+    /// Nothing; any order of search will do.
+    None,
+    /// From every state, a state must be reachable in the reduced graph where all was taken.
+    Safety,
+    /// Every cycle of the reduced graph must contain a state where all was taken.
+    Liveness,
+}
+
+/// A reduction that is right for its question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// How sets are computed.
+    pub settings: Settings,
+    /// What they preserve.
+    pub aim: Aim,
+    /// What the search must add.
+    pub proviso: Proviso,
+}
+
+impl Plan {
+    /// Decides, or says why it is refused.
+    pub fn new(config: &Config, aim: Aim) -> Result<Self, ConfigError> {
+        let settings = config.settings()?;
+        let driven_by_goal = settings.algorithm == Algorithm::Goal;
+        let proviso = match &aim {
+            Aim::Deadlocks if driven_by_goal => {
+                return Err(ConfigError::new(
+                    "`goal` keeps what a goal needs and loses deadlocks; choose another reduction \
+                     to look for deadlocks",
+                ));
+            }
+            Aim::Traces { .. } if driven_by_goal => {
+                return Err(ConfigError::new(
+                    "`goal` finds states, not traces; choose another reduction for temporal \
+                     properties",
+                ));
+            }
+            Aim::Deadlocks => Proviso::None,
+            Aim::Goals(_) if driven_by_goal => Proviso::None,
+            Aim::Goals(_)
+            | Aim::Traces {
+                infinite: false, ..
+            } => Proviso::Safety,
+            Aim::Traces { infinite: true, .. } => Proviso::Liveness,
+        };
+        if settings.asks_the_search() && proviso != Proviso::None {
+            return Err(ConfigError::new(
+                "the strategies min_f and max_f ask the search what it has seen, so that sets are \
+                 no function of the state; they are allowed when looking for deadlocks, and for \
+                 goals with `goal`",
+            ));
+        }
+        Ok(Self {
+            settings,
+            aim,
+            proviso,
+        })
+    }
+
+    /// The labels whose changes sets must respect (condition V), and the transitions that are
+    /// visible by themselves.
+    pub(crate) fn visible(&self) -> (Vec<LabelId>, &[TransitionId]) {
+        match &self.aim {
+            Aim::Goals(goals) if self.proviso != Proviso::None => (
+                goals.any_of.iter().flatten().copied().collect(),
+                &goals.transitions,
+            ),
+            Aim::Traces { labels, .. } => (labels.clone(), &[]),
+            Aim::Deadlocks | Aim::Goals(_) => (Vec::new(), &[]),
+        }
+    }
+
+    /// Whether some invisible enabled transition must be a key of the set if there is one (I).
+    pub(crate) fn needs_invisible_key(&self) -> bool {
+        matches!(self.aim, Aim::Traces { infinite: true, .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Scapegoat, Start};
+
+    #[test]
+    fn each_question_gets_its_conditions() {
+        let goals = || Aim::Goals(Goals::labels([LabelId::new(0)]));
+        let plan = |algorithm, aim| Plan::new(&Config::new(algorithm), aim);
+        let proviso = |algorithm, aim| plan(algorithm, aim).map(|p| p.proviso);
+        assert_eq!(proviso(Algorithm::Beam, Aim::Deadlocks), Ok(Proviso::None));
+        assert_eq!(proviso(Algorithm::Beam, goals()), Ok(Proviso::Safety));
+        assert_eq!(proviso(Algorithm::Goal, goals()), Ok(Proviso::None));
+        let infinite = Aim::Traces {
+            labels: vec![],
+            infinite: true,
+        };
+        assert_eq!(
+            proviso(Algorithm::Deletion, infinite.clone()),
+            Ok(Proviso::Liveness)
+        );
+        assert!(proviso(Algorithm::Goal, Aim::Deadlocks).is_err());
+        assert!(proviso(Algorithm::Goal, infinite).is_err());
+    }
+
+    #[test]
+    fn asking_the_search_is_refused_where_sets_must_be_functions_of_the_state() {
+        let mut config = Config::new(Algorithm::Closure);
+        config.start = Some(Start::MinF);
+        assert!(Plan::new(&config, Aim::Deadlocks).is_ok());
+        assert!(Plan::new(&config, Aim::Goals(Goals::default())).is_err());
+        let mut config = Config::new(Algorithm::Goal);
+        config.scapegoat = Some(Scapegoat::MinF);
+        assert!(Plan::new(&config, Aim::Goals(Goals::default())).is_ok());
+    }
+}

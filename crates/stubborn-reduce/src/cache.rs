@@ -1,0 +1,196 @@
+//! Sets remembered by what they depend on.
+//!
+//! A set is a function of the enabled transitions and of the labels that its computation asked
+//! for, one after the other. So the memory is a decision tree for each set of enabled
+//! transitions: inner nodes ask a label, leaves are sets. A hit evaluates only the labels on
+//! its way down, and what it finds is what the computation would have found. The memory is
+//! bounded: when it is full, everything is forgotten.
+
+use stubborn_system::{BitSet, Executor, LabelId};
+
+use crate::view::hash_words;
+
+/// Set in a link that leads to a leaf.
+const LEAF: u32 = 1 << 31;
+/// A link that leads nowhere yet.
+const NOTHING: u32 = u32::MAX;
+/// Most numbers (of any of the arrays together) before everything is forgotten: some 16 MiB.
+const MOST_WORDS: usize = 1 << 21;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    label: u32,
+    /// Where to go if the label is false, true.
+    links: [u32; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u64,
+    key: u32,
+    root: u32,
+}
+
+const FREE: Slot = Slot {
+    hash: 0,
+    key: NOTHING,
+    root: NOTHING,
+};
+
+/// See the [module](self). One per thread.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    words: usize,
+    /// Open addressing over enabled sets; the length is a power of two.
+    slots: Vec<Slot>,
+    used: usize,
+    keys: Vec<u64>,
+    nodes: Vec<Node>,
+    /// Kept sets.
+    leaves: Vec<u64>,
+    limit: usize,
+}
+
+/// Where a new entry belongs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Miss {
+    hash: u64,
+}
+
+impl Cache {
+    pub(crate) fn new(words: usize) -> Self {
+        Self::with_limit(words, MOST_WORDS)
+    }
+
+    pub(crate) fn with_limit(words: usize, limit: usize) -> Self {
+        Self {
+            words,
+            slots: vec![FREE; 64],
+            used: 0,
+            keys: Vec::new(),
+            nodes: Vec::new(),
+            leaves: Vec::new(),
+            limit,
+        }
+    }
+
+    fn find(&self, hash: u64, enabled: &[u64]) -> Result<usize, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> 32) as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.key == NOTHING {
+                return Err(at);
+            }
+            let key = &self.keys[slot.key as usize * self.words..][..self.words];
+            if slot.hash == hash && key == enabled {
+                return Ok(at);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Looks a set up, evaluating labels and logging the answers. On a hit, `kept` is the set.
+    pub(crate) fn look_up(
+        &self,
+        enabled: &[u64],
+        state: &[u32],
+        executor: &mut dyn Executor,
+        log: &mut Vec<(u32, bool)>,
+        kept: &mut BitSet,
+    ) -> Result<(), Miss> {
+        let hash = hash_words(enabled);
+        let mut link = match self.find(hash, enabled) {
+            Ok(at) => self.slots[at].root,
+            Err(_) => return Err(Miss { hash }),
+        };
+        loop {
+            if link == NOTHING {
+                return Err(Miss { hash });
+            }
+            if link & LEAF != 0 {
+                let leaf = (link & !LEAF) as usize * self.words;
+                kept.words_mut()
+                    .copy_from_slice(&self.leaves[leaf..][..self.words]);
+                return Ok(());
+            }
+            let node = self.nodes[link as usize];
+            let holds = executor.label(state, LabelId::new(node.label as usize));
+            log.push((node.label, holds));
+            link = node.links[usize::from(holds)];
+        }
+    }
+
+    /// Remembers a set with the questions and answers that led to it.
+    pub(crate) fn insert(
+        &mut self,
+        miss: Miss,
+        enabled: &[u64],
+        log: &[(u32, bool)],
+        kept: &BitSet,
+    ) {
+        if self.keys.len() + self.leaves.len() + 2 * self.nodes.len() + log.len() > self.limit {
+            *self = Self::with_limit(self.words, self.limit);
+        }
+        if 2 * self.used >= self.slots.len() {
+            self.grow();
+        }
+        let at = match self.find(miss.hash, enabled) {
+            Ok(at) => at,
+            Err(at) => {
+                let key = (self.keys.len() / self.words.max(1)) as u32;
+                self.keys.extend_from_slice(enabled);
+                self.slots[at] = Slot {
+                    hash: miss.hash,
+                    key,
+                    root: NOTHING,
+                };
+                self.used += 1;
+                at
+            }
+        };
+        // Walk down as far as the tree goes, then add what is missing.
+        let mut parent: Option<(usize, usize)> = None;
+        let mut link = self.slots[at].root;
+        for (label, holds) in log {
+            if link == NOTHING {
+                link = self.nodes.len() as u32;
+                self.nodes.push(Node {
+                    label: *label,
+                    links: [NOTHING; 2],
+                });
+                self.link(at, parent, link);
+            }
+            debug_assert_eq!(
+                self.nodes[link as usize].label, *label,
+                "a computation asked differently after the same answers"
+            );
+            parent = Some((link as usize, usize::from(*holds)));
+            link = self.nodes[link as usize].links[usize::from(*holds)];
+        }
+        let leaf = LEAF | (self.leaves.len() / self.words.max(1)) as u32;
+        self.leaves.extend_from_slice(kept.words());
+        self.link(at, parent, leaf);
+    }
+
+    fn link(&mut self, slot: usize, parent: Option<(usize, usize)>, link: u32) {
+        match parent {
+            Some((node, side)) => self.nodes[node].links[side] = link,
+            None => self.slots[slot].root = link,
+        }
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![FREE; 2 * self.slots.len()];
+        let mask = larger.len() - 1;
+        for slot in std::mem::replace(&mut self.slots, larger) {
+            if slot.key != NOTHING {
+                let mut at = (slot.hash >> 32) as usize & mask;
+                while self.slots[at].key != NOTHING {
+                    at = (at + 1) & mask;
+                }
+                self.slots[at] = slot;
+            }
+        }
+    }
+}

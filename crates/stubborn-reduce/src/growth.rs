@@ -1,0 +1,335 @@
+//! A set that grows until it is stubborn: the loop of algorithm 1 of Laarman et al. (2014),
+//! shared by every algorithm that builds sets from below.
+//!
+//! Members that are enabled need all transitions they do not accord with; members that are
+//! disabled need one of their necessary enabling sets (lemma 1 there). Enabled members are
+//! worked off first: what they need is not a matter of choice, and choices that come later can
+//! count on it.
+
+use stubborn_system::{LabelId, Reason, SetMember, TransitionId};
+
+use crate::config::{Scapegoat, Settings};
+use crate::rows::{Row, has, put, take};
+use crate::tables::{EnablingSet, Tables};
+use crate::view::View;
+
+/// How a growing set makes its choices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub(crate) weak: bool,
+    pub(crate) scapegoat: Scapegoat,
+    pub(crate) seed: u64,
+}
+
+impl Policy {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            weak: settings.weak,
+            scapegoat: settings.scapegoat,
+            seed: settings.seed,
+        }
+    }
+}
+
+/// See the [module](self). Memory is kept from state to state.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    members: Vec<u64>,
+    /// Enabled members in the order in which they came, and how many are worked off.
+    pub(crate) enabled: Vec<u32>,
+    enabled_done: usize,
+    /// Disabled members in the order in which they came, and how many are worked off.
+    pub(crate) disabled: Vec<u32>,
+    disabled_done: usize,
+    /// Some member has no known enabling set: only the set of all transitions will do.
+    pub(crate) everything: bool,
+    /// The member that must stay enabled whatever happens outside; weak sets need one.
+    key: Option<u32>,
+    /// Why each member came, if somebody wants to know.
+    pub(crate) reasons: Option<Vec<SetMember>>,
+}
+
+impl Growth {
+    pub(crate) fn new(tables: &Tables, explain: bool) -> Self {
+        Self {
+            members: vec![0; tables.words],
+            enabled: Vec::new(),
+            enabled_done: 0,
+            disabled: Vec::new(),
+            disabled_done: 0,
+            everything: false,
+            key: None,
+            reasons: explain.then(Vec::new),
+        }
+    }
+
+    /// Empties the set.
+    pub(crate) fn clear(&mut self) {
+        if self.members.len() <= 8 {
+            self.members.fill(0);
+        } else {
+            for t in self.enabled.iter().chain(&self.disabled) {
+                take(&mut self.members, *t);
+            }
+        }
+        self.enabled.clear();
+        self.disabled.clear();
+        (self.enabled_done, self.disabled_done) = (0, 0);
+        self.everything = false;
+        self.key = None;
+        if let Some(reasons) = &mut self.reasons {
+            reasons.clear();
+        }
+    }
+
+    /// Empties the set and puts in the transition that is to be its key.
+    pub(crate) fn start(&mut self, view: &View<'_>, key: u32) {
+        self.clear();
+        self.key = Some(key);
+        self.add(view, key, || Reason::Start);
+    }
+
+    pub(crate) fn contains(&self, transition: u32) -> bool {
+        has(&self.members, transition)
+    }
+
+    /// Adds one transition, to be worked off later; true if it is new.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        view: &View<'_>,
+        transition: u32,
+        reason: impl Fn() -> Reason,
+    ) -> bool {
+        if has(&self.members, transition) {
+            return false;
+        }
+        put(&mut self.members, transition);
+        self.enlist(view, transition, &reason);
+        true
+    }
+
+    /// Adds a disabled transition one of whose enabling sets is already in the set.
+    pub(crate) fn add_covered(&mut self, transition: u32, reason: Reason) -> bool {
+        if has(&self.members, transition) {
+            return false;
+        }
+        put(&mut self.members, transition);
+        // Put it among those that are worked off.
+        self.disabled.push(transition);
+        let last = self.disabled.len() - 1;
+        self.disabled.swap(self.disabled_done, last);
+        self.disabled_done += 1;
+        if let Some(reasons) = &mut self.reasons {
+            reasons.push(SetMember {
+                transition: TransitionId::new(transition as usize),
+                reason,
+            });
+        }
+        true
+    }
+
+    #[inline]
+    fn enlist(&mut self, view: &View<'_>, transition: u32, reason: &impl Fn() -> Reason) {
+        if view.is_enabled(transition) {
+            self.enabled.push(transition);
+        } else {
+            self.disabled.push(transition);
+        }
+        if let Some(reasons) = &mut self.reasons {
+            reasons.push(SetMember {
+                transition: TransitionId::new(transition as usize),
+                reason: reason(),
+            });
+        }
+    }
+
+    /// Adds all transitions of a row.
+    #[inline]
+    pub(crate) fn add_row(&mut self, view: &View<'_>, row: Row<'_>, reason: impl Fn() -> Reason) {
+        match row {
+            Row::List(list) => {
+                for transition in list {
+                    self.add(view, *transition, &reason);
+                }
+            }
+            Row::Bits(bits) => {
+                for (at, word) in bits.iter().enumerate() {
+                    let new = word & !self.members[at];
+                    self.members[at] |= new;
+                    for bit in stubborn_system::bits::ones(new) {
+                        self.enlist(view, (at * 64 + bit) as u32, &reason);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What adding a row would cost, as a number that orders rows: by new transitions to
+    /// unseen states (if the strategy looks at them), new enabled ones, new ones.
+    #[inline]
+    fn cost(&self, view: &View<'_>, row: Row<'_>, scapegoat: Scapegoat) -> u64 {
+        let (mut total, mut enabled, mut fresh) = (0_u64, 0_u64, 0_u64);
+        let facts = &view.facts;
+        match row {
+            Row::List(list) => {
+                for t in list.iter().filter(|t| !has(&self.members, **t)) {
+                    total += 1;
+                    enabled += u64::from(has(&facts.enabled, *t));
+                    fresh += u64::from(has(&facts.fresh, *t));
+                }
+            }
+            Row::Bits(bits) => {
+                for (at, word) in bits.iter().enumerate() {
+                    let new = word & !self.members[at];
+                    if new != 0 {
+                        total += u64::from(new.count_ones());
+                        enabled += u64::from((new & facts.enabled[at]).count_ones());
+                        fresh += u64::from((new & facts.fresh[at]).count_ones());
+                    }
+                }
+            }
+        }
+        match scapegoat {
+            Scapegoat::Rnd | Scapegoat::Fst => 0,
+            Scapegoat::MinT | Scapegoat::MaxT => total,
+            Scapegoat::MinE | Scapegoat::MaxE => enabled << 24 | total,
+            Scapegoat::MinF | Scapegoat::MaxF => fresh << 44 | enabled << 22 | total,
+        }
+    }
+
+    /// The enabling set that the policy picks among `options`, for something that `salt`
+    /// stands for. `None` if there is none.
+    pub(crate) fn choose(
+        &self,
+        view: &mut View<'_>,
+        options: &[u32],
+        policy: Policy,
+        salt: u64,
+    ) -> Option<EnablingSet> {
+        let tables = view.tables;
+        let usable = |view: &mut View<'_>, set: EnablingSet| {
+            let (label, value) = tables.condition(set);
+            view.holds(label) == value
+        };
+        let sets = || options.iter().map(|o| EnablingSet(*o));
+        match policy.scapegoat {
+            Scapegoat::Fst => sets().find(|set| usable(view, *set)),
+            Scapegoat::Rnd => {
+                let count = sets().filter(|set| usable(view, *set)).count() as u64;
+                let pick = view.random(policy.seed, salt).checked_rem(count)?;
+                sets().filter(|set| usable(view, *set)).nth(pick as usize)
+            }
+            Scapegoat::MinT | Scapegoat::MinE | Scapegoat::MinF => {
+                let mut best = None;
+                let mut least = u64::MAX;
+                for set in sets() {
+                    // A label is asked for only if the answer can matter.
+                    let row = tables.enabling.row(set.0 as usize);
+                    let cost = self.cost(view, row, policy.scapegoat);
+                    if cost < least && usable(view, set) {
+                        (best, least) = (Some(set), cost);
+                        if cost == 0 {
+                            break;
+                        }
+                    }
+                }
+                best
+            }
+            Scapegoat::MaxT | Scapegoat::MaxE | Scapegoat::MaxF => {
+                let mut best: Option<(EnablingSet, u64)> = None;
+                for set in sets() {
+                    let row = tables.enabling.row(set.0 as usize);
+                    let cost = self.cost(view, row, policy.scapegoat);
+                    if best.is_none_or(|(_, most)| cost > most) && usable(view, set) {
+                        best = Some((set, cost));
+                    }
+                }
+                best.map(|(set, _)| set)
+            }
+        }
+    }
+
+    /// Works off members until the set is stubborn (true) or has more than `limit` enabled
+    /// members (false; it can go on later).
+    pub(crate) fn advance(&mut self, view: &mut View<'_>, policy: Policy, limit: usize) -> bool {
+        loop {
+            if self.enabled.len() > limit {
+                return false;
+            }
+            match self.step(view, policy) {
+                Some(true) => {}
+                Some(false) => return self.enabled.len() <= limit,
+                None => return true,
+            }
+        }
+    }
+
+    /// Works off one member. `None` if none was left, false if only the set of all transitions
+    /// will do; the set is that set then.
+    #[inline]
+    pub(crate) fn step(&mut self, view: &mut View<'_>, policy: Policy) -> Option<bool> {
+        if let Some(t) = self.enabled.get(self.enabled_done).copied() {
+            self.enabled_done += 1;
+            self.add_conflicts(view, policy, t);
+        } else {
+            let t = self.disabled.get(self.disabled_done).copied()?;
+            self.disabled_done += 1;
+            if !self.add_enabling_set(view, policy, t) {
+                self.take_everything(view);
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// What an enabled member needs: all it does not accord with or, in weak sets and unless it
+    /// is the key, all it cannot move left over.
+    pub(crate) fn conflicts<'t>(&self, view: &View<'t>, policy: Policy, t: u32) -> Row<'t> {
+        let tables = view.tables;
+        let accord = tables.accord.row(t as usize);
+        if !policy.weak || self.key == Some(t) {
+            return accord;
+        }
+        let left = tables.left.row(t as usize);
+        let prefer_left = match policy.scapegoat {
+            Scapegoat::Rnd | Scapegoat::Fst => {
+                tables.left.list(t as usize).len() <= tables.accord.list(t as usize).len()
+            }
+            _ => {
+                self.cost(view, left, Scapegoat::MinE) <= self.cost(view, accord, Scapegoat::MinE)
+            }
+        };
+        if prefer_left { left } else { accord }
+    }
+
+    fn add_conflicts(&mut self, view: &View<'_>, policy: Policy, t: u32) {
+        let row = self.conflicts(view, policy, t);
+        let because = TransitionId::new(t as usize);
+        self.add_row(view, row, || Reason::DoesNotAccord(because));
+    }
+
+    fn add_enabling_set(&mut self, view: &mut View<'_>, policy: Policy, t: u32) -> bool {
+        let tables = view.tables;
+        let options = tables.options.list(t as usize);
+        let Some(set) = self.choose(view, options, policy, u64::from(t)) else {
+            return false;
+        };
+        let label = LabelId::new(tables.condition(set).0 as usize);
+        let because = TransitionId::new(t as usize);
+        self.add_row(view, tables.enabling.row(set.0 as usize), || {
+            Reason::MayEnable(because, label)
+        });
+        true
+    }
+
+    /// Gives up: all transitions.
+    pub(crate) fn take_everything(&mut self, view: &View<'_>) {
+        for t in 0..view.tables.transitions as u32 {
+            self.add(view, t, || Reason::NotExcluded);
+        }
+        self.enabled_done = self.enabled.len();
+        self.disabled_done = self.disabled.len();
+        self.everything = true;
+    }
+}

@@ -1,0 +1,46 @@
+//! Partial-order reduction: which of the enabled transitions a search may leave out.
+//!
+//! Most interleavings of concurrent transitions end in the same states. A *stubborn set* of a
+//! state is a set of transitions such that exploring only its enabled members loses nothing
+//! that the question asks for. This crate computes such sets from the [relations] between
+//! transitions and guards, knows nothing of any language, of stores or of searches, and checks
+//! itself: [`validate`] tests the defining conditions at states of a model, and falsifies
+//! relations with the model's own code.
+//!
+//! - [`config`]: what a user can choose; [`aim`]: what is allowed for which question;
+//! - [`StubbornReduction`]: the result, a [`Reduction`](stubborn_system::Reduction);
+//! - one private module per technique: `closure`, `clostar`, `beam`, `deletion`, `minimise`,
+//!   `clodel`, `inc`, `ample`, `goal`; the loop that grows sets is in `growth`, what a state
+//!   looks like to them in `view`, the memory of sets in `cache`;
+//! - [`explain`]: why two transitions do not accord;
+//! - [`testing`]: random systems, exact relations by brute force, and a plain search.
+//!
+//! Reading order: `growth` (the conditions in code), `closure`, `beam`; then any other.
+//!
+//! [relations]: stubborn_system::Relations
+
+pub mod aim;
+mod algorithm;
+mod ample;
+mod beam;
+mod cache;
+mod clodel;
+mod closure;
+mod clostar;
+pub mod config;
+mod deletion;
+pub mod explain;
+mod goal;
+mod growth;
+mod inc;
+mod minimise;
+mod reducer;
+mod rows;
+mod tables;
+pub mod testing;
+pub mod validate;
+mod view;
+
+pub use aim::{Aim, Goals, Plan, Proviso};
+pub use config::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Settings, Start};
+pub use reducer::StubbornReduction;

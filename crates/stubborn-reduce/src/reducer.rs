@@ -1,0 +1,259 @@
+//! The reduction that a search uses: tables shared by all threads, a worker for each.
+
+use std::sync::OnceLock;
+
+use stubborn_system::{
+    BitSet, Expansion, Reason, Reducer, Reduction, Relations, SetMember, System, TransitionId,
+};
+
+use crate::aim::Plan;
+use crate::algorithm::SetAlgorithm;
+use crate::ample::{Ample, Processes};
+use crate::beam::Beam;
+use crate::cache::Cache;
+use crate::clodel::Clodel;
+use crate::closure::{Closure, PlainGrow};
+use crate::clostar::CountingGrow;
+use crate::config::{Algorithm, ConfigError};
+use crate::deletion::Deletion;
+use crate::goal::GoalDriven;
+use crate::growth::Policy;
+use crate::inc::Incremental;
+use crate::rows::put;
+use crate::tables::{Inverse, Tables};
+use crate::view::{Facts, View, mix};
+
+/// A reduction for one system and one question: any algorithm of this crate.
+#[derive(Debug)]
+pub struct StubbornReduction {
+    plan: Plan,
+    tables: Tables,
+    inverse: OnceLock<Inverse>,
+    processes: Option<Processes>,
+}
+
+impl StubbornReduction {
+    /// Arranges the relations of `system` for the algorithm of `plan`.
+    pub fn new(
+        system: &dyn System,
+        relations: &Relations,
+        plan: Plan,
+    ) -> Result<Self, ConfigError> {
+        let tables = Tables::new(system.structure(), relations, &plan);
+        let processes = match plan.settings.algorithm {
+            Algorithm::Ample1 | Algorithm::Ample2 => {
+                Some(Processes::new(system, &tables, relations)?)
+            }
+            _ => None,
+        };
+        Ok(Self {
+            plan,
+            tables,
+            inverse: OnceLock::new(),
+            processes,
+        })
+    }
+
+    /// What it was made for.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The transitions that condition V is about; empty when there is nothing to see.
+    pub fn visible(&self) -> Vec<TransitionId> {
+        crate::rows::ones_of(&self.tables.visible)
+            .map(|t| TransitionId::new(t as usize))
+            .collect()
+    }
+
+    /// A worker that computes every set anew; chooses what any other worker chooses.
+    pub fn forgetful_reducer(&self) -> Box<dyn Reducer + '_> {
+        Box::new(self.worker(None))
+    }
+
+    fn worker(&self, cache: Option<Cache>) -> Worker<'_> {
+        Worker {
+            reduction: self,
+            algorithm: self.algorithm(false),
+            facts: Facts::new(&self.tables),
+            cache,
+            answers: Vec::new(),
+            last: Last::Everything,
+        }
+    }
+
+    fn inverse(&self) -> &Inverse {
+        self.inverse.get_or_init(|| self.tables.inverse())
+    }
+
+    fn algorithm(&self, explain: bool) -> Box<dyn SetAlgorithm + '_> {
+        let (tables, settings) = (&self.tables, &self.plan.settings);
+        let policy = Policy::new(settings);
+        match (settings.algorithm, &self.processes) {
+            (Algorithm::Ample1 | Algorithm::Ample2, Some(processes)) => {
+                Box::new(Ample::new(processes, settings))
+            }
+            (Algorithm::Beam, _) => Box::new(Beam::new(settings, explain)),
+            (Algorithm::Clostar, _) => {
+                let grow = CountingGrow::new(tables, self.inverse(), policy);
+                Box::new(Closure::new(tables, settings, grow, explain))
+            }
+            (Algorithm::Deletion, _) => Box::new(Deletion::new(tables, self.inverse(), settings)),
+            (Algorithm::Clodel, _) => Box::new(Clodel::new(tables, self.inverse(), settings)),
+            (Algorithm::Inc, _) => Box::new(Incremental::new(tables, settings, explain)),
+            (Algorithm::Goal, _) => Box::new(GoalDriven::new(tables, settings, explain)),
+            // Ample sets always come with processes.
+            (Algorithm::Closure | Algorithm::Ample1 | Algorithm::Ample2, _) => {
+                let grow = PlainGrow(policy);
+                Box::new(Closure::new(tables, settings, grow, explain))
+            }
+        }
+    }
+
+    /// All transitions: what a set is when nothing allows to leave anything out.
+    fn everything(&self) -> Vec<SetMember> {
+        (0..self.tables.transitions)
+            .map(|t| SetMember {
+                transition: TransitionId::new(t),
+                reason: Reason::NotExcluded,
+            })
+            .collect()
+    }
+}
+
+impl Reduction for StubbornReduction {
+    fn reducer(&self) -> Box<dyn Reducer + '_> {
+        let settings = &self.plan.settings;
+        let remembers =
+            settings.cache && !settings.asks_the_search() && !settings.looks_at_the_state();
+        Box::new(self.worker(remembers.then(|| Cache::new(self.tables.words))))
+    }
+
+    fn name(&self) -> String {
+        self.plan.settings.to_string()
+    }
+
+    fn is_function_of_state(&self) -> bool {
+        !self.plan.settings.asks_the_search()
+    }
+}
+
+/// How the last set came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    /// Without looking: at most one transition was enabled.
+    Everything,
+    /// Computed.
+    Computed,
+    /// Remembered.
+    Remembered,
+}
+
+struct Worker<'r> {
+    reduction: &'r StubbornReduction,
+    algorithm: Box<dyn SetAlgorithm + 'r>,
+    facts: Facts,
+    cache: Option<Cache>,
+    /// Questions and answers of a walk through the cache.
+    answers: Vec<(u32, bool)>,
+    last: Last,
+}
+
+impl Worker<'_> {
+    /// Notes what is enabled and whatever else the algorithm looks at.
+    fn note(&mut self, expansion: &mut Expansion<'_>) {
+        let facts = &mut self.facts;
+        facts.enabled.fill(0);
+        facts.enabled_list.clear();
+        let mut last = u32::MAX;
+        for transition in expansion.successors.transitions() {
+            let transition = transition.index() as u32;
+            if transition != last {
+                put(&mut facts.enabled, transition);
+                facts.enabled_list.push(transition);
+                last = transition;
+            }
+        }
+        let settings = &self.reduction.plan.settings;
+        if settings.asks_the_search() {
+            facts.fresh.fill(0);
+            for (at, transition) in expansion.successors.transitions().iter().enumerate() {
+                let known = expansion.is_known.as_mut().is_some_and(|known| known(at));
+                if !known {
+                    put(&mut facts.fresh, transition.index() as u32);
+                }
+            }
+        }
+        if settings.looks_at_the_state() {
+            let words = expansion.state.iter();
+            facts.state_hash = words.fold(0, |hash, word| mix(hash ^ u64::from(*word)));
+            facts.state.clear();
+            facts.state.extend_from_slice(expansion.state);
+        }
+    }
+}
+
+impl Reducer for Worker<'_> {
+    fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
+        kept.clear();
+        self.note(expansion);
+        let count = self.facts.enabled_list.len();
+        let may_be_empty = self.reduction.plan.settings.algorithm == Algorithm::Goal;
+        if count == 0 || count == 1 && !may_be_empty {
+            self.last = Last::Everything;
+            kept.words_mut().copy_from_slice(&self.facts.enabled);
+            return false;
+        }
+        let mut miss = None;
+        if let Some(cache) = &self.cache {
+            self.answers.clear();
+            let found = cache.look_up(
+                &self.facts.enabled,
+                expansion.state,
+                expansion.executor,
+                &mut self.answers,
+                kept,
+            );
+            match found {
+                Ok(()) => {
+                    self.last = Last::Remembered;
+                    return kept.words() != self.facts.enabled;
+                }
+                Err(place) => miss = Some(place),
+            }
+        }
+        self.last = Last::Computed;
+        self.facts.infer(&self.reduction.tables);
+        let mut view = View {
+            tables: &self.reduction.tables,
+            facts: &mut self.facts,
+            source: Some((expansion.state, &mut *expansion.executor)),
+        };
+        self.algorithm.choose(&mut view, kept);
+        if let (Some(cache), Some(miss)) = (&mut self.cache, miss) {
+            cache.insert(miss, &self.facts.enabled, &self.facts.log, kept);
+        }
+        debug_assert!(may_be_empty || !kept.none(), "an empty set");
+        kept.words() != self.facts.enabled
+    }
+
+    fn last_set(&self) -> Vec<SetMember> {
+        let mut facts = self.facts.clone();
+        match self.last {
+            Last::Everything => return self.reduction.everything(),
+            Last::Computed => facts.replay(&self.reduction.tables, &self.facts.log),
+            Last::Remembered => facts.replay(&self.reduction.tables, &self.answers),
+        }
+        let mut view = View {
+            tables: &self.reduction.tables,
+            facts: &mut facts,
+            source: None,
+        };
+        let mut kept = BitSet::new(self.reduction.tables.transitions);
+        let mut algorithm = self.reduction.algorithm(true);
+        algorithm.choose(&mut view, &mut kept);
+        algorithm
+            .members()
+            .unwrap_or_else(|| self.reduction.everything())
+    }
+}

@@ -1,0 +1,210 @@
+//! The relations of one system, arranged for set algorithms. Built once per run.
+//!
+//! *Necessary enabling sets* are numbered: set `g` is the row of label `g` in may-enable, and
+//! set `labels + h` its row in may-disable, which enables every guard that never holds
+//! together with `h` (Laarman et al. 2014, theorem 2). Which of them a disabled transition may
+//! use in a state is a question about one label: `g` must be false, `h` must be true.
+//!
+//! Condition V needs no code in the algorithms: an enabled visible member needs all visible
+//! transitions, so these are added to its do-not-accord and do-not-left-accord rows. That
+//! keeps do-not-accord symmetric, and deletion follows the same edges backwards.
+
+use stubborn_system::{LabelId, Relations, Structure, TransitionId};
+
+use crate::aim::{Aim, Goals, Plan};
+use crate::rows::{Rows, has, put};
+
+/// The number of a necessary enabling set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EnablingSet(pub(crate) u32);
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Tables {
+    pub(crate) transitions: usize,
+    pub(crate) labels: usize,
+    /// Words of a bit vector of transitions.
+    pub(crate) words: usize,
+    /// Transition to its guards.
+    pub(crate) guards: Rows,
+    /// Label to labels that never hold together with it.
+    pub(crate) excludes: Rows,
+    /// Transition to the enabling sets it may use: those of its own guards first.
+    pub(crate) options: Rows,
+    /// Enabling set to its transitions.
+    pub(crate) enabling: Rows,
+    /// Do not accord, symmetric, with condition V.
+    pub(crate) accord: Rows,
+    /// Do not left-accord, with condition V; row `t` are those that `t` cannot move left over.
+    pub(crate) left: Rows,
+    /// Transitions of low priority: they may be disabled although all guards hold.
+    pub(crate) low_priority: Vec<u32>,
+    /// Visible transitions, as bits.
+    pub(crate) visible: Vec<u64>,
+    /// See [`Plan::needs_invisible_key`].
+    pub(crate) needs_invisible_key: bool,
+    /// What must be reached, for goal-driven sets.
+    pub(crate) goals: Goals,
+}
+
+impl Tables {
+    pub(crate) fn new(structure: &Structure, relations: &Relations, plan: &Plan) -> Self {
+        let (transitions, labels) = (structure.transitions.len(), structure.labels.len());
+        let words = transitions.div_ceil(64);
+        let enable = |label| relations.may_enable.0.row_indices(label).to_vec();
+        let disable = |label| relations.may_disable.0.row_indices(label).to_vec();
+        let enabling = (structure.label_ids().map(enable))
+            .chain(structure.label_ids().map(disable))
+            .collect();
+        let excludes: Vec<Vec<u32>> = symmetric(
+            structure
+                .label_ids()
+                .map(|l| relations.never_together.0.row_indices(l).to_vec())
+                .collect(),
+        );
+
+        let mut visible = vec![0; words];
+        let (visible_labels, visible_transitions) = plan.visible();
+        for transition in visible_transitions {
+            put(&mut visible, transition.index() as u32);
+        }
+        for label in visible_labels {
+            for transition in enable(label).into_iter().chain(disable(label)) {
+                put(&mut visible, transition);
+            }
+        }
+        let all_visible: Vec<u32> = crate::rows::ones_of(&visible).collect();
+        let with_visible = |t: TransitionId, row: &[u32]| {
+            let mut row = row.to_vec();
+            if has(&visible, t.index() as u32) {
+                row.extend_from_slice(&all_visible);
+            }
+            row
+        };
+        let accord = structure
+            .transition_ids()
+            .map(|t| with_visible(t, relations.do_not_accord.0.row_indices(t)))
+            .collect();
+        let left = structure
+            .transition_ids()
+            .map(|t| with_visible(t, relations.do_not_left_accord.0.row_indices(t)))
+            .collect();
+
+        let guard_rows: Vec<Vec<u32>> = structure
+            .transitions
+            .iter()
+            .map(|t| t.guards.iter().map(|g| g.index() as u32).collect())
+            .collect();
+        let options = guard_rows
+            .iter()
+            .map(|guards| {
+                let excluded = if plan.settings.disabling_sets {
+                    excludes.as_slice()
+                } else {
+                    &[]
+                };
+                options_of(guards, excluded, labels)
+            })
+            .collect();
+        let low_priority = structure.transitions.iter().enumerate();
+        let low_priority = low_priority
+            .filter(|(_, t)| t.priority > 0)
+            .map(|(at, _)| at as u32)
+            .collect();
+        Self {
+            transitions,
+            labels,
+            words,
+            guards: Rows::new(labels, guard_rows),
+            excludes: Rows::new(labels, excludes),
+            options: Rows::ordered(options),
+            enabling: Rows::new(transitions, enabling),
+            accord: Rows::new(transitions, symmetric(accord)),
+            left: Rows::new(transitions, left),
+            low_priority,
+            visible,
+            needs_invisible_key: plan.needs_invisible_key(),
+            goals: match &plan.aim {
+                Aim::Goals(goals) => goals.clone(),
+                _ => Goals::default(),
+            },
+        }
+    }
+
+    /// The enabling sets that a conjunction of labels may use.
+    pub(crate) fn options_of_conjunction(&self, labels: &[LabelId], disabling: bool) -> Vec<u32> {
+        let labels: Vec<u32> = labels.iter().map(|l| l.index() as u32).collect();
+        let mut out = labels.clone();
+        if disabling {
+            let excluded = labels.iter().flat_map(|g| self.excludes.list(*g as usize));
+            let mut sets: Vec<u32> = excluded.map(|h| h + self.labels as u32).collect();
+            sets.sort_unstable();
+            sets.dedup();
+            out.extend(sets);
+        }
+        out
+    }
+
+    /// The label that decides whether an enabling set can be used, and the value it must have.
+    #[inline]
+    pub(crate) fn condition(&self, set: EnablingSet) -> (u32, bool) {
+        match set.0.checked_sub(self.labels as u32) {
+            None => (set.0, false),
+            Some(label) => (label, true),
+        }
+    }
+
+    /// Enabling sets that contain each transition, and transitions that may use each set.
+    pub(crate) fn inverse(&self) -> Inverse {
+        Inverse {
+            sets_with: self.enabling.transpose(self.transitions),
+            users: self.options.transpose(2 * self.labels),
+            left_from: self.left.transpose(self.transitions),
+        }
+    }
+}
+
+/// The tables read backwards, for algorithms that need it.
+#[derive(Debug)]
+pub(crate) struct Inverse {
+    /// Transition to the enabling sets that contain it.
+    pub(crate) sets_with: Rows,
+    /// Enabling set to the transitions that may use it.
+    pub(crate) users: Rows,
+    /// Transition `t` to those that cannot move left over `t`.
+    pub(crate) left_from: Rows,
+}
+
+/// Sets of own guards in the order of the guards, then disabling sets by label.
+fn options_of(guards: &[u32], excludes: &[Vec<u32>], labels: usize) -> Vec<u32> {
+    let mut own = Vec::new();
+    for guard in guards {
+        if !own.contains(guard) {
+            own.push(*guard);
+        }
+    }
+    let excluded = |g: &u32| excludes.get(*g as usize).into_iter().flatten();
+    let mut disabling: Vec<u32> = guards
+        .iter()
+        .flat_map(excluded)
+        .map(|h| h + labels as u32)
+        .collect();
+    disabling.sort_unstable();
+    disabling.dedup();
+    own.extend(disabling);
+    own
+}
+
+/// Adds the other direction of every pair: algorithms rely on symmetry, and a front-end that
+/// gives one direction only must not be able to break them.
+fn symmetric(mut rows: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    let pairs: Vec<(u32, u32)> = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(a, row)| row.iter().map(move |b| (*b, a as u32)))
+        .collect();
+    for (row, column) in pairs {
+        rows[row as usize].push(column);
+    }
+    rows
+}

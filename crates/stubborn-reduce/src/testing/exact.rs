@@ -1,0 +1,259 @@
+//! Relations by trying all states with the real code, and relations that are weaker or wrong.
+
+use std::collections::HashSet;
+
+use stubborn_system::{
+    BitSet, Executor, LabelId, Matrix, May, Must, Relations, Successors, System, TransitionId,
+};
+
+use super::random::Random;
+
+/// What one state and its surroundings say; enough to decide every relation.
+struct Around {
+    enabled: Vec<bool>,
+    /// Labels here.
+    labels: BitSet,
+    /// For each transition its successors: state, labels there, and what each transition
+    /// leads to from there.
+    steps: Vec<Vec<(Vec<u32>, BitSet, Vec<Ends>)>>,
+}
+
+/// Where one transition can end.
+type Ends = HashSet<Vec<u32>>;
+
+/// The states that one transition leads to.
+pub fn ends(
+    executor: &mut dyn Executor,
+    words: usize,
+    state: &[u32],
+    transition: TransitionId,
+) -> HashSet<Vec<u32>> {
+    let mut out = Successors::new(words);
+    executor.fire(state, transition, &mut out);
+    (0..out.len()).map(|i| out.state(i).to_vec()).collect()
+}
+
+fn around(system: &dyn System, executor: &mut dyn Executor, state: &[u32]) -> Around {
+    let (words, structure) = (system.layout().words(), system.structure());
+    let mut labels = BitSet::new(structure.labels.len());
+    executor.labels(state, &mut labels);
+    let mut steps = Vec::new();
+    for t in structure.transition_ids() {
+        let mut after = Vec::new();
+        for next in ends(executor, words, state, t) {
+            let mut labels = BitSet::new(structure.labels.len());
+            executor.labels(&next, &mut labels);
+            let second = structure
+                .transition_ids()
+                .map(|u| ends(executor, words, &next, u))
+                .collect();
+            after.push((next, labels, second));
+        }
+        steps.push(after);
+    }
+    Around {
+        enabled: steps.iter().map(|s| !s.is_empty()).collect(),
+        labels,
+        steps,
+    }
+}
+
+/// Whether two transitions accord here: neither disables the other, and both orders have the
+/// same ends.
+fn accord(here: &Around, t: usize, u: usize) -> bool {
+    if !here.enabled[t] || !here.enabled[u] {
+        return true;
+    }
+    let both = |a: usize, b: usize| -> Option<Ends> {
+        let mut all = Ends::new();
+        for (_, _, second) in &here.steps[a] {
+            if second[b].is_empty() {
+                return None;
+            }
+            all.extend(second[b].iter().cloned());
+        }
+        Some(all)
+    };
+    matches!((both(t, u), both(u, t)), (Some(a), Some(b)) if a == b)
+}
+
+/// Whether `t` can be moved left over `u` here: whatever `u t` reaches, `t u` reaches.
+fn left_accord(here: &Around, t: usize, u: usize) -> bool {
+    let all = |a: usize, b: usize| -> Ends {
+        let steps = here.steps[a].iter();
+        steps.flat_map(|(_, _, s)| s[b].iter().cloned()).collect()
+    };
+    all(u, t).is_subset(&all(t, u))
+}
+
+/// The smallest relations that are right in all of `states`.
+pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
+    let structure = system.structure();
+    let (n, k) = (structure.transitions.len(), structure.labels.len());
+    let mut executor = system.executor();
+    let all: Vec<Around> = states
+        .iter()
+        .map(|s| around(system, executor.as_mut(), s))
+        .collect();
+    let is_error = |s: &[u32]| structure.error_state.as_deref() == Some(s);
+    let changes = |g: LabelId, t: TransitionId, from: bool| {
+        all.iter().any(|here| {
+            here.labels.contains(g.index()) == from
+                && here.steps[t.index()].iter().any(|(next, labels, _)| {
+                    labels.contains(g.index()) != from && !is_error(next)
+                })
+        })
+    };
+    let pair = |f: &dyn Fn(&Around, usize, usize) -> bool, a: TransitionId, b: TransitionId| {
+        all.iter().any(|here| f(here, a.index(), b.index()))
+    };
+    Relations {
+        may_enable: May(Matrix::from_fn(k, n, |g, t| changes(g, t, false))),
+        may_disable: May(Matrix::from_fn(k, n, |g, t| changes(g, t, true))),
+        never_together: Must(Matrix::from_fn(k, k, |g: LabelId, h: LabelId| {
+            let both = |here: &Around| {
+                here.labels.contains(g.index()) && here.labels.contains(h.index())
+            };
+            !all.iter().any(both)
+        })),
+        do_not_accord: May(Matrix::from_fn(n, n, |t, u| {
+            pair(&|here, t, u| !accord(here, t, u), t, u)
+        })),
+        do_not_left_accord: May(Matrix::from_fn(n, n, |t, u| {
+            pair(&|here, t, u| !left_accord(here, t, u), t, u)
+        })),
+        must_disable: Must(Matrix::from_fn(n, n, |t, u| {
+            let after = |here: &Around, t: usize, u: usize| {
+                here.steps[t].iter().any(|(_, _, s)| !s[u].is_empty())
+            };
+            !pair(&after, t, u)
+        })),
+    }
+}
+
+/// Adds random pairs to what may err by having too many, takes pairs out of what may err by
+/// having too few: still right, only weaker.
+pub fn weaken(relations: &Relations, random: &mut Random, percent: u64) -> Relations {
+    let mut chance = || random.below(100) < percent;
+    let mut more = |m: &Matrix<LabelId, TransitionId>| {
+        Matrix::from_fn(m.rows(), m.columns(), |r, c| m.contains(r, c) || chance())
+    };
+    let may_enable = May(more(&relations.may_enable.0));
+    let may_disable = May(more(&relations.may_disable.0));
+    let left = &relations.do_not_left_accord.0;
+    let do_not_left_accord = May(Matrix::from_fn(left.rows(), left.columns(), |r, c| {
+        left.contains(r, c) || chance()
+    }));
+    let accord = &relations.do_not_accord.0;
+    let extra: Matrix<TransitionId, TransitionId> =
+        Matrix::from_fn(accord.rows(), accord.columns(), |_, _| chance());
+    let do_not_accord = May(Matrix::from_fn(accord.rows(), accord.columns(), |r, c| {
+        accord.contains(r, c) || extra.contains(r, c) || extra.contains(c, r)
+    }));
+    let never = &relations.never_together.0;
+    let fewer: Matrix<LabelId, LabelId> =
+        Matrix::from_fn(never.rows(), never.columns(), |_, _| chance());
+    let never_together = Must(Matrix::from_fn(never.rows(), never.columns(), |r, c| {
+        never.contains(r, c) && !fewer.contains(r, c) && !fewer.contains(c, r)
+    }));
+    Relations {
+        may_enable,
+        may_disable,
+        never_together,
+        do_not_accord,
+        do_not_left_accord,
+        must_disable: relations.must_disable.clone(),
+    }
+}
+
+/// The parts of [`Relations`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `may_enable`
+    MayEnable,
+    /// `may_disable`
+    MayDisable,
+    /// `never_together`
+    NeverTogether,
+    /// `do_not_accord`
+    DoNotAccord,
+    /// `do_not_left_accord`
+    DoNotLeftAccord,
+    /// `must_disable`
+    MustDisable,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Part; 6] = [
+        Part::MayEnable,
+        Part::MayDisable,
+        Part::NeverTogether,
+        Part::DoNotAccord,
+        Part::DoNotLeftAccord,
+        Part::MustDisable,
+    ];
+}
+
+/// Makes exact relations wrong in one random place: a pair too few where more is safe, a pair
+/// too many where fewer is. `None` if the part has no such place.
+pub fn break_one(relations: &Relations, part: Part, random: &mut Random) -> Option<Relations> {
+    let mut broken = relations.clone();
+    match part {
+        Part::MayEnable => drop_pair(&mut broken.may_enable.0, random, false)?,
+        Part::MayDisable => drop_pair(&mut broken.may_disable.0, random, false)?,
+        Part::DoNotAccord => drop_pair(&mut broken.do_not_accord.0, random, true)?,
+        Part::DoNotLeftAccord => drop_pair(&mut broken.do_not_left_accord.0, random, false)?,
+        Part::NeverTogether => add_pair(&mut broken.never_together.0, random, true)?,
+        Part::MustDisable => add_pair(&mut broken.must_disable.0, random, false)?,
+    }
+    Some(broken)
+}
+
+fn drop_pair<R, C>(matrix: &mut Matrix<R, C>, random: &mut Random, both: bool) -> Option<()>
+where
+    R: stubborn_system::matrix::Index,
+    C: stubborn_system::matrix::Index,
+{
+    flip(matrix, random, both, true)
+}
+
+fn add_pair<R, C>(matrix: &mut Matrix<R, C>, random: &mut Random, both: bool) -> Option<()>
+where
+    R: stubborn_system::matrix::Index,
+    C: stubborn_system::matrix::Index,
+{
+    flip(matrix, random, both, false)
+}
+
+/// Changes one random pair that is `present` (and its mirror image, for symmetric relations).
+fn flip<R, C>(
+    matrix: &mut Matrix<R, C>,
+    random: &mut Random,
+    both: bool,
+    present: bool,
+) -> Option<()>
+where
+    R: stubborn_system::matrix::Index,
+    C: stubborn_system::matrix::Index,
+{
+    let mut pairs = Vec::new();
+    for r in 0..matrix.rows() {
+        for c in 0..matrix.columns() {
+            if matrix.contains(R::from_index(r), C::from_index(c)) == present
+                // What a transition does to itself matters to no set.
+                && !(both && r == c)
+            {
+                pairs.push((r, c));
+            }
+        }
+    }
+    let count = pairs.len() as u64;
+    let pick = pairs[random.next().checked_rem(count)? as usize];
+    *matrix = Matrix::from_fn(matrix.rows(), matrix.columns(), |r: R, c: C| {
+        let here = (r.to_index(), c.to_index());
+        let hit = here == pick || both && (here.1, here.0) == pick;
+        matrix.contains(r, c) != hit
+    });
+    Some(())
+}

@@ -1,0 +1,219 @@
+//! Random guarded systems: a few variables, five to nine transitions, some with oddities.
+
+use stubborn_system::{LabelId, ProcessId, Transition};
+
+use super::tiny::{Tiny, fields};
+
+/// A small generator of pseudo-random numbers, the same on every machine.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// From a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    #[allow(clippy::should_implement_trait)] // a generator is no iterator here
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        crate::view::mix(self.0)
+    }
+
+    /// A number below `limit`, which must not be 0.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// True in so many percent of calls.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// Which oddities random systems may have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shape {
+    /// Processes with program counters.
+    pub processes: bool,
+    /// Transitions that write the program counter of another process.
+    pub remote_counters: bool,
+    /// Transitions with two successors.
+    pub nondeterminism: bool,
+    /// Transitions that fail in some states.
+    pub failures: bool,
+    /// Transitions of low priority.
+    pub priorities: bool,
+}
+
+/// What happens to one variable.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Set(i64),
+    Add(i64),
+    Copy(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Assignments(Vec<(usize, Change)>);
+
+impl Assignments {
+    fn random(random: &mut Random, sizes: &[i64], variables: &[usize]) -> Self {
+        let change = |v: &usize, random: &mut Random| {
+            let size = sizes[*v] as u64;
+            let change = match random.below(10) {
+                0..5 => Change::Set(random.below(size) as i64),
+                5..8 => Change::Add(1 + random.below(size - 1) as i64),
+                _ => Change::Copy(random.below(sizes.len() as u64) as usize),
+            };
+            (*v, change)
+        };
+        Self(variables.iter().map(|v| change(v, random)).collect())
+    }
+
+    fn reads(&self) -> Vec<usize> {
+        self.0
+            .iter()
+            .filter_map(|(v, change)| match change {
+                Change::Set(_) => None,
+                Change::Add(_) => Some(*v),
+                Change::Copy(from) => Some(*from),
+            })
+            .collect()
+    }
+
+    fn apply(&self, sizes: &[i64], values: &[i64]) -> Vec<i64> {
+        let mut after = values.to_vec();
+        for (v, change) in &self.0 {
+            after[*v] = match change {
+                Change::Set(value) => *value,
+                Change::Add(value) => (values[*v] + value) % sizes[*v],
+                Change::Copy(from) => values[*from] % sizes[*v],
+            };
+        }
+        after
+    }
+}
+
+/// A random system; the same for the same seed and shape.
+pub fn system(seed: u64, shape: Shape) -> Tiny {
+    let mut random = Random::new(seed);
+    let count = if shape.processes {
+        2 + random.below(3) as usize
+    } else {
+        0
+    };
+    let shared = 2 + random.below(3) as usize - usize::from(count > 2);
+    let sizes: Vec<i64> = (0..count + shared)
+        .map(|_| 2 + random.below(2) as i64)
+        .collect();
+    let mut tiny = Tiny::new(&sizes);
+    let processes: Vec<ProcessId> = (0..count).map(|p| tiny.process(p)).collect();
+    let mut guards: Vec<(Vec<usize>, LabelId)> = Vec::new();
+    let transitions = 5 + random.below(5) as usize;
+    for at in 0..transitions {
+        let mut own: Vec<LabelId> = Vec::new();
+        let mut description = Transition {
+            name: format!("t{at}"),
+            ..Transition::default()
+        };
+        let mut written = Vec::new();
+        if count > 0 {
+            let p = random.below(count as u64) as usize;
+            let partner = (p + 1 + random.below(count as u64 - 1) as usize) % count;
+            let both = random.percent(10);
+            for p in [Some(p), both.then_some(partner)].into_iter().flatten() {
+                let location = random.below(sizes[p] as u64) as i64;
+                own.push(tiny.label(format!("x{p} = {location}"), &[p], move |v| {
+                    v[p] == location
+                }));
+                description.processes.push(processes[p]);
+                description.sources.push(Some(location as u32));
+                written.push(p);
+            }
+            if shape.remote_counters && random.percent(15) {
+                written.push(partner);
+            }
+        }
+        for _ in 0..random.below(3) {
+            let reuse = !guards.is_empty() && random.percent(30);
+            let guard = if reuse {
+                guards[random.below(guards.len() as u64) as usize].1
+            } else {
+                random_label(&mut tiny, &mut random, &sizes, &mut guards)
+            };
+            if !own.contains(&guard) {
+                own.push(guard);
+            }
+        }
+        for _ in 0..1 + random.below(2) {
+            written.push(count + random.below(shared as u64) as usize);
+        }
+        written.sort_unstable();
+        written.dedup();
+        let first = Assignments::random(&mut random, &sizes, &written);
+        let second = (shape.nondeterminism && random.percent(20))
+            .then(|| Assignments::random(&mut random, &sizes, &written));
+        let fails = (shape.failures && random.percent(15)).then(|| {
+            let v = random.below(sizes.len() as u64) as usize;
+            (v, random.below(sizes[v] as u64) as i64)
+        });
+        description.guards = own;
+        description.nondeterministic = second.is_some();
+        description.may_fail = fails.is_some();
+        description.priority = u8::from(shape.priorities && random.percent(15));
+        let mut reads = first.reads();
+        reads.extend(second.iter().flat_map(|s| s.reads()));
+        reads.extend(fails.iter().map(|(v, _)| *v));
+        description.reads = fields(&reads);
+        description.writes = fields(&written);
+        let sizes = sizes.clone();
+        tiny.transition(description, move |values| {
+            if fails.is_some_and(|(v, bad)| values[v] == bad) {
+                return vec![None];
+            }
+            let mut after = vec![Some(first.apply(&sizes, values))];
+            after.extend(second.iter().map(|s| Some(s.apply(&sizes, values))));
+            after.dedup();
+            after
+        });
+    }
+    // Labels that guard nothing: goals.
+    for _ in 0..3 {
+        random_label(&mut tiny, &mut random, &sizes, &mut Vec::new());
+    }
+    tiny
+}
+
+/// A comparison of one variable with a constant, or of two variables.
+fn random_label(
+    tiny: &mut Tiny,
+    random: &mut Random,
+    sizes: &[i64],
+    guards: &mut Vec<(Vec<usize>, LabelId)>,
+) -> LabelId {
+    let v = random.below(sizes.len() as u64) as usize;
+    let w = random.below(sizes.len() as u64) as usize;
+    let constant = random.below(sizes[v] as u64) as i64;
+    let (tests, label) = match random.below(5) {
+        0 | 1 => (
+            vec![v],
+            tiny.label(format!("x{v} = {constant}"), &[v], move |s| {
+                s[v] == constant
+            }),
+        ),
+        2 | 3 => (
+            vec![v],
+            tiny.label(format!("x{v} ≠ {constant}"), &[v], move |s| {
+                s[v] != constant
+            }),
+        ),
+        _ => (
+            vec![v, w],
+            tiny.label(format!("x{v} = x{w}"), &[v, w], move |s| s[v] == s[w]),
+        ),
+    };
+    guards.push((tests, label));
+    label
+}

@@ -1,0 +1,168 @@
+//! One state as set algorithms see it: what is enabled, and labels, evaluated when asked for.
+//!
+//! Most labels are never evaluated: the guards of enabled transitions hold, and whatever never
+//! holds together with them does not. The others are asked of the executor one by one, and the
+//! questions are logged: set and log are a function of the enabled transitions and the
+//! answers, which is what the [cache](crate::cache) and explanations build on.
+
+use stubborn_system::{Executor, LabelId};
+
+use crate::rows::{has, put};
+use crate::tables::Tables;
+
+/// Up to this many words of labels, facts about labels are inferred from others; beyond,
+/// evaluating a label is cheaper than going through rows.
+const MOST_INFERENCE_WORDS: usize = 16;
+
+/// Buffers for one state, reused from state to state.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    /// Enabled transitions as bits.
+    pub(crate) enabled: Vec<u64>,
+    /// Enabled transitions in increasing order.
+    pub(crate) enabled_list: Vec<u32>,
+    /// Enabled transitions that lead to a state the search has not seen, as bits.
+    pub(crate) fresh: Vec<u64>,
+    /// A hash of the state, for pseudo-random choices; 0 if none are made.
+    pub(crate) state_hash: u64,
+    /// The state itself, for algorithms that look at program counters; else empty.
+    pub(crate) state: Vec<u32>,
+    /// Questions and answers in order.
+    pub(crate) log: Vec<(u32, bool)>,
+    known: Vec<u64>,
+    truth: Vec<u64>,
+}
+
+impl Facts {
+    pub(crate) fn new(tables: &Tables) -> Self {
+        Self {
+            enabled: vec![0; tables.words],
+            enabled_list: Vec::new(),
+            fresh: vec![0; tables.words],
+            state_hash: 0,
+            state: Vec::new(),
+            log: Vec::new(),
+            known: vec![0; tables.labels.div_ceil(64)],
+            truth: vec![0; tables.labels.div_ceil(64)],
+        }
+    }
+
+    /// Forgets all labels, then infers what enabled transitions say about them.
+    pub(crate) fn infer(&mut self, tables: &Tables) {
+        self.known.fill(0);
+        self.truth.fill(0);
+        self.log.clear();
+        if self.known.len() > MOST_INFERENCE_WORDS {
+            return;
+        }
+        for transition in &self.enabled_list {
+            if let Some(guards) = tables.guards.bits(*transition as usize) {
+                or(&mut self.truth, guards);
+            }
+        }
+        self.known.copy_from_slice(&self.truth);
+        for at in 0..self.truth.len() {
+            for bit in stubborn_system::bits::ones(self.truth[at]) {
+                if let Some(excluded) = tables.excludes.bits(at * 64 + bit) {
+                    or(&mut self.known, excluded);
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, tables: &Tables, label: u32, holds: bool) {
+        put(&mut self.known, label);
+        if holds {
+            put(&mut self.truth, label);
+            if self.known.len() <= MOST_INFERENCE_WORDS
+                && let Some(excluded) = tables.excludes.bits(label as usize)
+            {
+                or(&mut self.known, excluded);
+            }
+        }
+    }
+
+    /// Takes answers over from a walk through the cache.
+    pub(crate) fn replay(&mut self, tables: &Tables, answers: &[(u32, bool)]) {
+        self.infer(tables);
+        for (label, holds) in answers {
+            self.learn(tables, *label, *holds);
+            self.log.push((*label, *holds));
+        }
+    }
+}
+
+#[inline]
+fn or(into: &mut [u64], from: &[u64]) {
+    for (a, b) in into.iter_mut().zip(from) {
+        *a |= b;
+    }
+}
+
+/// The facts, and someone to ask for more.
+pub(crate) struct View<'a> {
+    pub(crate) tables: &'a Tables,
+    pub(crate) facts: &'a mut Facts,
+    /// `None` when a computation is repeated: every answer is known then.
+    pub(crate) source: Option<(&'a [u32], &'a mut dyn Executor)>,
+}
+
+impl View<'_> {
+    /// Whether a label holds.
+    #[inline]
+    pub(crate) fn holds(&mut self, label: u32) -> bool {
+        if has(&self.facts.known, label) {
+            has(&self.facts.truth, label)
+        } else {
+            self.ask(label)
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self, label: u32) -> bool {
+        let Some((state, executor)) = &mut self.source else {
+            debug_assert!(false, "a repeated computation asked something new");
+            return false;
+        };
+        let holds = executor.label(state, LabelId::new(label as usize));
+        self.facts.learn(self.tables, label, holds);
+        self.facts.log.push((label, holds));
+        holds
+    }
+
+    /// Whether a transition is enabled.
+    #[inline]
+    pub(crate) fn is_enabled(&self, transition: u32) -> bool {
+        has(&self.facts.enabled, transition)
+    }
+
+    /// Condition I: some enabled transition is invisible, so the key must be one of those.
+    pub(crate) fn must_start_invisible(&self) -> bool {
+        self.tables.needs_invisible_key
+            && self
+                .facts
+                .enabled_list
+                .iter()
+                .any(|t| !has(&self.tables.visible, *t))
+    }
+
+    /// A pseudo-random number that depends on the seed, the state and `salt` only.
+    pub(crate) fn random(&self, seed: u64, salt: u64) -> u64 {
+        mix(self.facts.state_hash ^ mix(seed ^ mix(salt)))
+    }
+}
+
+/// The finaliser of splitmix64: every bit of the input reaches every bit of the output.
+pub(crate) fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// A hash of words that is the same on every machine.
+pub(crate) fn hash_words(words: &[u64]) -> u64 {
+    words.iter().fold(0x51_7c_c1_b7_27_22_0a_95, |h, w| {
+        (h ^ w).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    })
+}

@@ -1,0 +1,257 @@
+//! Limits end a search cleanly, with what was learnt.
+
+mod common;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use common::models::counters;
+use common::run;
+use stubborn_search::{
+    End, Limit, Limits, Order, Progress, Search, StoreKind, StoreOptions, Target,
+};
+use stubborn_system::{
+    BitSet, Executor, Expansion, LabelId, Layout, Reducer, Reduction, SetMember, Structure,
+    Successors, System, TransitionId,
+};
+
+fn in_all_ways(check: impl Fn(Order, usize, StoreOptions)) {
+    for order in [Order::BreadthFirst, Order::DepthFirst] {
+        for threads in [1, 2, 4] {
+            for kind in [StoreKind::Tree, StoreKind::Plain, StoreKind::Compact] {
+                check(order, threads, StoreOptions::new(kind));
+            }
+        }
+    }
+}
+
+#[test]
+fn states_are_limited() {
+    let model = counters(5, 9);
+    in_all_ways(|order, threads, store| {
+        let result = run(&Search {
+            order,
+            threads,
+            store,
+            limits: Limits {
+                states: Some(10_000),
+                ..Limits::default()
+            },
+            ..Search::new(&model)
+        });
+        assert_eq!(result.end, End::Limit(Limit::States));
+        assert!(
+            (10_001..12_000).contains(&result.states),
+            "{}",
+            result.states
+        );
+    });
+}
+
+#[test]
+fn a_limit_that_is_just_enough_is_no_limit() {
+    let model = counters(3, 9);
+    let limits = Limits {
+        states: Some(729),
+        ..Limits::default()
+    };
+    for order in [Order::BreadthFirst, Order::DepthFirst] {
+        let result = run(&Search {
+            order,
+            limits,
+            ..Search::new(&model)
+        });
+        assert!(result.is_complete());
+    }
+}
+
+#[test]
+fn memory_is_limited() {
+    let model = counters(6, 12);
+    for megabytes in [0, 1, 4] {
+        in_all_ways(|order, threads, store| {
+            let limit = megabytes << 20;
+            let search = Search {
+                order,
+                threads,
+                store,
+                targets: vec![Target::Deadlock],
+                limits: Limits {
+                    memory: Some(limit),
+                    ..Limits::default()
+                },
+                ..Search::new(&model)
+            };
+            let result = run(&search);
+            assert_eq!(result.end, End::Limit(Limit::Memory));
+            assert!(result.memory.peak <= limit);
+            // Fingerprints need a table of some size to begin with.
+            let learns = megabytes >= 4 && search.store.kind != StoreKind::Compact;
+            let states = result.states;
+            assert!(!learns || states > 10_000, "{states}, {search:?}");
+        });
+    }
+}
+
+#[test]
+fn time_is_limited() {
+    let model = counters(7, 20);
+    in_all_ways(|order, threads, store| {
+        let result = run(&Search {
+            order,
+            threads,
+            store,
+            limits: Limits {
+                time: Some(Duration::from_millis(20)),
+                ..Limits::default()
+            },
+            ..Search::new(&model)
+        });
+        assert_eq!(result.end, End::Limit(Limit::Time));
+        assert!(result.time.explore < Duration::from_secs(5));
+    });
+}
+
+#[test]
+fn a_flag_interrupts_and_progress_is_seen() {
+    let model = counters(7, 20);
+    for order in [Order::BreadthFirst, Order::DepthFirst] {
+        for threads in [1, 2] {
+            let interrupt = AtomicBool::new(false);
+            let seen = Mutex::new(Vec::<Progress>::new());
+            let observer = |progress: &Progress| {
+                let mut seen = seen.lock().unwrap();
+                seen.push(*progress);
+                if seen.len() == 2 {
+                    interrupt.store(true, Ordering::Relaxed);
+                }
+            };
+            let result = run(&Search {
+                order,
+                threads,
+                observer: Some(&observer),
+                limits: Limits {
+                    interrupt: Some(&interrupt),
+                    ..Limits::default()
+                },
+                ..Search::new(&model)
+            });
+            assert_eq!(result.end, End::Limit(Limit::Interrupted));
+            let seen = seen.lock().unwrap();
+            assert_eq!(seen.len(), 2);
+            assert!(seen[0].states < seen[1].states && seen[1].states <= result.states);
+            assert!(seen[1].transitions > 0 && seen[1].depth > 0 && seen[1].memory > 0);
+            assert!(seen[1].states_per_second > 0.0 && seen[1].queue > 0);
+        }
+    }
+}
+
+/// Counters whose executor, or whose reduction, has a bug.
+struct Panicking<'a> {
+    inner: &'a dyn System,
+}
+
+struct PanickingExecutor<'a> {
+    inner: Box<dyn Executor + 'a>,
+    states: u32,
+}
+
+impl System for Panicking<'_> {
+    fn layout(&self) -> &Layout {
+        self.inner.layout()
+    }
+
+    fn structure(&self) -> &Structure {
+        self.inner.structure()
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        self.inner.initial_states()
+    }
+
+    fn executor(&self) -> Box<dyn Executor + '_> {
+        Box::new(PanickingExecutor {
+            inner: self.inner.executor(),
+            states: 0,
+        })
+    }
+}
+
+impl Executor for PanickingExecutor<'_> {
+    fn successors(&mut self, state: &[u32], out: &mut Successors) {
+        self.states += 1;
+        assert!(self.states < 20_000, "a bug in the executor");
+        self.inner.successors(state, out);
+    }
+
+    fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        self.inner.fire(state, transition, out);
+    }
+
+    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
+        self.inner.label(state, label)
+    }
+}
+
+#[test]
+fn a_panic_of_one_thread_stops_all_and_is_passed_on() {
+    let model = counters(5, 12);
+    for order in [Order::BreadthFirst, Order::DepthFirst] {
+        for threads in [1, 2, 4] {
+            let system = Panicking { inner: &model };
+            let search = Search {
+                order,
+                threads,
+                ..Search::new(&system)
+            };
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| search.run()));
+            let panic = caught.expect_err("the panic is passed on");
+            let text = panic.downcast_ref::<&str>().copied();
+            assert_eq!(text, Some("a bug in the executor"));
+        }
+    }
+}
+
+/// Keeps everything, one transition at a time, and says so.
+struct KeepsAll;
+
+impl Reduction for KeepsAll {
+    fn reducer(&self) -> Box<dyn Reducer + '_> {
+        Box::new(KeepsAll)
+    }
+
+    fn name(&self) -> String {
+        "all".into()
+    }
+}
+
+impl Reducer for KeepsAll {
+    fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
+        kept.clear();
+        expansion.enabled().for_each(|t| {
+            kept.insert(t.index());
+        });
+        false
+    }
+
+    fn last_set(&self) -> Vec<SetMember> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_reduction_that_keeps_everything_changes_nothing() {
+    let model = counters(4, 6);
+    let full = common::facts(&model);
+    in_all_ways(|order, threads, store| {
+        let search = Search {
+            reduction: Some(&KeepsAll),
+            order,
+            threads,
+            store,
+            ..Search::new(&model)
+        };
+        common::assert_same(&full, &run(&search), &format!("{search:?}"));
+    });
+}
