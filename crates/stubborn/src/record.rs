@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stubborn_search::{Trace, TraceStep};
-use stubborn_system::{FieldId, FieldKind, Successors, System};
+use stubborn_system::{FieldId, FieldKind, Successor, Successors, System};
 
 use crate::load::LoadedModel;
 use crate::story;
@@ -176,10 +176,9 @@ impl SavedTrace {
             successors.clear();
             executor.successors(trace.last_state(), &mut successors);
             let structure = system.structure();
-            let named = successors
-                .iter()
-                .filter(|s| structure.transition(s.transition).name == step.transition);
-            let found = named.clone().find(|successor| {
+            let is_named =
+                |s: &Successor<'_>| structure.transition(s.transition).name == step.transition;
+            let found = successors.iter().filter(is_named).find(|successor| {
                 let one = TraceStep {
                     number: 0,
                     transition: successor.transition,
@@ -192,7 +191,7 @@ impl SavedTrace {
             let Some(found) = found else {
                 let number = trace.len() + 1;
                 let name = &step.transition;
-                let problem = if named.count() > 0 {
+                let problem = if successors.iter().any(|s| is_named(&s)) {
                     "does something else in this model"
                 } else if structure.transitions.iter().any(|t| t.name == *name) {
                     "is not possible there"
