@@ -22,7 +22,7 @@ pub struct Model {
 #[derive(Clone, Debug)]
 pub enum Unit {
     /// `proctype`, `init`, `never`, `trace`, `notrace`.
-    Process(Process),
+    Process(Box<Process>),
     /// Global variables.
     Declaration(Declaration),
     /// `typedef`

@@ -65,7 +65,12 @@ fn parse_with(
     );
     let model = parser::parse(tokens, apart, &mut diagnostics);
     let program = resolve::resolve(&model, &mut diagnostics);
-    Parsed { model, program, sources, diagnostics }
+    Parsed {
+        model,
+        program,
+        sources,
+        diagnostics,
+    }
 }
 
 /// A model ready to be explored.
@@ -100,12 +105,24 @@ pub fn load(
     options: &Options,
     loader: &dyn Loader,
 ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
-    let Parsed { program, sources, diagnostics, .. } =
-        parse_with(path, text, &options.definitions, &options.propositions, loader);
+    let Parsed {
+        program,
+        sources,
+        diagnostics,
+        ..
+    } = parse_with(
+        path,
+        text,
+        &options.definitions,
+        &options.propositions,
+        loader,
+    );
     if has_errors(&diagnostics) {
         return Err((sources, diagnostics));
     }
-    let name = path.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let name = path
+        .file_stem()
+        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let table = Table::initial(&program);
     build(program, sources, diagnostics, name, table, options.lowering)
 }
@@ -134,12 +151,18 @@ fn build(
         let model = match Model::new(lowered.program.clone()) {
             Ok(model) => model,
             Err(error) => {
-                diagnostics.push(Diagnostic::error("PML096", error.to_string(), Span::new(0, 1)));
+                diagnostics.push(Diagnostic::error(
+                    "PML096",
+                    error.to_string(),
+                    Span::new(0, 1),
+                ));
                 return Err((sources, diagnostics));
             }
         };
         let sorted = model.program().commands.iter();
-        let steps = sorted.map(|c| lowered.steps[places[&c.name]].clone()).collect();
+        let steps = sorted
+            .map(|c| lowered.steps[places[&c.name]].clone())
+            .collect();
         lowered.steps = steps;
         let missing = sample(&model, &lowered);
         if missing.is_empty() {
@@ -192,10 +215,7 @@ impl Loaded {
     /// # Errors
     /// As [`load`].
     #[allow(clippy::type_complexity)]
-    pub fn grown(
-        &self,
-        outcome: Outcome,
-    ) -> Option<Result<Loaded, (Sources, Vec<Diagnostic>)>> {
+    pub fn grown(&self, outcome: Outcome) -> Option<Result<Loaded, (Sources, Vec<Diagnostic>)>> {
         let missing = self.lowered.missing(outcome)?;
         let mut table = self.table.clone();
         table.add(missing);

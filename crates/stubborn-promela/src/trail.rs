@@ -52,7 +52,10 @@ impl Loaded {
     /// The lines of a command: process and number of the step.
     fn lines(&self, first: &[usize], command: TransitionId) -> Vec<(usize, usize)> {
         let parts = &self.lowered.steps[command.index()].parts;
-        parts.iter().map(|(pid, kind, number)| (*pid, first[kind.0] + number)).collect()
+        parts
+            .iter()
+            .map(|(pid, kind, number)| (*pid, first[kind.0] + number))
+            .collect()
     }
 
     /// A run from the initial state as a trail; `cycle` is the number of steps before the part
@@ -96,9 +99,10 @@ impl Loaded {
                 for command in range {
                     let transition = TransitionId::new(command as usize);
                     let own = self.lines(&first, transition);
-                    let matches = own.iter().enumerate().all(|(i, part)| {
-                        lines.get(at + i).is_some_and(|(_, line)| line == part)
-                    });
+                    let matches = own
+                        .iter()
+                        .enumerate()
+                        .all(|(i, part)| lines.get(at + i).is_some_and(|(_, line)| line == part));
                     if !matches || own.is_empty() {
                         continue;
                     }
@@ -116,7 +120,10 @@ impl Loaded {
                 return Err(TrailError { line, message });
             };
             state = found.state(0).to_vec();
-            run.push(Step { transition, state: state.clone() });
+            run.push(Step {
+                transition,
+                state: state.clone(),
+            });
             at += taken;
         }
         Ok(run)
@@ -133,11 +140,17 @@ fn numbered_lines(text: &str) -> Result<Vec<(usize, (usize, usize))>, TrailError
             continue;
         }
         let mut numbers = line.split(':').map(|n| n.trim().parse::<usize>());
-        let (Some(Ok(_)), Some(Ok(pid)), Some(Ok(number)), None) =
-            (numbers.next(), numbers.next(), numbers.next(), numbers.next())
-        else {
+        let (Some(Ok(_)), Some(Ok(pid)), Some(Ok(number)), None) = (
+            numbers.next(),
+            numbers.next(),
+            numbers.next(),
+            numbers.next(),
+        ) else {
             let message = format!("`{line}` is not of the form depth:process:step");
-            return Err(TrailError { line: at + 1, message });
+            return Err(TrailError {
+                line: at + 1,
+                message,
+            });
         };
         lines.push((at + 1, (pid, number)));
     }

@@ -44,7 +44,10 @@ impl Lowering<'_> {
     /// All never claims of the model.
     pub(super) fn claims(&mut self) -> Vec<Claim> {
         let source = self.source;
-        let claims = source.processes.iter().filter(|p| p.kind == ProcessKind::Never);
+        let claims = source
+            .processes
+            .iter()
+            .filter(|p| p.kind == ProcessKind::Never);
         claims
             .map(|process| {
                 let flow = &process.flow;
@@ -59,7 +62,8 @@ impl Lowering<'_> {
                         edges: Vec::new(),
                     };
                     for (at, transition) in found.transitions.iter().enumerate() {
-                        if let Some(holds) = self.claim_guard(transition, &found.transitions[..at]) {
+                        if let Some(holds) = self.claim_guard(transition, &found.transitions[..at])
+                        {
                             let guard = self.program.label(holds);
                             let target = place(transition.target);
                             claim.edges.push(ClaimEdge { guard, target });
@@ -67,14 +71,21 @@ impl Lowering<'_> {
                     }
                     states.push(claim);
                 }
-                Claim { name: process.name.to_string(), start: place(flow.start), states }
+                Claim {
+                    name: process.name.to_string(),
+                    start: place(flow.start),
+                    states,
+                }
             })
             .collect()
     }
 
     /// When a claim can take a step; None if never.
     fn claim_guard(&mut self, transition: &Transition, earlier: &[Transition]) -> Option<ir::Expr> {
-        let nowhere = Context { at: None, timeout: false };
+        let nowhere = Context {
+            at: None,
+            timeout: false,
+        };
         let holds = match &*transition.action {
             Action::Basic(Basic::End) | Action::Blocked => return None,
             Action::Basic(Basic::Condition(expr)) => guards::truth(self.expr(expr, nowhere)),
@@ -87,11 +98,9 @@ impl Lowering<'_> {
                 }
                 none
             }
-            Action::Basic(Basic::Assert(expr)) => {
-                let _ = expr;
-                ir::Expr::Const(1)
-            }
-            Action::Basic(Basic::Nothing | Basic::Print(..) | Basic::PrintMtype(..))
+            Action::Basic(
+                Basic::Nothing | Basic::Print(..) | Basic::PrintMtype(..) | Basic::Assert(_),
+            )
             | Action::Jump => ir::Expr::Const(1),
             _ => {
                 let message = "a never claim may only look at the model, not change it";

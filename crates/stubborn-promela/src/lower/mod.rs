@@ -26,9 +26,9 @@ mod storage;
 
 use std::collections::HashMap;
 
+pub use claims::{Claim, ClaimEdge, ClaimState};
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
-pub use claims::{Claim, ClaimEdge, ClaimState};
 use stubborn_system::{FailureKind, LabelId, Outcome, ProcessId};
 
 use crate::flow::StateNr;
@@ -67,7 +67,10 @@ impl Table {
         let mut slots = Vec::new();
         for (at, process) in program.processes.iter().enumerate() {
             for _ in 0..process.active {
-                slots.push(vec![Start { process: ProcId(at), by: None }]);
+                slots.push(vec![Start {
+                    process: ProcId(at),
+                    by: None,
+                }]);
             }
         }
         Self { slots }
@@ -105,7 +108,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { lossy: false, max_processes: 255 }
+        Self {
+            lossy: false,
+            max_processes: 255,
+        }
     }
 }
 
@@ -170,7 +176,10 @@ pub(crate) struct Context {
 
 impl Context {
     fn of(slot: usize, instance: usize) -> Self {
-        Self { at: Some((slot, instance)), timeout: false }
+        Self {
+            at: Some((slot, instance)),
+            timeout: false,
+        }
     }
 }
 
@@ -236,7 +245,10 @@ pub(crate) fn lower(
     lowering.valid_end();
     let mut propositions = Vec::new();
     for expr in &source.propositions {
-        let nowhere = Context { at: None, timeout: false };
+        let nowhere = Context {
+            at: None,
+            timeout: false,
+        };
         let holds = guards::truth(lowering.expr(expr, nowhere));
         propositions.push(lowering.program.label(holds));
     }
@@ -254,7 +266,11 @@ impl<'a> Lowering<'a> {
     fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
         let error = Diagnostic::error(code, message, span);
         // The same statement is lowered once for each process; people want to hear it once.
-        if !self.diagnostics.iter().any(|d| d.code == code && d.span == span) {
+        if !self
+            .diagnostics
+            .iter()
+            .any(|d| d.code == code && d.span == span)
+        {
             self.diagnostics.push(error);
         }
     }
@@ -265,7 +281,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn location(&self, slot: usize, instance: usize, state: StateNr) -> Option<u32> {
-        self.slots[slot].instances[instance].locations.get(state).copied().flatten()
+        self.slots[slot].instances[instance]
+            .locations
+            .get(state)
+            .copied()
+            .flatten()
     }
 
     /// Whether there is a process with this number.

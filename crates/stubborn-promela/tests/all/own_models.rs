@@ -17,7 +17,10 @@ fn small_models_have_the_expected_counts() {
             Err(message) => message,
         };
         if found != example.expected {
-            wrong.push(format!("{}\n  expected {}\n  found {found}", example.title, example.expected));
+            wrong.push(format!(
+                "{}\n  expected {}\n  found {found}",
+                example.title, example.expected
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -30,7 +33,10 @@ fn lost_messages_are_an_option() {
     options.lowering.lossy = true;
     let counts = crate::support::count_with(Path::new("m.pml"), text, 1_000, &options);
     let counts = counts.expect("a good model");
-    assert_eq!((counts.states, counts.transitions, counts.errors), (6, 6, 0));
+    assert_eq!(
+        (counts.states, counts.transitions, counts.errors),
+        (6, 6, 0)
+    );
 }
 
 #[test]
@@ -48,19 +54,26 @@ fn endless_creation_ends_in_a_clear_failure() {
 fn an_endless_atomic_sequence_is_a_failure() {
     let text = "byte x; active proctype A() { atomic { do :: x = 1 - x od } }";
     let counts = count(Path::new("m.pml"), text, 1_000).expect("a good model");
-    assert_eq!(counts.failures, ["an uninterrupted sequence of steps never ends"]);
+    assert_eq!(
+        counts.failures,
+        ["an uninterrupted sequence of steps never ends"]
+    );
 }
 
 #[test]
 fn propositions_become_labels() {
     use stubborn_promela::{load, source::NoIncludes};
     use stubborn_system::System;
-    let text = "#define high (x > 2)\nbyte x = 3; active proctype P() { here: x = 0; progress: x = 1 }";
+    let text =
+        "#define high (x > 2)\nbyte x = 3; active proctype P() { here: x = 0; progress: x = 1 }";
     let options = stubborn_promela::Options {
         propositions: vec!["high && P@here".into(), "x == 0 || len(q) > 1".into()],
         ..Default::default()
     };
-    assert!(load(Path::new("m.pml"), text, &options, &NoIncludes).is_err(), "q is not declared");
+    assert!(
+        load(Path::new("m.pml"), text, &options, &NoIncludes).is_err(),
+        "q is not declared"
+    );
     let options = stubborn_promela::Options {
         propositions: vec!["high && P@here".into(), "np_".into(), "!high".into()],
         ..Default::default()
@@ -68,8 +81,12 @@ fn propositions_become_labels() {
     let loaded = load(Path::new("m.pml"), text, &options, &NoIncludes).expect("a good model");
     let mut executor = loaded.model.executor();
     let state = loaded.model.initial_states();
-    let values: Vec<bool> =
-        loaded.lowered.propositions.iter().map(|l| executor.label(&state, *l)).collect();
+    let values: Vec<bool> = loaded
+        .lowered
+        .propositions
+        .iter()
+        .map(|l| executor.label(&state, *l))
+        .collect();
     assert_eq!(values, [true, true, false]);
 }
 

@@ -28,10 +28,15 @@ impl Random {
 /// Writes a program of a few processes that use two numbers, a buffer and a rendez-vous.
 pub(crate) fn program(seed: u64) -> String {
     let mut random = Random::new(seed);
-    let mut text = String::from("byte x, y;\nchan q = [2] of { byte };\nchan r = [0] of { byte };\n");
+    let mut text =
+        String::from("byte x, y;\nchan q = [2] of { byte };\nchan r = [0] of { byte };\n");
     for name in ["A", "B", "C"].iter().take(2 + random.below(2)) {
         let _ = writeln!(text, "active proctype {name}() {{ byte v;");
-        let mut writer = Writer { random: &mut random, inside: Inside::Body, loops: 0 };
+        let mut writer = Writer {
+            random: &mut random,
+            inside: Inside::Body,
+            loops: 0,
+        };
         let statements = 2 + writer.random.below(3);
         let body = writer.sequence(statements, 2);
         let _ = writeln!(text, "{body}\n}}");
@@ -67,8 +72,17 @@ impl Writer<'_> {
         match self.random.below(5) {
             0 => format!("len(q) < {number}"),
             1 => format!("q?[{number}]"),
-            2 => format!("({} != {number} || {} == {})", self.variable(), self.variable(), self.variable()),
-            _ => format!("{} {} {number}", self.variable(), self.random.pick(&["==", "!=", "<", ">="])),
+            2 => format!(
+                "({} != {number} || {} == {})",
+                self.variable(),
+                self.variable(),
+                self.variable()
+            ),
+            _ => format!(
+                "{} {} {number}",
+                self.variable(),
+                self.random.pick(&["==", "!=", "<", ">="])
+            ),
         }
     }
 
@@ -81,7 +95,10 @@ impl Writer<'_> {
             1 => format!("{target} = ({} + {}) % 3", self.variable(), self.variable()),
             2 => format!("{target} = 1 - {target} % 2"),
             3 => format!("q!{target}"),
-            4 => format!("q?{}", self.random.pick(&["v", "x", "0", "1", "eval(y)", "_"])),
+            4 => format!(
+                "q?{}",
+                self.random.pick(&["v", "x", "0", "1", "eval(y)", "_"])
+            ),
             5 => format!("r!{target}"),
             6 => format!("r?{}", self.random.pick(&["v", "1", "_"])),
             _ => self.condition(),
@@ -156,7 +173,9 @@ fn compare(seeds: std::ops::Range<u64>) {
         if !ours.failures.is_empty() || !ours.complete {
             continue;
         }
-        let Some(spin) = spin_counts(&text, &scratch).filter(|c| c.complete) else { continue };
+        let Some(spin) = spin_counts(&text, &scratch).filter(|c| c.complete) else {
+            continue;
+        };
         assert_eq!(
             (ours.states, ours.transitions, ours.errors),
             (spin.states, spin.transitions, spin.errors),

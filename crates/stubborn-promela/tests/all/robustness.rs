@@ -31,9 +31,41 @@ fn mutate(text: &str, random: &mut Random) -> String {
         }
     }
     const BITS: &[&str] = &[
-        "{", "}", "(", ")", ";", "->", "::", "if", "fi", "do", "od", "atomic {", "d_step {",
-        "unless", "goto", "break", "else", "run", "\"", "'", "/*", "#if 1\n", "\n#define x x x\n",
-        "999999999999", "[", "]", "!", "?", "chan", "inline f(", "typedef", "@", "..", "\\", "é",
+        "{",
+        "}",
+        "(",
+        ")",
+        ";",
+        "->",
+        "::",
+        "if",
+        "fi",
+        "do",
+        "od",
+        "atomic {",
+        "d_step {",
+        "unless",
+        "goto",
+        "break",
+        "else",
+        "run",
+        "\"",
+        "'",
+        "/*",
+        "#if 1\n",
+        "\n#define x x x\n",
+        "999999999999",
+        "[",
+        "]",
+        "!",
+        "?",
+        "chan",
+        "inline f(",
+        "typedef",
+        "@",
+        "..",
+        "\\",
+        "é",
     ];
     for _ in 0..1 + random.below(4) {
         let at = random.below(pieces.len());
@@ -79,10 +111,22 @@ fn deep_and_long_texts_are_refused_kindly() {
         format!("active proctype A() {{ {}", "if :: ".repeat(many)),
         format!("active proctype A() {{ {}", "{ ".repeat(many)),
         format!("active proctype A() {{ {}skip", "atomic { ".repeat(many)),
-        format!("byte x; active proctype A() {{ x = {}1 }}", "1 + ".repeat(many)),
-        format!("byte x; active proctype A() {{ x = {}1 }}", "! ".repeat(many)),
-        format!("byte x; active proctype A() {{ {}skip }}", "l: ".repeat(many)),
-        format!("byte x; active proctype A() {{ {} }}", "x = 1; ".repeat(2_000)),
+        format!(
+            "byte x; active proctype A() {{ x = {}1 }}",
+            "1 + ".repeat(many)
+        ),
+        format!(
+            "byte x; active proctype A() {{ x = {}1 }}",
+            "! ".repeat(many)
+        ),
+        format!(
+            "byte x; active proctype A() {{ {}skip }}",
+            "l: ".repeat(many)
+        ),
+        format!(
+            "byte x; active proctype A() {{ {} }}",
+            "x = 1; ".repeat(2_000)
+        ),
         format!("#if {}\n#endif", "(".repeat(many)),
         format!("byte a[{}];", "9".repeat(many)),
         "inline f() { g() } inline g() { f() } init { f() }".to_string(),

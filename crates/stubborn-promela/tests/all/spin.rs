@@ -25,7 +25,10 @@ fn check(every: usize) {
         }
         let counts = spin_counts(&example.text, &scratch);
         let found = counts.map(|c| {
-            format!("states {} transitions {} errors {}", c.states, c.transitions, c.errors)
+            format!(
+                "states {} transitions {} errors {}",
+                c.states, c.transitions, c.errors
+            )
         });
         assert_eq!(found.as_ref(), Some(&example.expected), "{}", example.title);
     }

@@ -56,11 +56,18 @@ fn explore(loaded: &Loaded, limit: usize) -> Result<Counts, Outcome> {
     let initial = model.initial_states();
     let mut seen: HashSet<Vec<u32>> = HashSet::from([initial.clone()]);
     let mut todo = vec![initial];
-    let mut counts = Counts { states: 1, transitions: 1, complete: true, ..Counts::default() };
+    let mut counts = Counts {
+        states: 1,
+        transitions: 1,
+        complete: true,
+        ..Counts::default()
+    };
     while let Some(state) = todo.pop() {
         successors.clear();
         executor.successors(&state, &mut successors);
-        let may_stop = structure.valid_end.is_none_or(|label| executor.label(&state, label));
+        let may_stop = structure
+            .valid_end
+            .is_none_or(|label| executor.label(&state, label));
         if successors.is_empty() && !may_stop {
             counts.errors += 1;
         }
@@ -142,7 +149,10 @@ pub(crate) fn corpus() -> Option<PathBuf> {
 /// Whether SPIN and a C compiler can be run.
 pub(crate) fn has_spin() -> bool {
     let runs = |program: &str, flag: &str| {
-        Command::new(program).arg(flag).output().is_ok_and(|out| out.status.success())
+        Command::new(program)
+            .arg(flag)
+            .output()
+            .is_ok_and(|out| out.status.success())
     };
     let there = runs("spin", "-V") && runs("gcc", "--version");
     if !there {
@@ -156,8 +166,8 @@ pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
     pub(crate) fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir()
-            .join(format!("stubborn-promela-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("stubborn-promela-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder for temporary files");
         Self(folder)
@@ -178,7 +188,11 @@ pub(crate) fn spin_counts(text: &str, scratch: &Scratch) -> Option<Counts> {
     }
     std::fs::write(folder.join("m.pml"), text).ok()?;
     let run = |program: &str, arguments: &[&str]| {
-        let out = Command::new(program).args(arguments).current_dir(folder).output().ok()?;
+        let out = Command::new(program)
+            .args(arguments)
+            .current_dir(folder)
+            .output()
+            .ok()?;
         Some(String::from_utf8_lossy(&out.stdout).into_owned())
     };
     run("spin", &["-a", "-o1", "-o2", "-o3", "m.pml"])?;
@@ -195,7 +209,13 @@ pub(crate) fn spin_counts(text: &str, scratch: &Scratch) -> Option<Counts> {
         let line = out.lines().find(|l| l.contains(after))?;
         line.split_whitespace().next()?.parse().ok()
     };
-    let errors = out.split("errors: ").nth(1)?.split_whitespace().next()?.parse().ok()?;
+    let errors = out
+        .split("errors: ")
+        .nth(1)?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()?;
     Some(Counts {
         states: number("states, stored")?,
         transitions: number("transitions (")?,

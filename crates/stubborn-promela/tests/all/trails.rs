@@ -33,10 +33,16 @@ fn violation(loaded: &Loaded) -> Option<Vec<Step>> {
         for next in successors.iter() {
             let site = next.outcome.site(model.structure());
             if site.is_some_and(|s| s.kind == FailureKind::Assertion) {
-                let mut run = vec![Step { transition: next.transition, state: next.state.to_vec() }];
+                let mut run = vec![Step {
+                    transition: next.transition,
+                    state: next.state.to_vec(),
+                }];
                 let mut at = state.clone();
                 while let Some(Some((before, transition))) = parents.get(&at) {
-                    run.push(Step { transition: *transition, state: at.clone() });
+                    run.push(Step {
+                        transition: *transition,
+                        state: at.clone(),
+                    });
                     at = before.clone();
                 }
                 run.reverse();
@@ -65,7 +71,10 @@ fn what_is_written_can_be_read() {
     let trail = loaded.write_trail(&run, None);
     let read = loaded.read_trail(&trail).expect("our own trail");
     assert_eq!(read.last().map(|s| &s.state), run.last().map(|s| &s.state));
-    assert!(read.len() > run.len(), "atomic sequences are written statement by statement");
+    assert!(
+        read.len() > run.len(),
+        "atomic sequences are written statement by statement"
+    );
     assert!(loaded.read_trail("1:7:0\n").is_err());
     assert!(loaded.read_trail("nonsense").is_err());
 }
@@ -77,15 +86,28 @@ fn spin_replays_our_trails() {
     }
     let scratch = Scratch::new("trails");
     let mut texts = vec![MEETING.to_string()];
-    texts.extend(examples().into_iter().filter(|e| e.text.contains("assert")).map(|e| e.text));
+    texts.extend(
+        examples()
+            .into_iter()
+            .filter(|e| e.text.contains("assert"))
+            .map(|e| e.text),
+    );
     let mut replayed = 0;
     for text in texts {
         let loaded = loaded(&text);
-        let Some(run) = violation(&loaded) else { continue };
+        let Some(run) = violation(&loaded) else {
+            continue;
+        };
         std::fs::write(scratch.0.join("m.pml"), &text).expect("a file");
-        std::fs::write(scratch.0.join("m.pml.trail"), loaded.write_trail(&run, None))
-            .expect("a file");
-        let out = Command::new("spin").args(["-t", "m.pml"]).current_dir(&scratch.0).output();
+        std::fs::write(
+            scratch.0.join("m.pml.trail"),
+            loaded.write_trail(&run, None),
+        )
+        .expect("a file");
+        let out = Command::new("spin")
+            .args(["-t", "m.pml"])
+            .current_dir(&scratch.0)
+            .output();
         let out = String::from_utf8_lossy(&out.expect("spin runs").stdout).into_owned();
         let about_fields = out.contains("assertion violated") || text.contains("q!1; q?a, _");
         assert!(about_fields, "SPIN says:\n{out}\nabout\n{text}");
