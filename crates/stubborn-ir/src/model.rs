@@ -134,9 +134,13 @@ impl Model {
         let counter = self.program.processes[process.index()].counter;
         let field = self.encoding.first_field(counter);
         let found = self.dispatch.processes.iter().find(|(f, _)| *f == field);
-        found.map_or(0..0, |(field, by_location)| {
-            by_location[self.layout.field(*field).raw(state) as usize].clone()
-        })
+        // A state that no run can reach may hold any bits.
+        found
+            .and_then(|(field, by_location)| {
+                by_location.get(self.layout.field(*field).raw(state) as usize)
+            })
+            .cloned()
+            .unwrap_or(0..0)
     }
 
     /// Commands not bound to a location.

@@ -144,7 +144,11 @@ fn impossible_states_do_no_harm() {
             executor.successors(&state, &mut buffer);
             executor.labels(&state, &mut labels);
             assert_eq!(buffer.state(0), before);
-            assert!(buffer.len() <= 1 + compiled.structure().transitions.len());
+            // A chain can end in several ways, any other transition in one.
+            let structure = compiled.structure();
+            if !structure.transitions.iter().any(|t| t.nondeterministic) {
+                assert!(buffer.len() <= 1 + structure.transitions.len());
+            }
         }
     }
 }
