@@ -122,14 +122,14 @@ impl<T> Gate<T> {
                 backoff.wait();
             }
         }
-        // All seats were seen empty after the gate was closed. A thread
-        // that enters later sees it closed (the fences order its announcement
-        // against our closing) and steps back without touching the value. The
-        // lock keeps away other changes and new threads.
-        let value = self.value.get_mut();
-        // SAFETY: see above.
-        let result = change(unsafe { value.deref() }, seats.len());
-        drop(value);
+        let result = {
+            let value = self.value.get_mut();
+            // SAFETY: all seats were seen empty after the gate was closed. A
+            // thread that enters later sees it closed (the fences order its
+            // announcement against our closing) and steps back without touching
+            // the value. The lock keeps away other changes and new threads.
+            change(unsafe { value.deref() }, seats.len())
+        };
         self.generation.fetch_add(1, Ordering::Release);
         drop(reopen);
         result
