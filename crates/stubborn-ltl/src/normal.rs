@@ -249,7 +249,7 @@ impl Normals {
         variable: impl Fn(Proposition) -> u32,
     ) -> Result<Normal, TooDeep> {
         let mut done: RapidHashMap<Formula, Normal> = RapidHashMap::default();
-        for part in formulas.subformulas(formula) {
+        for part in parts_without_chains(formulas, formula) {
             let result = match formulas.node(part) {
                 Node::True => Self::TRUE,
                 Node::False => Self::FALSE,
@@ -258,8 +258,20 @@ impl Normals {
                     self.letter(guard)
                 }
                 Node::Not(f) => self.negate(done[&f]),
-                Node::And(f, g) => self.and(vec![done[&f], done[&g]]),
-                Node::Or(f, g) => self.or(vec![done[&f], done[&g]]),
+                Node::And(..) => {
+                    let parts = chain(formulas, part)
+                        .into_iter()
+                        .map(|f| done[&f])
+                        .collect();
+                    self.and(parts)
+                }
+                Node::Or(..) => {
+                    let parts = chain(formulas, part)
+                        .into_iter()
+                        .map(|f| done[&f])
+                        .collect();
+                    self.or(parts)
+                }
                 Node::Implies(f, g) => {
                     let not_f = self.negate(done[&f]);
                     self.or(vec![not_f, done[&g]])
@@ -378,6 +390,41 @@ impl Normals {
         };
         formulas.make(node)
     }
+}
+
+/// The operands of a conjunction or disjunction through all directly nested ones, or the
+/// ordinary operands of another formula.
+fn chain(formulas: &Formulas, formula: Formula) -> Vec<Formula> {
+    let outer = formulas.node(formula);
+    if !matches!(outer, Node::And(..) | Node::Or(..)) {
+        return outer.operands().collect();
+    }
+    let kind = std::mem::discriminant(&outer);
+    let mut leaves = Vec::new();
+    let mut todo: Vec<Formula> = outer.operands().collect();
+    while let Some(part) = todo.pop() {
+        let node = formulas.node(part);
+        if std::mem::discriminant(&node) == kind {
+            todo.extend(node.operands());
+        } else {
+            leaves.push(part);
+        }
+    }
+    leaves
+}
+
+/// The subformulas, operands first, without those that only continue a conjunction or
+/// disjunction: normalised one by one, a chain of n would cost n² memory.
+fn parts_without_chains(formulas: &Formulas, formula: Formula) -> Vec<Formula> {
+    let mut needed: std::collections::BTreeSet<Formula> = [formula].into();
+    let mut parts = Vec::new();
+    // Operands have smaller handles, so the largest one left has all its users behind it.
+    while let Some(part) = needed.pop_last() {
+        needed.extend(chain(formulas, part));
+        parts.push(part);
+    }
+    parts.reverse();
+    parts
 }
 
 /// Longest sum of products that is written out.
