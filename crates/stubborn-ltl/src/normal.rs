@@ -318,18 +318,24 @@ impl Normals {
         guard: Guard,
         formulas: &mut Formulas,
         proposition: &impl Fn(u32) -> Proposition,
+        done: &mut RapidHashMap<Guard, Formula>,
     ) -> Formula {
+        if let Some(known) = done.get(&guard) {
+            return *known;
+        }
         let Some(cubes) = self.guards.cubes(guard, MAX_PRODUCTS) else {
             let Some((variable, low, high)) = self.guards.decision(guard) else {
                 return formulas.constant(guard.is_true());
             };
-            let low = self.letter_formula(low, formulas, proposition);
-            let high = self.letter_formula(high, formulas, proposition);
+            let low = self.letter_formula(low, formulas, proposition, done);
+            let high = self.letter_formula(high, formulas, proposition, done);
             let atom = formulas.make(Node::Atom(proposition(variable)));
             let not_atom = formulas.not(atom);
             let on = formulas.make(Node::And(atom, high));
             let off = formulas.make(Node::And(not_atom, low));
-            return formulas.make(Node::Or(on, off));
+            let formula = formulas.make(Node::Or(on, off));
+            done.insert(guard, formula);
+            return formula;
         };
         let mut sum: Option<Formula> = None;
         for cube in cubes {
@@ -361,7 +367,10 @@ impl Normals {
         let kind = self.kind(normal).clone();
         let mut convert = |f: Normal| self.to_formula(f, formulas, proposition);
         let node = match kind {
-            Kind::Letter(guard) => return self.letter_formula(guard, formulas, proposition),
+            Kind::Letter(guard) => {
+                let mut done = RapidHashMap::default();
+                return self.letter_formula(guard, formulas, proposition, &mut done);
+            }
             Kind::And(parts) | Kind::Or(parts) => {
                 let is_and = matches!(self.kind(normal), Kind::And(_));
                 let parts: Vec<Formula> = parts

@@ -59,7 +59,8 @@ pub fn is_stutter_invariant(
 }
 
 /// Whether a language is stutter-invariant, given automata of it and of its complement:
-/// if words equivalent to accepted ones are accepted. `None` if both closures are too large.
+/// if words equivalent to accepted ones are accepted. `None` if both closures are too
+/// large; `Some(true)` is certain, `Some(false)` subject to [`Automaton::is_disjoint`].
 pub fn are_stutter_invariant(automaton: &Automaton, complement: &Automaton) -> Option<bool> {
     // Closing either side decides; the side with fewer edges is cheaper.
     let (first, second) = if automaton.edge_count() <= complement.edge_count() {
@@ -294,7 +295,8 @@ impl Automaton {
         self.is_stutter_normal_from(&[self.initial()])
     }
 
-    /// Whether all states that can be reached from these have N1 and N2.
+    /// Whether all states that can be reached from these have N1 and N2. (False also where
+    /// the guards are too complex to tell.)
     pub fn is_stutter_normal_from(&self, starts: &[StateId]) -> bool {
         let mut guards = self.guards().clone();
         let mut seen = vec![false; self.state_count()];
@@ -303,7 +305,9 @@ impl Automaton {
             if std::mem::replace(&mut seen[state.index()], true) {
                 continue;
             }
-            if !self.can_wait(state, &mut guards) || !self.has_short_cuts(state, &mut guards) {
+            let holds =
+                self.can_wait(state, &mut guards) && self.has_short_cuts(state, &mut guards);
+            if !holds || guards.overflowed() {
                 return false;
             }
             todo.extend(self.edges(state).iter().map(|edge| edge.target));
