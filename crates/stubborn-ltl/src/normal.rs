@@ -3,7 +3,7 @@
 //! Negation normal form over *letters*: every purely Boolean subformula is one
 //! [`Guard`], so Boolean reasoning is exact and costs nothing extra. Conjunctions and
 //! disjunctions have any number of operands, sorted, without nesting. Constructors
-//! simplify (see [`crate::rewrite`]), so a formula that exists is already simplified.
+//! simplify (see file `rewrite.rs`), so a formula that exists is already simplified.
 //!
 //! Each formula knows whether it is *eventual* (true after any prefix if true: `f`
 //! equals `F f`) and *universal* (true for ever once true: `f` equals `G f`), after
