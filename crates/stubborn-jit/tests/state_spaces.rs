@@ -4,9 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use stubborn_ir::testing::{
-    Rng, dining_philosophers, peterson, random_program, ring_election,
-};
+use stubborn_ir::testing::{Rng, dining_philosophers, peterson, random_program, ring_election};
 use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
 use stubborn_jit::{CompiledModel, Status};
 use stubborn_system::{Successors, System};
@@ -51,14 +49,22 @@ fn large(commands: usize) -> Program {
             name: format!("walk {at}"),
             processes: vec![process],
             sources: vec![Some(at as u32)],
-            body: vec![Statement::assign(counter, Expr::Const((at * 7 + 1) % (last + 1)), site)],
+            body: vec![Statement::assign(
+                counter,
+                Expr::Const((at * 7 + 1) % (last + 1)),
+                site,
+            )],
             ..Command::default()
         });
         let here = program.label(Expr::equal(Expr::Var(counter), Expr::Const(at)));
         program.command(Command {
             name: format!("count {at}"),
             guards: vec![here, below],
-            body: vec![Statement::assign(x, Expr::plus(Expr::Var(x), Expr::Const(1)), site)],
+            body: vec![Statement::assign(
+                x,
+                Expr::plus(Expr::Var(x), Expr::Const(1)),
+                site,
+            )],
             ..Command::default()
         });
     }
