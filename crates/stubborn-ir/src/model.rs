@@ -11,6 +11,7 @@ use stubborn_system::{
 use crate::chain::Chains;
 use crate::effects::Effects;
 use crate::interpreter::Interpreter;
+use crate::intervals::Lengths;
 use crate::{BinaryOp, ChannelRef, Encoding, Expr, Overflow, Program, Statement, VariablePlace};
 
 /// Why a [`Program`] cannot be a [`Model`]. Front-ends check their input so that people
@@ -218,8 +219,14 @@ impl Dispatch {
 
 /// Whether a command can end in failure: in its guards or in its body.
 fn may_fail(program: &Program, command: &crate::Command) -> bool {
-    let guard_fails =
-        |g: &stubborn_system::LabelId| program.may_fail(&program.labels[g.index()].expr);
+    // A guard that fails matters only where all others hold.
+    let mut known = Lengths::default();
+    for guard in &command.guards {
+        known = known.and(&program.labels[guard.index()].expr, true);
+    }
+    let guard_fails = |g: &stubborn_system::LabelId| {
+        program.may_fail_given(&program.labels[g.index()].expr, &known)
+    };
     command.guards.iter().any(guard_fails)
         || program.body_may_fail(&command.body, channel_use_is_guarded(program, command))
 }

@@ -16,6 +16,9 @@ use crate::{ast, hir, parser, preprocess, resolve};
 pub struct Options {
     /// Macros defined from outside: name and text.
     pub definitions: Vec<(String, String)>,
+    /// Expressions over the model, in its own syntax; they become labels, see
+    /// [`Lowered::propositions`].
+    pub propositions: Vec<String>,
     /// How to lower it.
     pub lowering: lower::Options,
 }
@@ -40,11 +43,27 @@ pub fn parse(
     definitions: &[(String, String)],
     loader: &dyn Loader,
 ) -> Parsed {
+    parse_with(path, text, definitions, &[], loader)
+}
+
+fn parse_with(
+    path: &Path,
+    text: &str,
+    definitions: &[(String, String)],
+    propositions: &[String],
+    loader: &dyn Loader,
+) -> Parsed {
     let mut sources = Sources::default();
     let mut diagnostics = Vec::new();
     sources.add(path, text.to_string());
-    let tokens = preprocess::preprocess(&mut sources, definitions, loader, &mut diagnostics);
-    let model = parser::parse(tokens, &mut diagnostics);
+    let (tokens, apart) = preprocess::preprocess_with(
+        &mut sources,
+        definitions,
+        propositions,
+        loader,
+        &mut diagnostics,
+    );
+    let model = parser::parse(tokens, apart, &mut diagnostics);
     let program = resolve::resolve(&model, &mut diagnostics);
     Parsed { model, program, sources, diagnostics }
 }
@@ -82,7 +101,7 @@ pub fn load(
     loader: &dyn Loader,
 ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
     let Parsed { program, sources, diagnostics, .. } =
-        parse(path, text, &options.definitions, loader);
+        parse_with(path, text, &options.definitions, &options.propositions, loader);
     if has_errors(&diagnostics) {
         return Err((sources, diagnostics));
     }

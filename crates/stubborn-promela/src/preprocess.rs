@@ -73,12 +73,25 @@ struct Branch {
 }
 
 /// Turns the main file (already in `sources`) into tokens.
+#[cfg(test)]
 pub(crate) fn preprocess(
     sources: &mut Sources,
     definitions: &[(String, String)],
     loader: &dyn Loader,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Token> {
+    preprocess_with(sources, definitions, &[], loader, diagnostics).0
+}
+
+/// The same, and turns texts that stand apart from the model into tokens, with the macros that
+/// are defined at its end.
+pub(crate) fn preprocess_with(
+    sources: &mut Sources,
+    definitions: &[(String, String)],
+    apart: &[String],
+    loader: &dyn Loader,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Vec<Token>, Vec<Vec<Token>>) {
     let mut state = Preprocessor {
         sources,
         loader,
@@ -98,7 +111,14 @@ pub(crate) fn preprocess(
     } else {
         state.file(0, 0);
     }
-    state.out
+    let mut expanded = Vec::new();
+    for text in apart {
+        let index = state.sources.add(Path::new("expression"), text.clone());
+        let mut tokens = token::tokens(text, state.sources.base(index));
+        tokens.retain(|t| t.kind != Kind::Newline);
+        expanded.push(state.expand(tokens));
+    }
+    (state.out, expanded)
 }
 
 struct Preprocessor<'a> {

@@ -96,6 +96,15 @@ pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> 
     for unit in &model.units {
         resolver.unit(unit);
     }
+    // Whatever may be said in a never claim may be said in a proposition.
+    resolver.kind = Some(ProcessKind::Never);
+    resolver.locals = Vec::new();
+    resolver.local_names = Vec::new();
+    for proposition in &model.propositions {
+        let expr = resolver.expr(proposition);
+        resolver.no_run(&expr, proposition.span, "a proposition");
+        resolver.program.propositions.push(expr);
+    }
     resolver.check_remote();
     let runnable = |p: &Process| p.active > 0;
     if !resolver.program.processes.iter().any(runnable) {

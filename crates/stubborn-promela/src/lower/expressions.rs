@@ -69,7 +69,7 @@ impl Lowering<'_> {
             Expr::Enabled(pid) => self.enabled_of(pid, context),
             Expr::PcValue(pid) => self.pc_value(pid, context),
             Expr::Timeout => ir::Expr::Const(i32::from(context.timeout)),
-            Expr::NonProgress => ir::Expr::Const(0),
+            Expr::NonProgress => self.no_progress(),
             Expr::Pid => ir::Expr::Const(context.at.map_or(0, |(slot, _)| slot as i32)),
             Expr::ProcessCount => self.process_count(),
             Expr::Last => self.last.map_or(ir::Expr::Const(0), ir::Expr::Var),
@@ -144,6 +144,23 @@ impl Lowering<'_> {
             Binary::NotEqual => BinaryOp::NotEqual,
         };
         guards::binary(plain, left, right)
+    }
+
+    /// No process is at a `progress` label.
+    fn no_progress(&self) -> ir::Expr {
+        let mut none = ir::Expr::Const(1);
+        for slot in &self.slots {
+            for instance in &slot.instances {
+                let flow = &self.source.processes[instance.process.0].flow;
+                for (state, location) in instance.locations.iter().enumerate() {
+                    if let (Some(location), true) = (location, flow.states[state].progress) {
+                        let there = guards::is(ir::Expr::Var(slot.counter), *location as i32);
+                        none = guards::and(none, guards::not(there));
+                    }
+                }
+            }
+        }
+        none
     }
 
     /// The number of processes: the slots in use are the first ones.

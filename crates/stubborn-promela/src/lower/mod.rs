@@ -14,6 +14,7 @@
 //! [continue](stubborn_ir::chain) with their process. A `d_step` is one command.
 
 mod channels;
+mod claims;
 mod dsteps;
 mod enabled;
 mod expressions;
@@ -27,7 +28,8 @@ use std::collections::HashMap;
 
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
-use stubborn_system::{FailureKind, Outcome, ProcessId};
+pub use claims::{Claim, ClaimEdge, ClaimState};
+use stubborn_system::{FailureKind, LabelId, Outcome, ProcessId};
 
 use crate::flow::StateNr;
 use crate::hir::{self, ProcId};
@@ -116,6 +118,10 @@ pub struct Lowered {
     growth: HashMap<usize, Missing>,
     /// What each command is in the model, in the order of `program.commands`.
     pub steps: Vec<StepInfo>,
+    /// Labels of the expressions that were given apart from the model, in their order.
+    pub propositions: Vec<LabelId>,
+    /// The never claims of the model.
+    pub claims: Vec<Claim>,
 }
 
 /// The model's view of a command.
@@ -228,7 +234,20 @@ pub(crate) fn lower(
         }
     }
     lowering.valid_end();
-    Lowered { program: lowering.program, growth: lowering.growth, steps: lowering.steps }
+    let mut propositions = Vec::new();
+    for expr in &source.propositions {
+        let nowhere = Context { at: None, timeout: false };
+        let holds = guards::truth(lowering.expr(expr, nowhere));
+        propositions.push(lowering.program.label(holds));
+    }
+    let claims = lowering.claims();
+    Lowered {
+        program: lowering.program,
+        growth: lowering.growth,
+        steps: lowering.steps,
+        propositions,
+        claims,
+    }
 }
 
 impl<'a> Lowering<'a> {

@@ -23,7 +23,6 @@ impl Parser<'_> {
                 self.recover();
             }
         }
-        model.remote_labels = std::mem::take(&mut self.remote_labels);
         model
     }
 

@@ -40,8 +40,12 @@ const KEYWORDS: &[&str] = &[
     "unless", "unsigned", "xr", "xs",
 ];
 
-/// Understands as much as possible of `tokens`.
-pub(crate) fn parse(tokens: Vec<Token>, diagnostics: &mut Vec<Diagnostic>) -> Model {
+/// Understands as much as possible of `tokens`, and of expressions over the same names.
+pub(crate) fn parse(
+    tokens: Vec<Token>,
+    propositions: Vec<Vec<Token>>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Model {
     let end = tokens.last().map_or(0, |t| t.span.end);
     let mut parser = Parser {
         names: Names::scan(&tokens),
@@ -67,7 +71,13 @@ pub(crate) fn parse(tokens: Vec<Token>, diagnostics: &mut Vec<Diagnostic>) -> Mo
         remote_labels: Vec::new(),
         too_long: false,
     };
-    parser.model()
+    let mut model = parser.model();
+    for proposition in propositions {
+        let expr = parser.proposition(proposition);
+        model.propositions.push(expr);
+    }
+    model.remote_labels = parser.remote_labels;
+    model
 }
 
 /// Names that change how the text around them is read.
@@ -156,6 +166,20 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
+    /// An expression that stands alone.
+    fn proposition(&mut self, tokens: Vec<Token>) -> crate::ast::Expr {
+        if let Some(last) = tokens.last() {
+            self.end.span = Span { start: last.span.end, end: last.span.end };
+        }
+        self.rest = tokens.into_iter().rev().collect();
+        self.parens = 1;
+        let expr = self.expression();
+        if self.kind() != Kind::End {
+            self.unexpected("the end of the expression");
+        }
+        expr
+    }
+
     fn peek(&self) -> &Token {
         self.peek_at(0)
     }
