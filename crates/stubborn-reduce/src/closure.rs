@@ -91,7 +91,11 @@ impl<G: Grow> Closure<G> {
             let fresh = match self.start {
                 Start::MinF => {
                     let fresh = &view.facts.fresh;
-                    self.trial.enabled.iter().filter(|t| has(fresh, **t)).count()
+                    self.trial
+                        .enabled
+                        .iter()
+                        .filter(|t| has(fresh, **t))
+                        .count()
                 }
                 _ => 0,
             };

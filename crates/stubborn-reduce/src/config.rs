@@ -405,10 +405,7 @@ mod tests {
         assert!(config.settings().is_err());
         let mut config = Config::new(Algorithm::Beam);
         config.heuristic = false;
-        assert_eq!(
-            config.settings().map(|s| s.scapegoat),
-            Ok(Scapegoat::Fst)
-        );
+        assert_eq!(config.settings().map(|s| s.scapegoat), Ok(Scapegoat::Fst));
         config.scapegoat = Some(Scapegoat::MinT);
         assert!(config.settings().is_err());
     }

@@ -92,7 +92,10 @@ fn run(seeds: std::ops::Range<u64>, per_seed: usize) {
         for _ in 0..per_seed {
             // Algorithms with few combinations would hardly ever be picked among all.
             let algorithm = Algorithm::ALL[random.below(Algorithm::ALL.len() as u64) as usize];
-            let mine: Vec<_> = configs.iter().filter(|c| c.algorithm == algorithm).collect();
+            let mine: Vec<_> = configs
+                .iter()
+                .filter(|c| c.algorithm == algorithm)
+                .collect();
             let mut config = mine[random.below(mine.len() as u64) as usize].clone();
             config.seed = random.next();
             let aim = match random.below(4) {

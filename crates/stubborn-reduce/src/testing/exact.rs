@@ -99,9 +99,9 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
     let changes = |g: LabelId, t: TransitionId, from: bool| {
         all.iter().any(|here| {
             here.labels.contains(g.index()) == from
-                && here.steps[t.index()].iter().any(|(next, labels, _)| {
-                    labels.contains(g.index()) != from && !is_error(next)
-                })
+                && here.steps[t.index()]
+                    .iter()
+                    .any(|(next, labels, _)| labels.contains(g.index()) != from && !is_error(next))
         })
     };
     let pair = |f: &dyn Fn(&Around, usize, usize) -> bool, a: TransitionId, b: TransitionId| {
@@ -111,9 +111,8 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
         may_enable: May(Matrix::from_fn(k, n, |g, t| changes(g, t, false))),
         may_disable: May(Matrix::from_fn(k, n, |g, t| changes(g, t, true))),
         never_together: Must(Matrix::from_fn(k, k, |g: LabelId, h: LabelId| {
-            let both = |here: &Around| {
-                here.labels.contains(g.index()) && here.labels.contains(h.index())
-            };
+            let both =
+                |here: &Around| here.labels.contains(g.index()) && here.labels.contains(h.index());
             !all.iter().any(both)
         })),
         do_not_accord: May(Matrix::from_fn(n, n, |t, u| {
