@@ -38,7 +38,11 @@ impl Marks {
 
     /// The marks of all sets below `sets`.
     pub fn all(sets: u32) -> Self {
-        Marks(u32::MAX.checked_shr(Self::MAX_SETS - sets.min(Self::MAX_SETS)).unwrap_or(0))
+        Marks(
+            u32::MAX
+                .checked_shr(Self::MAX_SETS - sets.min(Self::MAX_SETS))
+                .unwrap_or(0),
+        )
     }
 
     /// Whether the mark of set `set` is in here.
@@ -136,7 +140,9 @@ impl Automaton {
         state: StateId,
         valuation: &'a [u64],
     ) -> impl Iterator<Item = &'a Edge> {
-        self.edges(state).iter().filter(|edge| self.guards.holds(edge.guard, valuation))
+        self.edges(state)
+            .iter()
+            .filter(|edge| self.guards.holds(edge.guard, valuation))
     }
 
     /// Whether no letter enables two edges of one state.
@@ -169,7 +175,10 @@ impl Automaton {
         Draft {
             propositions: self.propositions.clone(),
             guards: self.guards.clone(),
-            edges: self.states().map(|state| self.edges(state).to_vec()).collect(),
+            edges: self
+                .states()
+                .map(|state| self.edges(state).to_vec())
+                .collect(),
             initial: self.initial,
             acceptance_sets: self.acceptance_sets,
         }
@@ -196,7 +205,13 @@ impl Draft {
     pub fn new(propositions: Vec<String>, acceptance_sets: u32) -> Self {
         let edges = vec![Vec::new()];
         let guards = Guards::new();
-        Self { propositions, guards, edges, initial: StateId(0), acceptance_sets }
+        Self {
+            propositions,
+            guards,
+            edges,
+            initial: StateId(0),
+            acceptance_sets,
+        }
     }
 
     /// Adds a state without edges.
@@ -307,11 +322,18 @@ mod tests {
         let p = draft.guards.variable(0);
         let not_p = draft.guards.not(p);
         let start = draft.initial;
-        let edge = |guard, target| Edge { guard, target, marks: Marks::NONE };
+        let edge = |guard, target| Edge {
+            guard,
+            target,
+            marks: Marks::NONE,
+        };
         draft.edges[start.index()] = vec![edge(p, other), edge(not_p, start)];
         let automaton = draft.finish();
         let targets = |valuation: u64| -> Vec<StateId> {
-            automaton.successors(start, &[valuation]).map(|edge| edge.target).collect()
+            automaton
+                .successors(start, &[valuation])
+                .map(|edge| edge.target)
+                .collect()
         };
         assert_eq!(targets(1), [other]);
         assert_eq!(targets(0), [start]);

@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 
 use rapidhash::RapidHashMap;
 
-use crate::automaton::{Automaton, StateId};
+use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use crate::components::components_of;
 use crate::guard::{Guard, Guards};
 use crate::lasso::{Lasso, Letter};
+use crate::product::joint_propositions;
 
 struct GraphEdge {
     guard: Guard,
@@ -26,7 +27,12 @@ struct Graph {
 }
 
 impl Graph {
-    fn of_product(left: &Automaton, right: &Automaton, guards: &mut Guards, rename: &[u32]) -> Self {
+    fn of_product(
+        left: &Automaton,
+        right: &Automaton,
+        guards: &mut Guards,
+        rename: &[u32],
+    ) -> Self {
         let mut memo = [RapidHashMap::default(), RapidHashMap::default()];
         let mut numbers: RapidHashMap<(StateId, StateId), u32> = RapidHashMap::default();
         let mut todo = vec![(left.initial(), right.initial())];
@@ -40,8 +46,7 @@ impl Graph {
             for a in left.edges(l) {
                 let a_guard = guards.import_with(left.guards(), a.guard, &[], &mut memo[0]);
                 for b in right.edges(r) {
-                    let b_guard =
-                        guards.import_with(right.guards(), b.guard, rename, &mut memo[1]);
+                    let b_guard = guards.import_with(right.guards(), b.guard, rename, &mut memo[1]);
                     let guard = guards.and(a_guard, b_guard);
                     if guard.is_false() {
                         continue;
@@ -53,7 +58,11 @@ impl Graph {
                     });
                     let marks =
                         u64::from(a.marks.0) | u64::from(b.marks.0) << left.acceptance_sets();
-                    own.push(GraphEdge { guard, target, marks });
+                    own.push(GraphEdge {
+                        guard,
+                        target,
+                        marks,
+                    });
                 }
             }
             edges.push(own);
@@ -69,14 +78,17 @@ impl Graph {
         let (component, count) = components_of(self.edges.len(), [0], target);
         let mut marks: Vec<Option<u64>> = vec![None; count as usize];
         for (source, edges) in self.edges.iter().enumerate() {
-            for edge in edges.iter().filter(|e| component[e.target as usize] == component[source])
+            for edge in edges
+                .iter()
+                .filter(|e| component[e.target as usize] == component[source])
             {
                 let known = &mut marks[component[source] as usize];
                 *known = Some(known.unwrap_or(0) | edge.marks);
             }
         }
-        let node = (0..self.edges.len())
-            .find(|node| marks[component[*node] as usize].is_some_and(|m| m & self.all == self.all))?;
+        let node = (0..self.edges.len()).find(|node| {
+            marks[component[*node] as usize].is_some_and(|m| m & self.all == self.all)
+        })?;
         Some((node as u32, component))
     }
 
@@ -141,9 +153,14 @@ impl Graph {
             cycle.extend(self.path(at, inside, |edge| edge.target == goal)?.0);
         }
         let letters = |path: Vec<Guard>| {
-            path.into_iter().map(|guard| some_letter(guards, guard, propositions)).collect()
+            path.into_iter()
+                .map(|guard| some_letter(guards, guard, propositions))
+                .collect()
         };
-        Some(Lasso { stem: letters(stem), cycle: letters(cycle) })
+        Some(Lasso {
+            stem: letters(stem),
+            cycle: letters(cycle),
+        })
     }
 }
 
@@ -158,32 +175,13 @@ pub(crate) fn some_letter(guards: &Guards, guard: Guard, propositions: usize) ->
     letter
 }
 
-/// The propositions of both automata, those of `left` first, and where each of those of
-/// `right` went.
-fn joint_propositions(left: &Automaton, right: &Automaton) -> (Vec<String>, Vec<u32>) {
-    let mut names = left.propositions().to_vec();
-    let mut known: RapidHashMap<String, u32> =
-        names.iter().cloned().enumerate().map(|(i, name)| (name, i as u32)).collect();
-    let rename = right
-        .propositions()
-        .iter()
-        .map(|name| {
-            *known.entry(name.clone()).or_insert_with(|| {
-                names.push(name.clone());
-                names.len() as u32 - 1
-            })
-        })
-        .collect();
-    (names, rename)
-}
-
 /// An automaton over no propositions that accepts everything.
 fn everything() -> Automaton {
-    let mut draft = crate::automaton::Draft::new(Vec::new(), 0);
-    draft.edges[0].push(crate::automaton::Edge {
+    let mut draft = Draft::new(Vec::new(), 0);
+    draft.edges[0].push(Edge {
         guard: Guard::TRUE,
         target: StateId(0),
-        marks: crate::automaton::Marks::NONE,
+        marks: Marks::NONE,
     });
     draft.finish()
 }
@@ -212,7 +210,9 @@ impl Automaton {
     pub fn is_disjoint(&self, other: &Automaton) -> bool {
         let (_, rename) = joint_propositions(self, other);
         let mut guards = Guards::new();
-        Graph::of_product(self, other, &mut guards, &rename).accepting_node().is_none()
+        Graph::of_product(self, other, &mut guards, &rename)
+            .accepting_node()
+            .is_none()
     }
 
     /// Whether the automaton accepts the word; bit `i` of a letter is the `i`-th
@@ -240,8 +240,9 @@ impl Automaton {
             }
         }
         let roots = starts.iter().map(|state| number(*state, 0));
-        let (component, components) =
-            components_of(count, roots, |node, i| edges[node as usize].get(i).map(|e| e.0));
+        let (component, components) = components_of(count, roots, |node, i| {
+            edges[node as usize].get(i).map(|e| e.0)
+        });
         let mut marks: Vec<Option<u64>> = vec![None; components as usize];
         for (source, own) in edges.iter().enumerate() {
             let home = component[source];

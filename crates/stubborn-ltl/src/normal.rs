@@ -179,7 +179,11 @@ impl Normals {
             Kind::Release(f, g) => (ev(g), un(g), deep(f).max(deep(g))),
             Kind::StrongRelease(f, g) => (ev(g), un(f) && un(g), deep(f).max(deep(g))),
         };
-        Facts { eventual, universal, depth }
+        Facts {
+            eventual,
+            universal,
+            depth,
+        }
     }
 
     /// The negation, again normalised.
@@ -295,6 +299,46 @@ impl Normals {
         self.or(vec![left, right])
     }
 
+    /// A Boolean function as a formula: a sum of products, or nested case distinctions
+    /// (which share their parts in the arena) where that would be very long.
+    fn letter_formula(
+        &mut self,
+        guard: Guard,
+        formulas: &mut Formulas,
+        proposition: &impl Fn(u32) -> Proposition,
+    ) -> Formula {
+        let Some(cubes) = self.guards.cubes(guard, MAX_PRODUCTS) else {
+            let Some((variable, low, high)) = self.guards.decision(guard) else {
+                return formulas.constant(guard.is_true());
+            };
+            let low = self.letter_formula(low, formulas, proposition);
+            let high = self.letter_formula(high, formulas, proposition);
+            let atom = formulas.make(Node::Atom(proposition(variable)));
+            let not_atom = formulas.not(atom);
+            let on = formulas.make(Node::And(atom, high));
+            let off = formulas.make(Node::And(not_atom, low));
+            return formulas.make(Node::Or(on, off));
+        };
+        let mut sum: Option<Formula> = None;
+        for cube in cubes {
+            let mut product: Option<Formula> = None;
+            for (variable, value) in cube {
+                let atom = formulas.make(Node::Atom(proposition(variable)));
+                let literal = if value { atom } else { formulas.not(atom) };
+                product = Some(match product {
+                    Some(others) => formulas.make(Node::And(others, literal)),
+                    None => literal,
+                });
+            }
+            let product = product.unwrap_or_else(|| formulas.constant(true));
+            sum = Some(match sum {
+                Some(others) => formulas.make(Node::Or(others, product)),
+                None => product,
+            });
+        }
+        sum.unwrap_or_else(|| formulas.constant(false))
+    }
+
     /// Back to an ordinary formula; `proposition` undoes the numbering.
     pub fn to_formula(
         &mut self,
@@ -305,34 +349,24 @@ impl Normals {
         let kind = self.kind(normal).clone();
         let mut convert = |f: Normal| self.to_formula(f, formulas, proposition);
         let node = match kind {
-            Kind::Letter(guard) => {
-                let cubes = self.guards.cubes(guard);
-                let mut sum: Option<Formula> = None;
-                for cube in cubes {
-                    let mut product: Option<Formula> = None;
-                    for (variable, value) in cube {
-                        let atom = formulas.make(Node::Atom(proposition(variable)));
-                        let literal = if value { atom } else { formulas.not(atom) };
-                        product = Some(match product {
-                            Some(others) => formulas.make(Node::And(others, literal)),
-                            None => literal,
-                        });
-                    }
-                    let product = product.unwrap_or_else(|| formulas.constant(true));
-                    sum = Some(match sum {
-                        Some(others) => formulas.make(Node::Or(others, product)),
-                        None => product,
-                    });
-                }
-                return sum.unwrap_or_else(|| formulas.constant(false));
-            }
+            Kind::Letter(guard) => return self.letter_formula(guard, formulas, proposition),
             Kind::And(parts) | Kind::Or(parts) => {
                 let is_and = matches!(self.kind(normal), Kind::And(_));
-                let parts: Vec<Formula> =
-                    parts.iter().map(|p| self.to_formula(*p, formulas, proposition)).collect();
-                let join = |f, g| if is_and { Node::And(f, g) } else { Node::Or(f, g) };
+                let parts: Vec<Formula> = parts
+                    .iter()
+                    .map(|p| self.to_formula(*p, formulas, proposition))
+                    .collect();
+                let join = |f, g| {
+                    if is_and {
+                        Node::And(f, g)
+                    } else {
+                        Node::Or(f, g)
+                    }
+                };
                 let first = parts[0];
-                return parts[1..].iter().fold(first, |f, g| formulas.make(join(f, *g)));
+                return parts[1..]
+                    .iter()
+                    .fold(first, |f, g| formulas.make(join(f, *g)));
             }
             Kind::Next(f) => Node::Next(convert(f)),
             Kind::Finally(f) => Node::Finally(convert(f)),
@@ -346,13 +380,20 @@ impl Normals {
     }
 }
 
+/// Longest sum of products that is written out.
+const MAX_PRODUCTS: usize = 64;
+
 /// The formula nests deeper than this crate handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooDeep;
 
 impl std::fmt::Display for TooDeep {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "the formula nests more than {} levels deep", Normals::MAX_DEPTH)
+        write!(
+            out,
+            "the formula nests more than {} levels deep",
+            Normals::MAX_DEPTH
+        )
     }
 }
 

@@ -100,24 +100,39 @@ pub fn normalise_stutter(automaton: &Automaton) -> Option<StutterNormal> {
     if original.acceptance_sets == 0 {
         // New self-loops must not accept by themselves.
         original.acceptance_sets = 1;
-        original.edges.iter_mut().flatten().for_each(|edge| edge.marks = Marks(1));
+        original
+            .edges
+            .iter_mut()
+            .flatten()
+            .for_each(|edge| edge.marks = Marks(1));
     }
     original.merge_edges();
     let (mut draft, initial_states) = split_by_next_letter(&mut original)?;
     add_short_cuts(&mut draft)?;
     add_self_loops(&mut draft);
-    let joint = initial_states.iter().flat_map(|s| draft.edges[s.index()].clone()).collect();
+    let joint = initial_states
+        .iter()
+        .flat_map(|s| draft.edges[s.index()].clone())
+        .collect();
     draft.initial = draft.add_state();
     draft.edges[draft.initial.index()] = joint;
     if draft.guards.overflowed() {
         return None;
     }
-    Some(StutterNormal { automaton: draft.finish(), initial_states })
+    Some(StutterNormal {
+        automaton: draft.finish(),
+        initial_states,
+    })
 }
 
 /// The coarsest partition of the letters that every guard respects.
 fn letter_classes(draft: &mut Draft) -> Option<Vec<Guard>> {
-    let distinct: BTreeSet<Guard> = draft.edges.iter().flatten().map(|edge| edge.guard).collect();
+    let distinct: BTreeSet<Guard> = draft
+        .edges
+        .iter()
+        .flatten()
+        .map(|edge| edge.guard)
+        .collect();
     let guards: &mut Guards = &mut draft.guards;
     let mut classes = vec![Guard::TRUE];
     for guard in distinct {
@@ -125,7 +140,11 @@ fn letter_classes(draft: &mut Draft) -> Option<Vec<Guard>> {
         for class in classes {
             let inside = guards.and(class, guard);
             let outside = guards.minus(class, guard);
-            split.extend([inside, outside].into_iter().filter(|part| !part.is_false()));
+            split.extend(
+                [inside, outside]
+                    .into_iter()
+                    .filter(|part| !part.is_false()),
+            );
         }
         classes = split;
         if classes.len() > EDGE_LIMIT / 16 {
@@ -147,7 +166,11 @@ fn split_by_next_letter(original: &mut Draft) -> Option<(Draft, Vec<StateId>)> {
     for state in original.states() {
         let (mut staying, mut leaving) = (Guard::FALSE, Guard::FALSE);
         for edge in &original.edges[state.index()] {
-            let letters = if edge.target == state { &mut staying } else { &mut leaving };
+            let letters = if edge.target == state {
+                &mut staying
+            } else {
+                &mut leaving
+            };
             *letters = original.guards.or(*letters, edge.guard);
         }
         let mut own = Vec::new();
@@ -176,7 +199,11 @@ fn split_by_next_letter(original: &mut Draft) -> Option<(Draft, Vec<StateId>)> {
                     continue;
                 }
                 for (target, _) in &copies[edge.target.index()] {
-                    draft.edges[copy.index()].push(Edge { guard, target: *target, ..edge });
+                    draft.edges[copy.index()].push(Edge {
+                        guard,
+                        target: *target,
+                        ..edge
+                    });
                     edge_count += 1;
                 }
             }
@@ -186,7 +213,10 @@ fn split_by_next_letter(original: &mut Draft) -> Option<(Draft, Vec<StateId>)> {
         }
     }
     draft.guards = std::mem::take(&mut original.guards);
-    let initial = copies[original.initial.index()].iter().map(|(copy, _)| *copy).collect();
+    let initial = copies[original.initial.index()]
+        .iter()
+        .map(|(copy, _)| *copy)
+        .collect();
     Some((draft, initial))
 }
 
@@ -202,7 +232,11 @@ fn add_self_loops(draft: &mut Draft) {
             }
         }
         let guard = draft.guards.minus(letters, waiting);
-        draft.edges[state.index()].push(Edge { guard, target: state, marks: Marks::NONE });
+        draft.edges[state.index()].push(Edge {
+            guard,
+            target: state,
+            marks: Marks::NONE,
+        });
     }
     draft.merge_edges();
 }
@@ -245,14 +279,25 @@ fn add_letters(
     if guard.is_false() {
         return None;
     }
-    let Some(known) = edges.iter_mut().find(|e| e.target == target && e.marks == marks) else {
-        let edge = Edge { guard, target, marks };
+    let Some(known) = edges
+        .iter_mut()
+        .find(|e| e.target == target && e.marks == marks)
+    else {
+        let edge = Edge {
+            guard,
+            target,
+            marks,
+        };
         edges.push(edge);
         return Some(edge);
     };
     let fresh = guards.minus(guard, known.guard);
     known.guard = guards.or(known.guard, fresh);
-    (!fresh.is_false()).then_some(Edge { guard: fresh, target, marks })
+    (!fresh.is_false()).then_some(Edge {
+        guard: fresh,
+        target,
+        marks,
+    })
 }
 
 impl Automaton {
@@ -322,14 +367,31 @@ mod tests {
 
     #[test]
     fn normal_form_keeps_stutter_invariant_languages() {
-        for text in ["Fp -> (!q U p)", "FGp", "GFp & GFq", "G(p -> Fq)", "p U (q U r)", "0", "1"] {
+        for text in [
+            "Fp -> (!q U p)",
+            "FGp",
+            "GFp & GFq",
+            "G(p -> Fq)",
+            "p U (q U r)",
+            "0",
+            "1",
+        ] {
             let normal = normalise_stutter(&automaton(text)).expect("it is small");
-            assert!(normal.automaton.is_stutter_normal_from(&normal.initial_states), "{text}");
+            assert!(
+                normal
+                    .automaton
+                    .is_stutter_normal_from(&normal.initial_states),
+                "{text}"
+            );
             let negation = automaton(&format!("!({text})"));
             assert!(normal.automaton.is_disjoint(&negation), "{text}");
             let closed = normalise_stutter(&negation).expect("it is small");
             assert!(closed.automaton.is_disjoint(&automaton(text)), "{text}");
-            assert_eq!(is_stutter_invariant_automaton(&automaton(text)), Some(true), "{text}");
+            assert_eq!(
+                is_stutter_invariant_automaton(&automaton(text)),
+                Some(true),
+                "{text}"
+            );
         }
     }
 
@@ -339,16 +401,26 @@ mod tests {
         let normal = normalise_stutter(&automaton("(!q U p) | G!p")).expect("it is small");
         assert_eq!(normal.automaton.propositions(), ["q", "p"]);
         let (q, p) = (vec![1], vec![2]);
-        let word = crate::lasso::Lasso { stem: vec![q, p], cycle: vec![vec![0]] };
+        let word = crate::lasso::Lasso {
+            stem: vec![q, p],
+            cycle: vec![vec![0]],
+        };
         assert!(!normal.automaton.accepts(&word));
     }
 
     #[test]
     fn next_is_noticed_where_it_matters() {
-        for (text, expected) in
-            [("Xp", false), ("XGFp", true), ("F(p & X!p)", true), ("F(p & Xp)", false)]
-        {
-            assert_eq!(is_stutter_invariant_automaton(&automaton(text)), Some(expected), "{text}");
+        for (text, expected) in [
+            ("Xp", false),
+            ("XGFp", true),
+            ("F(p & X!p)", true),
+            ("F(p & Xp)", false),
+        ] {
+            assert_eq!(
+                is_stutter_invariant_automaton(&automaton(text)),
+                Some(expected),
+                "{text}"
+            );
         }
     }
 

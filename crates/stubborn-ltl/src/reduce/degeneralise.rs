@@ -41,7 +41,11 @@ impl Automaton {
 
     /// Whether the edges of each state are all marked alike.
     pub fn is_state_based(&self) -> bool {
-        self.states().all(|s| self.edges(s).windows(2).all(|pair| pair[0].marks == pair[1].marks))
+        self.states().all(|s| {
+            self.edges(s)
+                .windows(2)
+                .all(|pair| pair[0].marks == pair[1].marks)
+        })
     }
 }
 
@@ -55,7 +59,10 @@ impl<T: Copy + Eq + std::hash::Hash> Copies<T> {
     fn new(state: StateId, extra: T) -> Self {
         let mut numbers = RapidHashMap::default();
         numbers.insert((state, extra), StateId(0));
-        Self { numbers, todo: vec![(state, extra)] }
+        Self {
+            numbers,
+            todo: vec![(state, extra)],
+        }
     }
 
     fn number(&mut self, state: StateId, extra: T, draft: &mut Draft) -> StateId {
@@ -76,7 +83,9 @@ fn with_levels(original: &Draft) -> Draft {
     while at < copies.todo.len() {
         let (state, level) = copies.todo[at];
         for edge in &original.edges[state.index()] {
-            let accepting = components.get(edge.target).is_some_and(|c| components.is_accepting(c));
+            let accepting = components
+                .get(edge.target)
+                .is_some_and(|c| components.is_accepting(c));
             let (mut next, mut marks) = (0, Marks::NONE);
             if accepting && components.is_inner(state, edge.target) {
                 next = level;
@@ -93,7 +102,11 @@ fn with_levels(original: &Draft) -> Draft {
                 }
             }
             let target = copies.number(edge.target, next, &mut draft);
-            draft.edges[at].push(Edge { guard: edge.guard, target, marks });
+            draft.edges[at].push(Edge {
+                guard: edge.guard,
+                target,
+                marks,
+            });
         }
         at += 1;
     }
@@ -133,7 +146,11 @@ fn with_accepting_states(original: &Draft) -> Draft {
                 && edge.marks.has(0);
             let target = copies.number(edge.target, flag(edge.target, counted), &mut draft);
             let marks = Marks(u32::from(accepting));
-            draft.edges[at].push(Edge { guard: edge.guard, target, marks });
+            draft.edges[at].push(Edge {
+                guard: edge.guard,
+                target,
+                marks,
+            });
         }
         at += 1;
     }
