@@ -75,5 +75,5 @@ pub use nupn::{Nupn, NupnError, UnitId};
 pub use properties::{ContestProperty, Question, read_properties};
 pub use relaxed::Relaxed;
 pub use structural::{DeadlockRules, Reduced};
-pub use system::NetSystem;
+pub use system::{NetOptions, NetSystem};
 pub use unfold::UnfoldLimits;

@@ -88,7 +88,7 @@ impl Incremental {
         self.reached.clear();
     }
 
-    fn targets<'t>(tables: &'t Tables, transition: u32, edges: Edges) -> &'t [u32] {
+    fn targets(tables: &Tables, transition: u32, edges: Edges) -> &[u32] {
         match edges {
             Edges::Conflicts => tables.accord.list(transition as usize),
             Edges::Enabling(set) => tables.enabling.list(set as usize),

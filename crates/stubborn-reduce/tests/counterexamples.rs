@@ -8,7 +8,7 @@ use stubborn_reduce::testing::tiny::{Tiny, fields};
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::sets::{Conditions, ask, check_set};
 use stubborn_reduce::validate::{Fault, Limits, claims, validate};
-use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, Proviso, StubbornReduction};
+use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, Proviso, Start, StubbornReduction};
 use stubborn_system::{
     BitSet, LabelId, Matrix, May, Reduction, Relations, System, Transition, TransitionId,
 };
@@ -294,15 +294,17 @@ fn a_loop_must_not_hide_what_it_postpones() {
     let exact = relations_over(&tiny, &tiny.all_states());
     let aim = || Aim::Goals(Goals::labels([shown]));
     let goal = [vec![shown]];
-    let beam = reduction(&tiny, &exact, &Config::new(Algorithm::Beam), aim());
+    let mut config = Config::new(Algorithm::Closure);
+    config.start = Some(Start::Fst);
+    let closure = reduction(&tiny, &exact, &config, aim());
     let mut executor = tiny.executor();
     let start = tiny.initial_states();
-    let (kept, _) = ask(&tiny, executor.as_mut(), beam.reducer().as_mut(), &start);
+    let (kept, _) = ask(&tiny, executor.as_mut(), closure.reducer().as_mut(), &start);
     assert_eq!(kept, bits(2, &[loop_on]), "the loop alone is a set");
-    let ignoring = explore(&tiny, Some(&beam), Proviso::None, &goal, 100);
+    let ignoring = explore(&tiny, Some(&closure), Proviso::None, &goal, 100);
     assert_eq!(ignoring.distances, [None], "without proviso it is ignored");
-    assert_eq!(beam.plan().proviso, Proviso::Safety);
-    let safe = explore(&tiny, Some(&beam), Proviso::Safety, &goal, 100);
+    assert_eq!(closure.plan().proviso, Proviso::Safety);
+    let safe = explore(&tiny, Some(&closure), Proviso::Safety, &goal, 100);
     assert!(safe.distances[0].is_some());
     let driven = reduction(&tiny, &exact, &Config::new(Algorithm::Goal), aim());
     let driven = explore(&tiny, Some(&driven), Proviso::None, &goal, 100);

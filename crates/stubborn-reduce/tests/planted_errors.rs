@@ -11,12 +11,12 @@ use stubborn_system::Reduction;
 #[test]
 fn every_wrong_pair_is_refuted() {
     let mut tried = [0; Part::ALL.len()];
-    for seed in 0..150 {
+    for seed in 0..150_u64 {
         let shape = Shape {
-            processes: seed % 2 == 0,
-            nondeterminism: seed % 3 == 0,
-            failures: seed % 5 == 0,
-            priorities: seed % 4 == 0,
+            processes: seed.is_multiple_of(2),
+            nondeterminism: seed.is_multiple_of(3),
+            failures: seed.is_multiple_of(5),
+            priorities: seed.is_multiple_of(4),
             ..Shape::default()
         };
         let tiny = system(seed, shape);

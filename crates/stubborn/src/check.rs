@@ -1,15 +1,18 @@
 //! Asking a model questions: what it states, what the user adds, and the answers.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use stubborn_diagnostics::Span;
+use stubborn_reduce::ConfigError;
 use stubborn_search::{
     End, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind, StoreOptions,
     Target, Violation,
 };
-use stubborn_system::{FailureKind, PropertyKind};
+use stubborn_system::{FailureKind, PropertyKind, Reduction};
 
 use crate::load::LoadedModel;
+use crate::reduction::{PlannedRun, ReductionOptions, plan};
 
 /// What a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,6 +117,8 @@ pub struct CheckOptions<'a> {
     pub store: StoreOptions,
     /// When to give up.
     pub limits: Limits<'a>,
+    /// What may be left out.
+    pub reduction: ReductionOptions,
     /// Shuffles depth-first searches.
     pub seed: Option<u64>,
     /// Told how far the search is.
@@ -127,27 +132,9 @@ impl Default for CheckOptions<'_> {
             threads: 1,
             store: StoreOptions::default(),
             limits: Limits::default(),
+            reduction: ReductionOptions::default(),
             seed: None,
             observer: None,
-        }
-    }
-}
-
-impl<'a> CheckOptions<'a> {
-    /// A search of a model with these options, without targets.
-    pub fn search<'m>(&self, model: &'m LoadedModel) -> Search<'m>
-    where
-        'a: 'm,
-    {
-        Search {
-            replay: Some(model.reference()),
-            order: self.order,
-            threads: self.threads,
-            store: self.store.clone(),
-            limits: self.limits,
-            seed: self.seed,
-            observer: self.observer,
-            ..Search::new(model.system())
         }
     }
 }
@@ -225,42 +212,122 @@ impl Report {
     }
 }
 
-/// Answers questions about a model.
+/// Why no answers can be given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckError {
+    /// The chosen reduction does not exist, or not for these questions.
+    Reduction(ConfigError),
+    /// The search cannot be run, or not be trusted.
+    Search(SearchError),
+}
+
+impl From<ConfigError> for CheckError {
+    fn from(error: ConfigError) -> Self {
+        Self::Reduction(error)
+    }
+}
+
+impl From<SearchError> for CheckError {
+    fn from(error: SearchError) -> Self {
+        Self::Search(error)
+    }
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reduction(error) => error.fmt(f),
+            Self::Search(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+/// Answers questions about a model, by one search or by several.
 ///
 /// Every counterexample was replayed by the reference execution of the model.
 pub fn check(
     model: &LoadedModel,
     questions: &[Question],
     options: &CheckOptions<'_>,
-) -> Result<Report, SearchError> {
+) -> Result<Report, CheckError> {
+    let started = Instant::now();
+    let mut report = Report::default();
+    let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
+    for planned in plan(model, questions, &options.reduction)? {
+        let search = search(model, questions, &planned, options, started);
+        let result = search.run()?;
+        for at in &planned.questions {
+            let question = questions[*at].clone();
+            let violation = result.violation(question.target).cloned();
+            answers[*at] = Some(Answer {
+                verdict: verdict(&result, violation.as_ref()),
+                question,
+                violation,
+                run: report.runs.len(),
+            });
+        }
+        report.runs.push(Run {
+            reduction: planned.name(),
+            result,
+        });
+    }
+    report.answers = answers.into_iter().flatten().collect();
+    Ok(report)
+}
+
+/// Explores the whole state space, reduced so that every deadlock is kept.
+pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, CheckError> {
+    // The question decides what is kept; nothing is looked for.
+    let planned = plan(model, &[Question::no_deadlock()], &options.reduction)?;
+    let Some(planned) = planned.first() else {
+        return Err(SearchError::Mismatch("there is nothing to explore".into()).into());
+    };
+    let search = Search {
+        targets: Vec::new(),
+        stop: Stop::Never,
+        ..search(model, &[], planned, options, Instant::now())
+    };
+    Ok(Run {
+        result: search.run()?,
+        reduction: planned.name(),
+    })
+}
+
+/// One of the searches, with what is left of the time.
+fn search<'r>(
+    model: &'r LoadedModel,
+    questions: &[Question],
+    planned: &'r PlannedRun,
+    options: &CheckOptions<'r>,
+    started: Instant,
+) -> Search<'r> {
     let mut targets: Vec<Target> = Vec::new();
-    for question in questions {
+    for question in planned.questions.iter().filter_map(|at| questions.get(*at)) {
         if !targets.contains(&question.target) {
             targets.push(question.target);
         }
     }
-    let search = Search {
+    let reduction = planned.reduction.as_ref();
+    let left = |time: Duration| time.saturating_sub(started.elapsed());
+    Search {
+        replay: Some(model.reference()),
+        reduction: reduction.map(|r| r as &dyn Reduction),
+        proviso: planned.proviso(options.reduction.proviso, options.order, options.threads),
+        order: options.order,
+        threads: options.threads,
+        store: options.store.clone(),
+        limits: Limits {
+            time: options.limits.time.map(left),
+            ..options.limits
+        },
         targets,
         stop: Stop::AllViolated,
-        ..options.search(model)
-    };
-    let result = search.run()?;
-    let answers = questions.iter().map(|question| {
-        let violation = result.violation(question.target).cloned();
-        Answer {
-            question: question.clone(),
-            verdict: verdict(&result, violation.as_ref()),
-            violation,
-            run: 0,
-        }
-    });
-    Ok(Report {
-        answers: answers.collect(),
-        runs: vec![Run {
-            reduction: "none".into(),
-            result,
-        }],
-    })
+        seed: options.seed,
+        observer: options.observer,
+        ..Search::new(model.system())
+    }
 }
 
 fn verdict(result: &SearchResult, violation: Option<&Violation>) -> Verdict {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-use stubborn::{LoadError, SearchError, Verdict};
+use stubborn::reduce::ConfigError;
+use stubborn::{CheckError, LoadError, SearchError, Verdict};
 
 use crate::terminal;
 
@@ -77,16 +78,24 @@ impl From<LoadError> for Failure {
     }
 }
 
-impl From<SearchError> for Failure {
-    fn from(error: SearchError) -> Self {
+impl From<CheckError> for Failure {
+    fn from(error: CheckError) -> Self {
         let status = match error {
-            SearchError::Mismatch(_) => Status::Wrong,
-            SearchError::ReplayFailed(_) => Status::InternalError,
+            CheckError::Search(SearchError::ReplayFailed(_)) => Status::InternalError,
+            CheckError::Search(SearchError::Mismatch(_)) | CheckError::Reduction(_) => {
+                Status::Wrong
+            }
         };
         Self {
             text: format!("error: {error}\n"),
             status,
         }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::wrong(error)
     }
 }
 

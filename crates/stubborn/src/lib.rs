@@ -46,12 +46,15 @@ mod check;
 mod languages;
 mod load;
 pub mod record;
+mod reduction;
 pub mod story;
 
 pub use check::{
-    Answer, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, questions,
+    Answer, CheckError, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, explore,
+    questions,
 };
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
+pub use reduction::{Por, ProvisoChoice, ReductionOptions};
 pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Trace, TraceStep, Violation,
@@ -59,5 +62,6 @@ pub use stubborn_search::{
 
 pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_ir as ir;
+pub use stubborn_reduce as reduce;
 pub use stubborn_search as search;
 pub use stubborn_system as system;

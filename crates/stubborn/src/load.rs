@@ -223,6 +223,13 @@ pub fn load_file(
         if metadata.is_dir() {
             return Err(unreadable("it is a directory".into()));
         }
+        if let Some(language) = language.or_else(|| Language::of_path(path))
+            && metadata.len() > language.largest_text() as u64
+        {
+            let (size, most) = (metadata.len() >> 20, language.largest_text() >> 20);
+            let text = format!("it has {size} MiB, and models of at most {most} MiB are accepted");
+            return Err(unreadable(text));
+        }
     }
     let Some(language) = language.or_else(|| Language::of_path(path)) else {
         return Err(LoadError::UnknownLanguage { path: shown });

@@ -287,13 +287,13 @@ fn values(system: &dyn System, label: &Label, state: &[u32], leave_out: Option<F
     texts.join(", ")
 }
 
-/// What a bad state looks like to the label that calls it bad.
+/// What a bad state looks like to the label that calls it bad: `: x = 1`, or nothing.
 pub fn why_bad(system: &dyn System, label: LabelId, state: &[u32]) -> String {
     let values = values(system, system.structure().label(label), state, None);
     if values.is_empty() {
         String::new()
     } else {
-        format!("    there, {values}\n")
+        format!(": {values}")
     }
 }
 

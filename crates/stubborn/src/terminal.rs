@@ -47,10 +47,6 @@ impl Paint {
     pub(crate) fn unsure(self, text: &str) -> String {
         self.with(AnsiColor::Yellow.on_default().bold(), text)
     }
-
-    pub(crate) fn faint(self, text: &str) -> String {
-        self.with(Style::new().dimmed(), text)
-    }
 }
 
 /// Prints a result. Somebody who stops reading (`| head`) is no error.

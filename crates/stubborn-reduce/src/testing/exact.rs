@@ -13,10 +13,12 @@ struct Around {
     enabled: Vec<bool>,
     /// Labels here.
     labels: BitSet,
-    /// For each transition its successors: state, labels there, and what each transition
-    /// leads to from there.
-    steps: Vec<Vec<(Vec<u32>, BitSet, Vec<Ends>)>>,
+    /// For each transition its successors.
+    steps: Vec<Vec<Step>>,
 }
+
+/// A successor: the state, labels there, and what each transition leads to from there.
+type Step = (Vec<u32>, BitSet, Vec<Ends>);
 
 /// Where one transition can end.
 type Ends = HashSet<Vec<u32>>;

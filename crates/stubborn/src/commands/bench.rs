@@ -8,7 +8,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stubborn::{CheckOptions, Limits, LoadOptions, SearchResult, StoreOptions, load_file};
+use stubborn::{
+    CheckOptions, Limits, LoadOptions, ReductionOptions, SearchResult, StoreOptions, load_file,
+};
 
 use super::write_file;
 use crate::exit::{Failure, Status};
@@ -77,10 +79,11 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
                 ..Limits::default()
             },
             observer: Some(&show),
+            reduction: ReductionOptions::none(),
             ..CheckOptions::default()
         };
         let before = processor_time();
-        let result = options.search(&model).run()?;
+        let result = stubborn::explore(&model, &options)?.result;
         let processor = processor_time().saturating_sub(before).as_secs_f64();
         let wall = result.time.explore.as_secs_f64();
         if !result.is_complete() || result.states < args.min_states {

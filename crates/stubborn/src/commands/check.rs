@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
     let (model, load_time) = load(&args.model, &args.invariant, quiet)?;
     let questions = questions(args, &model)?;
-    let mut options = search_options(&args.search)?;
+    let mut options = search_options(&args.search, &args.reduction, "auto")?;
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
@@ -269,7 +269,7 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
         (Target::Label(label), _) => {
             let place = story::source_line(model, question.span);
             let values = story::why_bad(system, label, &violation.state);
-            format!("  It fails there:\n{place}{values}")
+            format!("  It does not hold there{values}\n{place}")
         }
         (_, Some((_, outcome))) => match outcome.site(structure) {
             Some(site) => {
@@ -305,7 +305,15 @@ fn statistics(args: &CheckArgs, report: &Report, load: Duration) -> String {
         .map(|run| Figures::of(&run.result))
         .collect();
     let total = sum(&runs);
-    let mut out = total.line();
+    let names: Vec<&str> = report
+        .runs
+        .iter()
+        .map(|run| run.reduction.as_str())
+        .collect();
+    let mut out = total.line(&reductions(&names));
+    if runs.len() > 1 {
+        let _ = write!(out, ", in {} searches", runs.len());
+    }
     if args.search.threads > 1 {
         let _ = write!(out, ", {} threads", args.search.threads);
     }

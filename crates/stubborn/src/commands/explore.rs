@@ -13,12 +13,12 @@ use crate::terminal::{Paint, counted, grouped, print};
 
 pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let (model, load_time) = load(&args.model, &[], args.output.quiet || args.output.json)?;
-    let options = search_options(&args.search)?;
+    let mut options = search_options(&args.search, &args.reduction, "none")?;
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
-    let mut search = options.search(&model);
-    search.observer = Some(&show);
-    let result = search.run()?;
+    options.observer = Some(&show);
+    let run = stubborn::explore(&model, &options)?;
+    let result = run.result;
     drop(line);
 
     let figures = Figures::of(&result);
@@ -29,11 +29,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         Status::Fine
     };
     if args.output.json {
-        let object = figures_json(&model, &args.search, "none", &figures, load_time);
+        let object = figures_json(&model, &args.search, &run.reduction, &figures, load_time);
         print(&format!("{}\n", Value::Object(object)));
         return Ok(status);
     }
-    let mut text = figures.line() + "\n";
+    let mut text = figures.line(&run.reduction) + "\n";
     let ends = match figures.invalid_ends {
         Some(invalid) => format!(
             "{}, {} of them invalid",

@@ -18,11 +18,13 @@ use stubborn::{
 
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::options::{MemoryLimit, ModelArgs, SearchArgs, StoreName};
+use crate::options::{MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
 use crate::terminal::{bytes, counted, show_warnings};
 
 /// Bytes of a bitstate store where the user names no limit.
 const BITSTATE_BYTES: usize = 256 << 20;
+/// Below so many states, memory per state is not shown to people.
+const SMALL_MODEL: u64 = 10_000;
 
 /// Loads a model, and says how long that took.
 fn load(
@@ -43,7 +45,11 @@ fn load(
 }
 
 /// What the flags say about the search.
-fn search_options(args: &SearchArgs) -> Result<CheckOptions<'static>, Failure> {
+fn search_options(
+    args: &SearchArgs,
+    reduction: &ReductionArgs,
+    default_reduction: &str,
+) -> Result<CheckOptions<'static>, Failure> {
     let mut store = StoreOptions::new(args.store.into());
     let memory = match args.memory_limit {
         Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
@@ -63,6 +69,7 @@ fn search_options(args: &SearchArgs) -> Result<CheckOptions<'static>, Failure> {
             time: args.timeout,
             interrupt: Some(interrupt::listen()?),
         },
+        reduction: reduction.options(args.seed.unwrap_or(0), default_reduction)?,
         seed: args.seed,
         ..CheckOptions::default()
     })
@@ -144,9 +151,14 @@ impl Figures {
     }
 
     /// The line for people.
-    fn line(&self) -> String {
+    fn line(&self, reduction: &str) -> String {
+        let reduced = if reduction == "none" {
+            String::new()
+        } else {
+            format!(", reduced by {reduction}")
+        };
         format!(
-            "{}, {}, depth {}",
+            "{}, {}, depth {}{reduced}",
             counted(self.states, "state"),
             counted(self.transitions, "transition"),
             self.depth,
@@ -155,13 +167,17 @@ impl Figures {
 
     /// Time and memory for people.
     fn costs(&self, load: Duration) -> String {
-        format!(
-            "{:.2} s ({:.2} s to load), {} ({:.1} bytes a state)",
+        let mut text = format!(
+            "{:.2} s ({:.2} s to load), {}",
             self.explore_seconds + load.as_secs_f64(),
             load.as_secs_f64(),
             bytes(self.peak_memory),
-            self.bytes_per_state(),
-        )
+        );
+        // The free space of fresh tables says nothing about small models.
+        if self.states >= SMALL_MODEL {
+            text += &format!(" ({:.1} bytes a state)", self.bytes_per_state());
+        }
+        text
     }
 }
 
