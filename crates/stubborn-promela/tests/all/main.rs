@@ -4,6 +4,7 @@ mod corpus;
 mod diagnostics;
 mod own_models;
 mod random_programs;
+mod relations;
 mod robustness;
 mod spin;
 mod support;
