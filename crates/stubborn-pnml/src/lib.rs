@@ -74,6 +74,6 @@ pub use net::{Arc, BuildError, Net, NetBuilder, Tokens, Weight};
 pub use nupn::{Nupn, NupnError, UnitId};
 pub use properties::{ContestProperty, Question, read_properties};
 pub use relaxed::Relaxed;
-pub use structural::{DeadlockRules, Reduced};
+pub use structural::{Preserve, Reduced, ReductionRules};
 pub use system::{NetOptions, NetSystem};
 pub use unfold::UnfoldLimits;
