@@ -60,6 +60,7 @@ mod structural;
 mod system;
 mod tree;
 mod unfold;
+mod write;
 mod xml;
 
 pub use bounds::{BoundSource, Bounds};
@@ -77,3 +78,4 @@ pub use relaxed::Relaxed;
 pub use structural::{Preserve, Reduced, ReductionRules};
 pub use system::{NetOptions, NetSystem};
 pub use unfold::UnfoldLimits;
+pub use write::pnml;
