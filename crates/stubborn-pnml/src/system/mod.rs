@@ -98,6 +98,8 @@ pub struct NetSystem {
     invariants: Invariants,
     bounds: Bounds,
     tables: Tables,
+    /// The field that marks the error state, if any step can fail.
+    failed: Option<FieldId>,
 }
 
 impl NetSystem {
@@ -159,6 +161,7 @@ impl NetSystem {
             invariants,
             bounds,
             tables,
+            failed,
         })
     }
 
@@ -193,13 +196,13 @@ impl NetSystem {
         if !formula.is_state_formula() {
             return None;
         }
+        let places = formula.places(&self.net).into_iter();
+        let mut tests: Vec<FieldId> = places.map(|place| self.field(place)).collect();
+        // A formula is false in the error state, whatever it says.
+        tests.extend(self.failed);
         self.structure.labels.push(Label {
             text: formula.display(&self.net).to_string(),
-            tests: formula
-                .places(&self.net)
-                .into_iter()
-                .map(|place| self.field(place))
-                .collect(),
+            tests,
         });
         self.meanings.push(Meaning::Formula(formula));
         Some(LabelId::new(self.meanings.len() - 1))
