@@ -40,7 +40,7 @@ fn check_all(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn random_programs_behave_as_interpreted() {
-    check_all(0..1500);
+    check_all(0..400);
 }
 
 #[test]

@@ -175,7 +175,8 @@ impl<'u> Emitter<'u, '_> {
                 self.words.restore(known);
                 self.enter(middle);
                 let (at_yes, _) = self.branch(right, then, otherwise);
-                (at_yes, at_no)
+                // What is learnt here replaces what only one way to `otherwise` knew.
+                (at_yes, at_no.min(known))
             }
             Expr::Or(left, right) if !self.is_harmless(right) => {
                 let middle = self.b.create_block();
@@ -183,7 +184,7 @@ impl<'u> Emitter<'u, '_> {
                 self.words.restore(known);
                 self.enter(middle);
                 let (_, at_no) = self.branch(right, then, otherwise);
-                (at_yes, at_no)
+                (at_yes.min(known), at_no)
             }
             _ => {
                 let holds = self.condition(expr);
