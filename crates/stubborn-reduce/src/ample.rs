@@ -14,9 +14,7 @@
 //! A rendez-vous belongs to both of its processes. A transition without a process is a process
 //! of its own.
 
-use stubborn_system::{
-    BitSet, Field, FieldId, Reason, Relations, SetMember, System, TransitionId,
-};
+use stubborn_system::{BitSet, Field, FieldId, Reason, Relations, SetMember, System, TransitionId};
 
 use crate::algorithm::SetAlgorithm;
 use crate::config::{Algorithm, Choice, ConfigError, Settings};

@@ -2,7 +2,9 @@
 //!
 //! Algorithm 3 of Laarman, Pater, van de Pol, Hansen, *Guard-based partial-order reduction*
 //! (2014), section 6. One search context per enabled transition; the one with the fewest
-//! enabled members goes on; the first that is finished is the set. With the cost heuristic of
+//! enabled members goes on; the first that is finished is the set. Which of several equally
+//! small contexts goes first is left open; here it is the one of the last transition, which did
+//! better than the first on the BEEM models. With the cost heuristic of
 //! section 4.3 (the scapegoat strategy `min_e`) each disabled member takes the enabling set
 //! that adds the fewest enabled transitions, then the fewest at all; the last line of the
 //! printed algorithm means this choice too.
@@ -11,6 +13,9 @@
 //! counted when it is asked for: with bits that is a mask and a population count a word, and
 //! with lists it walks the row that would otherwise have to be updated, so that nothing has to
 //! be set up or copied for a context.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use stubborn_system::{BitSet, SetMember};
 
@@ -29,7 +34,7 @@ pub(crate) struct Beam {
     starts: Vec<u32>,
     /// Contexts that were started and put aside, as (enabled members, index), a binary heap
     /// with the least on top.
-    waiting: std::collections::BinaryHeap<std::cmp::Reverse<(usize, usize)>>,
+    waiting: BinaryHeap<Reverse<(usize, usize)>>,
     winner: Option<usize>,
 }
 
@@ -40,7 +45,7 @@ impl Beam {
             explain,
             contexts: Vec::new(),
             starts: Vec::new(),
-            waiting: std::collections::BinaryHeap::new(),
+            waiting: BinaryHeap::new(),
             winner: None,
         }
     }
@@ -49,6 +54,7 @@ impl Beam {
     /// transitions is left.
     fn run(&mut self, view: &mut View<'_>) -> Option<usize> {
         starts(view, &mut self.starts);
+        self.starts.reverse();
         let enabled = view.facts.enabled_list.len();
         while self.contexts.len() < self.starts.len() {
             self.contexts.push(Growth::new(view.tables, self.explain));
@@ -79,7 +85,7 @@ impl Beam {
             }
             if context.enabled.len() < enabled {
                 let size = context.enabled.len();
-                self.waiting.push(std::cmp::Reverse((size, current)));
+                self.waiting.push(Reverse((size, current)));
             }
         }
     }

@@ -194,3 +194,56 @@ impl Cache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stubborn_system::{Successors, TransitionId};
+
+    /// Labels are the bits of the first word of a state.
+    struct Bits;
+
+    impl Executor for Bits {
+        fn successors(&mut self, _: &[u32], _: &mut Successors) {}
+
+        fn fire(&mut self, _: &[u32], _: TransitionId, _: &mut Successors) {}
+
+        fn label(&mut self, state: &[u32], label: LabelId) -> bool {
+            state[0] >> label.index() & 1 == 1
+        }
+    }
+
+    /// A made-up computation: it asks label 0, then label 1 or 2, and keeps what these say.
+    fn compute(state: u32, enabled: u64) -> (Vec<(u32, bool)>, BitSet) {
+        let first = state & 1 == 1;
+        let next = if first { 1 } else { 2 };
+        let second = state >> next & 1 == 1;
+        let mut kept = BitSet::new(70);
+        kept.words_mut()[0] = enabled & if second { 0xff } else { 0xff00 };
+        (vec![(0, first), (next, second)], kept)
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_would_be_computed() {
+        for limit in [40, 400, 1 << 20] {
+            let mut cache = Cache::with_limit(2, limit);
+            let mut hits = 0;
+            for round in 0..2_000_u64 {
+                let state = (crate::view::mix(round) & 7) as u32;
+                let enabled = [0x0101 << (round % 5), round % 3];
+                let (log, expected) = compute(state, enabled[0]);
+                let mut kept = BitSet::new(70);
+                let mut asked = Vec::new();
+                match cache.look_up(&enabled, &[state], &mut Bits, &mut asked, &mut kept) {
+                    Ok(()) => {
+                        hits += 1;
+                        assert_eq!((asked, kept), (log, expected));
+                    }
+                    Err(miss) => cache.insert(miss, &enabled, &log, &expected),
+                }
+                assert!(cache.keys.len() + cache.leaves.len() <= limit + 8);
+            }
+            assert!(limit < 1_000 || hits > 1_800, "{hits}");
+        }
+    }
+}

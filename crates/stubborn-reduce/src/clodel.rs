@@ -7,8 +7,8 @@
 use stubborn_system::{BitSet, SetMember};
 
 use crate::algorithm::SetAlgorithm;
-use crate::closure::Closure;
 use crate::clostar::CountingGrow;
+use crate::closure::Closure;
 use crate::config::Settings;
 use crate::deletion::Deletion;
 use crate::growth::Policy;

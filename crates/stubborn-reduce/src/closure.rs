@@ -14,7 +14,7 @@ use crate::rows::{has, put};
 use crate::tables::Tables;
 use crate::view::View;
 
-/// Grows a set from a start; `limit` as in [`Growth::advance`].
+/// Grows a set from a start; false if it has more than `limit` enabled members.
 pub(crate) trait Grow: Send {
     fn grow(&mut self, into: &mut Growth, view: &mut View<'_>, start: u32, limit: usize) -> bool;
 }
@@ -91,7 +91,11 @@ impl<G: Grow> Closure<G> {
             let fresh = match self.start {
                 Start::MinF => {
                     let fresh = &view.facts.fresh;
-                    self.trial.enabled.iter().filter(|t| has(fresh, **t)).count()
+                    self.trial
+                        .enabled
+                        .iter()
+                        .filter(|t| has(fresh, **t))
+                        .count()
                 }
                 _ => 0,
             };

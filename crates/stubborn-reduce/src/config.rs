@@ -15,7 +15,8 @@ use std::str::FromStr;
 pub struct ConfigError(String);
 
 impl ConfigError {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
+    /// A refusal, in words.
+    pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 }
@@ -405,10 +406,7 @@ mod tests {
         assert!(config.settings().is_err());
         let mut config = Config::new(Algorithm::Beam);
         config.heuristic = false;
-        assert_eq!(
-            config.settings().map(|s| s.scapegoat),
-            Ok(Scapegoat::Fst)
-        );
+        assert_eq!(config.settings().map(|s| s.scapegoat), Ok(Scapegoat::Fst));
         config.scapegoat = Some(Scapegoat::MinT);
         assert!(config.settings().is_err());
     }

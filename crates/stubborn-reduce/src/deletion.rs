@@ -20,7 +20,7 @@ use stubborn_system::{BitSet, Reason, SetMember, TransitionId};
 use crate::algorithm::SetAlgorithm;
 use crate::closure::starts;
 use crate::config::{Delete, Settings};
-use crate::minimise;
+use crate::minimise::Minimiser;
 use crate::rows::{Row, has, ones_of, put, take};
 use crate::tables::{EnablingSet, Inverse, Tables};
 use crate::view::View;
@@ -30,7 +30,7 @@ pub(crate) struct Deletion<'t> {
     inverse: &'t Inverse,
     weak: bool,
     strategy: Delete,
-    minimise: bool,
+    minimiser: Option<Minimiser>,
     seed: u64,
     /// Enabled members whose do-not-accord row is in the set.
     pub(crate) keys: Vec<u64>,
@@ -67,7 +67,7 @@ impl<'t> Deletion<'t> {
             inverse,
             weak: settings.weak,
             strategy: settings.delete,
-            minimise: settings.minimise,
+            minimiser: settings.minimise.then(Minimiser::default),
             seed: settings.seed,
             keys: bits(),
             others: bits(),
@@ -97,9 +97,11 @@ impl<'t> Deletion<'t> {
     pub(crate) fn start_from_all(&mut self, view: &mut View<'_>) -> bool {
         self.note_eligible(view);
         self.keys.copy_from_slice(&view.facts.enabled);
-        self.others.fill(0);
-        for t in 0..view.tables.transitions as u32 {
-            put(&mut self.others, t);
+        self.others.fill(!0);
+        if let Some(last) = self.others.last_mut()
+            && !view.tables.transitions.is_multiple_of(64)
+        {
+            *last = (1 << (view.tables.transitions % 64)) - 1;
         }
         if !self.weak {
             for (others, enabled) in self.others.iter_mut().zip(&view.facts.enabled) {
@@ -310,7 +312,7 @@ impl<'t> Deletion<'t> {
             Delete::Rnd => {
                 let seed = self.seed;
                 self.order
-                    .sort_by_cached_key(|t| view.random(seed, u64::from(*t)));
+                    .sort_unstable_by_key(|t| (view.random(seed, u64::from(*t)), *t));
             }
             Delete::MinE | Delete::MaxE | Delete::MinF | Delete::MaxF => {
                 while let Some(t) = self.best_next(view) {
@@ -402,8 +404,9 @@ impl SetAlgorithm for Deletion<'_> {
             return;
         }
         self.delete_all(view);
-        if self.minimise {
-            minimise::minimise(self, view);
+        if let Some(mut minimiser) = self.minimiser.take() {
+            minimiser.run(self, view);
+            self.minimiser = Some(minimiser);
         }
         self.keep(view, kept);
     }

@@ -31,6 +31,28 @@ impl Policy {
     }
 }
 
+/// The best enabling set so far.
+struct Best {
+    scapegoat: Scapegoat,
+    seeks_most: bool,
+    set: Option<EnablingSet>,
+    cost: u64,
+}
+
+impl Best {
+    fn new(scapegoat: Scapegoat) -> Self {
+        Self {
+            scapegoat,
+            seeks_most: matches!(
+                scapegoat,
+                Scapegoat::MaxT | Scapegoat::MaxE | Scapegoat::MaxF
+            ),
+            set: None,
+            cost: 0,
+        }
+    }
+}
+
 /// See the [module](self). Memory is kept from state to state.
 #[derive(Debug)]
 pub(crate) struct Growth {
@@ -169,23 +191,29 @@ impl Growth {
     /// unseen states (if the strategy looks at them), new enabled ones, new ones.
     #[inline]
     fn cost(&self, view: &View<'_>, row: Row<'_>, scapegoat: Scapegoat) -> u64 {
-        let (mut total, mut enabled, mut fresh) = (0_u64, 0_u64, 0_u64);
         let facts = &view.facts;
+        let by_fresh = matches!(scapegoat, Scapegoat::MinF | Scapegoat::MaxF);
+        let (mut total, mut enabled, mut fresh) = (0_u64, 0_u64, 0_u64);
         match row {
             Row::List(list) => {
                 for t in list.iter().filter(|t| !has(&self.members, **t)) {
                     total += 1;
                     enabled += u64::from(has(&facts.enabled, *t));
-                    fresh += u64::from(has(&facts.fresh, *t));
+                    fresh += u64::from(by_fresh && has(&facts.fresh, *t));
                 }
             }
             Row::Bits(bits) => {
-                for (at, word) in bits.iter().enumerate() {
-                    let new = word & !self.members[at];
+                let words = bits.iter().zip(&self.members).zip(&facts.enabled);
+                for (at, ((word, members), now)) in words.enumerate() {
+                    let new = word & !members;
                     if new != 0 {
                         total += u64::from(new.count_ones());
-                        enabled += u64::from((new & facts.enabled[at]).count_ones());
-                        fresh += u64::from((new & facts.fresh[at]).count_ones());
+                        if new & now != 0 {
+                            enabled += u64::from((new & now).count_ones());
+                        }
+                        if by_fresh {
+                            fresh += u64::from((new & facts.fresh[at]).count_ones());
+                        }
                     }
                 }
             }
@@ -207,47 +235,108 @@ impl Growth {
         policy: Policy,
         salt: u64,
     ) -> Option<EnablingSet> {
-        let tables = view.tables;
-        let usable = |view: &mut View<'_>, set: EnablingSet| {
-            let (label, value) = tables.condition(set);
-            view.holds(label) == value
-        };
         let sets = || options.iter().map(|o| EnablingSet(*o));
         match policy.scapegoat {
-            Scapegoat::Fst => sets().find(|set| usable(view, *set)),
+            Scapegoat::Fst => sets().find(|set| view.is_usable(*set)),
             Scapegoat::Rnd => {
-                let count = sets().filter(|set| usable(view, *set)).count() as u64;
+                let count = sets().filter(|set| view.is_usable(*set)).count() as u64;
                 let pick = view.random(policy.seed, salt).checked_rem(count)?;
-                sets().filter(|set| usable(view, *set)).nth(pick as usize)
+                sets().filter(|set| view.is_usable(*set)).nth(pick as usize)
             }
-            Scapegoat::MinT | Scapegoat::MinE | Scapegoat::MinF => {
-                let mut best = None;
-                let mut least = u64::MAX;
-                for set in sets() {
-                    // A label is asked for only if the answer can matter.
-                    let row = tables.enabling.row(set.0 as usize);
-                    let cost = self.cost(view, row, policy.scapegoat);
-                    if cost < least && usable(view, set) {
-                        (best, least) = (Some(set), cost);
-                        if cost == 0 {
-                            break;
-                        }
-                    }
-                }
-                best
-            }
-            Scapegoat::MaxT | Scapegoat::MaxE | Scapegoat::MaxF => {
-                let mut best: Option<(EnablingSet, u64)> = None;
-                for set in sets() {
-                    let row = tables.enabling.row(set.0 as usize);
-                    let cost = self.cost(view, row, policy.scapegoat);
-                    if best.is_none_or(|(_, most)| cost > most) && usable(view, set) {
-                        best = Some((set, cost));
-                    }
-                }
-                best.map(|(set, _)| set)
+            _ => {
+                let mut best = Best::new(policy.scapegoat);
+                sets().any(|set| self.consider(view, set, &mut best));
+                best.set
             }
         }
+    }
+
+    /// The enabling set that the policy picks for a disabled transition.
+    pub(crate) fn choose_for(
+        &self,
+        view: &mut View<'_>,
+        t: u32,
+        policy: Policy,
+    ) -> Option<EnablingSet> {
+        let tables = view.tables;
+        let by_cost = !matches!(policy.scapegoat, Scapegoat::Fst | Scapegoat::Rnd);
+        let bits = tables
+            .guards
+            .bits(t as usize)
+            .zip(tables.excluders.bits(t as usize));
+        let Some((guards, excluders)) = bits.filter(|_| by_cost) else {
+            let options = tables.options.list(t as usize);
+            return self.choose(view, options, policy, u64::from(t));
+        };
+        // The same by bits: sets that are known to be of no use are not even looked at, and
+        // those that are known to be of use come first, so that few labels must be asked.
+        let mut best = Best::new(policy.scapegoat);
+        for known in [true, false] {
+            for at in 0..guards.len() {
+                let (know, truth) = (view.facts.known[at], view.facts.truth[at]);
+                let (own, disabling) = if known {
+                    (guards[at] & know & !truth, excluders[at] & truth)
+                } else {
+                    (guards[at] & !know, excluders[at] & !know)
+                };
+                let (first, second) = (at * 64, tables.labels + at * 64);
+                if self.consider_all(view, first, own, &mut best)
+                    || self.consider_all(view, second, disabling, &mut best)
+                {
+                    return best.set;
+                }
+            }
+        }
+        best.set
+    }
+
+    /// Considers the sets `first + i` for the ones `i` of `sets`; true if the search is over.
+    #[inline]
+    fn consider_all(
+        &self,
+        view: &mut View<'_>,
+        first: usize,
+        mut sets: u64,
+        best: &mut Best,
+    ) -> bool {
+        while sets != 0 {
+            let set = EnablingSet(first as u32 + sets.trailing_zeros());
+            sets &= sets - 1;
+            if self.consider(view, set, best) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Compares a set with the best so far; true if no other can be better.
+    #[inline]
+    fn consider(&self, view: &mut View<'_>, set: EnablingSet, best: &mut Best) -> bool {
+        let cost = match view.tables.enabling.single_word(set.0 as usize) {
+            Some(word) => {
+                let new = word & !self.members[0];
+                if new == 0 {
+                    0
+                } else {
+                    self.cost(view, Row::Bits(&[word]), best.scapegoat)
+                }
+            }
+            None => {
+                let row = view.tables.enabling.row(set.0 as usize);
+                self.cost(view, row, best.scapegoat)
+            }
+        };
+        let better = match best.set {
+            None => true,
+            Some(_) if best.seeks_most => cost > best.cost,
+            Some(_) => cost < best.cost,
+        };
+        // A label is asked for only if the answer matters.
+        if better && view.is_usable(set) {
+            (best.set, best.cost) = (Some(set), cost);
+            return cost == 0 && !best.seeks_most;
+        }
+        false
     }
 
     /// Works off members until the set is stubborn (true) or has more than `limit` enabled
@@ -296,9 +385,7 @@ impl Growth {
             Scapegoat::Rnd | Scapegoat::Fst => {
                 tables.left.list(t as usize).len() <= tables.accord.list(t as usize).len()
             }
-            _ => {
-                self.cost(view, left, Scapegoat::MinE) <= self.cost(view, accord, Scapegoat::MinE)
-            }
+            _ => self.cost(view, left, Scapegoat::MinE) <= self.cost(view, accord, Scapegoat::MinE),
         };
         if prefer_left { left } else { accord }
     }
@@ -311,8 +398,7 @@ impl Growth {
 
     fn add_enabling_set(&mut self, view: &mut View<'_>, policy: Policy, t: u32) -> bool {
         let tables = view.tables;
-        let options = tables.options.list(t as usize);
-        let Some(set) = self.choose(view, options, policy, u64::from(t)) else {
+        let Some(set) = self.choose_for(view, t, policy) else {
             return false;
         };
         let label = LabelId::new(tables.condition(set).0 as usize);

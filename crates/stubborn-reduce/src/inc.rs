@@ -88,7 +88,7 @@ impl Incremental {
         self.reached.clear();
     }
 
-    fn targets<'t>(tables: &'t Tables, transition: u32, edges: Edges) -> &'t [u32] {
+    fn targets(tables: &Tables, transition: u32, edges: Edges) -> &[u32] {
         match edges {
             Edges::Conflicts => tables.accord.list(transition as usize),
             Edges::Enabling(set) => tables.enabling.list(set as usize),
@@ -101,9 +101,7 @@ impl Incremental {
         let edges = if view.is_enabled(t) {
             Edges::Conflicts
         } else {
-            let options = view.tables.options.list(t as usize);
-            let policy = self.policy;
-            match self.reached.choose(view, options, policy, u64::from(t)) {
+            match self.reached.choose_for(view, t, self.policy) {
                 Some(set) => Edges::Enabling(set.0),
                 None => return false,
             }
@@ -230,6 +228,9 @@ impl SetAlgorithm for Incremental {
                     self.explain(view);
                 }
                 std::mem::swap(&mut self.best, &mut self.trial);
+                if least <= (0, 1) {
+                    break;
+                }
             }
         }
         if self.found {

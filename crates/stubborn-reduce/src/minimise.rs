@@ -10,50 +10,56 @@
 //! none. Better for reduction, and expensive: meant for measuring what is left to win.
 
 use crate::deletion::Deletion;
-use crate::rows::put;
 use crate::view::View;
 
-/// Replaces the set of a finished deletion by a smaller one, if one is found.
-pub(crate) fn minimise(deletion: &mut Deletion<'_>, view: &mut View<'_>) {
-    let mut best = members(deletion, view);
-    let mut order = best.clone();
-    loop {
-        if best.len() <= 1 {
-            break;
-        }
-        let mut smaller = None;
-        for at in 0..best.len() {
-            order.clear();
-            order.push(best[at]);
-            order.extend(best.iter().filter(|t| **t != best[at]));
-            let rest = view.facts.enabled_list.iter();
-            let mut in_best = vec![0; view.tables.words];
-            for t in &best {
-                put(&mut in_best, *t);
-            }
-            order.extend(rest.filter(|t| !crate::rows::has(&in_best, **t)));
-            if deletion
-                .run_in_order(view, &order)
-                .is_some_and(|left| left < best.len())
-            {
-                smaller = Some(members(deletion, view));
-                break;
-            }
-        }
-        match smaller {
-            Some(set) => best = set,
-            None => break,
-        }
-    }
-    // The last attempt was no better: run the best order once more.
-    order.clear();
-    let list = &view.facts.enabled_list;
-    order.extend(list.iter().filter(|t| !best.contains(t)));
-    order.extend(&best);
-    deletion.run_in_order(view, &order);
+/// Buffers, reused from state to state.
+#[derive(Debug, Default)]
+pub(crate) struct Minimiser {
+    best: Vec<u32>,
+    order: Vec<u32>,
 }
 
-fn members(deletion: &Deletion<'_>, view: &View<'_>) -> Vec<u32> {
-    let list = view.facts.enabled_list.iter();
-    list.filter(|t| deletion.contains(**t)).copied().collect()
+impl Minimiser {
+    /// Replaces the set of a finished deletion by a smaller one, if one is found.
+    pub(crate) fn run(&mut self, deletion: &mut Deletion<'_>, view: &mut View<'_>) {
+        self.note(deletion, view);
+        while self.find_smaller(deletion, view) {
+            self.note(deletion, view);
+        }
+        // The last attempts were no better. Deleting what is not in the best set leaves it.
+        self.order.clear();
+        self.add_rest(view);
+        deletion.run_in_order(view, &self.order);
+    }
+
+    /// The enabled transitions of the set that deletion ended with.
+    fn note(&mut self, deletion: &Deletion<'_>, view: &View<'_>) {
+        self.best.clear();
+        let list = view.facts.enabled_list.iter();
+        self.best.extend(list.filter(|t| deletion.contains(**t)));
+    }
+
+    /// Whether deletion ends with a smaller set if it starts with another transition.
+    fn find_smaller(&mut self, deletion: &mut Deletion<'_>, view: &mut View<'_>) -> bool {
+        for at in 0..self.best.len() {
+            let first = self.best[at];
+            self.order.clear();
+            self.order.push(first);
+            self.order.extend(self.best.iter().filter(|t| **t != first));
+            self.add_rest(view);
+            let left = deletion.run_in_order(view, &self.order);
+            if left.is_some_and(|left| left < self.best.len()) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Appends the enabled transitions that are not in the best set. Both lists are sorted.
+    fn add_rest(&mut self, view: &View<'_>) {
+        let best = &self.best;
+        let list = view.facts.enabled_list.iter();
+        self.order
+            .extend(list.filter(|t| best.binary_search(t).is_err()));
+    }
 }

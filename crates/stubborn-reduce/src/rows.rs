@@ -101,6 +101,16 @@ impl Rows {
         self.bits.get(row * self.words..(row + 1) * self.words)
     }
 
+    /// A row as a word, if words are all it takes.
+    #[inline]
+    pub(crate) fn single_word(&self, row: usize) -> Option<u64> {
+        if self.words == 1 {
+            self.bits.get(row).copied()
+        } else {
+            None
+        }
+    }
+
     /// A row in its cheaper form.
     #[inline]
     pub(crate) fn row(&self, row: usize) -> Row<'_> {
@@ -134,9 +144,9 @@ pub(crate) fn take(bits: &mut [u64], index: u32) {
 
 /// The positions of the ones.
 pub(crate) fn ones_of(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
-    bits.iter()
-        .enumerate()
-        .flat_map(|(at, word)| stubborn_system::bits::ones(*word).map(move |b| (at * 64 + b) as u32))
+    bits.iter().enumerate().flat_map(|(at, word)| {
+        stubborn_system::bits::ones(*word).map(move |b| (at * 64 + b) as u32)
+    })
 }
 
 #[cfg(test)]

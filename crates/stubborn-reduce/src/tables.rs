@@ -29,6 +29,9 @@ pub(crate) struct Tables {
     pub(crate) guards: Rows,
     /// Label to labels that never hold together with it.
     pub(crate) excludes: Rows,
+    /// Transition to the labels that never hold together with one of its guards, if disabling
+    /// sets are used.
+    pub(crate) excluders: Rows,
     /// Transition to the enabling sets it may use: those of its own guards first.
     pub(crate) options: Rows,
     /// Enabling set to its transitions.
@@ -95,16 +98,12 @@ impl Tables {
             .iter()
             .map(|t| t.guards.iter().map(|g| g.index() as u32).collect())
             .collect();
-        let options = guard_rows
+        let excluders: Vec<Vec<u32>> = guard_rows
             .iter()
-            .map(|guards| {
-                let excluded = if plan.settings.disabling_sets {
-                    excludes.as_slice()
-                } else {
-                    &[]
-                };
-                options_of(guards, excluded, labels)
-            })
+            .map(|guards| excluders_of(guards, &excludes, plan.settings.disabling_sets))
+            .collect();
+        let options = (guard_rows.iter().zip(&excluders))
+            .map(|(guards, excluders)| options_of(guards, excluders, labels))
             .collect();
         let low_priority = structure.transitions.iter().enumerate();
         let low_priority = low_priority
@@ -117,6 +116,7 @@ impl Tables {
             words,
             guards: Rows::new(labels, guard_rows),
             excludes: Rows::new(labels, excludes),
+            excluders: Rows::new(labels, excluders),
             options: Rows::ordered(options),
             enabling: Rows::new(transitions, enabling),
             accord: Rows::new(transitions, symmetric(accord)),
@@ -134,15 +134,12 @@ impl Tables {
     /// The enabling sets that a conjunction of labels may use.
     pub(crate) fn options_of_conjunction(&self, labels: &[LabelId], disabling: bool) -> Vec<u32> {
         let labels: Vec<u32> = labels.iter().map(|l| l.index() as u32).collect();
-        let mut out = labels.clone();
-        if disabling {
-            let excluded = labels.iter().flat_map(|g| self.excludes.list(*g as usize));
-            let mut sets: Vec<u32> = excluded.map(|h| h + self.labels as u32).collect();
-            sets.sort_unstable();
-            sets.dedup();
-            out.extend(sets);
-        }
-        out
+        let excluded = labels.iter().filter(|_| disabling);
+        let excluded = excluded.flat_map(|g| self.excludes.list(*g as usize));
+        let mut excluders: Vec<u32> = excluded.copied().collect();
+        excluders.sort_unstable();
+        excluders.dedup();
+        options_of(&labels, &excluders, self.labels)
     }
 
     /// The label that decides whether an enabling set can be used, and the value it must have.
@@ -175,24 +172,28 @@ pub(crate) struct Inverse {
     pub(crate) left_from: Rows,
 }
 
+/// Labels that never hold together with one of the guards, in order.
+fn excluders_of(guards: &[u32], excludes: &[Vec<u32>], disabling_sets: bool) -> Vec<u32> {
+    let guards = guards.iter().filter(|_| disabling_sets);
+    let mut all: Vec<u32> = guards
+        .flat_map(|g| &excludes[*g as usize])
+        .copied()
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// Sets of own guards in the order of the guards, then disabling sets by label.
-fn options_of(guards: &[u32], excludes: &[Vec<u32>], labels: usize) -> Vec<u32> {
-    let mut own = Vec::new();
+fn options_of(guards: &[u32], excluders: &[u32], labels: usize) -> Vec<u32> {
+    let mut all = Vec::new();
     for guard in guards {
-        if !own.contains(guard) {
-            own.push(*guard);
+        if !all.contains(guard) {
+            all.push(*guard);
         }
     }
-    let excluded = |g: &u32| excludes.get(*g as usize).into_iter().flatten();
-    let mut disabling: Vec<u32> = guards
-        .iter()
-        .flat_map(excluded)
-        .map(|h| h + labels as u32)
-        .collect();
-    disabling.sort_unstable();
-    disabling.dedup();
-    own.extend(disabling);
-    own
+    all.extend(excluders.iter().map(|h| h + labels as u32));
+    all
 }
 
 /// Adds the other direction of every pair: algorithms rely on symmetry, and a front-end that

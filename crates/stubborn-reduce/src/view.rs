@@ -8,7 +8,7 @@
 use stubborn_system::{Executor, LabelId};
 
 use crate::rows::{has, put};
-use crate::tables::Tables;
+use crate::tables::{EnablingSet, Tables};
 
 /// Up to this many words of labels, facts about labels are inferred from others; beyond,
 /// evaluating a label is cheaper than going through rows.
@@ -29,8 +29,9 @@ pub(crate) struct Facts {
     pub(crate) state: Vec<u32>,
     /// Questions and answers in order.
     pub(crate) log: Vec<(u32, bool)>,
-    known: Vec<u64>,
-    truth: Vec<u64>,
+    /// Labels whose value is known, and of these the ones that hold.
+    pub(crate) known: Vec<u64>,
+    pub(crate) truth: Vec<u64>,
 }
 
 impl Facts {
@@ -128,6 +129,13 @@ impl View<'_> {
         self.facts.learn(self.tables, label, holds);
         self.facts.log.push((label, holds));
         holds
+    }
+
+    /// Whether an enabling set can be used in this state.
+    #[inline]
+    pub(crate) fn is_usable(&mut self, set: EnablingSet) -> bool {
+        let (label, value) = self.tables.condition(set);
+        self.holds(label) == value
     }
 
     /// Whether a transition is enabled.

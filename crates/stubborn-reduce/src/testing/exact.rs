@@ -13,10 +13,12 @@ struct Around {
     enabled: Vec<bool>,
     /// Labels here.
     labels: BitSet,
-    /// For each transition its successors: state, labels there, and what each transition
-    /// leads to from there.
-    steps: Vec<Vec<(Vec<u32>, BitSet, Vec<Ends>)>>,
+    /// For each transition its successors.
+    steps: Vec<Vec<Step>>,
 }
+
+/// A successor: the state, labels there, and what each transition leads to from there.
+type Step = (Vec<u32>, BitSet, Vec<Ends>);
 
 /// Where one transition can end.
 type Ends = HashSet<Vec<u32>>;
@@ -99,9 +101,9 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
     let changes = |g: LabelId, t: TransitionId, from: bool| {
         all.iter().any(|here| {
             here.labels.contains(g.index()) == from
-                && here.steps[t.index()].iter().any(|(next, labels, _)| {
-                    labels.contains(g.index()) != from && !is_error(next)
-                })
+                && here.steps[t.index()]
+                    .iter()
+                    .any(|(next, labels, _)| labels.contains(g.index()) != from && !is_error(next))
         })
     };
     let pair = |f: &dyn Fn(&Around, usize, usize) -> bool, a: TransitionId, b: TransitionId| {
@@ -111,9 +113,8 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
         may_enable: May(Matrix::from_fn(k, n, |g, t| changes(g, t, false))),
         may_disable: May(Matrix::from_fn(k, n, |g, t| changes(g, t, true))),
         never_together: Must(Matrix::from_fn(k, k, |g: LabelId, h: LabelId| {
-            let both = |here: &Around| {
-                here.labels.contains(g.index()) && here.labels.contains(h.index())
-            };
+            let both =
+                |here: &Around| here.labels.contains(g.index()) && here.labels.contains(h.index());
             !all.iter().any(both)
         })),
         do_not_accord: May(Matrix::from_fn(n, n, |t, u| {

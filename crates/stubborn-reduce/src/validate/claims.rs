@@ -80,7 +80,10 @@ impl Trial<'_, '_> {
         enabled.dedup();
         for (at, t) in enabled.iter().enumerate() {
             for u in &enabled[at..] {
-                let ids = (TransitionId::new(*t as usize), TransitionId::new(*u as usize));
+                let ids = (
+                    TransitionId::new(*t as usize),
+                    TransitionId::new(*u as usize),
+                );
                 let listed = &self.relations.do_not_accord.0;
                 let listed = listed.contains(ids.0, ids.1) && listed.contains(ids.1, ids.0);
                 if !listed && !self.accord(here, *t, *u) {

@@ -144,8 +144,8 @@ pub fn explore(
                 let number = numbers.get(successors.state(*index));
                 number.is_some_and(|n| *n <= at)
             };
-            let mut chosen =
-                (0..successors.len()).filter(|i| kept.contains(successors.transitions()[*i].index()));
+            let mut chosen = (0..successors.len())
+                .filter(|i| kept.contains(successors.transitions()[*i].index()));
             let expand = match proviso {
                 Proviso::None => false,
                 Proviso::Safety => chosen.all(|i| closed(&i)),

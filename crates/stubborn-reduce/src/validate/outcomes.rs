@@ -40,7 +40,11 @@ pub fn compare(
     let initial = &full.states[0];
     let exact = plan.proviso == Proviso::None;
     for (goal, (f, r)) in full.distances.iter().zip(&reduced.distances).enumerate() {
-        let same = if exact { f == r } else { f.is_some() == r.is_some() };
+        let same = if exact {
+            f == r
+        } else {
+            f.is_some() == r.is_some()
+        };
         if !same {
             tell(Fault::Distance(goal, *f, *r), initial);
         }
@@ -49,7 +53,11 @@ pub fn compare(
         && !wanted.transitions.is_empty()
     {
         let (f, r) = (full.failure, reduced.failure);
-        let same = if exact { f == r } else { f.is_some() == r.is_some() };
+        let same = if exact {
+            f == r
+        } else {
+            f.is_some() == r.is_some()
+        };
         if !same {
             tell(Fault::Distance(goals.len(), f, r), initial);
         }

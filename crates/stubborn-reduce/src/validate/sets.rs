@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use stubborn_system::{
-    BitSet, Expansion, Executor, LabelId, Reducer, Reduction, Successors, System, TransitionId,
+    BitSet, Executor, Expansion, LabelId, Reducer, Reduction, Successors, System, TransitionId,
 };
 
 use super::Limits;
@@ -344,7 +344,9 @@ impl Checker<'_, '_> {
     }
 
     fn all_hold(&mut self, state: &[u32], labels: &[LabelId]) -> bool {
-        labels.iter().all(|l| self.graph.executor().label(state, *l))
+        labels
+            .iter()
+            .all(|l| self.graph.executor().label(state, *l))
     }
 
     /// D1 and D1' for one member.
@@ -369,7 +371,11 @@ impl Checker<'_, '_> {
             let (position, _) = positions[at].clone();
             let ends = self.graph.ends(position.here, t);
             let id = TransitionId::new(t as usize);
-            let origins = || positions.iter().map(|(_, origin): &(Position, Origin)| *origin);
+            let origins = || {
+                positions
+                    .iter()
+                    .map(|(_, origin): &(Position, Origin)| *origin)
+            };
             if ends.iter().any(|end| !position.twin.contains(end)) {
                 faults.push((Fault::Commutation(id), path(origins(), at)));
                 return;

@@ -1,0 +1,73 @@
+//! The philosophers' banquet of Geldenhuys, Hansen, Valmari, *Exploring the scope for partial
+//! order reduction* (2009), figure 3: two tables of four dining philosophers each, which have
+//! nothing to do with each other. Its figures are facts.
+
+#[path = "common/philosophers.rs"]
+mod philosophers;
+
+use philosophers::banquet;
+use stubborn_ir::Model;
+use stubborn_reduce::validate::explore::{Explored, explore};
+use stubborn_reduce::validate::{Limits, validate};
+use stubborn_reduce::{Aim, Algorithm, Choice, Config, Plan, Proviso, StubbornReduction};
+use stubborn_system::{Relations, System};
+
+fn reduced(model: &Model, config: &Config) -> Explored {
+    let relations = Relations::from_sets(model.structure());
+    let plan = Plan::new(config, Aim::Deadlocks).expect("a plan");
+    let reduction = StubbornReduction::new(model, &relations, plan).expect("a reduction");
+    explore(model, Some(&reduction), Proviso::None, &[], usize::MAX)
+}
+
+fn counts(explored: &Explored) -> (usize, usize) {
+    (explored.states.len(), explored.transitions)
+}
+
+#[test]
+fn one_table() {
+    let model = banquet(1, 4);
+    let full = explore(&model, None, Proviso::None, &[], usize::MAX);
+    assert_eq!(counts(&full), (80, 212));
+    assert_eq!(
+        counts(&reduced(&model, &Config::new(Algorithm::Ample1))),
+        (80, 212)
+    );
+    assert_eq!(
+        counts(&reduced(&model, &Config::new(Algorithm::Ample2))),
+        (48, 76)
+    );
+}
+
+#[test]
+fn two_tables() {
+    let model = banquet(2, 4);
+    let full = explore(&model, None, Proviso::None, &[], usize::MAX);
+    assert_eq!(counts(&full), (6_400, 33_920));
+    assert_eq!(
+        counts(&reduced(&model, &Config::new(Algorithm::Ample1))),
+        (6_400, 33_920)
+    );
+    assert_eq!(
+        counts(&reduced(&model, &Config::new(Algorithm::Ample2))),
+        (95, 152)
+    );
+    for choice in Choice::ALL {
+        for algorithm in [Algorithm::Ample1, Algorithm::Ample2] {
+            let mut config = Config::new(algorithm);
+            config.choice = Some(*choice);
+            assert_eq!(reduced(&model, &config).deadlocks, full.deadlocks);
+        }
+    }
+}
+
+#[test]
+fn all_algorithms_are_valid_at_one_table() {
+    let model = banquet(1, 4);
+    let relations = Relations::from_sets(model.structure());
+    for algorithm in Algorithm::ALL.iter().filter(|a| **a != Algorithm::Goal) {
+        let plan = Plan::new(&Config::new(*algorithm), Aim::Deadlocks).expect("a plan");
+        let report = validate(&model, &relations, &plan, &Limits::default()).expect("a report");
+        assert!(report.is_clean(), "{algorithm}: {:?}", report.violations);
+        assert!(report.exhaustive);
+    }
+}

@@ -1,0 +1,3 @@
+//! What each front-end is asked for: one small file a language.
+
+pub(crate) mod dve;
