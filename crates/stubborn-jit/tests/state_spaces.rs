@@ -137,7 +137,7 @@ fn impossible_states_do_no_harm() {
         let mut labels = stubborn_system::BitSet::new(compiled.structure().labels.len());
         let mut buffer = Successors::new(words);
         for _ in 0..20 {
-            let state: Vec<u32> = (0..words).map(|_| rng.next() as u32).collect();
+            let state: Vec<u32> = (0..words).map(|_| rng.bits() as u32).collect();
             let before = vec![0xABCD_EF01_u32; words];
             buffer.clear();
             buffer.push_copy(stubborn_system::TransitionId::new(0), &before);
