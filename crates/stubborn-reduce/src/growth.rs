@@ -111,6 +111,12 @@ impl Growth {
         self.add(view, key, || Reason::Start);
     }
 
+    /// The members as bits.
+    #[inline]
+    pub(crate) fn members(&self) -> &[u64] {
+        &self.members
+    }
+
     pub(crate) fn contains(&self, transition: u32) -> bool {
         has(&self.members, transition)
     }
@@ -279,7 +285,7 @@ impl Growth {
                 } else {
                     (guards[at] & !know, excluders[at] & !know)
                 };
-                let (first, second) = (at * 64, tables.labels + at * 64);
+                let (first, second) = (at * 64, tables.half + at * 64);
                 if self.consider_all(view, first, own, &mut best)
                     || self.consider_all(view, second, disabling, &mut best)
                 {
