@@ -312,11 +312,7 @@ impl<'t> Deletion<'t> {
 
     fn is_supported(&self, view: &mut View<'_>, t: u32) -> bool {
         let tables = view.tables;
-        let (guards, excluders) = (
-            tables.guards.bits(t as usize),
-            tables.excluders.bits(t as usize),
-        );
-        let (Some(guards), Some(excluders)) = (guards, excluders) else {
+        let Some((guards, excluders)) = tables.options_as_bits(t) else {
             let whole = |o: &u32| !has(&self.broken, *o) && view.is_usable(EnablingSet(*o));
             return tables.options.list(t as usize).iter().any(whole);
         };

@@ -266,10 +266,7 @@ impl Growth {
     ) -> Option<EnablingSet> {
         let tables = view.tables;
         let by_cost = !matches!(policy.scapegoat, Scapegoat::Fst | Scapegoat::Rnd);
-        let bits = tables
-            .guards
-            .bits(t as usize)
-            .zip(tables.excluders.bits(t as usize));
+        let bits = tables.options_as_bits(t);
         let Some((guards, excluders)) = bits.filter(|_| by_cost) else {
             let options = tables.options.list(t as usize);
             return self.choose(view, options, policy, u64::from(t));

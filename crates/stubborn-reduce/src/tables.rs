@@ -15,6 +15,10 @@ use stubborn_system::{LabelId, Relations, Structure, TransitionId};
 use crate::aim::{Aim, Goals, Plan};
 use crate::rows::{Rows, has, put};
 
+/// Up to this many words of labels, the enabling sets of a transition are gone through as bits;
+/// beyond, its list of them is shorter.
+const MOST_LABEL_WORDS: usize = 8;
+
 /// The number of a necessary enabling set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EnablingSet(pub(crate) u32);
@@ -148,6 +152,17 @@ impl Tables {
         excluders.sort_unstable();
         excluders.dedup();
         options_of(&labels, &excluders, self.half)
+    }
+
+    /// The guards of a transition and the labels that exclude one of them, as bits, where that
+    /// is the cheaper form.
+    #[inline]
+    pub(crate) fn options_as_bits(&self, t: u32) -> Option<(&[u64], &[u64])> {
+        if self.half / 64 > MOST_LABEL_WORDS {
+            return None;
+        }
+        let guards = self.guards.bits(t as usize)?;
+        Some((guards, self.excluders.bits(t as usize)?))
     }
 
     /// The label that decides whether an enabling set can be used, and the value it must have.
