@@ -30,7 +30,13 @@ pub type Once<'a> = dyn FnMut(&[u32], TransitionId, &mut Successors) + 'a;
 
 /// Replaces the successors from number `from` on, which are those by single commands, by the
 /// ends of the chains that start with them.
-pub fn finish(model: &Model, source: &[u32], from: usize, out: &mut Successors, once: &mut Once<'_>) {
+pub fn finish(
+    model: &Model,
+    source: &[u32],
+    from: usize,
+    out: &mut Successors,
+    once: &mut Once<'_>,
+) {
     let commands = &model.program().commands;
     let goes_on = |t: &TransitionId| commands[t.index()].continues.is_some();
     if !out.transitions()[from..].iter().any(goes_on) {

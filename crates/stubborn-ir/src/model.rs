@@ -307,35 +307,36 @@ fn structure(
             tests: effects.finish().0,
         }
     });
-    let transitions = program
-        .commands
-        .iter()
-        .zip(fails)
-        .enumerate()
-        .map(|(at, (command, may_fail))| {
-            let mut effects = Effects::new(program, encoding);
-            effects.body(&command.body);
-            for follower in chains.followers(at) {
-                let follower = &program.commands[*follower as usize];
-                for guard in &follower.guards {
-                    effects.expression(&program.labels[guard.index()].expr);
+    let transitions =
+        program
+            .commands
+            .iter()
+            .zip(fails)
+            .enumerate()
+            .map(|(at, (command, may_fail))| {
+                let mut effects = Effects::new(program, encoding);
+                effects.body(&command.body);
+                for follower in chains.followers(at) {
+                    let follower = &program.commands[*follower as usize];
+                    for guard in &follower.guards {
+                        effects.expression(&program.labels[guard.index()].expr);
+                    }
+                    effects.body(&follower.body);
                 }
-                effects.body(&follower.body);
-            }
-            let (reads, writes) = effects.finish();
-            Transition {
-                name: command.name.clone(),
-                processes: command.processes.clone(),
-                sources: command.sources.clone(),
-                guards: command.guards.clone(),
-                reads,
-                writes,
-                nondeterministic: command.continues.is_some(),
-                may_fail: *may_fail,
-                priority: command.priority,
-                span: command.span,
-            }
-        });
+                let (reads, writes) = effects.finish();
+                Transition {
+                    name: command.name.clone(),
+                    processes: command.processes.clone(),
+                    sources: command.sources.clone(),
+                    guards: command.guards.clone(),
+                    reads,
+                    writes,
+                    nondeterministic: command.continues.is_some(),
+                    may_fail: *may_fail,
+                    priority: command.priority,
+                    span: command.span,
+                }
+            });
     let processes = program.processes.iter().map(|process| Process {
         name: process.name.clone(),
         location: Some(encoding.first_field(process.counter)),

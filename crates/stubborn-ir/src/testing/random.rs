@@ -458,6 +458,9 @@ impl Generator {
             1 => 3,
             _ => 0,
         };
+        // Now and then a process goes on at once.
+        let continues =
+            (count > 0 && self.rng.one_in(8)).then(|| ProcessId::new(self.rng.below(count)));
         self.program.command(Command {
             name: format!("t{nr}"),
             processes,
@@ -465,6 +468,7 @@ impl Generator {
             guards,
             body,
             priority,
+            continues,
             span: None,
         });
     }
