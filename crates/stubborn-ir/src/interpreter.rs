@@ -7,6 +7,7 @@ use stubborn_system::{
     BitSet, Executor, Field, LabelId, Outcome, Successors, System, TransitionId,
 };
 
+use crate::chain;
 use crate::{
     ChannelRef, Command, Expr, Item, Model, Place, SendOrder, Site, Statement, VarId, VariablePlace,
 };
@@ -47,8 +48,24 @@ impl<'m> Interpreter<'m> {
         .evaluate(state, &self.model.program().labels[label.index()].expr)
     }
 
-    /// Appends the successor by one command, if it is enabled.
+    /// Appends the successors by one command, if it is enabled, with all that follows in its
+    /// [chain](crate::chain).
     fn step(&mut self, state: &[u32], at: u32, out: &mut Successors) {
+        let from = out.len();
+        self.step_once(state, at, out);
+        if self.model.program().commands[at as usize]
+            .continues
+            .is_some()
+        {
+            let model = self.model;
+            chain::finish(model, state, from, out, &mut |state, t, out| {
+                self.step_once(state, t.index() as u32, out);
+            });
+        }
+    }
+
+    /// Appends the successor by one command alone, if it is enabled.
+    fn step_once(&mut self, state: &[u32], at: u32, out: &mut Successors) {
         let model = self.model;
         let command = &model.program().commands[at as usize];
         let Some(guards) = self.enabled(state, command) else {
@@ -75,6 +92,25 @@ impl<'m> Interpreter<'m> {
                 }
             }
         }
+    }
+
+    /// Appends the successor by the first command of a transition alone, if it is enabled.
+    pub fn fire_once(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        self.step_once(state, transition.index() as u32, out);
+    }
+
+    /// The commands of the first chain that starts with `transition` and leads from `state` to
+    /// `target`; see [`chain::explain`].
+    pub fn explain(
+        &mut self,
+        state: &[u32],
+        transition: TransitionId,
+        target: &[u32],
+    ) -> Vec<TransitionId> {
+        let model = self.model;
+        chain::explain(model, state, transition, target, &mut |state, t, out| {
+            self.step_once(state, t.index() as u32, out);
+        })
     }
 
     /// The state that running statements from `state` leads to, ignoring guards; used by

@@ -36,6 +36,7 @@
 //! ```
 
 pub mod analysis;
+pub mod chain;
 pub mod effects;
 pub mod encoding;
 pub mod expr;

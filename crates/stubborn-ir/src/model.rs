@@ -8,8 +8,10 @@ use stubborn_system::{
     Relations, Structure, System, Transition,
 };
 
+use crate::chain::Chains;
 use crate::effects::Effects;
 use crate::interpreter::Interpreter;
+use crate::intervals::Lengths;
 use crate::{BinaryOp, ChannelRef, Encoding, Expr, Overflow, Program, Statement, VariablePlace};
 
 /// Why a [`Program`] cannot be a [`Model`]. Front-ends check their input so that people
@@ -37,6 +39,7 @@ pub struct Model {
     layout: Layout,
     structure: Structure,
     dispatch: Dispatch,
+    chains: Chains,
     largest_priority: u8,
 }
 
@@ -55,14 +58,22 @@ impl Model {
     pub fn new(mut program: Program) -> Result<Self, ModelError> {
         check(&program)?;
         program.commands.sort_by_key(dispatch_key);
-        let fails: Vec<bool> = program
+        let chains = Chains::new(&program);
+        let own: Vec<bool> = program
             .commands
             .iter()
             .map(|c| may_fail(&program, c))
             .collect();
+        let fails: Vec<bool> = (0..own.len())
+            .map(|c| {
+                own[c]
+                    || chains.may_repeat(c)
+                    || chains.followers(c).iter().any(|f| own[*f as usize])
+            })
+            .collect();
         let with_error_state = fails.iter().any(|f| *f);
         let (encoding, layout) = Encoding::new(&program, with_error_state);
-        let structure = structure(&program, &encoding, &layout, &fails);
+        let structure = structure(&program, &encoding, &layout, &chains, &fails);
         let dispatch = Dispatch::new(&program, &encoding);
         let largest_priority = program
             .commands
@@ -76,6 +87,7 @@ impl Model {
             layout,
             structure,
             dispatch,
+            chains,
             largest_priority,
         })
     }
@@ -88,6 +100,11 @@ impl Model {
     /// Where variables and channels lie.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
+    }
+
+    /// What can follow within a transition; see [`crate::chain`].
+    pub fn chains(&self) -> &Chains {
+        &self.chains
     }
 
     /// Largest priority number of any command.
@@ -110,6 +127,20 @@ impl Model {
             by_location[self.layout.field(*field).raw(state) as usize].clone()
         };
         std::iter::once(self.dispatch.free.clone()).chain(self.dispatch.processes.iter().map(at))
+    }
+
+    /// Commands that a process starts from where it is in `state`.
+    pub fn commands_of(&self, process: ProcessId, state: &[u32]) -> Range<u32> {
+        let counter = self.program.processes[process.index()].counter;
+        let field = self.encoding.first_field(counter);
+        let found = self.dispatch.processes.iter().find(|(f, _)| *f == field);
+        // A state that no run can reach may hold any bits.
+        found
+            .and_then(|(field, by_location)| {
+                by_location.get(self.layout.field(*field).raw(state) as usize)
+            })
+            .cloned()
+            .unwrap_or(0..0)
     }
 
     /// Commands not bound to a location.
@@ -192,8 +223,14 @@ impl Dispatch {
 
 /// Whether a command can end in failure: in its guards or in its body.
 fn may_fail(program: &Program, command: &crate::Command) -> bool {
-    let guard_fails =
-        |g: &stubborn_system::LabelId| program.may_fail(&program.labels[g.index()].expr);
+    // A guard that fails matters only where all others hold.
+    let mut known = Lengths::default();
+    for guard in &command.guards {
+        known = known.and(&program.labels[guard.index()].expr, true);
+    }
+    let guard_fails = |g: &stubborn_system::LabelId| {
+        program.may_fail_given(&program.labels[g.index()].expr, &known)
+    };
     command.guards.iter().any(guard_fails)
         || program.body_may_fail(&command.body, channel_use_is_guarded(program, command))
 }
@@ -255,7 +292,13 @@ impl Program {
     }
 }
 
-fn structure(program: &Program, encoding: &Encoding, layout: &Layout, fails: &[bool]) -> Structure {
+fn structure(
+    program: &Program,
+    encoding: &Encoding,
+    layout: &Layout,
+    chains: &Chains,
+    fails: &[bool],
+) -> Structure {
     let labels = program.labels.iter().map(|label| {
         let mut effects = Effects::new(program, encoding);
         effects.expression(&label.expr);
@@ -268,27 +311,36 @@ fn structure(program: &Program, encoding: &Encoding, layout: &Layout, fails: &[b
             tests: effects.finish().0,
         }
     });
-    let transitions = program
-        .commands
-        .iter()
-        .zip(fails)
-        .map(|(command, may_fail)| {
-            let mut effects = Effects::new(program, encoding);
-            effects.body(&command.body);
-            let (reads, writes) = effects.finish();
-            Transition {
-                name: command.name.clone(),
-                processes: command.processes.clone(),
-                sources: command.sources.clone(),
-                guards: command.guards.clone(),
-                reads,
-                writes,
-                nondeterministic: false,
-                may_fail: *may_fail,
-                priority: command.priority,
-                span: command.span,
-            }
-        });
+    let transitions =
+        program
+            .commands
+            .iter()
+            .zip(fails)
+            .enumerate()
+            .map(|(at, (command, may_fail))| {
+                let mut effects = Effects::new(program, encoding);
+                effects.body(&command.body);
+                for follower in chains.followers(at) {
+                    let follower = &program.commands[*follower as usize];
+                    for guard in &follower.guards {
+                        effects.expression(&program.labels[guard.index()].expr);
+                    }
+                    effects.body(&follower.body);
+                }
+                let (reads, writes) = effects.finish();
+                Transition {
+                    name: command.name.clone(),
+                    processes: command.processes.clone(),
+                    sources: command.sources.clone(),
+                    guards: command.guards.clone(),
+                    reads,
+                    writes,
+                    nondeterministic: command.continues.is_some(),
+                    may_fail: *may_fail,
+                    priority: command.priority,
+                    span: command.span,
+                }
+            });
     let processes = program.processes.iter().map(|process| Process {
         name: process.name.clone(),
         location: Some(encoding.first_field(process.counter)),

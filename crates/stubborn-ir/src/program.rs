@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use stubborn_diagnostics::Span;
 use stubborn_system::{ChannelId, FailureKind, FailureSite, LabelId, ProcessId, PropertyKind};
 
+use crate::intervals::Lengths;
 use crate::{ChannelRef, Expr, Site};
 
 /// A variable of a [`Program`].
@@ -296,6 +297,10 @@ pub struct Command {
     pub body: Vec<Statement>,
     /// 0 for ordinary commands; see [`stubborn_system::Transition::priority`].
     pub priority: u8,
+    /// The process that goes on at once: the state after this command is not a state of the
+    /// system, commands of that process (of priority 0, with it as their first process) run on
+    /// until one of them continues with nobody, or none is enabled. See [`crate::chain`].
+    pub continues: Option<ProcessId>,
     /// Where it stands in the source.
     pub span: Option<Span>,
 }
@@ -345,6 +350,8 @@ pub struct Program {
     pub failures: Vec<FailureSite>,
     /// Holds in states where stopping is fine; see [`stubborn_system::Structure::valid_end`].
     pub valid_end: Option<LabelId>,
+    /// Failure of a [chain](crate::chain) of commands that never ends.
+    pub endless: Option<Site>,
     label_index: HashMap<Expr, LabelId>,
 }
 
@@ -418,6 +425,7 @@ impl Program {
     pub fn conjuncts(&mut self, condition: Expr) -> Vec<LabelId> {
         let mut out = Vec::new();
         let mut rest = condition;
+        let mut known = Lengths::default();
         loop {
             // Rotate left-nested conjunctions so that the first conjunct is at the top.
             while let Expr::And(left, right) = rest {
@@ -432,7 +440,8 @@ impl Program {
                 }
             }
             match rest {
-                Expr::And(first, second) if !self.may_fail(&first) => {
+                Expr::And(first, second) if !self.may_fail_given(&first, &known) => {
+                    known = known.and(&first, true);
                     self.push_conjunct(*first, &mut out);
                     rest = *second;
                 }
@@ -467,6 +476,10 @@ impl Program {
             }
         }
         command.guards = guards;
+        if command.continues.is_some() && self.endless.is_none() {
+            let message = "an uninterrupted sequence of steps never ends";
+            self.endless = Some(self.site(FailureKind::EndlessLoop, message, command.span));
+        }
         self.commands.push(command);
     }
 

@@ -1,5 +1,6 @@
 //! The executor: interprets until there is code, then runs the code.
 
+use stubborn_ir::chain;
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_system::{BitSet, Executor, LabelId, Successors, System, TransitionId};
 
@@ -15,6 +16,8 @@ pub(crate) struct CompiledExecutor<'m> {
     part_code: Option<&'m PartCode>,
     /// Word and mask of the field that is set in the error state.
     failed: (usize, u32),
+    /// Some commands are not the end of their transition.
+    has_chains: bool,
     /// For the question whether something of higher priority is enabled.
     scratch: Successors,
 }
@@ -32,6 +35,11 @@ impl<'m> CompiledExecutor<'m> {
             successor_code: None,
             part_code: None,
             failed,
+            has_chains: model
+                .program()
+                .commands
+                .iter()
+                .any(|c| c.continues.is_some()),
             scratch: Successors::new(model.layout().words()),
         }
     }
@@ -65,6 +73,29 @@ impl<'m> CompiledExecutor<'m> {
         self.part_code
     }
 
+    /// Runs the [chains](stubborn_ir::chain) that begin with the successors from `from` on.
+    fn finish_chains(&mut self, state: &[u32], from: usize, out: &mut Successors) {
+        if !self.has_chains {
+            return;
+        }
+        let parts = self.part_code();
+        let Self {
+            workshop,
+            interpreter,
+            ..
+        } = self;
+        chain::finish(
+            &workshop.model,
+            state,
+            from,
+            out,
+            &mut |state, t, out| match parts {
+                Some(code) => code.fire(state, t, out),
+                None => interpreter.fire_once(state, t, out),
+            },
+        );
+    }
+
     /// Whether a transition of a smaller priority number than `priority` is enabled.
     fn outranked(&mut self, state: &[u32], priority: u8, code: &SuccessorCode) -> bool {
         self.scratch.clear();
@@ -77,7 +108,11 @@ impl Executor for CompiledExecutor<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
         match self.successor_code() {
             Some(_) if self.is_error(state) => {}
-            Some(code) => code.successors(state, out),
+            Some(code) => {
+                let from = out.len();
+                code.successors(state, out);
+                self.finish_chains(state, from, out);
+            }
             None => self.interpreter.successors(state, out),
         }
     }
@@ -88,7 +123,9 @@ impl Executor for CompiledExecutor<'_> {
             return self.interpreter.fire(state, transition, out);
         };
         if !self.is_error(state) && (priority == 0 || !self.outranked(state, priority, all)) {
+            let from = out.len();
             code.fire(state, transition, out);
+            self.finish_chains(state, from, out);
         }
     }
 

@@ -19,11 +19,24 @@ use crate::normal::{Kind, Normal, Normals};
 pub(crate) struct Obligation {
     pub(crate) letter: Guard,
     pub(crate) formulas: Arc<[Normal]>,
+    /// One bit per formula, several formulas to a bit: most comparisons end here.
+    mask: u64,
 }
 
 impl Obligation {
     pub(crate) fn nothing() -> Self {
-        Self { letter: Guard::TRUE, formulas: Arc::from([]) }
+        Self::new(Guard::TRUE, Arc::from([]))
+    }
+
+    fn new(letter: Guard, formulas: Arc<[Normal]>) -> Self {
+        let mask = formulas
+            .iter()
+            .fold(0, |mask, formula| mask | 1 << (formula.0 % 64));
+        Self {
+            letter,
+            formulas,
+            mask,
+        }
     }
 
     /// The conjuncts of a formula.
@@ -34,23 +47,37 @@ impl Obligation {
         };
         // A normalised conjunction has one letter at most.
         let letter = parts.iter().find_map(|part| normals.as_letter(*part));
-        let formulas = parts.iter().copied().filter(|p| normals.as_letter(*p).is_none()).collect();
-        Self { letter: letter.unwrap_or(Guard::TRUE), formulas }
+        let formulas = parts
+            .iter()
+            .copied()
+            .filter(|p| normals.as_letter(*p).is_none())
+            .collect();
+        Self::new(letter.unwrap_or(Guard::TRUE), formulas)
     }
 
     pub(crate) fn join(&self, other: &Obligation, normals: &mut Normals) -> Obligation {
         let letter = normals.guards.and(self.letter, other.letter);
         if other.formulas.is_empty() {
-            return Obligation { letter, formulas: self.formulas.clone() };
+            return Obligation {
+                letter,
+                ..self.clone()
+            };
         }
         if self.formulas.is_empty() {
-            return Obligation { letter, formulas: other.formulas.clone() };
+            return Obligation {
+                letter,
+                ..other.clone()
+            };
         }
-        let mut formulas: Vec<Normal> =
-            self.formulas.iter().chain(other.formulas.iter()).copied().collect();
+        let mut formulas: Vec<Normal> = self
+            .formulas
+            .iter()
+            .chain(other.formulas.iter())
+            .copied()
+            .collect();
         formulas.sort_unstable();
         formulas.dedup();
-        Obligation { letter, formulas: formulas.into() }
+        Obligation::new(letter, formulas.into())
     }
 
     pub(crate) fn has(&self, formula: Normal) -> bool {
@@ -59,7 +86,8 @@ impl Obligation {
 
     /// Whether everything asked here is also asked by `other`.
     pub(crate) fn is_within(&self, other: &Obligation, normals: &mut Normals) -> bool {
-        self.formulas.len() <= other.formulas.len()
+        self.mask & !other.mask == 0
+            && self.formulas.len() <= other.formulas.len()
             && self.formulas.iter().all(|formula| other.has(*formula))
             && normals.guards.implies(other.letter, self.letter)
     }
@@ -72,14 +100,32 @@ pub(crate) type Transitions = BTreeMap<Obligation, Guard>;
 pub(crate) struct Alternating {
     pub(crate) normals: Normals,
     known: RapidHashMap<Normal, Arc<Transitions>>,
-    /// Most transitions one formula may have.
-    limit: usize,
+    /// Combinations and comparisons that may still be made.
+    budget: usize,
     pub(crate) overflowed: bool,
 }
 
+/// Above this many obligations they are not compared with each other any more.
+pub(crate) const MAX_COMPARED: usize = 3_000;
+
+/// Most obligations of one formula or state.
+const MAX_OBLIGATIONS: usize = 60_000;
+
 impl Alternating {
-    pub(crate) fn new(normals: Normals, limit: usize) -> Self {
-        Self { normals, known: RapidHashMap::default(), limit, overflowed: false }
+    pub(crate) fn new(normals: Normals, budget: usize) -> Self {
+        Self {
+            normals,
+            known: RapidHashMap::default(),
+            budget,
+            overflowed: false,
+        }
+    }
+
+    /// Takes from the budget; false, and `overflowed`, once it is used up.
+    pub(crate) fn spend(&mut self, work: usize) -> bool {
+        self.budget = self.budget.saturating_sub(work);
+        self.overflowed |= self.budget == 0 || self.normals.guards.overflowed();
+        !self.overflowed
     }
 
     /// Whether a run may not wait in this formula for ever.
@@ -117,7 +163,11 @@ impl Alternating {
             }
             Kind::Next(f) => {
                 let obligation = Obligation::of(&self.normals, f);
-                let guard = if f == Normals::FALSE { Guard::FALSE } else { Guard::TRUE };
+                let guard = if f == Normals::FALSE {
+                    Guard::FALSE
+                } else {
+                    Guard::TRUE
+                };
                 one(guard, obligation)
             }
             Kind::Finally(f) => {
@@ -182,7 +232,8 @@ impl Alternating {
                 let joined = a.join(b, &mut self.normals);
                 self.add(&mut product, joined, guard);
             }
-            if product.len() > self.limit || self.normals.guards.overflowed() {
+            // A combination costs a good deal more than a comparison.
+            if product.len() > MAX_OBLIGATIONS || !self.spend(10 * right.len()) {
                 self.overflowed = true;
                 return Transitions::new();
             }
@@ -191,7 +242,8 @@ impl Alternating {
     }
 
     fn drop_greater(&mut self, transitions: &mut Transitions) {
-        if transitions.len() < 2 {
+        let count = transitions.len();
+        if !(2..=MAX_COMPARED).contains(&count) || !self.spend(count * count) {
             return;
         }
         let mut list: Vec<(Obligation, Guard)> = std::mem::take(transitions).into_iter().collect();

@@ -38,7 +38,11 @@ impl Marks {
 
     /// The marks of all sets below `sets`.
     pub fn all(sets: u32) -> Self {
-        Marks(u32::MAX.checked_shr(Self::MAX_SETS - sets.min(Self::MAX_SETS)).unwrap_or(0))
+        Marks(
+            u32::MAX
+                .checked_shr(Self::MAX_SETS - sets.min(Self::MAX_SETS))
+                .unwrap_or(0),
+        )
     }
 
     /// Whether the mark of set `set` is in here.
@@ -136,20 +140,24 @@ impl Automaton {
         state: StateId,
         valuation: &'a [u64],
     ) -> impl Iterator<Item = &'a Edge> {
-        self.edges(state).iter().filter(|edge| self.guards.holds(edge.guard, valuation))
+        self.edges(state)
+            .iter()
+            .filter(|edge| self.guards.holds(edge.guard, valuation))
     }
 
-    /// Whether no letter enables two edges of one state.
+    /// Whether no letter enables two edges of one state. (False also where the guards are
+    /// too complex to tell.)
     pub fn is_deterministic(&self) -> bool {
         let mut guards = self.guards.clone();
-        self.states().all(|state| {
+        let disjoint = self.states().all(|state| {
             let mut seen = Guard::FALSE;
             self.edges(state).iter().all(|edge| {
                 let fresh = !guards.intersect(seen, edge.guard);
                 seen = guards.or(seen, edge.guard);
                 fresh
             })
-        })
+        });
+        disjoint && !guards.overflowed()
     }
 
     /// Whether every letter enables an edge of every state.
@@ -169,7 +177,10 @@ impl Automaton {
         Draft {
             propositions: self.propositions.clone(),
             guards: self.guards.clone(),
-            edges: self.states().map(|state| self.edges(state).to_vec()).collect(),
+            edges: self
+                .states()
+                .map(|state| self.edges(state).to_vec())
+                .collect(),
             initial: self.initial,
             acceptance_sets: self.acceptance_sets,
         }
@@ -196,7 +207,13 @@ impl Draft {
     pub fn new(propositions: Vec<String>, acceptance_sets: u32) -> Self {
         let edges = vec![Vec::new()];
         let guards = Guards::new();
-        Self { propositions, guards, edges, initial: StateId(0), acceptance_sets }
+        Self {
+            propositions,
+            guards,
+            edges,
+            initial: StateId(0),
+            acceptance_sets,
+        }
     }
 
     /// Adds a state without edges.
@@ -215,7 +232,8 @@ impl Draft {
         Marks::all(self.acceptance_sets)
     }
 
-    /// Joins edges with equal target and marks, drops impossible ones and sorts.
+    /// Joins edges with equal target and marks, drops impossible ones and sorts. Where a
+    /// joint guard is too complex, edges stay apart.
     pub fn merge_edges(&mut self) {
         for edges in &mut self.edges {
             edges.sort_by_key(|edge| (edge.target, edge.marks));
@@ -223,7 +241,12 @@ impl Draft {
             for edge in edges.iter().filter(|edge| !edge.guard.is_false()) {
                 match merged.last_mut() {
                     Some(last) if (last.target, last.marks) == (edge.target, edge.marks) => {
-                        last.guard = self.guards.or(last.guard, edge.guard);
+                        let joint = self.guards.or(last.guard, edge.guard);
+                        if self.guards.overflowed() {
+                            merged.push(*edge);
+                        } else {
+                            last.guard = joint;
+                        }
                     }
                     _ => merged.push(*edge),
                 }
@@ -307,11 +330,18 @@ mod tests {
         let p = draft.guards.variable(0);
         let not_p = draft.guards.not(p);
         let start = draft.initial;
-        let edge = |guard, target| Edge { guard, target, marks: Marks::NONE };
+        let edge = |guard, target| Edge {
+            guard,
+            target,
+            marks: Marks::NONE,
+        };
         draft.edges[start.index()] = vec![edge(p, other), edge(not_p, start)];
         let automaton = draft.finish();
         let targets = |valuation: u64| -> Vec<StateId> {
-            automaton.successors(start, &[valuation]).map(|edge| edge.target).collect()
+            automaton
+                .successors(start, &[valuation])
+                .map(|edge| edge.target)
+                .collect()
         };
         assert_eq!(targets(1), [other]);
         assert_eq!(targets(0), [start]);

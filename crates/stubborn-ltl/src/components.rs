@@ -103,7 +103,11 @@ impl Components {
                 }
             }
         }
-        Self { component, marks, all: draft.all_marks() }
+        Self {
+            component,
+            marks,
+            all: draft.all_marks(),
+        }
     }
 
     /// The components of the part of an automaton that can be reached.
@@ -178,7 +182,10 @@ impl Components {
             let members = draft.states().filter(|s| inside(*s)).map(|s| s.0);
             let (parts, count) = components_of(draft.edges.len(), members, target);
             let mut sizes = vec![0; count as usize];
-            parts.iter().filter(|p| **p != u32::MAX).for_each(|p| sizes[*p as usize] += 1);
+            parts
+                .iter()
+                .filter(|p| **p != u32::MAX)
+                .for_each(|p| sizes[*p as usize] += 1);
             let self_loop = draft.states().filter(|s| inside(*s)).any(|state| {
                 draft.edges[state.index()]
                     .iter()
@@ -192,7 +199,10 @@ impl Components {
         let inside = |state: StateId| self.component[state.index()] == component as u32;
         draft.states().filter(|state| inside(*state)).all(|state| {
             let mut covered = Guard::FALSE;
-            for edge in draft.edges[state.index()].iter().filter(|e| inside(e.target)) {
+            for edge in draft.edges[state.index()]
+                .iter()
+                .filter(|e| inside(e.target))
+            {
                 covered = guards.or(covered, edge.guard);
             }
             covered.is_true()

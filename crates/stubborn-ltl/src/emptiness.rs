@@ -8,16 +8,21 @@ use std::collections::VecDeque;
 
 use rapidhash::RapidHashMap;
 
-use crate::automaton::{Automaton, StateId};
+use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use crate::components::components_of;
 use crate::guard::{Guard, Guards};
 use crate::lasso::{Lasso, Letter};
+use crate::product::joint_propositions;
 
 struct GraphEdge {
     guard: Guard,
     target: u32,
     marks: u64,
 }
+
+/// Products larger than this are not searched.
+const MAX_NODES: usize = 2_000_000;
+const MAX_EDGES: usize = 16_000_000;
 
 /// A graph with marks of one or two automata, all of it reachable from node 0.
 struct Graph {
@@ -26,13 +31,18 @@ struct Graph {
 }
 
 impl Graph {
-    fn of_product(left: &Automaton, right: &Automaton, guards: &mut Guards, rename: &[u32]) -> Self {
+    fn of_product(
+        left: &Automaton,
+        right: &Automaton,
+        guards: &mut Guards,
+        rename: &[u32],
+    ) -> Option<Self> {
         let mut memo = [RapidHashMap::default(), RapidHashMap::default()];
         let mut numbers: RapidHashMap<(StateId, StateId), u32> = RapidHashMap::default();
         let mut todo = vec![(left.initial(), right.initial())];
         numbers.insert(todo[0], 0);
         let mut edges: Vec<Vec<GraphEdge>> = Vec::new();
-        let mut at = 0;
+        let (mut at, mut edge_count) = (0, 0);
         while at < todo.len() {
             let (l, r) = todo[at];
             at += 1;
@@ -40,8 +50,7 @@ impl Graph {
             for a in left.edges(l) {
                 let a_guard = guards.import_with(left.guards(), a.guard, &[], &mut memo[0]);
                 for b in right.edges(r) {
-                    let b_guard =
-                        guards.import_with(right.guards(), b.guard, rename, &mut memo[1]);
+                    let b_guard = guards.import_with(right.guards(), b.guard, rename, &mut memo[1]);
                     let guard = guards.and(a_guard, b_guard);
                     if guard.is_false() {
                         continue;
@@ -53,14 +62,22 @@ impl Graph {
                     });
                     let marks =
                         u64::from(a.marks.0) | u64::from(b.marks.0) << left.acceptance_sets();
-                    own.push(GraphEdge { guard, target, marks });
+                    own.push(GraphEdge {
+                        guard,
+                        target,
+                        marks,
+                    });
                 }
             }
+            edge_count += own.len();
             edges.push(own);
+            if todo.len() > MAX_NODES || edge_count > MAX_EDGES || guards.overflowed() {
+                return None;
+            }
         }
         let all = u64::from(left.all_marks().0)
             | u64::from(right.all_marks().0) << left.acceptance_sets();
-        Self { edges, all }
+        Some(Self { edges, all })
     }
 
     /// A node of an accepting component, with the component of every node.
@@ -69,14 +86,17 @@ impl Graph {
         let (component, count) = components_of(self.edges.len(), [0], target);
         let mut marks: Vec<Option<u64>> = vec![None; count as usize];
         for (source, edges) in self.edges.iter().enumerate() {
-            for edge in edges.iter().filter(|e| component[e.target as usize] == component[source])
+            for edge in edges
+                .iter()
+                .filter(|e| component[e.target as usize] == component[source])
             {
                 let known = &mut marks[component[source] as usize];
                 *known = Some(known.unwrap_or(0) | edge.marks);
             }
         }
-        let node = (0..self.edges.len())
-            .find(|node| marks[component[*node] as usize].is_some_and(|m| m & self.all == self.all))?;
+        let node = (0..self.edges.len()).find(|node| {
+            marks[component[*node] as usize].is_some_and(|m| m & self.all == self.all)
+        })?;
         Some((node as u32, component))
     }
 
@@ -141,9 +161,14 @@ impl Graph {
             cycle.extend(self.path(at, inside, |edge| edge.target == goal)?.0);
         }
         let letters = |path: Vec<Guard>| {
-            path.into_iter().map(|guard| some_letter(guards, guard, propositions)).collect()
+            path.into_iter()
+                .map(|guard| some_letter(guards, guard, propositions))
+                .collect()
         };
-        Some(Lasso { stem: letters(stem), cycle: letters(cycle) })
+        Some(Lasso {
+            stem: letters(stem),
+            cycle: letters(cycle),
+        })
     }
 }
 
@@ -158,32 +183,13 @@ pub(crate) fn some_letter(guards: &Guards, guard: Guard, propositions: usize) ->
     letter
 }
 
-/// The propositions of both automata, those of `left` first, and where each of those of
-/// `right` went.
-fn joint_propositions(left: &Automaton, right: &Automaton) -> (Vec<String>, Vec<u32>) {
-    let mut names = left.propositions().to_vec();
-    let mut known: RapidHashMap<String, u32> =
-        names.iter().cloned().enumerate().map(|(i, name)| (name, i as u32)).collect();
-    let rename = right
-        .propositions()
-        .iter()
-        .map(|name| {
-            *known.entry(name.clone()).or_insert_with(|| {
-                names.push(name.clone());
-                names.len() as u32 - 1
-            })
-        })
-        .collect();
-    (names, rename)
-}
-
 /// An automaton over no propositions that accepts everything.
 fn everything() -> Automaton {
-    let mut draft = crate::automaton::Draft::new(Vec::new(), 0);
-    draft.edges[0].push(crate::automaton::Edge {
+    let mut draft = Draft::new(Vec::new(), 0);
+    draft.edges[0].push(Edge {
         guard: Guard::TRUE,
         target: StateId(0),
-        marks: crate::automaton::Marks::NONE,
+        marks: Marks::NONE,
     });
     draft.finish()
 }
@@ -194,25 +200,27 @@ impl Automaton {
         self.common_lasso(&everything()).map(|(lasso, _)| lasso)
     }
 
-    /// Whether no word is accepted.
+    /// Whether no word is accepted; the remark at [`Automaton::is_disjoint`] applies.
     pub fn is_empty_language(&self) -> bool {
         self.is_disjoint(&everything())
     }
 
-    /// A word that both accept, and the names of its propositions: those of `self`, then
+    /// A word that both accept, if one is found, and the names of its propositions: those of `self`, then
     /// those only `other` has. Propositions are matched by name.
     pub fn common_lasso(&self, other: &Automaton) -> Option<(Lasso, Vec<String>)> {
         let (names, rename) = joint_propositions(self, other);
         let mut guards = Guards::new();
-        let graph = Graph::of_product(self, other, &mut guards, &rename);
+        let graph = Graph::of_product(self, other, &mut guards, &rename)?;
         Some((graph.lasso(&guards, names.len())?, names))
     }
 
-    /// Whether no word is accepted by both. Propositions are matched by name.
+    /// Whether no word is accepted by both. Propositions are matched by name. True is
+    /// certain; false can also mean that the product is too large to search.
     pub fn is_disjoint(&self, other: &Automaton) -> bool {
         let (_, rename) = joint_propositions(self, other);
         let mut guards = Guards::new();
-        Graph::of_product(self, other, &mut guards, &rename).accepting_node().is_none()
+        Graph::of_product(self, other, &mut guards, &rename)
+            .is_some_and(|graph| graph.accepting_node().is_none())
     }
 
     /// Whether the automaton accepts the word; bit `i` of a letter is the `i`-th
@@ -240,8 +248,9 @@ impl Automaton {
             }
         }
         let roots = starts.iter().map(|state| number(*state, 0));
-        let (component, components) =
-            components_of(count, roots, |node, i| edges[node as usize].get(i).map(|e| e.0));
+        let (component, components) = components_of(count, roots, |node, i| {
+            edges[node as usize].get(i).map(|e| e.0)
+        });
         let mut marks: Vec<Option<u64>> = vec![None; components as usize];
         for (source, own) in edges.iter().enumerate() {
             let home = component[source];

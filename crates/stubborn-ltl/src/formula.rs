@@ -94,7 +94,11 @@ impl Formulas {
         if let Some(formula) = self.known.get(&node) {
             return *formula;
         }
-        let depth = node.operands().map(|f| self.depth(f) + 1).max().unwrap_or(0);
+        let depth = node
+            .operands()
+            .map(|f| self.depth(f) + 1)
+            .max()
+            .unwrap_or(0);
         let formula = Formula(self.nodes.len() as u32);
         self.nodes.push(node);
         self.depths.push(depth);
@@ -163,7 +167,10 @@ impl Formulas {
                 }
             }
         }
-        (0..=formula.0).filter(|i| found[*i as usize]).map(Formula).collect()
+        (0..=formula.0)
+            .filter(|i| found[*i as usize])
+            .map(Formula)
+            .collect()
     }
 
     /// The propositions that occur in the formula, ascending.
@@ -182,7 +189,10 @@ impl Formulas {
 
     /// Whether no `X` occurs: such a formula cannot tell stuttering apart.
     pub fn is_next_free(&self, formula: Formula) -> bool {
-        !self.subformulas(formula).iter().any(|f| matches!(self.node(*f), Node::Next(_)))
+        !self
+            .subformulas(formula)
+            .iter()
+            .any(|f| matches!(self.node(*f), Node::Next(_)))
     }
 
     /// Negation normal form: only `&`, `|` and the temporal operators, negation only
@@ -222,9 +232,10 @@ impl Formulas {
                         (differ, same)
                     }
                 }
-                Node::Next(f) => {
-                    (self.make(Node::Next(positive[&f])), self.make(Node::Next(negative[&f])))
-                }
+                Node::Next(f) => (
+                    self.make(Node::Next(positive[&f])),
+                    self.make(Node::Next(negative[&f])),
+                ),
                 Node::Finally(f) => (
                     self.make(Node::Finally(positive[&f])),
                     self.make(Node::Globally(negative[&f])),

@@ -77,11 +77,15 @@ impl Guards {
     pub const NODE_LIMIT: usize = 4_000_000;
 
     /// Most variables: operations recurse once per variable, and must not overflow the stack.
-    pub const VARIABLE_LIMIT: u32 = 8_192;
+    pub const VARIABLE_LIMIT: u32 = 4_096;
 
     /// An arena with the two constants.
     pub fn new() -> Self {
-        let leaf = |guard| Node { variable: LEAF, low: guard, high: guard };
+        let leaf = |guard| Node {
+            variable: LEAF,
+            low: guard,
+            high: guard,
+        };
         Self {
             nodes: vec![leaf(Guard::FALSE), leaf(Guard::TRUE)],
             unique: RapidHashMap::default(),
@@ -122,7 +126,11 @@ impl Guards {
         if low == high {
             return low;
         }
-        let node = Node { variable, low, high };
+        let node = Node {
+            variable,
+            low,
+            high,
+        };
         if let Some(guard) = self.unique.get(&node) {
             return *guard;
         }
@@ -228,17 +236,27 @@ impl Guards {
     }
 
     fn combine(&mut self, operation: Operation, left: Guard, right: Guard) -> Guard {
-        let (left, right) = if left <= right { (left, right) } else { (right, left) };
+        let (left, right) = if left <= right {
+            (left, right)
+        } else {
+            (right, left)
+        };
         let key = (operation, left, right);
         if let Some(known) = self.binary.get(&key) {
             return *known;
         }
         let (a, b) = (self.node(left), self.node(right));
         let variable = a.variable.min(b.variable);
-        let (a_low, a_high) =
-            if a.variable == variable { (a.low, a.high) } else { (left, left) };
-        let (b_low, b_high) =
-            if b.variable == variable { (b.low, b.high) } else { (right, right) };
+        let (a_low, a_high) = if a.variable == variable {
+            (a.low, a.high)
+        } else {
+            (left, left)
+        };
+        let (b_low, b_high) = if b.variable == variable {
+            (b.low, b.high)
+        } else {
+            (right, right)
+        };
         let (low, high) = match operation {
             Operation::And => (self.and(a_low, b_low), self.and(a_high, b_high)),
             Operation::Or => (self.or(a_low, b_low), self.or(a_high, b_high)),
@@ -280,8 +298,15 @@ impl Guards {
         let mut current = guard;
         while current.0 > 1 {
             let node = &self.nodes[current.0 as usize];
-            let word = valuation.get(node.variable as usize / 64).copied().unwrap_or(0);
-            current = if word >> (node.variable % 64) & 1 == 1 { node.high } else { node.low };
+            let word = valuation
+                .get(node.variable as usize / 64)
+                .copied()
+                .unwrap_or(0);
+            current = if word >> (node.variable % 64) & 1 == 1 {
+                node.high
+            } else {
+                node.low
+            };
         }
         current.is_true()
     }
@@ -320,60 +345,81 @@ impl Guards {
 
     /// An irredundant sum of products equal to `guard` (Minato, "Fast generation of
     /// irredundant sum-of-products forms from binary decision diagrams", 1992): short
-    /// labels for people.
-    pub fn cubes(&mut self, guard: Guard) -> Vec<Cube> {
-        let mut memo = RapidHashMap::default();
-        self.irredundant(guard, guard, &mut memo).1
+    /// labels for people. `None` if it has more than `limit` products.
+    pub fn cubes(&mut self, guard: Guard, limit: usize) -> Option<Vec<Cube>> {
+        let mut covers = Covers::new();
+        let cover = self.irredundant(guard, guard, &mut covers).1;
+        if covers.counts[cover as usize] > limit {
+            return None;
+        }
+        let mut cubes = Vec::new();
+        // Products that share a beginning are walked with one stack.
+        let mut todo: Vec<(u32, Cube)> = vec![(cover, Cube::new())];
+        while let Some((at, cube)) = todo.pop() {
+            if at <= Covers::UNIT {
+                cubes.extend((at == Covers::UNIT).then_some(cube));
+                continue;
+            }
+            let (variable, without, off, on) = covers.nodes[at as usize];
+            for (part, value) in [(on, true), (off, false)] {
+                if part != Covers::EMPTY {
+                    let mut longer = cube.clone();
+                    longer.push((variable, value));
+                    todo.push((part, longer));
+                }
+            }
+            todo.push((without, cube));
+        }
+        Some(cubes)
     }
 
-    /// A cover between `lower` and `upper`, as function and as cubes.
-    fn irredundant(
-        &mut self,
-        lower: Guard,
-        upper: Guard,
-        memo: &mut RapidHashMap<(Guard, Guard), (Guard, Vec<Cube>)>,
-    ) -> (Guard, Vec<Cube>) {
+    /// A cover between `lower` and `upper`, as function and as set of products.
+    fn irredundant(&mut self, lower: Guard, upper: Guard, covers: &mut Covers) -> (Guard, u32) {
         if lower.is_false() {
-            return (Guard::FALSE, Vec::new());
+            return (Guard::FALSE, Covers::EMPTY);
         }
         if upper.is_true() {
-            return (Guard::TRUE, vec![Cube::new()]);
+            return (Guard::TRUE, Covers::UNIT);
         }
-        if let Some(known) = memo.get(&(lower, upper)) {
-            return known.clone();
+        if let Some(known) = covers.memo.get(&(lower, upper)) {
+            return *known;
         }
         let variable = self.node(lower).variable.min(self.node(upper).variable);
         let (lower0, lower1) = self.cofactors(lower, variable);
         let (upper0, upper1) = self.cofactors(upper, variable);
         let need0 = self.minus(lower0, upper1);
         let need1 = self.minus(lower1, upper0);
-        let (cover0, cubes0) = self.irredundant(need0, upper0, memo);
-        let (cover1, cubes1) = self.irredundant(need1, upper1, memo);
+        let (cover0, off) = self.irredundant(need0, upper0, covers);
+        let (cover1, on) = self.irredundant(need1, upper1, covers);
         let rest0 = self.minus(lower0, cover0);
         let rest1 = self.minus(lower1, cover1);
         let rest = self.or(rest0, rest1);
         let common = self.and(upper0, upper1);
-        let (cover, cubes) = self.irredundant(rest, common, memo);
+        let (cover, without) = self.irredundant(rest, common, covers);
         let low = self.or(cover0, cover);
         let high = self.or(cover1, cover);
-        let function = self.make(variable, low, high);
-        let with = |value: bool, mut cube: Cube| {
-            cube.insert(0, (variable, value));
-            cube
-        };
-        let all: Vec<Cube> = cubes0
-            .into_iter()
-            .map(|cube| with(false, cube))
-            .chain(cubes1.into_iter().map(|cube| with(true, cube)))
-            .chain(cubes)
-            .collect();
-        memo.insert((lower, upper), (function, all.clone()));
-        (function, all)
+        let result = (
+            self.make(variable, low, high),
+            covers.add(variable, without, off, on),
+        );
+        covers.memo.insert((lower, upper), result);
+        result
+    }
+
+    /// The node of a function that is not constant: its variable, and the functions for
+    /// the variable being false and true.
+    pub fn decision(&self, guard: Guard) -> Option<(Variable, Guard, Guard)> {
+        let node = self.node(guard);
+        (node.variable != LEAF).then_some((node.variable, node.low, node.high))
     }
 
     fn cofactors(&self, guard: Guard, variable: Variable) -> (Guard, Guard) {
         let node = self.node(guard);
-        if node.variable == variable { (node.low, node.high) } else { (guard, guard) }
+        if node.variable == variable {
+            (node.low, node.high)
+        } else {
+            (guard, guard)
+        }
     }
 
     /// Copies a function from another arena, renaming variable `i` to `rename[i]`
@@ -400,14 +446,56 @@ impl Guards {
         let node = from.node(guard);
         let low = self.import_with(from, node.low, rename, memo);
         let high = self.import_with(from, node.high, rename, memo);
-        let variable = rename.get(node.variable as usize).copied().unwrap_or(node.variable);
-        let positive = self.variable(variable);
-        let negative = self.literal(variable, false);
-        let on = self.and(positive, high);
-        let off = self.and(negative, low);
-        let result = self.or(on, off);
+        let variable = rename
+            .get(node.variable as usize)
+            .copied()
+            .unwrap_or(node.variable);
+        let result = if variable < self.node(low).variable && variable < self.node(high).variable {
+            self.make(variable, low, high)
+        } else {
+            // The new name lies below others: the diagram must be rearranged.
+            let positive = self.variable(variable);
+            let negative = self.literal(variable, false);
+            let on = self.and(positive, high);
+            let off = self.and(negative, low);
+            self.or(on, off)
+        };
         memo.insert(guard, result);
         result
+    }
+}
+
+/// Sets of products with shared parts: a node has a variable, the products without it,
+/// and the rests of those with it false and with it true.
+struct Covers {
+    nodes: Vec<(Variable, u32, u32, u32)>,
+    /// Number of products, saturating.
+    counts: Vec<usize>,
+    memo: RapidHashMap<(Guard, Guard), (Guard, u32)>,
+}
+
+impl Covers {
+    /// No product.
+    const EMPTY: u32 = 0;
+    /// The empty product only.
+    const UNIT: u32 = 1;
+
+    fn new() -> Self {
+        let nodes = vec![(LEAF, 0, 0, 0), (LEAF, 0, 0, 0)];
+        Self {
+            nodes,
+            counts: vec![0, 1],
+            memo: RapidHashMap::default(),
+        }
+    }
+
+    fn add(&mut self, variable: Variable, without: u32, off: u32, on: u32) -> u32 {
+        let count = [without, off, on].iter().fold(0usize, |sum, part| {
+            sum.saturating_add(self.counts[*part as usize])
+        });
+        self.nodes.push((variable, without, off, on));
+        self.counts.push(count);
+        self.nodes.len() as u32 - 1
     }
 }
 
@@ -457,10 +545,12 @@ mod tests {
                 function = guards.or(function, cube);
             }
         }
-        let cubes = guards.cubes(function);
+        let cubes = guards.cubes(function, 20).expect("there are fewer");
+        assert!(guards.cubes(function, 9).is_none());
         for valuation in 0u64..32 {
             let covered = cubes.iter().any(|cube| {
-                cube.iter().all(|(variable, value)| (valuation >> variable & 1 == 1) == *value)
+                cube.iter()
+                    .all(|(variable, value)| (valuation >> variable & 1 == 1) == *value)
             });
             assert_eq!(covered, valuation.count_ones() == 2);
         }
@@ -477,6 +567,26 @@ mod tests {
         let copy = other.import(&guards, function, &[7, 2]);
         assert!(other.holds(copy, &[1 << 7]));
         assert!(!other.holds(copy, &[1 << 7 | 1 << 2]));
+    }
+
+    #[test]
+    fn as_many_variables_as_allowed_fit_on_the_stack() {
+        let mut guards = Guards::new();
+        let mut chains = [Guard::TRUE, Guard::TRUE];
+        for variable in (0..Guards::VARIABLE_LIMIT).rev() {
+            let literal = guards.variable(variable);
+            let chain = &mut chains[variable as usize % 2];
+            *chain = guards.make(variable, Guard::FALSE, *chain);
+            assert!(!literal.is_false());
+        }
+        let both = guards.and(chains[0], chains[1]);
+        let negation = guards.not(both);
+        assert!(guards.or(both, negation).is_true());
+        assert!(guards.implies(both, chains[1]));
+        assert_eq!(guards.cubes(both, 1).map(|cubes| cubes.len()), Some(1));
+        let mut other = Guards::new();
+        assert!(!other.import(&guards, both, &[]).is_false());
+        assert!(!guards.overflowed() && !other.overflowed());
     }
 
     #[test]

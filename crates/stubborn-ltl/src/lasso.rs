@@ -11,7 +11,9 @@ pub type Letter = Vec<u64>;
 
 /// The value of one proposition in a letter.
 pub fn letter_holds(letter: &[u64], proposition: u32) -> bool {
-    letter.get(proposition as usize / 64).is_some_and(|w| w >> (proposition % 64) & 1 == 1)
+    letter
+        .get(proposition as usize / 64)
+        .is_some_and(|w| w >> (proposition % 64) & 1 == 1)
 }
 
 /// The word `stem cycle cycle cycle …`.
@@ -44,7 +46,11 @@ impl Lasso {
 
     /// The position after this one.
     pub fn next(&self, position: usize) -> usize {
-        if position + 1 < self.len() { position + 1 } else { self.stem.len() }
+        if position + 1 < self.len() {
+            position + 1
+        } else {
+            self.stem.len()
+        }
     }
 
     /// Whether the word satisfies the formula; bit `i` of a letter is proposition `i` of `formulas`.

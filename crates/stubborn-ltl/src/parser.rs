@@ -50,8 +50,18 @@ pub fn parse(
     syntax: Syntax,
     atoms: &mut dyn Atoms,
 ) -> (Option<Formula>, Vec<Diagnostic>) {
-    let scan = Scanner { text, at: 0, syntax };
-    let mut parser = Parser { formulas, atoms, scan, messages: Vec::new(), nesting: 0 };
+    let scan = Scanner {
+        text,
+        at: 0,
+        syntax,
+    };
+    let mut parser = Parser {
+        formulas,
+        atoms,
+        scan,
+        messages: Vec::new(),
+        nesting: 0,
+    };
     let result = parser.whole();
     let mut messages = parser.messages;
     match result {
@@ -111,7 +121,9 @@ impl Parser<'_> {
         let mut previous: Option<Infix> = None;
         loop {
             self.scan.skip_space();
-            let Some((operator, length)) = self.scan.infix() else { break };
+            let Some((operator, length)) = self.scan.infix() else {
+                break;
+            };
             if operator.level() < level {
                 break;
             }
@@ -157,12 +169,16 @@ impl Parser<'_> {
         operator: Infix,
         span: Span,
     ) -> Result<(), Box<Diagnostic>> {
-        let Some(previous) = previous else { return Ok(()) };
+        let Some(previous) = previous else {
+            return Ok(());
+        };
         let mixed = previous.level() == operator.level() && previous != operator;
         if mixed && operator.level() < 3 {
             let message = "this mixture of operators can be read in two ways";
             let help = "write parentheses around one of them";
-            return Err(Box::new(Diagnostic::error("LTL008", message, span).help(help)));
+            return Err(Box::new(
+                Diagnostic::error("LTL008", message, span).help(help),
+            ));
         }
         Ok(())
     }
@@ -177,7 +193,9 @@ impl Parser<'_> {
             if may_be_compound && self.is_compound() {
                 break;
             }
-            let Some((prefix, length)) = self.scan.prefix() else { break };
+            let Some((prefix, length)) = self.scan.prefix() else {
+                break;
+            };
             may_be_compound = self.takes_expressions() && prefix != Prefix::Not;
             prefixes.push((prefix, self.scan.at));
             self.scan.at += length;
@@ -185,13 +203,20 @@ impl Parser<'_> {
         let operand = self.scan.at;
         let mut formula = self.primary()?;
         let compound = self.takes_expressions()
-            && Scanner { at: operand, ..self.scan }.expression_length() > 0
+            && Scanner {
+                at: operand,
+                ..self.scan
+            }
+            .expression_length()
+                > 0
             && self.is_compound_at(operand);
         if let (Some((_, start)), true) = (prefixes.last(), compound) {
             let message = "SPIN applies this operator to the first word of the expression only";
             let span = Span::new(*start, self.scan.at);
             let help = "write parentheses around the expression";
-            return Err(Box::new(Diagnostic::error("LTL006", message, span).help(help)));
+            return Err(Box::new(
+                Diagnostic::error("LTL006", message, span).help(help),
+            ));
         }
         for (prefix, _) in prefixes.into_iter().rev() {
             formula = match prefix {
@@ -267,7 +292,10 @@ impl Parser<'_> {
                 return Err(Box::new(Diagnostic::error("LTL004", message, span)));
             };
             self.scan.at += length;
-            return Ok(self.atom(Span::new(start, start + length), start + 1..start + length - 1));
+            return Ok(self.atom(
+                Span::new(start, start + length),
+                start + 1..start + length - 1,
+            ));
         }
         if let Some(digit) = rest.chars().next().filter(|c| *c == '0' || *c == '1') {
             let alone = !rest[1..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -370,7 +398,11 @@ mod tests {
         let (formula, messages) = parse(&mut formulas, text, syntax, &mut AnyName);
         match formula {
             Some(formula) => formulas.display(formula, Syntax::Spot).to_string(),
-            None => messages.iter().map(|m| m.code).collect::<Vec<_>>().join(" "),
+            None => messages
+                .iter()
+                .map(|m| m.code)
+                .collect::<Vec<_>>()
+                .join(" "),
         }
     }
 
@@ -429,7 +461,11 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_refused_not_fatal() {
-        for text in ["(".repeat(100_000), "a U ".repeat(100_000), "a -> ".repeat(100_000)] {
+        for text in [
+            "(".repeat(100_000),
+            "a U ".repeat(100_000),
+            "a -> ".repeat(100_000),
+        ] {
             assert_eq!(read(&text, Syntax::Spot), "LTL005");
         }
         let many_negations = format!("{}p", "!".repeat(100_001));
@@ -441,7 +477,11 @@ mod tests {
     impl Atoms for Expressions {
         fn atom(&mut self, text: &str, span: Span) -> Result<String, Diagnostic> {
             if text.contains("<>") {
-                return Err(Diagnostic::error("TEST", "no temporal operators in here", span));
+                return Err(Diagnostic::error(
+                    "TEST",
+                    "no temporal operators in here",
+                    span,
+                ));
             }
             Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
         }
@@ -455,7 +495,11 @@ mod tests {
         let (formula, messages) = parse(&mut formulas, text, Syntax::Spin, &mut Expressions);
         match formula {
             Some(formula) => formulas.display(formula, Syntax::Spot).to_string(),
-            None => messages.iter().map(|m| m.code).collect::<Vec<_>>().join(" "),
+            None => messages
+                .iter()
+                .map(|m| m.code)
+                .collect::<Vec<_>>()
+                .join(" "),
         }
     }
 
@@ -463,8 +507,14 @@ mod tests {
     fn model_expressions_are_propositions() {
         for (text, expected) in [
             ("[] (x > 3)", "G \"x > 3\""),
-            ("[] (x>3 && len(q) == (y+1) * 2 U p)", "G (\"x>3\" & (\"len(q) == (y+1) * 2\" U p))"),
-            ("(x + 1) > 3 -> <> (a[i] == !b)", "\"(x + 1) > 3\" -> F \"a[i] == !b\""),
+            (
+                "[] (x>3 && len(q) == (y+1) * 2 U p)",
+                "G (\"x>3\" & (\"len(q) == (y+1) * 2\" U p))",
+            ),
+            (
+                "(x + 1) > 3 -> <> (a[i] == !b)",
+                "\"(x + 1) > 3\" -> F \"a[i] == !b\"",
+            ),
             ("!x == 0 || ! (y == 1)", "\"!x == 0\" | !\"y == 1\""),
             ("[] (P[0]@crit -> <> ! p)", "G (\"P[0]@crit\" -> F !p)"),
             ("[] (x & 1)", "G \"x & 1\""),

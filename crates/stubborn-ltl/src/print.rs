@@ -29,14 +29,20 @@ pub struct DisplayFormula<'a> {
 impl Formulas {
     /// The formula as text.
     pub fn display(&self, formula: Formula, syntax: Syntax) -> DisplayFormula<'_> {
-        DisplayFormula { formulas: self, formula, syntax }
+        DisplayFormula {
+            formulas: self,
+            formula,
+            syntax,
+        }
     }
 }
 
 /// Whether a name can stand without quotes in both notations.
 fn is_plain(name: &str) -> bool {
     let mut bytes = name.bytes();
-    bytes.next().is_some_and(|b| b.is_ascii_lowercase() || b == b'_')
+    bytes
+        .next()
+        .is_some_and(|b| b.is_ascii_lowercase() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && !crate::parser::is_reserved(name)
 }

@@ -23,7 +23,12 @@ impl Random {
     }
 
     /// A formula with about `size` operators over the propositions `p0`, `p1`, ….
-    pub fn formula(&mut self, formulas: &mut Formulas, propositions: usize, size: usize) -> Formula {
+    pub fn formula(
+        &mut self,
+        formulas: &mut Formulas,
+        propositions: usize,
+        size: usize,
+    ) -> Formula {
         if size == 0 {
             return match self.below(12) {
                 0 => formulas.constant(true),
@@ -74,7 +79,10 @@ impl Random {
                 })
                 .collect()
         };
-        Lasso { stem: letters(stem), cycle: letters(cycle) }
+        Lasso {
+            stem: letters(stem),
+            cycle: letters(cycle),
+        }
     }
 }
 

@@ -27,8 +27,11 @@ impl Normals {
     /// Conjunction or disjunction: the comments name the conjunction's rules, the
     /// disjunction has the dual ones.
     fn many(&mut self, parts: Vec<Normal>, conjunction: bool) -> Normal {
-        let (neutral, zero) =
-            if conjunction { (Self::TRUE, Self::FALSE) } else { (Self::FALSE, Self::TRUE) };
+        let (neutral, zero) = if conjunction {
+            (Self::TRUE, Self::FALSE)
+        } else {
+            (Self::FALSE, Self::TRUE)
+        };
         let mut parts = match self.flatten(parts, conjunction) {
             Some(parts) => parts,
             None => return zero,
@@ -92,7 +95,11 @@ impl Normals {
     }
 
     /// Two operands (indices ascending) and the one formula that can replace both.
-    fn find_merge(&mut self, parts: &[Normal], conjunction: bool) -> Option<(usize, usize, Normal)> {
+    fn find_merge(
+        &mut self,
+        parts: &[Normal],
+        conjunction: bool,
+    ) -> Option<(usize, usize, Normal)> {
         for second in 1..parts.len().min(MAX_COMPARED) {
             for first in 0..second {
                 let merged = if conjunction {
@@ -120,7 +127,11 @@ impl Normals {
             return Some(Self::FALSE);
         }
         let found = self.merge_and_shapes(f, g);
-        if found.is_some() { found } else { self.merge_and_shapes(g, f) }
+        if found.is_some() {
+            found
+        } else {
+            self.merge_and_shapes(g, f)
+        }
     }
 
     fn merge_and_shapes(&mut self, f: Normal, g: Normal) -> Option<Normal> {
@@ -189,7 +200,11 @@ impl Normals {
             return Some(Self::TRUE);
         }
         let found = self.merge_or_shapes(f, g);
-        if found.is_some() { found } else { self.merge_or_shapes(g, f) }
+        if found.is_some() {
+            found
+        } else {
+            self.merge_or_shapes(g, f)
+        }
     }
 
     fn merge_or_shapes(&mut self, f: Normal, g: Normal) -> Option<Normal> {
@@ -366,10 +381,9 @@ impl Normals {
         if self.is_eventual(f) {
             return f;
         }
-        // F(a | e) = F a | e, unless e is constant in time (see the conjunctions of `many`)
-        let moves_out = |normals: &Self, part| {
-            normals.is_eventual(part) && !normals.is_universal(part)
-        };
+        // F(a | e) = F a | e, but what is constant in time stays inside (see `merge_or_shapes`)
+        let moves_out =
+            |normals: &Self, part| normals.is_eventual(part) && !normals.is_universal(part);
         if let Some((eventual, rest)) = self.split(f, false, moves_out) {
             let rest = self.finally(rest);
             return self.or(vec![eventual, rest]);

@@ -81,11 +81,17 @@ const SPIN_WORDS: [(&str, Infix); 6] = [
     ("equivalent", Infix::Iff),
 ];
 
-const PREFIX_LETTERS: [(&str, Prefix); 3] =
-    [("X", Prefix::Next), ("F", Prefix::Finally), ("G", Prefix::Globally)];
+const PREFIX_LETTERS: [(&str, Prefix); 3] = [
+    ("X", Prefix::Next),
+    ("F", Prefix::Finally),
+    ("G", Prefix::Globally),
+];
 
-const SPIN_PREFIX_WORDS: [(&str, Prefix); 3] =
-    [("next", Prefix::Next), ("eventually", Prefix::Finally), ("always", Prefix::Globally)];
+const SPIN_PREFIX_WORDS: [(&str, Prefix); 3] = [
+    ("next", Prefix::Next),
+    ("eventually", Prefix::Finally),
+    ("always", Prefix::Globally),
+];
 
 /// Whether a lower-case word means something to one of the notations.
 pub(crate) fn is_reserved(word: &str) -> bool {
@@ -145,10 +151,14 @@ impl<'a> Scanner<'a> {
         let word = self.word();
         if self.syntax == Syntax::Spin {
             let mut known = PREFIX_LETTERS.iter().chain(&SPIN_PREFIX_WORDS);
-            return known.find(|(name, _)| *name == word).map(|(_, p)| (*p, word.len()));
+            return known
+                .find(|(name, _)| *name == word)
+                .map(|(_, p)| (*p, word.len()));
         }
         // `GFp` is `G F p`, but `F1` is a proposition.
-        let (_, prefix) = PREFIX_LETTERS.iter().find(|(name, _)| word.starts_with(name))?;
+        let (_, prefix) = PREFIX_LETTERS
+            .iter()
+            .find(|(name, _)| word.starts_with(name))?;
         let digit = word[1..].starts_with(|c: char| c.is_ascii_digit());
         (!digit).then_some((*prefix, 1))
     }
@@ -165,9 +175,14 @@ impl<'a> Scanner<'a> {
         }
         if self.syntax == Syntax::Spin {
             let mut known = LETTERS.iter().chain(&SPIN_WORDS);
-            return known.find(|(name, _)| *name == word).map(|(_, i)| (*i, word.len()));
+            return known
+                .find(|(name, _)| *name == word)
+                .map(|(_, i)| (*i, word.len()));
         }
-        LETTERS.iter().find(|(name, _)| word.starts_with(name)).map(|(_, i)| (*i, 1))
+        LETTERS
+            .iter()
+            .find(|(name, _)| word.starts_with(name))
+            .map(|(_, i)| (*i, 1))
     }
 
     /// Length of the double-quoted string here with its quotes; `None` if it does not end.

@@ -1,7 +1,7 @@
 //! From LTL to transition-based generalised Büchi automata.
 //!
 //! A state is a conjunction of formulas (a set of states of the very weak alternating
-//! automaton of [`crate::alternating`]); an edge combines one transition of each. There
+//! automaton of file `alternating.rs`); an edge combines one transition of each. There
 //! is one acceptance set per formula that a run must not wait in for ever: an edge has
 //! its mark unless the formula is still asked for afterwards and could not have been
 //! fulfilled on the same letter with the same obligations (Gastin and Oddoux 2001,
@@ -12,12 +12,12 @@
 use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
 
-use crate::alternating::{Alternating, Obligation, Transitions};
+use crate::alternating::{Alternating, MAX_COMPARED, Obligation, Transitions};
 use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use crate::components::components_of;
 use crate::formula::{Formula, Formulas, Proposition};
 use crate::guard::{Guard, Guards};
-use crate::normal::{Normal, Normals, TooDeep};
+use crate::normal::{Kind, Normal, Normals, TooDeep};
 use crate::reduce::obligation::minimal_weak_deterministic;
 
 /// How much work a translation may cost.
@@ -31,13 +31,25 @@ pub struct TranslationOptions {
     pub max_states: usize,
     /// Most edges before reduction.
     pub max_edges: usize,
+    /// Most steps of construction, each some ten nanoseconds: a number of steps rather
+    /// than a time, so that the same formula is refused on every machine or on none.
+    pub max_work: usize,
 }
 
 impl Default for TranslationOptions {
     fn default() -> Self {
-        Self { reduce: true, minimise_obligations: true, max_states: 20_000, max_edges: 400_000 }
+        Self {
+            reduce: true,
+            minimise_obligations: true,
+            max_states: 20_000,
+            max_edges: 400_000,
+            max_work: 200_000_000,
+        }
     }
 }
+
+/// Most sets of states tried for a weak deterministic automaton.
+const MAX_SETS_OF_STATES: usize = 2_000;
 
 /// Why a formula has no automaton here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +74,11 @@ impl std::fmt::Display for TranslationError {
             Self::TooDeep => TooDeep.fmt(out),
             Self::TooLarge => out.write_str("the automaton of the formula is too large"),
             Self::TooManySets => {
-                write!(out, "the formula needs more than {} acceptance sets", Marks::MAX_SETS)
+                write!(
+                    out,
+                    "the formula needs more than {} acceptance sets",
+                    Marks::MAX_SETS
+                )
             }
         }
     }
@@ -120,15 +136,22 @@ struct Translator {
 impl Translator {
     fn new(formulas: &Formulas, formula: Formula) -> Result<Self, TranslationError> {
         let used = formulas.propositions(formula);
-        let index: RapidHashMap<Proposition, u32> =
-            used.iter().enumerate().map(|(i, p)| (*p, i as u32)).collect();
+        let index: RapidHashMap<Proposition, u32> = used
+            .iter()
+            .enumerate()
+            .map(|(i, p)| (*p, i as u32))
+            .collect();
         let mut normals = Normals::new();
         let formula = normals.add(formulas, formula, |p| index[&p])?;
         let propositions = used.iter().map(|p| formulas.name(*p).to_owned()).collect();
         if normals.guards.overflowed() {
             return Err(TranslationError::TooLarge);
         }
-        Ok(Self { propositions, normals, formula })
+        Ok(Self {
+            propositions,
+            normals,
+            formula,
+        })
     }
 
     fn positive(&mut self, options: &TranslationOptions) -> Result<Automaton, TranslationError> {
@@ -142,30 +165,67 @@ impl Translator {
     }
 
     fn build(
-        &self,
+        &mut self,
         formula: Normal,
         negation: Normal,
         options: &TranslationOptions,
     ) -> Result<Automaton, TranslationError> {
         let mut draft = self.construct(formula, options)?;
-        if options.reduce {
-            draft.reduce();
+        if !options.reduce {
+            return Ok(draft.finish());
         }
-        let automaton = draft.finish();
+        draft.reduce();
+        let mut automaton = draft.finish();
+        if let Some(product) = self.product_of_conjuncts(formula, automaton.state_count(), options)
+        {
+            automaton = product;
+        }
         if !options.minimise_obligations {
             return Ok(automaton);
         }
         // The negation only serves to check: any automaton of it will do, and none is no harm.
-        let Ok(mut opposite) = self.construct(negation, options) else { return Ok(automaton) };
+        let Ok(mut opposite) = self.construct(negation, options) else {
+            return Ok(automaton);
+        };
         opposite.trim();
         opposite.merge_edges();
         opposite.quotient_by_bisimulation();
         let opposite = opposite.finish();
-        let limit = 4 * automaton.state_count() + 64;
-        Ok(match minimal_weak_deterministic(&automaton, &opposite, limit) {
-            Some(weak) if weak.state_count() <= automaton.state_count() => weak,
-            _ => automaton,
-        })
+        let limit = (4 * automaton.state_count() + 64).min(MAX_SETS_OF_STATES);
+        Ok(
+            match minimal_weak_deterministic(&automaton, &opposite, limit) {
+                Some(weak) if weak.state_count() <= automaton.state_count() => weak,
+                _ => automaton,
+            },
+        )
+    }
+
+    /// The product of the automata of the conjuncts, each made as small as possible
+    /// beforehand, if it has fewer than `size` states. Conjuncts that are obligations or
+    /// always true, in a formula that as a whole is neither, profit from this.
+    fn product_of_conjuncts(
+        &mut self,
+        formula: Normal,
+        size: usize,
+        options: &TranslationOptions,
+    ) -> Option<Automaton> {
+        let Kind::And(parts) = self.normals.kind(formula).clone() else {
+            return None;
+        };
+        let mut product: Option<Automaton> = None;
+        for part in parts.iter() {
+            let negation = self.normals.negate(*part);
+            let factor = self.build(*part, negation, options).ok()?;
+            product = Some(match product {
+                None => factor,
+                Some(others) => {
+                    let mut draft = others.intersection(&factor, 8 * size + 32)?.draft();
+                    draft.reduce();
+                    draft.finish()
+                }
+            });
+        }
+        product.filter(|automaton| automaton.state_count() < size)
     }
 
     fn construct(
@@ -200,7 +260,7 @@ struct Construction<'a> {
 impl<'a> Construction<'a> {
     fn new(normals: Normals, options: &'a TranslationOptions) -> Self {
         Self {
-            alternating: Alternating::new(normals, options.max_edges),
+            alternating: Alternating::new(normals, options.max_work),
             options,
             numbers: RapidHashMap::default(),
             states: Vec::new(),
@@ -225,8 +285,8 @@ impl<'a> Construction<'a> {
             let edges = self.edges_of(&state)?;
             edge_count += edges.len();
             self.edges.push(edges);
-            let too_large = self.states.len() > self.options.max_states
-                || edge_count > self.options.max_edges;
+            let too_large =
+                self.states.len() > self.options.max_states || edge_count > self.options.max_edges;
             if too_large || self.alternating.overflowed {
                 return Err(TranslationError::TooLarge);
             }
@@ -313,13 +373,21 @@ impl<'a> Construction<'a> {
                 .filter(|(letters, _)| !letters.is_false())
                 .collect();
         }
-        result.extend(parts.into_iter().map(|(g, waiting)| (obligation.clone(), g, waiting)));
+        result.extend(
+            parts
+                .into_iter()
+                .map(|(g, waiting)| (obligation.clone(), g, waiting)),
+        );
         Ok(())
     }
 
     /// Takes from each edge the letters on which another one asks for no more and has
     /// no fewer marks.
     fn drop_greater(&mut self, edges: &mut Vec<(Obligation, Guard, u128)>) {
+        let count = edges.len();
+        if count > MAX_COMPARED || !self.alternating.spend(count * count) {
+            return;
+        }
         let normals = &mut self.alternating.normals;
         for i in 0..edges.len() {
             for j in 0..edges.len() {
@@ -327,10 +395,7 @@ impl<'a> Construction<'a> {
                     continue;
                 }
                 let no_fewer_marks = edges[j].2 & !edges[i].2 == 0;
-                if no_fewer_marks
-                    && normals.guards.intersect(edges[i].1, edges[j].1)
-                    && edges[j].0.is_within(&edges[i].0, normals)
-                {
+                if no_fewer_marks && edges[j].0.is_within(&edges[i].0, normals) {
                     edges[i].1 = normals.guards.minus(edges[i].1, edges[j].1);
                 }
             }
@@ -352,7 +417,10 @@ fn into_draft(
     });
     let mut waiting = vec![0u128; count as usize];
     for (source, edges) in raw.iter().enumerate() {
-        for edge in edges.iter().filter(|e| component[e.target as usize] == component[source]) {
+        for edge in edges
+            .iter()
+            .filter(|e| component[e.target as usize] == component[source])
+        {
             waiting[component[source] as usize] |= edge.waiting;
         }
     }
@@ -361,7 +429,11 @@ fn into_draft(
     let sets = if together {
         everywhere.count_ones()
     } else {
-        waiting.iter().map(|own| own.count_ones()).max().unwrap_or(0)
+        waiting
+            .iter()
+            .map(|own| own.count_ones())
+            .max()
+            .unwrap_or(0)
     };
     if sets > Marks::MAX_SETS {
         return Err(TranslationError::TooManySets);
@@ -372,26 +444,35 @@ fn into_draft(
         .map(|own| {
             own.into_iter()
                 .map(|edge| {
-                    let kept =
-                        if together { everywhere } else { waiting[component[edge.target as usize] as usize] };
+                    let kept = if together {
+                        everywhere
+                    } else {
+                        waiting[component[edge.target as usize] as usize]
+                    };
                     let missing = compress(edge.waiting, kept);
                     let target = StateId(edge.target);
-                    Edge { guard: edge.guard, target, marks: Marks(all.0 & !missing) }
+                    Edge {
+                        guard: edge.guard,
+                        target,
+                        marks: Marks(all.0 & !missing),
+                    }
                 })
                 .collect()
         })
         .collect();
-    Ok(Draft { propositions, guards, edges, initial: StateId(0), acceptance_sets: sets })
+    Ok(Draft {
+        propositions,
+        guards,
+        edges,
+        initial: StateId(0),
+        acceptance_sets: sets,
+    })
 }
 
 /// The bits of `kept` in `bits`, without gaps.
 fn compress(bits: u128, kept: u128) -> u32 {
-    let (mut result, mut next) = (0, 0);
-    for bit in (0..128).filter(|bit| kept >> bit & 1 == 1) {
-        if bits >> bit & 1 == 1 {
-            result |= 1 << next;
-        }
-        next += 1;
-    }
-    result
+    let kept_bits = (0..128).filter(|bit| kept >> bit & 1 == 1);
+    kept_bits
+        .enumerate()
+        .fold(0, |all, (new, old)| all | ((bits >> old & 1) as u32) << new)
 }

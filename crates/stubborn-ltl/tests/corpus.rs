@@ -21,6 +21,7 @@ struct Entry {
     formulas: Formulas,
     formula: Formula,
     states: usize,
+    state_based: usize,
     negation_states: usize,
     stutter_invariant: bool,
     positive: Automaton,
@@ -29,7 +30,12 @@ struct Entry {
 
 fn corpus() -> Option<Vec<Entry>> {
     let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus")),
+        || {
+            PathBuf::from(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../../shared/corpus"
+            ))
+        },
         PathBuf::from,
     );
     let folder = root.join("ltl");
@@ -62,6 +68,7 @@ fn corpus() -> Option<Vec<Entry>> {
                     formulas,
                     formula: formula.expect("no messages"),
                     states: fields[4].parse().expect("a number"),
+                    state_based: fields[7].parse().expect("a number"),
                     negation_states: fields[9].parse().expect("a number"),
                     stutter_invariant: fields[11] == "yes",
                     positive,
@@ -73,8 +80,12 @@ fn corpus() -> Option<Vec<Entry>> {
 }
 
 fn both(entry: &Entry) -> (Automaton, Automaton) {
-    translate_both(&entry.formulas, entry.formula, &TranslationOptions::default())
-        .unwrap_or_else(|error| panic!("{}: {error}", entry.text))
+    translate_both(
+        &entry.formulas,
+        entry.formula,
+        &TranslationOptions::default(),
+    )
+    .unwrap_or_else(|error| panic!("{}: {error}", entry.text))
 }
 
 #[test]
@@ -82,16 +93,8 @@ fn sizes_and_languages() {
     let Some(entries) = corpus() else { return };
     // Per set: ours, theirs, ours of the negation, theirs.
     let mut totals: BTreeMap<String, [usize; 4]> = BTreeMap::new();
-    let mut slow: Vec<(Duration, String)> = Vec::new();
-    let mut all_time = Duration::ZERO;
     for entry in &entries {
         let name = format!("{} {}: {}", entry.set, entry.number, entry.text);
-        let start = Instant::now();
-        let single = translate(&entry.formulas, entry.formula, &TranslationOptions::default());
-        let time = start.elapsed();
-        all_time += time;
-        assert!(single.is_ok(), "{name}");
-        slow.push((time, name.clone()));
         let (ours, ours_negated) = both(entry);
         assert!(
             ours.is_disjoint(&entry.negative),
@@ -114,9 +117,6 @@ fn sizes_and_languages() {
         for (sum, size) in total.iter_mut().zip(sizes) {
             *sum += size;
         }
-        if std::env::var_os("STUBBORN_VERBOSE").is_some() && (sizes[0] != sizes[1] || sizes[2] != sizes[3]) {
-            eprintln!("{sizes:?} {name}");
-        }
     }
     for (set, [ours, theirs, ours_negated, theirs_negated]) in &totals {
         eprintln!(
@@ -124,13 +124,87 @@ fn sizes_and_languages() {
         );
         if set != "random" {
             assert!(ours * 10 <= theirs * 11, "{set} is more than 10% larger");
-            assert!(ours_negated * 10 <= theirs_negated * 11, "{set}, negated: more than 10% larger");
+            assert!(
+                ours_negated * 10 <= theirs_negated * 11,
+                "{set}, negated: more than 10% larger"
+            );
         }
     }
-    slow.sort();
-    eprintln!("all translations: {all_time:?}; slowest:");
-    for (time, name) in slow.iter().rev().take(12) {
+}
+
+/// Processor time of this thread, where the system tells; it does not count waiting for
+/// other programs.
+fn processor_time() -> Duration {
+    let ticks = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    match ticks
+        .split_whitespace()
+        .next()
+        .and_then(|first| first.parse().ok())
+    {
+        Some(nanoseconds) => Duration::from_nanos(nanoseconds),
+        None => Instant::now().duration_since(*START.get_or_init(Instant::now)),
+    }
+}
+
+static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+
+#[test]
+fn translation_is_fast() {
+    let Some(entries) = corpus() else { return };
+    // Formulas with intermediate automata of hundreds of states.
+    let monsters = [("random", "352"), ("random", "368")];
+    let mut times: Vec<(Duration, String)> = Vec::new();
+    for entry in &entries {
+        let name = format!("{} {}: {}", entry.set, entry.number, entry.text);
+        let limit = if monsters.contains(&(entry.set.as_str(), entry.number.as_str())) {
+            Duration::from_millis(500)
+        } else {
+            Duration::from_millis(50)
+        };
+        // The first of a few attempts may find cold caches and a busy machine.
+        let mut best = Duration::MAX;
+        for _ in 0..4 {
+            let start = processor_time();
+            let result = translate(
+                &entry.formulas,
+                entry.formula,
+                &TranslationOptions::default(),
+            );
+            best = best.min(processor_time() - start);
+            assert!(result.is_ok(), "{name}");
+            if best < limit / 4 {
+                break;
+            }
+        }
+        assert!(best < limit, "{best:?} for {name}");
+        times.push((best, name));
+    }
+    times.sort();
+    eprintln!(
+        "all translations: {:?}; slowest:",
+        times.iter().map(|t| t.0).sum::<Duration>()
+    );
+    for (time, name) in times.iter().rev().take(6) {
         eprintln!("{time:?} {name}");
+    }
+}
+
+#[test]
+fn degeneralised_automata() {
+    let Some(entries) = corpus() else { return };
+    let mut totals: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for entry in &entries {
+        let options = TranslationOptions::default();
+        let general = translate(&entry.formulas, entry.formula, &options).expect("it is small");
+        let simple = general.state_based();
+        assert!(simple.is_state_based() && simple.acceptance_sets() <= 1);
+        assert!(simple.is_disjoint(&entry.negative), "{}", entry.text);
+        let total = totals.entry(entry.set.clone()).or_default();
+        total[0] += simple.state_count();
+        total[1] += entry.state_based;
+    }
+    for (set, [ours, theirs]) in &totals {
+        eprintln!("{set}: {ours} states with state-based acceptance (Spot {theirs})");
     }
 }
 

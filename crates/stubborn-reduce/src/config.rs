@@ -15,7 +15,8 @@ use std::str::FromStr;
 pub struct ConfigError(String);
 
 impl ConfigError {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
+    /// A refusal, in words.
+    pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 }

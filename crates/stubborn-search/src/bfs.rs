@@ -8,7 +8,7 @@
 //! The queue holds handles, or whole states where the store cannot give them back.
 
 use std::collections::VecDeque;
-use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 
@@ -20,29 +20,34 @@ use crate::flags;
 use crate::proviso::{Edge, Known, Marks, ProvisoWorker, Visit, Watch};
 use crate::result::SearchResult;
 use crate::stack::StackView;
+use crate::team::Team;
 use crate::violation::Preference;
 
 /// States after which a thread looks whether to stop.
 const GROUP: usize = 32;
 
 /// Levels of fewer chunks than this many a thread are done by the first thread alone.
-const CHUNKS_WORTH_WAKING: usize = 2;
+const CHUNKS_WORTH_WAKING: usize = 4;
 
 /// Explores everything; `watch` makes the proviso of each thread.
 pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync) -> Sum {
     let threads = context.search.threads.max(1);
     let shared = Shared {
-        level: Mutex::new(Level::default()),
-        next: Mutex::new(VecDeque::new()),
+        level: Mutex::default(),
+        next: Mutex::default(),
         sum: Mutex::new(context.empty_sum()),
-        barrier: Barrier::new(threads),
+        team: Team::default(),
     };
     std::thread::scope(|scope| {
         for thread in 1..threads {
             let (shared, watch) = (&shared, &watch);
-            scope.spawn(move || follow(context, shared, thread, watch()));
+            // Without that thread the search is slower, not wrong.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let _ = context.guarded(|| follow(context, shared, thread, watch()));
+            });
         }
-        lead(context, &shared, threads, watch());
+        let _ = context.guarded(|| lead(context, &shared, watch()));
+        shared.team.dismiss();
     });
     shared
         .sum
@@ -55,15 +60,13 @@ pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync)
 struct Level {
     chunks: VecDeque<Chunk>,
     depth: u64,
-    /// The other threads are not needed any more.
-    is_over: bool,
 }
 
 struct Shared {
     level: Mutex<Level>,
     next: Mutex<VecDeque<Chunk>>,
     sum: Mutex<Sum>,
-    barrier: Barrier,
+    team: Team,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -71,72 +74,63 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The first thread: decides level by level.
-fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, threads: usize, watch: W) {
+fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, watch: W) -> Result<(), Halt> {
+    let threads = context.search.threads;
     let mut walker = Walker::new(context, 0, watch);
     let mut chunks = VecDeque::new();
-    let mut depth = 0;
     let (mut levels, mut level_sizes) = (0, Vec::new());
     let mut running = context.guarded(|| walker.insert_initial_states());
     walker.out.finish_into(&mut chunks);
     while running.is_ok() && !chunks.is_empty() {
         let words: usize = chunks.iter().map(Chunk::len).sum();
         let states = (words / context.shape.entry_words) as u64;
+        let depth = levels;
         levels += 1;
         if level_sizes.len() < SearchResult::LEVEL_SIZES {
             level_sizes.push(states);
         }
         walker.level_size = states;
         let wakes_others = threads > 1 && chunks.len() >= CHUNKS_WORTH_WAKING * threads;
-        *lock(&shared.level) = Level {
-            chunks: std::mem::take(&mut chunks),
-            depth,
-            is_over: false,
-        };
+        *lock(&shared.level) = Level { chunks, depth };
         if wakes_others {
-            shared.barrier.wait();
+            shared.team.begin_level();
         }
         running = context.guarded(|| walker.work(shared, depth));
-        walker.out.finish_into(&mut *lock(&shared.next));
         if wakes_others {
-            shared.barrier.wait();
+            shared.team.end_level();
         }
         running = running.and(context.control.go_on());
         chunks = std::mem::take(&mut *lock(&shared.next));
+        walker.out.finish_into(&mut chunks);
         if !chunks.is_empty() && context.control.found_enough() {
             context.control.stop_found();
             running = Err(Halt);
         }
-        depth += 1;
-    }
-    lock(&shared.level).is_over = true;
-    if threads > 1 {
-        shared.barrier.wait();
     }
     let mut sum = lock(&shared.sum);
-    context.add(&mut sum, walker.expander, 0);
+    context.add(&mut sum, walker.expander, levels.saturating_sub(1));
     (sum.levels, sum.level_sizes) = (levels, level_sizes);
-    sum.depth = levels.saturating_sub(1);
+    running
 }
 
 /// The other threads: help with large levels.
-fn follow<W: Watch>(context: &Context<'_>, shared: &Shared, thread: usize, watch: W) {
+fn follow<W: Watch>(
+    context: &Context<'_>,
+    shared: &Shared,
+    thread: usize,
+    watch: W,
+) -> Result<(), Halt> {
     let mut walker = Walker::new(context, thread, watch);
-    loop {
-        shared.barrier.wait();
-        let (depth, is_over) = {
-            let level = lock(&shared.level);
-            (level.depth, level.is_over)
-        };
-        if is_over {
-            break;
-        }
+    let mut place = shared.team.join();
+    while shared.team.wait_for_level(&mut place) {
+        let depth = lock(&shared.level).depth;
         // The leader sees the reason to stop, if there is one.
         let _ = context.guarded(|| walker.work(shared, depth));
         walker.out.finish_into(&mut *lock(&shared.next));
-        shared.barrier.wait();
+        shared.team.level_done();
     }
-    let mut sum = lock(&shared.sum);
-    context.add(&mut sum, walker.expander, 0);
+    context.add(&mut lock(&shared.sum), walker.expander, 0);
+    Ok(())
 }
 
 /// One thread.
@@ -147,6 +141,8 @@ struct Walker<'a, W> {
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
+    /// For states that are not in the store.
+    scratch: Vec<u32>,
     batch: Batch,
     /// The states in the batch, if queues hold whole states.
     batch_states: Vec<u64>,
@@ -165,6 +161,7 @@ impl<'a, W: Watch> Walker<'a, W> {
             expander: context.expander(Preference::Least),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
+            scratch: Vec::new(),
             batch: context.store.batch(),
             batch_states: Vec::new(),
             out: ChunkWriter::new(context.ledger, context.shape.entry_words),
@@ -219,13 +216,12 @@ impl<'a, W: Watch> Walker<'a, W> {
                 self.worker.prefetch(&handles[..group.len()]);
             }
             for entry in group.chunks_exact(shape.entry_words) {
-                shape.load(entry, &mut self.worker, &mut self.cursor);
-                let choice = self.expander.expand(self.cursor.words(), depth);
-                if self.expander.keeper.has_fresh() {
-                    for finding in self.expander.keeper.take_fresh() {
-                        finding.path = entry.to_vec();
-                    }
+                shape.load(entry, &mut self.worker, &mut self.cursor, &mut self.scratch);
+                if self.expander.tells_what_is_known {
+                    // What is known is what earlier states led to, all of it.
+                    self.flush()?;
                 }
+                let choice = self.expander.expand(&self.cursor, depth, &mut self.worker);
                 if W::WATCHES {
                     self.explore_watched(choice)?;
                 } else {

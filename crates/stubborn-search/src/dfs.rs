@@ -31,21 +31,30 @@ const GROUP: u32 = 64;
 /// Explores everything; `watch` makes the proviso of each thread.
 pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync) -> Sum {
     let threads = context.search.threads.max(1);
-    let pool = Pool::new(threads);
+    let pool = Pool::default();
+    // The first thread has all the work at first: the others must not think it is done.
+    pool.join();
     let sum = Mutex::new(context.empty_sum());
     let walk = |thread: usize| {
         let mut walker = Walker::new(context, thread, watch());
+        if thread > 0 {
+            pool.join();
+        }
         // The reason to stop is known to `Control`.
         let _ = context.guarded(|| walker.walk(&pool));
         let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
         context.add(&mut sum, walker.expander, walker.deepest);
+        Ok(())
     };
     std::thread::scope(|scope| {
         for thread in 1..threads {
             let walk = &walk;
-            scope.spawn(move || walk(thread));
+            // Without that thread the search is slower, not wrong.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let _ = context.guarded(|| walk(thread));
+            });
         }
-        walk(0);
+        let _ = context.guarded(|| walk(0));
     });
     sum.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
@@ -67,6 +76,8 @@ struct Walker<'a, W> {
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
+    /// For states that are not in the store.
+    scratch: Vec<u32>,
     /// Always empty, to insert whole states.
     nowhere: Cursor,
     batch: Batch,
@@ -99,6 +110,7 @@ impl<'a, W: Watch> Walker<'a, W> {
             expander: context.expander(Preference::First),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
+            scratch: Vec::new(),
             nowhere: context.store.cursor(),
             batch: context.store.batch(),
             stack: Stack::new(context.ledger, context.shape.entry_words),
@@ -257,9 +269,12 @@ impl<'a, W: Watch> Walker<'a, W> {
 
     /// Stores the whole state in `entry`; true if it is new.
     fn store_whole(&mut self) -> Result<bool, Halt> {
-        self.context
-            .shape
-            .load(&self.entry, &mut self.worker, &mut self.cursor);
+        self.context.shape.load(
+            &self.entry,
+            &mut self.worker,
+            &mut self.cursor,
+            &mut self.scratch,
+        );
         let inserted = self.worker.insert(&self.nowhere, self.cursor.words(), None);
         let inserted = inserted.map_err(|e| self.context.control.store_failed(e))?;
         Ok(inserted.is_new)
@@ -273,8 +288,13 @@ impl<'a, W: Watch> Walker<'a, W> {
         self.remember(|stack| stack.push(&entry))?;
         self.entry = entry;
         let shape = self.context.shape;
-        shape.load(&self.entry, &mut self.worker, &mut self.cursor);
-        let choice = self.expander.expand(self.cursor.words(), depth);
+        shape.load(
+            &self.entry,
+            &mut self.worker,
+            &mut self.cursor,
+            &mut self.scratch,
+        );
+        let choice = self.expander.expand(&self.cursor, depth, &mut self.worker);
         if self.expander.keeper.has_fresh() {
             self.keep_path();
             if self.context.control.found_enough() {

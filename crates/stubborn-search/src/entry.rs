@@ -51,25 +51,30 @@ impl EntryShape {
     }
 
     /// The words of an entry that is stored whole.
-    pub(crate) fn read_words(&self, entry: &[u64], out: &mut Vec<u32>) {
+    fn read_words(&self, entry: &[u64], out: &mut Vec<u32>) {
         out.clear();
         out.extend(entry.iter().flat_map(|e| [*e as u32, (*e >> 32) as u32]));
         out.truncate(self.state_words);
     }
 
-    /// Fills the cursor with the state of an entry.
+    /// Fills the cursor with the state of an entry; `scratch` is for the words.
     #[inline]
-    pub(crate) fn load(&self, entry: &[u64], worker: &mut Worker<'_>, cursor: &mut Cursor) {
+    pub(crate) fn load(
+        &self,
+        entry: &[u64],
+        worker: &mut Worker<'_>,
+        cursor: &mut Cursor,
+        scratch: &mut Vec<u32>,
+    ) {
         if !self.is_handle || worker.load(self.handle(entry), cursor).is_err() {
-            let mut words = Vec::with_capacity(self.state_words);
-            self.read_words(entry, &mut words);
-            cursor.assign(&words);
+            self.read_words(entry, scratch);
+            cursor.assign(scratch);
         }
     }
 }
 
 /// 64-bit words of a chunk, if entries are smaller.
-const CHUNK_WORDS: usize = 512;
+const CHUNK_WORDS: usize = 128;
 
 /// A part of a queue: what one thread takes or leaves at once.
 pub(crate) type Chunk = Words;

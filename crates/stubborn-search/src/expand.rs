@@ -5,6 +5,8 @@ use stubborn_system::{
     Successors, TransitionId,
 };
 
+use stubborn_store::{Cursor, Worker};
+
 use crate::config::{Search, Target};
 use crate::violation::FindingKeeper;
 
@@ -90,6 +92,8 @@ pub(crate) struct Expander<'a> {
     pub(crate) fired: BitSet,
     pub(crate) keeper: FindingKeeper<'a>,
     looks_at_outcomes: bool,
+    /// The reduction looks at what was seen before.
+    pub(crate) tells_what_is_known: bool,
     /// Of [`expand_again`](Self::expand_again).
     last_choice: Choice,
 }
@@ -110,13 +114,15 @@ impl<'a> Expander<'a> {
             looks_at_outcomes: checks.looks_at_outcomes(),
             keeper,
             last_choice: Choice::All,
+            tells_what_is_known: search.reduction.is_some_and(|r| !r.is_function_of_state()),
         }
     }
 
     /// Computes all successors of a state that is `depth` steps from an initial one, looks
     /// for targets in it and on its edges (also on those that the reduction leaves out:
     /// they are there), and lets the reduction choose.
-    pub(crate) fn expand(&mut self, state: &[u32], depth: u64) -> Choice {
+    pub(crate) fn expand(&mut self, cursor: &Cursor, depth: u64, store: &mut Worker<'_>) -> Choice {
+        let state = cursor.words();
         self.compute(state);
         if self.successors.is_empty() {
             self.count_end(state, depth);
@@ -127,7 +133,16 @@ impl<'a> Expander<'a> {
         if self.looks_at_outcomes {
             self.check_outcomes(state, depth);
         }
-        self.choose(state)
+        match self.tells_what_is_known {
+            true => self.choose_knowingly(cursor, store),
+            false => self.choose(state),
+        }
+    }
+
+    /// Never leaves anything out from now on.
+    pub(crate) fn without_reduction(mut self) -> Self {
+        self.reducer = None;
+        self
     }
 
     /// After a choice, keeps all successors all the same.
@@ -177,9 +192,36 @@ impl<'a> Expander<'a> {
             successors: &self.successors,
             is_known: None,
         };
-        if !reducer.reduce(&mut expansion, &mut self.kept) {
-            return Choice::All;
+        match reducer.reduce(&mut expansion, &mut self.kept) {
+            true => self.sort_out(),
+            false => Choice::All,
         }
+    }
+
+    /// The same for reductions that want to know which successors were seen before.
+    fn choose_knowingly(&mut self, cursor: &Cursor, store: &mut Worker<'_>) -> Choice {
+        let (Some(reducer), false) = (&mut self.reducer, self.successors.is_empty()) else {
+            return Choice::All;
+        };
+        let successors = &self.successors;
+        let mut is_known = |number: usize| {
+            let successor = successors.get(number);
+            store.contains(cursor, successor.state, Some(successor.changed))
+        };
+        let mut expansion = Expansion {
+            state: cursor.words(),
+            executor: &mut *self.executor,
+            successors,
+            is_known: Some(&mut is_known),
+        };
+        match reducer.reduce(&mut expansion, &mut self.kept) {
+            true => self.sort_out(),
+            false => Choice::All,
+        }
+    }
+
+    /// Lists the successors that are kept and those that are not.
+    fn sort_out(&mut self) -> Choice {
         self.chosen.clear();
         self.rest.clear();
         for (number, transition) in self.successors.transitions().iter().enumerate() {

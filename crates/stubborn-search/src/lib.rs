@@ -6,7 +6,7 @@
 //!
 //! The loop is the same everywhere: the executor computes the successors of a state, the
 //! reduction chooses among them, the chosen ones are stored in batches, the
-//! [proviso](proviso) looks at what the store says of them, and may make the search take
+//! [`proviso`] looks at what the store says of them, and may make the search take
 //! the rest. Only who comes next differs: `bfs` has a queue of levels, `dfs` a stack.
 //!
 //! ```
@@ -45,7 +45,8 @@
 //! | `config`, `result`, `progress` | what goes in and what comes out |
 //! | `run` | the frame around a search: checks, threads, results |
 //! | `expand` | one state: successors, targets, reduction |
-//! | `bfs`, `dfs`, `sharing` | the two orders, and how depth-first threads share work |
+//! | `bfs`, `team` | breadth-first order, and how its threads wait for each other |
+//! | `dfs`, `sharing` | depth-first order, and how its threads share work |
 //! | [`proviso`] | what may put back left-out steps |
 //! | `rerun`, `replay`, [`trace`] | the way to a violation |
 //! | `entry`, `stack`, `memory`, `flags` | queues and stacks |
@@ -68,6 +69,7 @@ mod result;
 mod run;
 mod sharing;
 mod stack;
+mod team;
 pub mod trace;
 mod violation;
 

@@ -13,30 +13,33 @@ use crate::trace::Trace;
 /// reduction believes has a say in it.
 pub fn replay(
     system: &dyn System,
-    states: &[u32],
+    states: Vec<u32>,
     last_step: Option<(TransitionId, Outcome)>,
 ) -> Result<Trace, SearchError> {
     let failed = |text: String| Err(SearchError::ReplayFailed(text));
     let words = system.layout().words();
     let initial = system.initial_states();
-    let mut states = states.chunks_exact(words);
-    let Some(first) = states.next() else {
-        return failed("the path is empty".into());
-    };
+    if states.is_empty() || !states.len().is_multiple_of(words) {
+        return failed("the path is no list of states".into());
+    }
+    let first = &states[..words];
     if !initial.chunks_exact(words).any(|state| state == first) {
         return failed("the first state is no initial state".into());
     }
     let mut executor = system.executor();
     let mut successors = Successors::new(words);
-    let mut trace = Trace::new(first);
-    for next in states {
+    let mut steps = Vec::with_capacity(states.len() / words);
+    let mut before = first;
+    for next in states.chunks_exact(words).skip(1) {
         successors.clear();
-        executor.successors(trace.last_state(), &mut successors);
+        executor.successors(before, &mut successors);
         let Some(step) = successors.iter().find(|step| step.state == next) else {
-            return failed(format!("no step leads to state {}", trace.len() + 1));
+            return failed(format!("no step leads to state {}", steps.len() + 1));
         };
-        trace.push(step.transition, step.outcome, next);
+        steps.push((step.transition, step.outcome));
+        before = next;
     }
+    let mut trace = Trace::from_parts(words, states, steps);
     if let Some((transition, outcome)) = last_step {
         successors.clear();
         executor.successors(trace.last_state(), &mut successors);

@@ -7,8 +7,9 @@
 //! order of a sequential search.
 //!
 //! The second run uses the first one's store, with a flag for what it has seen, and expands
-//! exactly the states that a proviso had expanded. With a lossy store it uses an empty one,
-//! and may get lost.
+//! exactly the states that a proviso had expanded. Where a reduction depends on more than the
+//! state, so that its choices cannot be repeated, the second run is not reduced. With a lossy
+//! store it uses an empty one, and may get lost.
 
 use stubborn_store::{Cursor, Worker};
 
@@ -28,12 +29,9 @@ pub(crate) fn find_ways(
     findings: &[&Finding],
 ) -> Result<Vec<Path>, TraceMissing> {
     let mut rerun = Rerun::new(context);
-    let depths: Vec<usize> = findings.iter().map(|f| state_depth(f)).collect();
+    let log = rerun.log_levels(findings)?;
+    let depths = &log.wanted_depths;
     let deepest = depths.iter().copied().max().unwrap_or(0);
-    let levels = rerun.log_levels(deepest)?;
-    if levels.len() <= deepest {
-        return Err(TraceMissing::LossyStore);
-    }
     // The ways, last state first; each grows by one state a level.
     let mut found: Vec<Vec<Box<[u32]>>> = vec![Vec::new(); findings.len()];
     for depth in (0..deepest).rev() {
@@ -41,7 +39,7 @@ pub(crate) fn find_ways(
             .filter(|at| depths[*at] > depth)
             .map(|at| (at, found[at].last().unwrap_or(&findings[at].state).clone()))
             .collect();
-        let predecessors = rerun.predecessors(&levels[depth], &wanted)?;
+        let predecessors = rerun.predecessors(log.level(depth), &wanted)?;
         for ((at, _), state) in wanted.iter().zip(predecessors) {
             found[*at].push(state);
         }
@@ -53,9 +51,42 @@ pub(crate) fn find_ways(
     Ok(findings.iter().zip(found).map(whole).collect())
 }
 
-/// Steps to the state of a finding (which may be one more step from the violation).
-fn state_depth(finding: &Finding) -> usize {
-    (finding.length - u64::from(finding.step.is_some())) as usize
+/// The entries of all states, level after level.
+struct Log {
+    entries: Words,
+    /// Where each level starts.
+    starts: Words,
+    /// Entries of the states that are looked for, and where they were found.
+    wanted: Vec<Vec<u64>>,
+    wanted_depths: Vec<usize>,
+    missing: usize,
+}
+
+/// The depth of what was not found.
+const NOWHERE: usize = usize::MAX;
+
+impl Log {
+    fn push(&mut self, entry: &[u64], depth: usize) -> Result<(), TraceMissing> {
+        for (wanted, found) in self.wanted.iter().zip(&mut self.wanted_depths) {
+            if wanted == entry && *found == NOWHERE {
+                *found = depth;
+                self.missing -= 1;
+            }
+        }
+        self.entries.extend(entry).map_err(|_| TraceMissing::Memory)
+    }
+
+    /// The entries of a level; of the last one, those so far.
+    fn level(&self, depth: usize) -> &[u64] {
+        let starts = self.starts.as_slice();
+        let start = starts
+            .get(depth)
+            .map_or(self.entries.len(), |s| *s as usize);
+        let end = starts
+            .get(depth + 1)
+            .map_or(self.entries.len(), |s| *s as usize);
+        &self.entries.as_slice()[start..end]
+    }
 }
 
 struct Rerun<'a> {
@@ -63,15 +94,22 @@ struct Rerun<'a> {
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
+    scratch: Vec<u32>,
 }
 
 impl<'a> Rerun<'a> {
     fn new(context: &'a Context<'a>) -> Self {
         Self {
             context,
-            expander: context.expander(Preference::First),
+            expander: match context.search.reduction {
+                Some(reduction) if !reduction.is_function_of_state() => {
+                    context.expander(Preference::First).without_reduction()
+                }
+                _ => context.expander(Preference::First),
+            },
             worker: context.store.worker(),
             cursor: context.store.cursor(),
+            scratch: Vec::new(),
         }
     }
 
@@ -82,11 +120,34 @@ impl<'a> Rerun<'a> {
         }
     }
 
-    /// The states of the first `last + 1` levels, in sequential order.
-    fn log_levels(&mut self, last: usize) -> Result<Vec<Words>, TraceMissing> {
+    /// The entry of a state that is stored, or may as well be.
+    fn entry_of(&mut self, state: &[u32]) -> Result<Vec<u64>, TraceMissing> {
+        let mut entry = Vec::new();
+        if self.context.shape.is_handle {
+            let nowhere = self.context.store.cursor();
+            let inserted = self.worker.insert(&nowhere, state, None);
+            let handle = inserted.map_err(|_| TraceMissing::Memory)?.handle;
+            entry.push(handle.to_bits());
+        } else {
+            self.context.shape.write_words(state, &mut entry);
+        }
+        Ok(entry)
+    }
+
+    /// The states of all levels in sequential order, until the wanted ones were seen.
+    fn log_levels(&mut self, findings: &[&Finding]) -> Result<Log, TraceMissing> {
         let (context, shape) = (self.context, self.context.shape);
+        let wanted = findings.iter().map(|f| self.entry_of(&f.state));
+        let mut log = Log {
+            entries: Words::new(context.ledger),
+            starts: Words::new(context.ledger),
+            wanted: wanted.collect::<Result<_, _>>()?,
+            wanted_depths: vec![NOWHERE; findings.len()],
+            missing: findings.len(),
+        };
         let mut batch = context.store.batch();
         let mut whole = Vec::new();
+        let mut entry = Vec::new();
         let system = context.search.system;
         for state in system
             .initial_states()
@@ -97,17 +158,25 @@ impl<'a> Rerun<'a> {
                 shape.write_words(state, &mut whole);
             }
         }
-        let mut next = Words::new(context.ledger);
-        self.log_batch(&mut batch, &mut whole, &mut next)?;
-        let mut levels = vec![next];
-        while levels.len() <= last {
-            let mut next = Words::new(context.ledger);
-            let level = &levels[levels.len() - 1];
-            for (number, entry) in level.as_slice().chunks_exact(shape.entry_words).enumerate() {
+        self.log_batch(&mut batch, &mut whole, &mut log, 0)?;
+        let mut start = 0;
+        let mut depth = 0;
+        while log.missing > 0 {
+            let end = log.entries.len();
+            if start == end {
+                // Everything was seen again, but not what was wanted.
+                return Err(TraceMissing::LossyStore);
+            }
+            let push = log.starts.push(start as u64);
+            push.map_err(|_| TraceMissing::Memory)?;
+            depth += 1;
+            for (number, at) in (start..end).step_by(shape.entry_words).enumerate() {
                 if number % 64 == 0 {
                     self.check_interrupt()?;
                 }
-                self.expand(entry);
+                entry.clear();
+                entry.extend_from_slice(&log.entries.as_slice()[at..][..shape.entry_words]);
+                self.expand(&entry);
                 for successor in self.expander.explored() {
                     batch.push(&self.cursor, successor.state, Some(successor.changed));
                     if !shape.is_handle {
@@ -115,22 +184,22 @@ impl<'a> Rerun<'a> {
                     }
                 }
                 if batch.is_full() {
-                    self.log_batch(&mut batch, &mut whole, &mut next)?;
+                    self.log_batch(&mut batch, &mut whole, &mut log, depth)?;
                 }
             }
-            self.log_batch(&mut batch, &mut whole, &mut next)?;
-            if next.is_empty() {
-                break;
-            }
-            levels.push(next);
+            self.log_batch(&mut batch, &mut whole, &mut log, depth)?;
+            start = end;
         }
-        Ok(levels)
+        log.starts
+            .push(start as u64)
+            .map_err(|_| TraceMissing::Memory)?;
+        Ok(log)
     }
 
     /// Loads a state and computes the successors that the first run explored.
     fn expand(&mut self, entry: &[u64]) {
         let shape = self.context.shape;
-        shape.load(entry, &mut self.worker, &mut self.cursor);
+        shape.load(entry, &mut self.worker, &mut self.cursor, &mut self.scratch);
         let choice = self.expander.expand_again(self.cursor.words());
         if choice == Choice::Some
             && self.context.search.proviso.is_some()
@@ -144,9 +213,9 @@ impl<'a> Rerun<'a> {
         &mut self,
         batch: &mut stubborn_store::Batch,
         whole: &mut Vec<u64>,
-        next: &mut Words,
+        log: &mut Log,
+        depth: usize,
     ) -> Result<(), TraceMissing> {
-        let memory = |_| TraceMissing::Memory;
         self.worker
             .insert_batch(batch)
             .map_err(|_| TraceMissing::Memory)?;
@@ -155,11 +224,11 @@ impl<'a> Rerun<'a> {
             if shape.is_handle {
                 let before = self.worker.set_flags(inserted.handle, flags::SEEN_AGAIN);
                 if before & flags::SEEN_AGAIN == 0 {
-                    next.push(inserted.handle.to_bits()).map_err(memory)?;
+                    log.push(&[inserted.handle.to_bits()], depth)?;
                 }
             } else if inserted.is_new {
                 let entry = &whole[number * shape.entry_words..][..shape.entry_words];
-                next.extend(entry).map_err(memory)?;
+                log.push(entry, depth)?;
             }
         }
         batch.clear();
@@ -170,13 +239,13 @@ impl<'a> Rerun<'a> {
     /// For each wanted state, the first state of a level that has it as a successor.
     fn predecessors(
         &mut self,
-        level: &Words,
+        level: &[u64],
         wanted: &[(usize, Box<[u32]>)],
     ) -> Result<Vec<Box<[u32]>>, TraceMissing> {
         let mut found: Vec<Option<Box<[u32]>>> = vec![None; wanted.len()];
         let mut missing = wanted.len();
         let entry_words = self.context.shape.entry_words;
-        for (number, entry) in level.as_slice().chunks_exact(entry_words).enumerate() {
+        for (number, entry) in level.chunks_exact(entry_words).enumerate() {
             if missing == 0 {
                 break;
             }

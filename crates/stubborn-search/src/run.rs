@@ -241,14 +241,14 @@ impl Search<'_> {
             let Some(finding) = &tally.best else { continue };
             let mut trace = None;
             if let Some(way) = ways.next() {
-                let replayed = replay(system, &way, finding.step)?;
+                let replayed = replay(system, way, finding.step)?;
                 confirm(system, *target, &replayed)?;
                 trace = Some(replayed);
             }
             violations.push(Violation {
                 target: *target,
                 count: tally.count,
-                length: finding.length,
+                length: trace.as_ref().map_or(finding.length, |t| t.len() as u64),
                 state: finding.state.to_vec(),
                 step: finding.step,
                 trace,
@@ -262,14 +262,14 @@ impl Search<'_> {
 /// The ways that depth-first searches found, as words.
 fn ways_on_stack(context: &Context<'_>, findings: &[&Finding]) -> Vec<Path> {
     let mut worker = context.store.worker();
-    let mut cursor = context.store.cursor();
+    let (mut cursor, mut scratch) = (context.store.cursor(), Vec::new());
     let shape = context.shape;
     findings
         .iter()
         .map(|finding| {
             let mut way = Vec::new();
             for entry in finding.path.chunks_exact(shape.entry_words) {
-                shape.load(entry, &mut worker, &mut cursor);
+                shape.load(entry, &mut worker, &mut cursor, &mut scratch);
                 way.extend_from_slice(cursor.words());
             }
             way

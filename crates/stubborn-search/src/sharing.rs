@@ -7,7 +7,7 @@
 //! the mark. So stacks stay private, and nothing is locked while there is work.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::control::{Control, Halt};
@@ -57,29 +57,32 @@ impl Drop for Origin {
 }
 
 /// Where packets change hands.
+#[derive(Default)]
 pub(crate) struct Pool {
     state: Mutex<State>,
     changed: Condvar,
     /// Threads that wait and for which there is no packet.
     hungry: AtomicUsize,
-    threads: usize,
 }
 
 #[derive(Default)]
 struct State {
     packets: Vec<Packet>,
+    /// Threads that take part.
+    threads: usize,
+    /// Threads that have nothing to do.
     waiting: usize,
     is_over: bool,
 }
 
 impl Pool {
-    pub(crate) fn new(threads: usize) -> Self {
-        Self {
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            hungry: AtomicUsize::new(0),
-            threads,
-        }
+    /// Called by a thread before it takes or gives: it takes part.
+    pub(crate) fn join(&self) {
+        self.lock().threads += 1;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a thread waits in vain.
@@ -95,20 +98,20 @@ impl Pool {
 
     /// Hands over a packet.
     pub(crate) fn give(&self, packet: Packet) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         state.packets.push(packet);
         self.publish(&state);
         self.changed.notify_one();
     }
 
-    /// Waits for a packet; `None` when all threads wait, or must stop. Meanwhile
-    /// `look_around` is called now and then.
+    /// Waits for a packet; `None` when all threads that take part wait, or must stop.
+    /// Meanwhile `look_around` is called now and then.
     pub(crate) fn take(
         &self,
         control: &Control<'_>,
         mut look_around: impl FnMut() -> Result<(), Halt>,
     ) -> Option<Packet> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         state.waiting += 1;
         loop {
             if state.is_over || look_around().is_err() || control.go_on().is_err() {
@@ -119,7 +122,7 @@ impl Pool {
                 self.publish(&state);
                 return Some(packet);
             }
-            if state.waiting == self.threads {
+            if state.waiting == state.threads {
                 break;
             }
             self.publish(&state);

@@ -25,6 +25,21 @@ impl Trace {
         }
     }
 
+    /// From its parts: one state more than steps.
+    pub(crate) fn from_parts(
+        words: usize,
+        states: Vec<u32>,
+        steps: Vec<(TransitionId, Outcome)>,
+    ) -> Self {
+        debug_assert_eq!(states.len(), (steps.len() + 1) * words);
+        Self {
+            words,
+            states,
+            steps,
+            cycle_start: None,
+        }
+    }
+
     /// Appends a step.
     ///
     /// # Panics

@@ -15,7 +15,7 @@ pub(crate) struct Finding {
     pub(crate) state: Box<[u32]>,
     /// The bad step.
     pub(crate) step: Option<(TransitionId, Outcome)>,
-    /// Entries of states: the way to the state (depth-first) or only the state itself.
+    /// Depth-first: entries of the states on the way to it.
     pub(crate) path: Vec<u64>,
 }
 

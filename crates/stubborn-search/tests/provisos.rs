@@ -414,3 +414,75 @@ fn on_several_threads_closed_sets_keep_their_promises() {
         }
     }
 }
+
+/// Keeps only steps to states not seen before (and one other if there are none): reaches
+/// every state, by as few edges as there are.
+struct OnlyFresh;
+
+impl Reduction for OnlyFresh {
+    fn reducer(&self) -> Box<dyn Reducer + '_> {
+        Box::new(OnlyFresh)
+    }
+
+    fn name(&self) -> String {
+        "only fresh".into()
+    }
+
+    fn is_function_of_state(&self) -> bool {
+        false
+    }
+}
+
+impl Reducer for OnlyFresh {
+    fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
+        kept.clear();
+        let is_known = expansion.is_known.as_mut().expect("the search can tell");
+        let transitions = expansion.successors.transitions();
+        for (number, transition) in transitions.iter().enumerate() {
+            if !is_known(number) {
+                kept.insert(transition.index());
+            }
+        }
+        if kept.none() {
+            kept.insert(transitions[0].index());
+        }
+        transitions.iter().any(|t| !kept.contains(t.index()))
+    }
+
+    fn last_set(&self) -> Vec<SetMember> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_reduction_may_ask_what_was_seen_before() {
+    let model = common::models::philosophers(6);
+    let states = 3_u64.pow(6) - 1;
+    for order in [Order::BreadthFirst, Order::DepthFirst] {
+        for threads in [1, 2] {
+            for store in common::exact_stores() {
+                let search = Search {
+                    reduction: Some(&OnlyFresh),
+                    order,
+                    threads,
+                    store,
+                    targets: vec![Target::Deadlock],
+                    ..Search::new(&model)
+                };
+                let result = run(&search);
+                assert_eq!(result.states, states, "{search:?}");
+                let trace = result.violations[0].trace.as_ref().expect("a trace");
+                if order == Order::BreadthFirst {
+                    // The way is looked for in the whole graph, so it is a shortest one.
+                    assert_eq!((trace.len(), result.violations[0].length), (6, 6));
+                }
+            }
+        }
+    }
+    let refused = Search {
+        reduction: Some(&OnlyFresh),
+        proviso: Some(&ClosedSet),
+        ..Search::new(&model)
+    };
+    assert!(matches!(refused.run(), Err(SearchError::Mismatch(_))));
+}

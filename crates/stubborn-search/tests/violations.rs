@@ -2,11 +2,14 @@
 
 mod common;
 
-use common::models::{Builder, counters, is, overflow, peterson, philosophers, producer_consumer};
+use common::models::{
+    Builder, counters, counters_with_sum, is, overflow, peterson, philosophers, producer_consumer,
+};
 use common::protocol::LockProtocol;
 use common::{exact_stores, facts, roomy_lossy_stores, run};
 use stubborn_search::{
-    End, Order, Search, SearchError, Stop, StoreKind, StoreOptions, Target, TraceMissing, replay,
+    End, Limits, Order, Search, SearchError, Stop, StoreKind, StoreOptions, Target, TraceMissing,
+    replay,
 };
 use stubborn_system::System;
 
@@ -271,9 +274,9 @@ fn a_search_that_finds_something_at_the_very_end_is_complete() {
 fn a_path_that_is_none_is_refused_loudly() {
     let model = philosophers(3);
     let initial = model.initial_states();
-    assert!(replay(&model, &initial, None).is_ok_and(|trace| trace.is_empty()));
+    assert!(replay(&model, initial.clone(), None).is_ok_and(|trace| trace.is_empty()));
     let twice = [initial.clone(), initial.clone()].concat();
-    for path in [&[][..], &twice, &vec![7; initial.len()]] {
+    for path in [vec![], twice, vec![7; initial.len()]] {
         let error = replay(&model, path, None).expect_err("no path");
         assert!(matches!(error, SearchError::ReplayFailed(_)));
         assert!(error.to_string().contains("bug in the checker"));
@@ -302,4 +305,30 @@ fn a_lossy_store_that_is_far_too_small_reports_only_real_violations() {
             }
         }
     }
+}
+
+#[test]
+fn memory_may_be_enough_for_the_verdict_but_not_for_the_trace() {
+    let (model, bad) = counters_with_sum(5, 9, 40);
+    let mut seen = [0; 3];
+    for step in 0..30 {
+        let result = run(&Search {
+            targets: vec![Target::Label(bad)],
+            limits: Limits {
+                memory: Some(500_000 + step * 100_000),
+                ..Limits::default()
+            },
+            ..Search::new(&model)
+        });
+        match result.violations.first() {
+            None => seen[0] += usize::from(!result.is_complete()),
+            Some(violation) => match (&violation.trace, violation.trace_missing) {
+                (None, Some(TraceMissing::Memory)) => seen[1] += 1,
+                (Some(trace), None) => seen[2] += usize::from(trace.len() == 40),
+                other => panic!("{other:?}"),
+            },
+        }
+    }
+    assert_eq!(seen.iter().sum::<usize>(), 30, "{seen:?}");
+    assert!(seen.iter().all(|s| *s > 0), "{seen:?}");
 }

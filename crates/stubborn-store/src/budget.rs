@@ -110,6 +110,7 @@ impl MemoryBudget {
     }
 
     /// The error for a request that the budget granted but the system refused.
+    #[cfg(not(loom))]
     pub(crate) fn refused_by_system(&self, requested: usize) -> OutOfMemory {
         OutOfMemory {
             requested,

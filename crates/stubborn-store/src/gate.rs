@@ -10,8 +10,9 @@
 //! the search runs other code or waits. So growth cannot deadlock with a worker
 //! that is blocked elsewhere, and the search has nothing to declare.
 
-use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Mutex, Ordering, fence, lock};
-use std::cell::UnsafeCell;
+use crate::sync::{
+    Arc, AtomicBool, AtomicU64, Backoff, ConstPtr, Mutex, Ordering, UnsafeCell, fence, lock,
+};
 use std::ops::Deref;
 
 /// A value that is shared most of the time and exclusive now and then.
@@ -40,9 +41,14 @@ pub(crate) struct Ticket {
 
 /// The time a thread is inside; the value cannot change meanwhile.
 pub(crate) struct Inside<'a, T> {
-    gate: &'a Gate<T>,
-    seat: &'a Seat,
+    value: ConstPtr<T>,
+    generation: u64,
+    // Dropped last: it makes the seat empty.
+    _leaving: Leaving<'a>,
 }
+
+/// Makes a seat empty.
+struct Leaving<'a>(&'a Seat);
 
 impl<T> Gate<T> {
     /// A gate around `value`.
@@ -77,7 +83,11 @@ impl<T> Gate<T> {
             seat.inside.store(true, Ordering::Relaxed);
             fence(Ordering::SeqCst);
             if !self.closing.load(Ordering::Acquire) {
-                return Inside { gate: self, seat };
+                return Inside {
+                    value: self.value.get(),
+                    generation: self.generation.load(Ordering::Relaxed),
+                    _leaving: Leaving(seat),
+                };
             }
             self.step_back(seat);
         }
@@ -112,11 +122,14 @@ impl<T> Gate<T> {
                 backoff.wait();
             }
         }
-        // SAFETY: all seats were seen empty after the gate was closed. A thread
-        // that enters later sees it closed (the fences order its announcement
-        // against our closing) and steps back without touching the value. The
-        // lock keeps away other changes and new threads.
-        let result = change(unsafe { &mut *self.value.get() }, seats.len());
+        let result = {
+            let value = self.value.get_mut();
+            // SAFETY: all seats were seen empty after the gate was closed. A
+            // thread that enters later sees it closed (the fences order its
+            // announcement against our closing) and steps back without touching
+            // the value. The lock keeps away other changes and new threads.
+            change(unsafe { value.deref() }, seats.len())
+        };
         self.generation.fetch_add(1, Ordering::Release);
         drop(reopen);
         result
@@ -135,7 +148,7 @@ impl Drop for Reopen<'_> {
 impl<T> Inside<'_, T> {
     /// How often the value was changed before.
     pub(crate) fn generation(&self) -> u64 {
-        self.gate.generation.load(Ordering::Relaxed)
+        self.generation
     }
 }
 
@@ -144,14 +157,15 @@ impl<T> Deref for Inside<'_, T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: a change waits until this seat is empty again.
-        unsafe { &*self.gate.value.get() }
+        // SAFETY: a change waits until this seat is empty again, and the gate
+        // outlives the guard.
+        unsafe { self.value.deref() }
     }
 }
 
-impl<T> Drop for Inside<'_, T> {
+impl Drop for Leaving<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.seat.inside.store(false, Ordering::Release);
+        self.0.inside.store(false, Ordering::Release);
     }
 }

@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<Bucket>() == 64);
 /// a true match may be marked wrongly; candidates are verified anyway.
 #[inline(always)]
 fn matches(tags: u64, tag: u8) -> u64 {
-    let zero_where_equal = tags ^ u64::from(tag) * 0x0101_0101_0101_0101;
+    let zero_where_equal = tags ^ (u64::from(tag) * 0x0101_0101_0101_0101);
     zero_where_equal.wrapping_sub(0x0101_0101_0101_0101) & !zero_where_equal & 0x8080_8080_8080_8080
 }
 

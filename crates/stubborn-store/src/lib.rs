@@ -51,6 +51,15 @@
 //! | `gate` | stopping all threads while tables grow |
 //! | `hash`, `budget`, `region`, `sync` | hash functions, memory, atomics |
 //!
+//! # Testing
+//!
+//! `cargo test -p stubborn-store` runs differential tests against a standard set.
+//! The lock-free parts are model-checked by loom, with
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" cargo test -p stubborn-store --release --lib loom --target-dir target/loom
+//! ```
+//!
 //! Unsafe code is in `region` (memory) and `gate` (exclusion) only, besides two
 //! marker implementations for types made of atomics.
 
@@ -60,6 +69,8 @@ mod cursor;
 mod gate;
 mod hash;
 mod index;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod lossy;
 mod nodes;
 mod plain;

@@ -54,6 +54,12 @@ impl Bitstate {
         })
     }
 
+    /// Whether a vector would be taken for a stored one.
+    pub(crate) fn contains(&self, words: &[u32]) -> bool {
+        self.places(hash_words(words))
+            .all(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
+    }
+
     /// Inserts all vectors of a batch.
     pub(crate) fn insert(
         &self,
@@ -151,6 +157,12 @@ impl Compact {
             });
         }
         Ok(())
+    }
+
+    /// Whether a vector would be taken for a stored one.
+    pub(crate) fn contains(&self, words: &[u32]) -> bool {
+        let print = hash_words(words) >> (64 - Self::BITS);
+        self.prints.flags(print).is_some()
     }
 
     /// The table of fingerprints; a handle's bits are the hash it knows.

@@ -104,6 +104,14 @@ impl NodeTable {
             .map(|(number, _)| NodeId(number))
     }
 
+    /// The id of `pair`, which hashes to `hash`, if it has one.
+    pub(crate) fn find(&self, [left, right]: [u32; 2], hash: u64) -> Option<NodeId> {
+        let pair = u64::from(left) | u64::from(right) << 32;
+        let is_it = |number: u32| self.nodes[number as usize].load(Ordering::Relaxed) == pair;
+        let found = self.index.find_or_add(hash, is_it, || Err(NoRoom));
+        found.ok().map(|(number, _)| NodeId(number))
+    }
+
     /// Grows by `factor`, but no further than there are ids.
     pub(crate) fn grow(&mut self, factor: f64) -> Result<(), OutOfMemory> {
         let count = self.len();

@@ -104,6 +104,19 @@ impl Plain {
         })
     }
 
+    /// Whether a vector is stored.
+    pub(crate) fn contains(&self, words: &[u32]) -> bool {
+        let is_it = |number: u32| {
+            let row = self.row(number as usize).iter();
+            row.zip(words)
+                .all(|(stored, word)| stored.load(Ordering::Relaxed) == *word)
+        };
+        let found = self
+            .index
+            .find_or_add(hash_words(words), is_it, || Err(NoRoom));
+        found.is_ok()
+    }
+
     /// Fills `words` with a state.
     pub(crate) fn load(&self, handle: StateHandle, words: &mut [u32]) {
         let row = self.row(handle.to_bits() as usize);

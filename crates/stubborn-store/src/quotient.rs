@@ -26,7 +26,10 @@ use crate::sync::{AtomicU16, AtomicU32, Backoff, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Entries of a bucket.
+#[cfg(not(loom))]
 const ENTRIES: usize = 10;
+#[cfg(loom)]
+const ENTRIES: usize = 2;
 /// Flag bits of an entry.
 pub(crate) const FLAG_BITS: u32 = 6;
 const FLAGS: u16 = (1 << FLAG_BITS) - 1;
@@ -45,7 +48,11 @@ const SEGMENT_BITS: u32 = 1;
 /// Bit of a bucket's header: somebody is inserting.
 const LOCKED: u32 = 1 << 31;
 /// Growth uses more than one thread from this many bytes on.
-const PARALLEL_FROM: usize = 32 << 20;
+const PARALLEL_FROM: usize = if cfg!(all(test, not(loom))) {
+    1
+} else {
+    32 << 20
+};
 
 /// One cache line: a count and a lock, the low 32 bits of the entries, and
 /// their high 16 bits (remainder, displacement, flags).
@@ -274,7 +281,10 @@ pub(crate) struct QuotientTable {
 }
 
 impl QuotientTable {
-    /// The most full a table gets before it asks to grow.
+    /// The most full a table gets before it asks to grow. In simulations with a
+    /// million buckets the first displacement beyond 63 came at a load of 0.855
+    /// (beyond 31 at 0.805), so not much more would fit; the speed hardly changed
+    /// between 0.70 and 0.86.
     const FULLEST: f64 = 0.82;
 
     /// A table for keys of `bits` bits (even), with room for `capacity` keys.
@@ -506,7 +516,7 @@ mod tests {
         let mut model: HashMap<u64, u8> = HashMap::new();
         let mut random = numbers(7);
         for step in 0..60_000u64 {
-            let key = random.next().unwrap() % 40_000 | (random.next().unwrap() % 3) << 45;
+            let key = (random.next().unwrap() % 40_000) | ((random.next().unwrap() % 3) << 45);
             let (flags, new) = loop {
                 match table.insert(table.hash(key)) {
                     Ok(found) => break found,

@@ -12,6 +12,61 @@ pub(crate) use std::sync::{
     atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence},
 };
 
+#[cfg(loom)]
+pub(crate) use loom::cell::{ConstPtr, UnsafeCell};
+
+#[cfg(not(loom))]
+pub(crate) use cell::{ConstPtr, UnsafeCell};
+
+/// The interface of loom's cell, which watches that nobody reads while somebody
+/// writes, for the cell of the standard library, which does not.
+#[cfg(not(loom))]
+mod cell {
+    /// As `std::cell::UnsafeCell`.
+    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+    /// A reader's pointer into a cell.
+    pub(crate) struct ConstPtr<T>(*const T);
+
+    /// A writer's pointer into a cell.
+    pub(crate) struct MutPtr<T>(*mut T);
+
+    impl<T> UnsafeCell<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(std::cell::UnsafeCell::new(value))
+        }
+
+        #[inline(always)]
+        pub(crate) fn get(&self) -> ConstPtr<T> {
+            ConstPtr(self.0.get())
+        }
+
+        pub(crate) fn get_mut(&self) -> MutPtr<T> {
+            MutPtr(self.0.get())
+        }
+    }
+
+    impl<T> ConstPtr<T> {
+        /// # Safety
+        /// Nobody writes to the cell meanwhile, and the cell outlives the result.
+        #[inline(always)]
+        pub(crate) unsafe fn deref(&self) -> &T {
+            // SAFETY: promised by the caller.
+            unsafe { &*self.0 }
+        }
+    }
+
+    impl<T> MutPtr<T> {
+        /// # Safety
+        /// Nobody else uses the cell meanwhile, and the cell outlives the result.
+        #[expect(clippy::mut_from_ref, reason = "loom's signature")]
+        pub(crate) unsafe fn deref(&self) -> &mut T {
+            // SAFETY: promised by the caller.
+            unsafe { &mut *self.0 }
+        }
+    }
+}
+
 /// Locks, also after a panic of another thread: no invariant of this crate
 /// spans a panic, since nothing is changed half-way under these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

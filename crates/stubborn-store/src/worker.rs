@@ -1,6 +1,6 @@
 //! A thread's access to a store.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Plan};
 use crate::cursor::Cursor;
 use crate::gate::Ticket;
 use crate::store::{Inserted, Need, StateHandle, Store, StoreError, Tables};
@@ -79,6 +79,32 @@ impl<'s> Worker<'s> {
     pub fn insert_batch<'b>(&mut self, batch: &'b mut Batch) -> Result<&'b [Inserted], StoreError> {
         insert_all(self.store, &mut self.ticket, &mut self.memo, batch)?;
         Ok(&batch.inserted)
+    }
+
+    /// Whether a vector is stored; nothing is added. `parent` and `changed` are as for
+    /// [`insert`](Self::insert). A lossy store may say yes where it should say no.
+    ///
+    /// # Panics
+    /// If `words` has not the width of the store.
+    pub fn contains(&mut self, parent: &Cursor, words: &[u32], changed: Option<&[u64]>) -> bool {
+        assert_eq!(
+            words.len(),
+            self.store.width(),
+            "a vector of the wrong width"
+        );
+        self.single.clear();
+        match &*self.store.gate.enter(&mut self.ticket) {
+            Tables::Tree(tree) => {
+                self.single.push(parent, words, changed);
+                match &mut self.single.plan {
+                    Plan::Tree { steps, climbs, .. } => tree.contains(steps, climbs[0], &self.memo),
+                    Plan::Whole { .. } => false,
+                }
+            }
+            Tables::Plain(plain) => plain.contains(words),
+            Tables::Bitstate(bitstate) => bitstate.contains(words),
+            Tables::Compact(compact) => compact.contains(words),
+        }
     }
 
     /// Fills the cursor with a stored state. The handle must come from this

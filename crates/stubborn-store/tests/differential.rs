@@ -253,6 +253,40 @@ fn growth_at_every_thousandth_insertion_loses_nothing() {
 }
 
 #[test]
+fn fingerprints_are_new_to_one_thread_only() {
+    const STATES: u32 = 30_000;
+    for every in [None, Some(10_000)] {
+        let options = StoreOptions {
+            force_growth_every: every,
+            initial_capacity: 0,
+            ..StoreOptions::new(StoreKind::Compact)
+        };
+        let store = Store::new(4, &options, &MemoryBudget::unlimited()).unwrap();
+        let new: u64 = std::thread::scope(|scope| {
+            let store = &store;
+            let insert_all = move |seed: u32| {
+                let (mut worker, cursor) = (store.worker(), store.cursor());
+                // Odd factors permute, so every thread has an order of its own.
+                let order = (0..1 << 15).map(move |at| (at * (2 * seed + 1)) & 0x7FFF);
+                order
+                    .filter(|number| *number < STATES)
+                    .map(|number| worker.insert(&cursor, &[number, 1, 2, 3], None).unwrap())
+                    .filter(|inserted| inserted.is_new)
+                    .count() as u64
+            };
+            let threads: Vec<_> = (0..3)
+                .map(|seed| scope.spawn(move || insert_all(seed)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .sum()
+        });
+        assert_eq!((new, store.len()), (u64::from(STATES), u64::from(STATES)));
+    }
+}
+
+#[test]
 fn an_idle_worker_does_not_hold_up_growth() {
     let options = StoreOptions {
         force_growth_every: Some(10),

@@ -401,6 +401,7 @@ impl Commands<'_> {
             guards,
             body,
             priority: 0,
+            continues: None,
             span: Some(span),
         });
         Ok(())

@@ -95,6 +95,9 @@ impl Row<'_, '_> {
         if !self.pairs.syntax.may_turn(label, t, support, to) {
             return false;
         }
+        if support.chain {
+            return true;
+        }
         let model = self.pairs.model;
         let tests = &model.structure().label(label).tests;
         let before = if to {
@@ -158,6 +161,9 @@ impl Row<'_, '_> {
         if !pairs.syntax.may_not_accord((t, ts), (u, us)) {
             return false;
         }
+        if ts.chain || us.chain {
+            return true;
+        }
         let found = self.search(
             &[&ts.looked, &us.looked],
             &[t, u],
@@ -190,6 +196,9 @@ impl Row<'_, '_> {
         {
             return false;
         }
+        if ts.chain || us.chain {
+            return true;
+        }
         let found = self.search(&[&ts.looked, &us.looked], &[u], Vec::new(), |row, state| {
             row.with_fillings(state, t, u, |row, state| {
                 let Some(after_u) = row.fire(state, u) else {
@@ -209,6 +218,9 @@ impl Row<'_, '_> {
     /// really meet; `None` if that is too much to try.
     fn really_fails(&mut self, t: TransitionId) -> Option<bool> {
         let support = self.pairs.support(t);
+        if support.chain {
+            return None;
+        }
         let model = self.pairs.model;
         let body = &model.program().commands[t.index()].body;
         self.search(&[&support.looked], &[t], Vec::new(), |row, state| {

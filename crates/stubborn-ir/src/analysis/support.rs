@@ -15,6 +15,8 @@ pub(super) struct Support {
     pub(super) reads: Vec<FieldId>,
     /// Fields that the body may change, sorted.
     pub(super) writes: Vec<FieldId>,
+    /// Other commands may follow before the step ends; their fields are in the sets above.
+    pub(super) chain: bool,
     /// Fields that the body sets to a constant whatever happens, with the raw value.
     constants: Vec<(FieldId, u32)>,
 }
@@ -38,12 +40,21 @@ impl Support {
         }
         looked.sort_unstable();
         looked.dedup();
+        let command = &model.program().commands[id.index()];
+        let chain = command.continues.is_some();
+        // What the first command of a chain stores may be overwritten by those that follow.
+        let constants = if chain {
+            Vec::new()
+        } else {
+            constants(model, &command.body)
+        };
         Self {
             guards: transition.guards.clone(),
             looked,
             reads: transition.reads.clone(),
             writes: transition.writes.clone(),
-            constants: constants(model, &model.program().commands[id.index()].body),
+            chain,
+            constants,
         }
     }
 

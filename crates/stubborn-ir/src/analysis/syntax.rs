@@ -261,6 +261,15 @@ fn looks_at_oldest_only(expr: &Expr, channel: ChannelId) -> bool {
 
 impl Summary {
     fn new(model: &Model, support: &Support, id: TransitionId) -> Self {
+        if support.chain {
+            // More happens than the body says.
+            let other = |field: &FieldId| (*field, Change::Other);
+            return Self {
+                changes: support.writes.iter().map(other).collect(),
+                plain_reads: support.reads.clone(),
+                end: None,
+            };
+        }
         let body = &model.program().commands[id.index()].body;
         let reads_without = |skipped: &[usize]| {
             let mut effects = Effects::new(model.program(), model.encoding());

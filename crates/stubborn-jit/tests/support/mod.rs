@@ -1,4 +1,5 @@
 //! Comparison of generated code with the interpreter.
+#![allow(dead_code)] // each test file uses a part of it
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use stubborn_jit::{CompiledModel, Status};
 use stubborn_system::{BitSet, Executor, LabelId, Outcome, Successors, System, TransitionId};
 
 /// Both executors of a model.
-pub struct Both<'m> {
-    pub model: &'m Model,
+pub(crate) struct Both<'m> {
+    pub(crate) model: &'m Model,
     interpreter: Box<dyn Executor + 'm>,
     compiled: Box<dyn Executor + 'm>,
     expected: Successors,
@@ -17,14 +18,14 @@ pub struct Both<'m> {
     labels: (BitSet, BitSet),
 }
 
-pub fn compile(model: Model) -> CompiledModel {
+pub(crate) fn compile(model: Model) -> CompiledModel {
     let compiled = CompiledModel::ready(Arc::new(model));
     assert_eq!(compiled.status(), Status::Compiled);
     compiled
 }
 
 impl<'m> Both<'m> {
-    pub fn new(compiled: &'m CompiledModel) -> Self {
+    pub(crate) fn new(compiled: &'m CompiledModel) -> Self {
         let model: &Model = compiled.model();
         let words = model.layout().words();
         let labels = BitSet::new(model.structure().labels.len());
@@ -39,7 +40,7 @@ impl<'m> Both<'m> {
     }
 
     /// Compares all successors; returns them.
-    pub fn successors(&mut self, state: &[u32]) -> &Successors {
+    pub(crate) fn successors(&mut self, state: &[u32]) -> &Successors {
         self.expected.clear();
         self.found.clear();
         self.interpreter.successors(state, &mut self.expected);
@@ -49,7 +50,7 @@ impl<'m> Both<'m> {
     }
 
     /// Compares single transitions and labels.
-    pub fn parts(&mut self, state: &[u32]) {
+    pub(crate) fn parts(&mut self, state: &[u32]) {
         let model = self.model;
         self.interpreter.labels(state, &mut self.labels.0);
         self.compiled.labels(state, &mut self.labels.1);
@@ -124,8 +125,11 @@ fn compare(model: &Model, state: &[u32], expected: &Successors, found: &Successo
 
 /// Walks the reachable states, at most `limit`, comparing everything in each; parts only in
 /// every `every`th state. Returns states, transitions and failed steps.
-#[allow(dead_code)]
-pub fn explore(compiled: &CompiledModel, limit: usize, every: usize) -> (usize, usize, usize) {
+pub(crate) fn explore(
+    compiled: &CompiledModel,
+    limit: usize,
+    every: usize,
+) -> (usize, usize, usize) {
     let mut both = Both::new(compiled);
     let words = compiled.layout().words();
     let initial = compiled.initial_states();

@@ -22,7 +22,12 @@ pub(super) fn read(lexer: &mut Lexer<'_>, header: &Header) -> Read<Automaton> {
     if let Some(states) = header.states {
         draft.edges.resize(states.max(1) as usize, Vec::new());
     }
-    let mut reader = Body { lexer, header, draft, defined: RapidHashMap::default() };
+    let mut reader = Body {
+        lexer,
+        header,
+        draft,
+        defined: RapidHashMap::default(),
+    };
     loop {
         match reader.lexer.take()? {
             (Token::End, _) => break,
@@ -47,7 +52,11 @@ impl Body<'_, '_> {
             return Err(error("HOA005", message, span));
         }
         if number >= 1_000_000 {
-            return Err(error("HOA011", "state numbers this large are not supported", span));
+            return Err(error(
+                "HOA011",
+                "state numbers this large are not supported",
+                span,
+            ));
         }
         if number as usize >= self.draft.edges.len() {
             self.draft.edges.resize(number as usize + 1, Vec::new());
@@ -61,7 +70,9 @@ impl Body<'_, '_> {
         let state = self.state_id(number, span)?;
         if let Some(first) = self.defined.insert(number, span) {
             let mut problem = error("HOA007", format!("state {number} is defined twice"), span);
-            problem.related.push((first, "first defined here".to_owned()));
+            problem
+                .related
+                .push((first, "first defined here".to_owned()));
             return Err(problem);
         }
         if let (Token::Text(_), _) = self.lexer.peek()? {
@@ -74,7 +85,11 @@ impl Body<'_, '_> {
             let (number, span) = match self.lexer.peek()? {
                 (Token::Number(number), span) => (number, span),
                 (_, span) if label.is_some() => {
-                    return Err(error("HOA001", "expected the state this edge leads to", span));
+                    return Err(error(
+                        "HOA001",
+                        "expected the state this edge leads to",
+                        span,
+                    ));
                 }
                 _ => break,
             };
@@ -89,7 +104,14 @@ impl Body<'_, '_> {
             let target = self.state_id(number, span)?;
             let marks = self.marks()?.union(state_marks);
             let guard = Guard::TRUE;
-            edges.push((label.or(state_label), Edge { guard, target, marks }));
+            edges.push((
+                label.or(state_label),
+                Edge {
+                    guard,
+                    target,
+                    marks,
+                },
+            ));
         }
         self.draft.edges[state.index()] = self.with_labels(edges, keyword)?;
         Ok(())
@@ -98,14 +120,25 @@ impl Body<'_, '_> {
     /// Labels are all given, or the edges stand for the letters in order.
     fn with_labels(&mut self, edges: Vec<(Option<Guard>, Edge)>, span: Span) -> Read<Vec<Edge>> {
         if edges.iter().all(|(label, _)| label.is_some()) {
-            let labelled = |(label, edge): (Option<Guard>, Edge)| Some(Edge { guard: label?, ..edge });
+            let labelled = |(label, edge): (Option<Guard>, Edge)| {
+                Some(Edge {
+                    guard: label?,
+                    ..edge
+                })
+            };
             return Ok(edges.into_iter().filter_map(labelled).collect());
         }
         if edges.iter().any(|(label, _)| label.is_some()) {
-            return Err(error("HOA001", "some edges of this state have labels, some do not", span));
+            return Err(error(
+                "HOA001",
+                "some edges of this state have labels, some do not",
+                span,
+            ));
         }
         let propositions = self.header.propositions.len() as u32;
-        let expected = 1usize.checked_shl(propositions).filter(|_| propositions < 24);
+        let expected = 1usize
+            .checked_shl(propositions)
+            .filter(|_| propositions < 24);
         if expected != Some(edges.len()) {
             let message = format!(
                 "edges without labels must be as many as there are letters, 2 to the power of {propositions}, not {}",
@@ -176,14 +209,20 @@ impl Body<'_, '_> {
         ids.sort_unstable();
         ids.dedup();
         if self.draft.guards.overflowed() {
-            return Err(error("HOA011", "the labels are too complex", self.header.starts[0].1));
+            return Err(error(
+                "HOA011",
+                "the labels are too complex",
+                self.header.starts[0].1,
+            ));
         }
         self.draft.initial = match ids.as_slice() {
             [only] => *only,
             several => {
                 // A run chooses its initial state by its first edge.
-                let joint: Vec<Edge> =
-                    several.iter().flat_map(|s| self.draft.edges[s.index()].clone()).collect();
+                let joint: Vec<Edge> = several
+                    .iter()
+                    .flat_map(|s| self.draft.edges[s.index()].clone())
+                    .collect();
                 let fresh = self.draft.add_state();
                 self.draft.edges[fresh.index()] = joint;
                 fresh
@@ -207,13 +246,26 @@ impl Labels<'_> {
         let guard = self.or(tokens, &mut at, span, 0)?;
         match tokens.get(at) {
             None => Ok(guard),
-            Some((_, span)) => Err(error("HOA001", "expected `&`, `|` or the end of the label", *span)),
+            Some((_, span)) => Err(error(
+                "HOA001",
+                "expected `&`, `|` or the end of the label",
+                *span,
+            )),
         }
     }
 
-    fn or(&mut self, tokens: &[(Token, Span)], at: &mut usize, span: Span, depth: usize) -> Read<Guard> {
+    fn or(
+        &mut self,
+        tokens: &[(Token, Span)],
+        at: &mut usize,
+        span: Span,
+        depth: usize,
+    ) -> Read<Guard> {
         let mut guard = self.and(tokens, at, span, depth)?;
-        while tokens.get(*at).is_some_and(|(token, _)| *token == Token::Sign('|')) {
+        while tokens
+            .get(*at)
+            .is_some_and(|(token, _)| *token == Token::Sign('|'))
+        {
             *at += 1;
             let more = self.and(tokens, at, span, depth)?;
             guard = self.guards.or(guard, more);
@@ -221,9 +273,18 @@ impl Labels<'_> {
         Ok(guard)
     }
 
-    fn and(&mut self, tokens: &[(Token, Span)], at: &mut usize, span: Span, depth: usize) -> Read<Guard> {
+    fn and(
+        &mut self,
+        tokens: &[(Token, Span)],
+        at: &mut usize,
+        span: Span,
+        depth: usize,
+    ) -> Read<Guard> {
         let mut guard = self.unit(tokens, at, span, depth)?;
-        while tokens.get(*at).is_some_and(|(token, _)| *token == Token::Sign('&')) {
+        while tokens
+            .get(*at)
+            .is_some_and(|(token, _)| *token == Token::Sign('&'))
+        {
             *at += 1;
             let more = self.unit(tokens, at, span, depth)?;
             guard = self.guards.and(guard, more);
@@ -231,15 +292,28 @@ impl Labels<'_> {
         Ok(guard)
     }
 
-    fn unit(&mut self, tokens: &[(Token, Span)], at: &mut usize, span: Span, depth: usize) -> Read<Guard> {
+    fn unit(
+        &mut self,
+        tokens: &[(Token, Span)],
+        at: &mut usize,
+        span: Span,
+        depth: usize,
+    ) -> Read<Guard> {
         let mut negated = false;
-        while tokens.get(*at).is_some_and(|(token, _)| *token == Token::Sign('!')) {
+        while tokens
+            .get(*at)
+            .is_some_and(|(token, _)| *token == Token::Sign('!'))
+        {
             negated = !negated;
             *at += 1;
         }
         let Some((token, place)) = tokens.get(*at) else {
             let end = tokens.last().map_or(span, |(_, last)| *last);
-            return Err(error("HOA001", "expected a proposition, found the end of the label", end));
+            return Err(error(
+                "HOA001",
+                "expected a proposition, found the end of the label",
+                end,
+            ));
         };
         *at += 1;
         let guard = match token {
@@ -271,6 +345,10 @@ impl Labels<'_> {
             }
             _ => return Err(error("HOA001", "expected a proposition", *place)),
         };
-        Ok(if negated { self.guards.not(guard) } else { guard })
+        Ok(if negated {
+            self.guards.not(guard)
+        } else {
+            guard
+        })
     }
 }

@@ -39,7 +39,13 @@ pub(super) fn read(lexer: &mut Lexer<'_>) -> Read<Option<Header>> {
     }
     match lexer.take()? {
         (Token::Word(version), _) if version == "v1" => {}
-        (_, span) => return Err(error("HOA001", "only version `v1` of the format is known", span)),
+        (_, span) => {
+            return Err(error(
+                "HOA001",
+                "only version `v1` of the format is known",
+                span,
+            ));
+        }
     }
     let mut reader = Reader {
         header: Header {
@@ -54,16 +60,16 @@ pub(super) fn read(lexer: &mut Lexer<'_>) -> Read<Option<Header>> {
         seen: RapidHashMap::default(),
     };
     // Aliases may use propositions that are declared later.
-    let mut alias_places: Vec<(String, Span, Vec<(Token, Span)>)> = Vec::new();
+    let mut aliases: Vec<Alias> = Vec::new();
     loop {
         match lexer.take()? {
             (Token::Body, span) => {
-                reader.resolve_aliases(alias_places)?;
+                reader.resolve_aliases(aliases)?;
                 return reader.finish(span).map(Some);
             }
             (Token::Header(name), span) => {
                 if name == "Alias" {
-                    alias_places.push(read_alias(lexer)?);
+                    aliases.push(read_alias(lexer)?);
                 } else {
                     reader.item(lexer, &name, span)?;
                 }
@@ -73,7 +79,7 @@ pub(super) fn read(lexer: &mut Lexer<'_>) -> Read<Option<Header>> {
     }
 }
 
-fn read_alias(lexer: &mut Lexer<'_>) -> Read<(String, Span, Vec<(Token, Span)>)> {
+fn read_alias(lexer: &mut Lexer<'_>) -> Read<Alias> {
     let (name, span) = match lexer.take()? {
         (Token::Alias(name), span) => (name, span),
         (_, span) => return Err(error("HOA001", "expected the name of an alias", span)),
@@ -85,7 +91,14 @@ fn read_alias(lexer: &mut Lexer<'_>) -> Read<(String, Span, Vec<(Token, Span)>)>
             _ => tokens.push(lexer.take()?),
         }
     }
-    Ok((name, span, tokens))
+    Ok(Alias { name, span, tokens })
+}
+
+/// An alias whose expression is not looked at yet.
+struct Alias {
+    name: String,
+    span: Span,
+    tokens: Vec<(Token, Span)>,
 }
 
 struct Reader {
@@ -149,7 +162,9 @@ impl Reader {
             if let Some(first) = places.insert(name.clone(), span) {
                 let message = format!("proposition \"{name}\" is declared twice");
                 let mut problem = error("HOA007", message, span);
-                problem.related.push((first, "first declared here".to_owned()));
+                problem
+                    .related
+                    .push((first, "first declared here".to_owned()));
                 return Err(problem);
             }
             self.header.propositions.push(name);
@@ -159,7 +174,7 @@ impl Reader {
             let message = format!("{count} propositions are announced, {found} are named");
             return Err(error("HOA005", message, count_span));
         }
-        if count >= Guards::VARIABLE_LIMIT / 2 {
+        if count >= Guards::VARIABLE_LIMIT {
             return Err(error("HOA011", "too many propositions", count_span));
         }
         Ok(())
@@ -209,14 +224,17 @@ impl Reader {
             next += u32::from(set);
         }
         if next > Marks::MAX_SETS {
-            let message = format!("more than {} acceptance sets are not supported", Marks::MAX_SETS);
+            let message = format!(
+                "more than {} acceptance sets are not supported",
+                Marks::MAX_SETS
+            );
             return Err(error("HOA004", message, count_span));
         }
         Ok(())
     }
 
-    fn resolve_aliases(&mut self, aliases: Vec<(String, Span, Vec<(Token, Span)>)>) -> Read<()> {
-        for (name, span, tokens) in aliases {
+    fn resolve_aliases(&mut self, aliases: Vec<Alias>) -> Read<()> {
+        for Alias { name, span, tokens } in aliases {
             let mut labels = Labels {
                 guards: &mut self.header.guards,
                 aliases: &self.header.aliases,
@@ -247,10 +265,12 @@ pub(super) fn universal(span: Span) -> Box<stubborn_diagnostics::Diagnostic> {
 }
 
 fn unsupported(span: Span) -> Box<stubborn_diagnostics::Diagnostic> {
-    let mut problem =
-        error("HOA002", "only Büchi and generalised Büchi acceptance is supported", span);
-    problem.help = Some(
-        "a tool such as Spot's autfilt can convert the automaton (option --gba)".to_owned(),
+    let mut problem = error(
+        "HOA002",
+        "only Büchi and generalised Büchi acceptance is supported",
+        span,
     );
+    problem.help =
+        Some("a tool such as Spot's autfilt can convert the automaton (option --gba)".to_owned());
     problem
 }

@@ -31,7 +31,11 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, next: None }
+        Self {
+            text,
+            at: 0,
+            next: None,
+        }
     }
 
     pub(super) fn peek(&mut self) -> Read<(Token, Span)> {
@@ -135,7 +139,9 @@ impl<'a> Lexer<'a> {
                 return Err(error("HOA010", message, span));
             }
             '0'..='9' => {
-                length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+                length = rest
+                    .find(|c: char| !c.is_ascii_digit())
+                    .unwrap_or(rest.len());
                 match rest[..length].parse() {
                     Ok(number) => Token::Number(number),
                     Err(_) => {
@@ -174,14 +180,14 @@ impl<'a> Lexer<'a> {
                 _ => text.push(c),
             }
         }
-        Err(error("HOA001", "this string does not end", Span::new(start, start + 1)))
+        Err(error(
+            "HOA001",
+            "this string does not end",
+            Span::new(start, start + 1),
+        ))
     }
 }
 
-pub(super) fn error(
-    code: &'static str,
-    message: impl Into<String>,
-    span: Span,
-) -> Box<Diagnostic> {
+pub(super) fn error(code: &'static str, message: impl Into<String>, span: Span) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, message, span))
 }

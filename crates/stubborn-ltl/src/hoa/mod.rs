@@ -37,15 +37,24 @@ pub fn read_hoa(text: &str) -> (Vec<Automaton>, Vec<Diagnostic>) {
     }
     if automata.is_empty() && messages.is_empty() {
         let span = stubborn_diagnostics::Span::new(0, 0);
-        messages.push(Diagnostic::error("HOA001", "there is no automaton in this text", span));
+        messages.push(Diagnostic::error(
+            "HOA001",
+            "there is no automaton in this text",
+            span,
+        ));
     }
     (automata, messages)
 }
 
 type Read<T> = Result<T, Box<Diagnostic>>;
 
-fn read_one(lexer: &mut lexer::Lexer<'_>, messages: &mut Vec<Diagnostic>) -> Read<Option<Automaton>> {
-    let Some(header) = header::read(lexer)? else { return Ok(None) };
+fn read_one(
+    lexer: &mut lexer::Lexer<'_>,
+    messages: &mut Vec<Diagnostic>,
+) -> Read<Option<Automaton>> {
+    let Some(header) = header::read(lexer)? else {
+        return Ok(None);
+    };
     let automaton = body::read(lexer, &header)?;
     for (claim, span) in &header.claims {
         let holds = match claim.as_str() {

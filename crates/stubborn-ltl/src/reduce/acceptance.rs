@@ -35,7 +35,12 @@ impl Draft {
     pub fn number_marks_by_component(&mut self) {
         let components = Components::of_draft(self);
         let needed = self.needed_sets(&components);
-        let most = needed.iter().flatten().map(|sets| sets.0.count_ones()).max().unwrap_or(0);
+        let most = needed
+            .iter()
+            .flatten()
+            .map(|sets| sets.0.count_ones())
+            .max()
+            .unwrap_or(0);
         // A cycle that must not accept needs a set whose mark it lacks.
         let rejecting = (0..components.len())
             .any(|c| components.marks(c).is_some() && !components.is_accepting(c));
@@ -57,7 +62,9 @@ impl Draft {
     fn needed_sets(&self, components: &Components) -> Vec<Option<Marks>> {
         let mut distinct: Vec<Vec<Marks>> = vec![Vec::new(); components.len()];
         for state in self.states() {
-            let Some(home) = components.get(state) else { continue };
+            let Some(home) = components.get(state) else {
+                continue;
+            };
             for edge in &self.edges[state.index()] {
                 if components.is_inner(state, edge.target) && !distinct[home].contains(&edge.marks)
                 {
@@ -77,7 +84,9 @@ impl Draft {
                     let implied = (0..self.acceptance_sets)
                         .filter(|other| *other != set && kept.has(*other))
                         .any(|other| {
-                            distinct[component].iter().all(|m| !m.has(other) || m.has(set))
+                            distinct[component]
+                                .iter()
+                                .all(|m| !m.has(other) || m.has(set))
                         });
                     if on_all || implied {
                         kept.0 &= !(1 << set);
@@ -102,7 +111,9 @@ impl Draft {
     /// make them look like the states behind them.
     fn clear_useless_marks(&mut self, components: &Components) {
         for edge in self.edges.iter_mut().flatten() {
-            let Some(component) = components.get(edge.target) else { continue };
+            let Some(component) = components.get(edge.target) else {
+                continue;
+            };
             if components.marks(component).is_some() && !components.is_accepting(component) {
                 edge.marks = Marks::NONE;
             }
@@ -112,11 +123,10 @@ impl Draft {
 
 /// The marks in `kept`, renumbered without gaps.
 fn compress(marks: Marks, kept: Marks) -> Marks {
-    let mut result = 0;
-    let mut next = 0;
-    for set in (0..Marks::MAX_SETS).filter(|set| kept.has(*set)) {
-        result |= u32::from(marks.has(set)) << next;
-        next += 1;
-    }
-    Marks(result)
+    let kept_sets = (0..Marks::MAX_SETS).filter(|set| kept.has(*set));
+    Marks(
+        kept_sets
+            .enumerate()
+            .fold(0, |all, (new, old)| all | u32::from(marks.has(old)) << new),
+    )
 }

@@ -23,6 +23,9 @@ pub fn complement(automaton: &Automaton, limit: usize) -> Option<Automaton> {
     } else {
         Slices::new(&automaton.degeneralise(), limit).build()?
     };
+    if draft.guards.overflowed() {
+        return None;
+    }
     draft.reduce();
     Some(draft.finish())
 }
@@ -33,7 +36,11 @@ fn complete(automaton: &Automaton) -> Draft {
     let mut draft = automaton.draft();
     if draft.acceptance_sets == 0 {
         draft.acceptance_sets = 1;
-        draft.edges.iter_mut().flatten().for_each(|edge| edge.marks = Marks(1));
+        draft
+            .edges
+            .iter_mut()
+            .flatten()
+            .for_each(|edge| edge.marks = Marks(1));
     }
     let sink = draft.add_state();
     for state in draft.states() {
@@ -43,7 +50,11 @@ fn complete(automaton: &Automaton) -> Draft {
         }
         let guard = draft.guards.not(covered);
         if !guard.is_false() {
-            draft.edges[state.index()].push(Edge { guard, target: sink, marks: Marks::NONE });
+            draft.edges[state.index()].push(Edge {
+                guard,
+                target: sink,
+                marks: Marks::NONE,
+            });
         }
     }
     draft
@@ -55,14 +66,22 @@ fn complement_deterministic(automaton: &Automaton) -> Draft {
     let copy_of = |state: StateId, copy: usize| StateId((copy * size) as u32 + state.0);
     let mut draft = original.clone();
     draft.acceptance_sets = 1;
-    draft.edges.iter_mut().flatten().for_each(|edge| edge.marks = Marks::NONE);
+    draft
+        .edges
+        .iter_mut()
+        .flatten()
+        .for_each(|edge| edge.marks = Marks::NONE);
     for set in 0..original.acceptance_sets {
         let copy = set as usize + 1;
         for state in original.states() {
             let avoiding: Vec<Edge> = original.edges[state.index()]
                 .iter()
                 .filter(|edge| !edge.marks.has(set))
-                .map(|edge| Edge { target: copy_of(edge.target, copy), marks: Marks(1), ..*edge })
+                .map(|edge| Edge {
+                    target: copy_of(edge.target, copy),
+                    marks: Marks(1),
+                    ..*edge
+                })
                 .collect();
             draft.edges[state.index()].extend_from_slice(&avoiding);
             draft.edges.push(avoiding);
@@ -102,11 +121,19 @@ impl<'a> Slices<'a> {
     fn new(automaton: &'a Automaton, limit: usize) -> Self {
         let mut draft = Draft::new(automaton.propositions().to_vec(), 1);
         draft.guards = automaton.guards().clone();
-        let first =
-            Level { slices: vec![(vec![automaton.initial()], Fate::Lives)], guessed: false };
+        let first = Level {
+            slices: vec![(vec![automaton.initial()], Fate::Lives)],
+            guessed: false,
+        };
         let mut numbers = RapidHashMap::default();
         numbers.insert(first.clone(), StateId(0));
-        Self { automaton, draft, limit, numbers, levels: vec![first] }
+        Self {
+            automaton,
+            draft,
+            limit,
+            numbers,
+            levels: vec![first],
+        }
     }
 
     fn number(&mut self, level: Level) -> StateId {
@@ -126,7 +153,10 @@ impl<'a> Slices<'a> {
             for letters in self.letter_classes(&level)? {
                 let (next, mark) = self.step(&level, letters);
                 if !level.guessed {
-                    let guess = Level { guessed: true, ..next.clone() };
+                    let guess = Level {
+                        guessed: true,
+                        ..next.clone()
+                    };
                     self.connect(at, letters, guess, Marks::NONE);
                 }
                 self.connect(at, letters, next, mark);
@@ -141,7 +171,11 @@ impl<'a> Slices<'a> {
 
     fn connect(&mut self, source: usize, guard: Guard, level: Level, marks: Marks) {
         let target = self.number(level);
-        self.draft.edges[source].push(Edge { guard, target, marks });
+        self.draft.edges[source].push(Edge {
+            guard,
+            target,
+            marks,
+        });
     }
 
     /// A partition of all letters such that no edge of the level's states splits a part.
@@ -159,7 +193,11 @@ impl<'a> Slices<'a> {
             for class in classes {
                 let inside = self.draft.guards.and(class, guard);
                 let outside = self.draft.guards.minus(class, guard);
-                split.extend([inside, outside].into_iter().filter(|part| !part.is_false()));
+                split.extend(
+                    [inside, outside]
+                        .into_iter()
+                        .filter(|part| !part.is_false()),
+                );
             }
             classes = split;
             if classes.len() > self.limit {
@@ -197,7 +235,13 @@ impl<'a> Slices<'a> {
             }
         }
         if !level.guessed {
-            return (Level { slices, guessed: false }, Marks::NONE);
+            return (
+                Level {
+                    slices,
+                    guessed: false,
+                },
+                Marks::NONE,
+            );
         }
         let mark = slices.iter().all(|(_, fate)| *fate != Fate::Dies);
         if mark {
@@ -216,6 +260,12 @@ impl<'a> Slices<'a> {
                 _ => joined.push((states, fate)),
             }
         }
-        (Level { slices: joined, guessed: true }, Marks(u32::from(mark)))
+        (
+            Level {
+                slices: joined,
+                guessed: true,
+            },
+            Marks(u32::from(mark)),
+        )
     }
 }

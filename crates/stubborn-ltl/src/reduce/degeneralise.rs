@@ -31,17 +31,31 @@ impl Automaton {
         if simple.acceptance_sets() == 0 {
             return simple;
         }
-        let mut draft = with_accepting_states(&simple.draft());
-        draft.trim();
-        // Backwards it would merge states with different acceptance.
-        draft.quotient_by_simulation();
-        draft.trim();
-        draft.finish()
+        // Which way is smaller depends on the automaton.
+        let attempts = [true, false].map(|by_source| {
+            let mut draft = with_accepting_states(&simple.draft(), by_source);
+            draft.trim();
+            // Backwards it would merge states with different acceptance.
+            draft.quotient_by_simulation();
+            draft.trim();
+            draft
+        });
+        let [first, second] = attempts;
+        if second.edges.len() < first.edges.len() {
+            second
+        } else {
+            first
+        }
+        .finish()
     }
 
     /// Whether the edges of each state are all marked alike.
     pub fn is_state_based(&self) -> bool {
-        self.states().all(|s| self.edges(s).windows(2).all(|pair| pair[0].marks == pair[1].marks))
+        self.states().all(|s| {
+            self.edges(s)
+                .windows(2)
+                .all(|pair| pair[0].marks == pair[1].marks)
+        })
     }
 }
 
@@ -55,7 +69,10 @@ impl<T: Copy + Eq + std::hash::Hash> Copies<T> {
     fn new(state: StateId, extra: T) -> Self {
         let mut numbers = RapidHashMap::default();
         numbers.insert((state, extra), StateId(0));
-        Self { numbers, todo: vec![(state, extra)] }
+        Self {
+            numbers,
+            todo: vec![(state, extra)],
+        }
     }
 
     fn number(&mut self, state: StateId, extra: T, draft: &mut Draft) -> StateId {
@@ -76,7 +93,9 @@ fn with_levels(original: &Draft) -> Draft {
     while at < copies.todo.len() {
         let (state, level) = copies.todo[at];
         for edge in &original.edges[state.index()] {
-            let accepting = components.get(edge.target).is_some_and(|c| components.is_accepting(c));
+            let accepting = components
+                .get(edge.target)
+                .is_some_and(|c| components.is_accepting(c));
             let (mut next, mut marks) = (0, Marks::NONE);
             if accepting && components.is_inner(state, edge.target) {
                 next = level;
@@ -93,16 +112,21 @@ fn with_levels(original: &Draft) -> Draft {
                 }
             }
             let target = copies.number(edge.target, next, &mut draft);
-            draft.edges[at].push(Edge { guard: edge.guard, target, marks });
+            draft.edges[at].push(Edge {
+                guard: edge.guard,
+                target,
+                marks,
+            });
         }
         at += 1;
     }
     draft
 }
 
-fn with_accepting_states(original: &Draft) -> Draft {
+/// A state is accepting if it was entered over a marked edge. With `by_source`, a state
+/// whose inner edges agree needs no copy: it is accepting or not by itself.
+fn with_accepting_states(original: &Draft, by_source: bool) -> Draft {
     let components = Components::of_draft(original);
-    // A state whose inner edges agree needs no copy: it is accepting or not by itself.
     let by_itself: Vec<Option<bool>> = original
         .states()
         .map(|state| {
@@ -112,7 +136,7 @@ fn with_accepting_states(original: &Draft) -> Draft {
                 .map(|edge| edge.marks.has(0));
             match inner.next() {
                 None => Some(false),
-                Some(first) => inner.all(|other| other == first).then_some(first),
+                Some(first) => (by_source && inner.all(|other| other == first)).then_some(first),
             }
         })
         .collect();
@@ -120,20 +144,39 @@ fn with_accepting_states(original: &Draft) -> Draft {
         Some(own) => own || arrived_by_mark,
         None => arrived_by_mark,
     };
+    // How a run enters a component does not matter: it takes the copy that is there anyway.
+    let mut marked_inside = vec![false; original.edges.len()];
+    for state in original
+        .states()
+        .filter(|state| by_itself[state.index()].is_none())
+    {
+        for edge in &original.edges[state.index()] {
+            marked_inside[edge.target.index()] |=
+                components.is_inner(state, edge.target) && edge.marks.has(0);
+        }
+    }
+    let entered = |state: StateId| flag(state, marked_inside[state.index()]);
     let mut draft = Draft::new(original.propositions.clone(), 1);
     draft.guards = original.guards.clone();
     let start = original.initial;
-    let mut copies: Copies<bool> = Copies::new(start, flag(start, false));
+    let mut copies: Copies<bool> = Copies::new(start, entered(start));
     let mut at = 0;
     while at < copies.todo.len() {
         let (state, accepting) = copies.todo[at];
         for edge in &original.edges[state.index()] {
-            let counted = by_itself[state.index()].is_none()
-                && components.is_inner(state, edge.target)
-                && edge.marks.has(0);
-            let target = copies.number(edge.target, flag(edge.target, counted), &mut draft);
+            let extra = if components.is_inner(state, edge.target) {
+                let by_mark = by_itself[state.index()].is_none() && edge.marks.has(0);
+                flag(edge.target, by_mark)
+            } else {
+                entered(edge.target)
+            };
+            let target = copies.number(edge.target, extra, &mut draft);
             let marks = Marks(u32::from(accepting));
-            draft.edges[at].push(Edge { guard: edge.guard, target, marks });
+            draft.edges[at].push(Edge {
+                guard: edge.guard,
+                target,
+                marks,
+            });
         }
         at += 1;
     }

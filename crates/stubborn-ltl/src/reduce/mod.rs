@@ -23,12 +23,20 @@ impl Draft {
         let mut live = vec![false; components.len()];
         for component in 0..components.len() {
             live[component] = components.is_accepting(component)
-                || members[component].iter().flat_map(|state| &self.edges[*state]).any(|edge| {
-                    components.get(edge.target).is_some_and(|target| live[target])
-                });
+                || members[component]
+                    .iter()
+                    .flat_map(|state| &self.edges[*state])
+                    .any(|edge| {
+                        components
+                            .get(edge.target)
+                            .is_some_and(|target| live[target])
+                    });
         }
-        let is_live =
-            |state: StateId| components.get(state).is_some_and(|component| live[component]);
+        let is_live = |state: StateId| {
+            components
+                .get(state)
+                .is_some_and(|component| live[component])
+        };
         let nothing_accepted = !is_live(self.initial);
         self.retain_states(is_live);
         if nothing_accepted {
@@ -51,12 +59,19 @@ impl Draft {
 
     fn simulate_until_stable(&mut self) {
         loop {
-            let size = (self.edges.len(), self.edges.iter().map(Vec::len).sum::<usize>());
+            let size = (
+                self.edges.len(),
+                self.edges.iter().map(Vec::len).sum::<usize>(),
+            );
             self.quotient_by_simulation();
             self.trim();
             self.quotient_by_reverse_simulation();
             self.trim();
-            if (self.edges.len(), self.edges.iter().map(Vec::len).sum::<usize>()) == size {
+            if (
+                self.edges.len(),
+                self.edges.iter().map(Vec::len).sum::<usize>(),
+            ) == size
+            {
                 return;
             }
         }

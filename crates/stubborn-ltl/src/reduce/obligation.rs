@@ -70,16 +70,23 @@ fn candidate(automaton: &Automaton, limit: usize) -> Option<Draft> {
         let fits = match cycle_through(&draft, &components, members[component][0]) {
             None => true,
             Some(cycle) => {
-                let word = Lasso { stem: Vec::new(), cycle };
+                let word = Lasso {
+                    stem: Vec::new(),
+                    cycle,
+                };
                 let start = &sets[members[component][0].index()];
-                automaton.accepts_from(start, &word) == (below % 2 == 0)
+                automaton.accepts_from(start, &word) == below.is_multiple_of(2)
             }
         };
         colours[component] = if fits { below } else { below - 1 };
     }
     let accepting: Vec<bool> = draft
         .states()
-        .map(|state| components.get(state).is_some_and(|c| colours[c] % 2 == 0))
+        .map(|state| {
+            components
+                .get(state)
+                .is_some_and(|c| colours[c].is_multiple_of(2))
+        })
         .collect();
     minimise(&mut draft, &accepting);
     Some(draft)
@@ -129,7 +136,11 @@ fn powerset(automaton: &Automaton, limit: usize) -> Option<(Draft, Vec<Vec<State
                     fresh
                 }
             };
-            draft.edges[at].push(Edge { guard, target, marks: Marks::NONE });
+            draft.edges[at].push(Edge {
+                guard,
+                target,
+                marks: Marks::NONE,
+            });
         }
         at += 1;
         if sets.len() > limit || draft.guards.overflowed() {

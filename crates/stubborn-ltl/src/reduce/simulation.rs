@@ -46,8 +46,10 @@ impl Draft {
                 RapidHashMap::default();
             let mut refined = Vec::with_capacity(class.len());
             for edges in &self.edges {
-                let mut signature: Vec<(Class, Marks, Guard)> =
-                    edges.iter().map(|e| (class[e.target.index()], e.marks, e.guard)).collect();
+                let mut signature: Vec<(Class, Marks, Guard)> = edges
+                    .iter()
+                    .map(|e| (class[e.target.index()], e.marks, e.guard))
+                    .collect();
                 signature.sort_unstable();
                 let mut merged: Vec<(Class, Marks, Guard)> = Vec::new();
                 for (target, marks, guard) in signature {
@@ -60,6 +62,9 @@ impl Draft {
                 }
                 let fresh = numbers.len();
                 refined.push(*numbers.entry(merged).or_insert(fresh));
+            }
+            if self.guards.overflowed() {
+                return;
             }
             class = refined;
             if numbers.len() == count {
@@ -74,7 +79,10 @@ impl Draft {
         for (state, own) in self.edges.iter().enumerate() {
             edges[class[state]].get_or_insert_with(|| {
                 own.iter()
-                    .map(|e| Edge { target: StateId(class[e.target.index()] as u32), ..*e })
+                    .map(|e| Edge {
+                        target: StateId(class[e.target.index()] as u32),
+                        ..*e
+                    })
                     .collect()
             });
         }
@@ -124,7 +132,10 @@ impl Draft {
             let list = incoming[state.index()].clone();
             for edge in self.without_matched(list, &relation, |edge| edge.target.index()) {
                 let source = relation.class[edge.target.index()];
-                edges[source].push(Edge { target: StateId(class as u32), ..edge });
+                edges[source].push(Edge {
+                    target: StateId(class as u32),
+                    ..edge
+                });
             }
         }
         self.initial = StateId(relation.class[self.initial.index()] as u32);
@@ -138,7 +149,10 @@ impl Draft {
         let mut incoming: Vec<Vec<Edge>> = vec![Vec::new(); self.edges.len()];
         for (source, edges) in self.edges.iter().enumerate() {
             for edge in edges {
-                let turned = Edge { target: StateId(source as u32), ..*edge };
+                let turned = Edge {
+                    target: StateId(source as u32),
+                    ..*edge
+                };
                 incoming[edge.target.index()].push(turned);
             }
         }
@@ -161,7 +175,10 @@ impl Draft {
                     continue;
                 }
                 if edges[j].marks.contains(edges[i].marks) && relation.above[class[i]][class[j]] {
-                    edges[i].guard = self.guards.minus(edges[i].guard, edges[j].guard);
+                    let rest = self.guards.minus(edges[i].guard, edges[j].guard);
+                    if !self.guards.overflowed() {
+                        edges[i].guard = rest;
+                    }
                 }
             }
         }
@@ -193,7 +210,10 @@ impl Draft {
             }
             fixed.push(list);
         }
-        let mut relation = Relation { class: vec![0; count], above: vec![vec![true]] };
+        let mut relation = Relation {
+            class: vec![0; count],
+            above: vec![vec![true]],
+        };
         let mut pairs = 1;
         loop {
             let ends: Vec<Guard> = (0..relation.above.len())
@@ -239,9 +259,14 @@ impl Draft {
         }
         if self.guards.overflowed() {
             // No room for the computation: relate every state to itself only.
-            let above = (0..count).map(|i| (0..count).map(|j| i == j).collect()).collect();
+            let above = (0..count)
+                .map(|i| (0..count).map(|j| i == j).collect())
+                .collect();
             self.compact();
-            return Relation { class: (0..count).collect(), above };
+            return Relation {
+                class: (0..count).collect(),
+                above,
+            };
         }
         relation
     }

@@ -72,7 +72,13 @@ pub fn is(variable: VarId, value: i32) -> Expr {
 
 /// `n` counters modulo `k`: `k^n` states, `n k^n` transitions, depth `n (k - 1)`.
 pub fn counters(n: usize, k: i32) -> Model {
+    counters_with_sum(n, k, 0).0
+}
+
+/// The same, and a label that holds where they add up to `sum`.
+pub fn counters_with_sum(n: usize, k: i32, sum: i32) -> (Model, LabelId) {
     let mut b = Builder::new("counters");
+    let mut total = Expr::Const(0);
     for i in 0..n {
         let x = b.integer(&format!("x{i}"), k - 1);
         let plus = Expr::plus(Expr::Var(x), Expr::Const(1));
@@ -84,8 +90,10 @@ pub fn counters(n: usize, k: i32) -> Model {
             body,
             ..Command::default()
         });
+        total = Expr::plus(total, Expr::Var(x));
     }
-    b.finish()
+    let adds_up = b.program.label(Expr::equal(total, Expr::Const(sum)));
+    (b.finish(), adds_up)
 }
 
 /// `n` philosophers who take their left fork first: one deadlock, `n` steps away.

@@ -5,8 +5,8 @@
 use stubborn_store::{Batch, Cursor, StateHandle, Store, Worker};
 
 /// Philosophers around a table, as word vectors: a word for each philosopher
-/// (location and a counter of meals), then words with the forks, sixteen to a word
-/// by two bits each, then words that seldom change.
+/// (location and a counter of meals), or more words each, of which those between
+/// the two never change, then words with the forks, eight to a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table {
     /// Philosophers.
@@ -65,12 +65,12 @@ impl Table {
             } else {
                 state[word] & !(15 << shift)
             };
-            next[own] = state[own] & !7 | (location + 1) % 4;
+            next[own] = (state[own] & !7) | ((location + 1) % 4);
             mask[word / 64] |= 1 << (word % 64);
             mask[own / 64] |= 1 << (own % 64);
             if location == 3 {
                 let meals = (next[counter] >> 8) + 1;
-                next[counter] = next[counter] & 0xFF | (meals % self.meals) << 8;
+                next[counter] = (next[counter] & 0xFF) | ((meals % self.meals) << 8);
                 mask[counter / 64] |= 1 << (counter % 64);
             }
             visit(next, mask);

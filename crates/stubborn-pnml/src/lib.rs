@@ -1,0 +1,81 @@
+//! Petri nets for `stubborn`: the PNML of the Model Checking Contest, read, unfolded and executed.
+//!
+//! Text flows one way. The XML layer (`xml`) yields tags and nothing hostile; `raw` collects
+//! nodes and arcs; [`load`] resolves them to a [`Model`], whose [`Net`] is a place/transition net;
+//! coloured nets are typed (`coloured`) and unfolded (`unfold`) on the way. [`read_properties`]
+//! reads the contest's formulas, [`parse_state_formula`] those of the command line. [`NetSystem`]
+//! puts a net behind the seam: packed states, a table-driven executor, relations from the arcs.
+//!
+//! ```
+//! use stubborn_diagnostics::SourceFile;
+//! use stubborn_pnml::{NetSystem, load};
+//! use stubborn_system::System;
+//!
+//! let text = r#"<pnml><net id="n" type="http://www.pnml.org/version-2009/grammar/ptnet">
+//!   <page id="g">
+//!     <place id="p"><initialMarking><text>3</text></initialMarking></place>
+//!     <transition id="t"/>
+//!     <arc id="a" source="p" target="t"/>
+//!   </page></net></pnml>"#;
+//! let (model, messages) = load(&SourceFile::new("demo.pnml", text));
+//! assert!(messages.is_empty());
+//! let system = NetSystem::new(model.unwrap().net).unwrap();
+//! assert_eq!(system.structure().labels[0].text, "p >= 1");
+//! assert_eq!(system.layout().field(stubborn_system::FieldId::new(0)).bits, 2);
+//! ```
+//!
+//! # What is understood
+//!
+//! * P/T nets with weights; parallel arcs add up; read loops are kept. Places start with up to
+//!   2⁶⁴ - 1 tokens; a place that changes holds at most 2³² - 1. Pages may nest. Nested units
+//!   (NUPN) are read.
+//! * Symmetric nets: dots, cyclic and finite enumerations, integer ranges, products, partitions;
+//!   variables, constants, tuples, successor and predecessor (which wrap around), `all`, sums,
+//!   differences, multiples; comparisons, `and`, `or`, `not`, `imply` in guards.
+//! * Reference nodes, inhibitor, reset and read arcs are errors: leaving them out would change
+//!   the net.
+//!
+//! # Messages
+//!
+//! Codes are stable.
+//!
+#![doc = include_str!("codes.md")]
+
+mod bounds;
+mod coloured;
+mod dot;
+mod expression;
+mod formula;
+mod ids;
+mod invariants;
+mod model;
+mod names;
+mod net;
+mod nupn;
+mod properties;
+mod raw;
+mod relaxed;
+mod report;
+mod structural;
+mod system;
+mod tree;
+mod unfold;
+mod write;
+mod xml;
+
+pub use bounds::{BoundSource, Bounds};
+pub use dot::dot;
+pub use expression::parse_state_formula;
+pub use formula::{Atom, CompareOp, Formula, IntExpr};
+pub use ids::{PlaceId, TransitionId};
+pub use invariants::{Invariant, InvariantBudget, Invariants};
+pub use model::{Model, decode, load, load_with};
+pub use names::Names;
+pub use net::{Arc, BuildError, Net, NetBuilder, Tokens, Weight};
+pub use nupn::{Nupn, NupnError, UnitId};
+pub use properties::{ContestProperty, Question, read_properties};
+pub use relaxed::Relaxed;
+pub use structural::{Preserve, Reduced, ReductionRules};
+pub use system::{NetOptions, NetSystem};
+pub use unfold::UnfoldLimits;
+pub use write::pnml;

@@ -1,0 +1,445 @@
+//! From a PNML text to a [`Model`]: the net, and what the file's own ids mean in it.
+//!
+//! Properties speak of the places and transitions of the file. In a P/T net each is one node
+//! of the [`Net`]; in a coloured net it is the range of its unfolded nodes (the unfolder keeps
+//! them together), so that the cardinality of a place is a sum over the range and a transition
+//! is fireable if any in the range is.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rapidhash::RapidHashMap;
+use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
+
+use crate::coloured;
+use crate::ids::{PlaceId, TransitionId};
+use crate::names::Names;
+use crate::net::{Net, NetBuilder};
+use crate::nupn::{Nupn, NupnError, UnitId};
+use crate::raw::{self, NetKind, RawNet, RawUnits};
+use crate::report::{Report, shown};
+use crate::unfold::UnfoldLimits;
+use crate::xml::Step;
+
+/// A net with the meaning of the file's ids.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The net; of a coloured net, the unfolding.
+    pub net: Net,
+    /// True if the file has a coloured net and [`Model::net`] is its unfolding.
+    pub coloured: bool,
+    pub(crate) places: SourceNodes,
+    pub(crate) transitions: SourceNodes,
+}
+
+impl Model {
+    /// The places that a place of the file stands for; none if the file has no such place.
+    pub fn places_of(&self, id: &str) -> Option<impl ExactSizeIterator<Item = PlaceId> + use<>> {
+        Some(self.places.find(id)?.map(PlaceId))
+    }
+
+    /// The transitions that a transition of the file stands for; none if the file has no such
+    /// transition, and an empty range if no instance of it can ever fire.
+    pub fn transitions_of(
+        &self,
+        id: &str,
+    ) -> Option<impl ExactSizeIterator<Item = TransitionId> + use<>> {
+        Some(self.transitions.find(id)?.map(TransitionId))
+    }
+
+    /// The places of the file in its order, each with its places in the net.
+    ///
+    /// The contest's questions about all places or transitions (one-safe, stable marking,
+    /// quasi-liveness, liveness) are about those of the file: a place of a coloured net is
+    /// one-safe if its colours never hold two tokens together, a transition is quasi-live if any
+    /// of its instances can fire.
+    pub fn place_groups(&self) -> impl Iterator<Item = (&str, Range<u32>)> {
+        self.places.groups()
+    }
+
+    /// The transitions of the file in its order, each with its transitions in the net.
+    pub fn transition_groups(&self) -> impl Iterator<Item = (&str, Range<u32>)> {
+        self.transitions.groups()
+    }
+
+    /// The ids of the places of the file, in its order.
+    pub fn source_places(&self) -> &Names {
+        &self.places.names
+    }
+
+    /// The ids of the transitions of the file, in its order.
+    pub fn source_transitions(&self) -> &Names {
+        &self.transitions.names
+    }
+
+    /// A model around a net that was built in a program.
+    pub fn from_net(net: Net) -> Self {
+        let mut places = Names::new();
+        let mut transitions = Names::new();
+        for place in net.places() {
+            places.push(net.place_name(place));
+        }
+        for transition in net.transitions() {
+            transitions.push(net.transition_name(transition));
+        }
+        Self {
+            places: SourceNodes::one_to_one(places),
+            transitions: SourceNodes::one_to_one(transitions),
+            coloured: false,
+            net,
+        }
+    }
+}
+
+/// The nodes of the file, each with the range of its nodes in the net.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceNodes {
+    names: Names,
+    /// Node `i` of the file is `starts[i]..starts[i + 1]` in the net.
+    starts: Vec<u32>,
+    /// Positions in `names`, ordered by name.
+    by_name: Vec<u32>,
+}
+
+impl SourceNodes {
+    /// `starts` has one entry more than `names`.
+    pub(crate) fn new(names: Names, starts: Vec<u32>) -> Self {
+        let mut by_name: Vec<u32> = (0..names.len() as u32).collect();
+        by_name.sort_unstable_by(|a, b| names.get(*a as usize).cmp(names.get(*b as usize)));
+        Self {
+            names,
+            starts,
+            by_name,
+        }
+    }
+
+    pub(crate) fn one_to_one(names: Names) -> Self {
+        let starts = (0..=names.len() as u32).collect();
+        Self::new(names, starts)
+    }
+
+    fn groups(&self) -> impl Iterator<Item = (&str, Range<u32>)> {
+        let ranges = self.starts.windows(2).map(|pair| pair[0]..pair[1]);
+        self.names.iter().zip(ranges)
+    }
+
+    fn find(&self, id: &str) -> Option<Range<u32>> {
+        let at = self
+            .by_name
+            .binary_search_by(|n| self.names.get(*n as usize).cmp(id))
+            .ok()?;
+        let index = self.by_name[at] as usize;
+        Some(self.starts[index]..self.starts[index + 1])
+    }
+}
+
+/// Reads a PNML text. The model is there unless there is an error among the messages.
+pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
+    load_with(source, &UnfoldLimits::default())
+}
+
+/// As [`load`], with limits of one's own for the unfolding of coloured nets.
+pub fn load_with(source: &SourceFile, limits: &UnfoldLimits) -> (Option<Model>, Vec<Diagnostic>) {
+    let mut report = Report::default();
+    // Offsets of 32 bits: a longer text could only be reported at wrong places.
+    if u32::try_from(source.text().len()).is_err() {
+        report.fatal(Diagnostic::error(
+            "PNM016",
+            "files of 4 GiB and more are not supported",
+            Span::default(),
+        ));
+        return (None, report.into_messages());
+    }
+    let model = read_model(source.text(), limits, &mut report);
+    match model {
+        Ok(model) => {
+            let usable = !report.has_errors();
+            (model.filter(|_| usable), report.into_messages())
+        }
+        Err(fatal) => {
+            report.fatal(*fatal);
+            (None, report.into_messages())
+        }
+    }
+}
+
+/// Turns the bytes of a file into text: UTF-8, or ISO 8859-1 where the file declares it.
+pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_ascii_lowercase();
+    if head.contains("encoding=\"iso-8859-1\"") || head.contains("encoding='iso-8859-1'") {
+        return Ok(bytes.iter().map(|byte| char::from(*byte)).collect());
+    }
+    match String::from_utf8(bytes) {
+        Ok(mut text) => {
+            if text.starts_with('\u{feff}') {
+                text.drain(..'\u{feff}'.len_utf8());
+            }
+            Ok(text)
+        }
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            Err(Diagnostic::error(
+                "PNM001",
+                "the file is not UTF-8 text",
+                Span::new(at, at + 1),
+            )
+            .help("save it as UTF-8"))
+        }
+    }
+}
+
+fn read_model(text: &str, limits: &UnfoldLimits, report: &mut Report) -> Step<Option<Model>> {
+    let raw = raw::read(text, report)?;
+    let nodes = NodeTable::new(&raw, report)?;
+    let model = match raw.kind {
+        NetKind::PlaceTransition => place_transition(&raw, &nodes, report)?,
+        NetKind::Symmetric => coloured::model(&raw, &nodes, limits, report)?,
+    };
+    Ok(model)
+}
+
+/// What an id of the file names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// The place at this position.
+    Place(u32),
+    /// The transition at this position.
+    Transition(u32),
+}
+
+/// All ids of places and transitions.
+pub(crate) struct NodeTable<'r> {
+    by_id: RapidHashMap<&'r str, Node>,
+}
+
+impl<'r> NodeTable<'r> {
+    fn new(raw: &'r RawNet<'_>, report: &mut Report) -> Step<Self> {
+        let mut by_id: RapidHashMap<&'r str, Node> = RapidHashMap::default();
+        let places = raw.places.iter().enumerate();
+        let transitions = raw.transitions.iter().enumerate();
+        let nodes = places
+            .map(|(i, place)| (place.id.as_ref(), Node::Place(i as u32), place.span))
+            .chain(transitions.map(|(i, transition)| {
+                (
+                    transition.id.as_ref(),
+                    Node::Transition(i as u32),
+                    transition.span,
+                )
+            }));
+        for (id, node, span) in nodes {
+            if let Some(first) = by_id.insert(id, node) {
+                let first_span = match first {
+                    Node::Place(i) => raw.places[i as usize].span,
+                    Node::Transition(i) => raw.transitions[i as usize].span,
+                };
+                report.add(
+                    Diagnostic::error(
+                        "PNM008",
+                        format!("two nodes have the id `{}`", shown(id)),
+                        span,
+                    )
+                    .related(first_span, "the first one"),
+                )?;
+            }
+        }
+        Ok(Self { by_id })
+    }
+
+    fn get(&self, id: &str) -> Option<Node> {
+        self.by_id.get(id).copied()
+    }
+}
+
+/// An arc whose ends are known.
+#[derive(Clone, Copy)]
+pub(crate) enum Ends {
+    /// From a place to a transition.
+    Input(PlaceId, TransitionId),
+    /// From a transition to a place.
+    Output(TransitionId, PlaceId),
+}
+
+/// Finds the nodes of an arc; reports what is wrong with it.
+pub(crate) fn resolve_arc(
+    raw: &RawNet<'_>,
+    arc: usize,
+    nodes: &NodeTable<'_>,
+    report: &mut Report,
+) -> Step<Option<Ends>> {
+    let arc = &raw.arcs[arc];
+    let mut ends = [None, None];
+    for (end, (id, what)) in ends
+        .iter_mut()
+        .zip([(&arc.source, "source"), (&arc.target, "target")])
+    {
+        *end = nodes.get(id);
+        if end.is_none() {
+            report.add(
+                Diagnostic::error(
+                    "PNM009",
+                    format!("the {what} of this arc, `{}`, does not exist", shown(id)),
+                    arc.span,
+                )
+                .help("arcs connect places and transitions by their `id`"),
+            )?;
+        }
+    }
+    Ok(match ends {
+        [Some(Node::Place(p)), Some(Node::Transition(t))] => {
+            Some(Ends::Input(PlaceId(p), TransitionId(t)))
+        }
+        [Some(Node::Transition(t)), Some(Node::Place(p))] => {
+            Some(Ends::Output(TransitionId(t), PlaceId(p)))
+        }
+        [Some(a), Some(_)] => {
+            let kind = if matches!(a, Node::Place(_)) {
+                "places"
+            } else {
+                "transitions"
+            };
+            report.error("PNM010", format!("this arc connects two {kind}"), arc.span)?;
+            None
+        }
+        _ => None,
+    })
+}
+
+fn place_transition(
+    raw: &RawNet<'_>,
+    nodes: &NodeTable<'_>,
+    report: &mut Report,
+) -> Step<Option<Model>> {
+    let mut builder = NetBuilder::new(raw.name.as_ref());
+    for place in &raw.places {
+        let id = builder.place(&place.id, place.initial);
+        if let Some(label) = differing(&place.label, &place.id) {
+            builder.label_place(id, label);
+        }
+    }
+    for transition in &raw.transitions {
+        let id = builder.transition(&transition.id);
+        if let Some(label) = differing(&transition.label, &transition.id) {
+            builder.label_transition(id, label);
+        }
+    }
+    for (index, arc) in raw.arcs.iter().enumerate() {
+        match resolve_arc(raw, index, nodes, report)? {
+            Some(Ends::Input(place, transition)) => builder.input(place, transition, arc.weight),
+            Some(Ends::Output(transition, place)) => builder.output(transition, place, arc.weight),
+            None => {}
+        }
+    }
+    if let Some(units) = &raw.units
+        && let Some(nupn) = resolve_units(raw, units, nodes, report)?
+    {
+        builder.units(nupn);
+    }
+    match builder.build() {
+        Ok(net) => Ok(Some(Model::from_net(net))),
+        Err(error) => {
+            report.error("PNM013", error.to_string(), raw.span)?;
+            Ok(None)
+        }
+    }
+}
+
+/// The label, where it says something the id does not.
+pub(crate) fn differing<'l>(label: &'l Option<Cow<'_, str>>, id: &str) -> Option<&'l str> {
+    label
+        .as_deref()
+        .filter(|label| !label.is_empty() && *label != id)
+}
+
+/// The unit tree. Units that make no sense are ignored with a warning: they are a promise about
+/// the net, and without it the answers stay right.
+fn resolve_units(
+    raw: &RawNet<'_>,
+    units: &RawUnits<'_>,
+    nodes: &NodeTable<'_>,
+    report: &mut Report,
+) -> Step<Option<Nupn>> {
+    const NO_UNIT: UnitId = UnitId(u32::MAX);
+    let by_id: RapidHashMap<&str, u32> = units
+        .units
+        .iter()
+        .enumerate()
+        .map(|(i, unit)| (unit.id.as_ref(), i as u32))
+        .collect();
+    let mut unit_of = vec![NO_UNIT; raw.places.len()];
+    let mut parent = vec![None; units.units.len()];
+    let mut problem: Option<(String, Span)> = None;
+    if by_id.len() < units.units.len() {
+        problem = Some(("two units have the same id".to_owned(), units.span));
+    }
+    for (index, unit) in units.units.iter().enumerate() {
+        let this = UnitId(index as u32);
+        for place in &unit.places {
+            match nodes.get(place) {
+                Some(Node::Place(p)) if unit_of[p as usize] == NO_UNIT => {
+                    unit_of[p as usize] = this;
+                }
+                Some(Node::Place(_)) => {
+                    problem = Some((
+                        format!("the place `{}` is in two units", shown(place)),
+                        unit.span,
+                    ));
+                }
+                _ => {
+                    problem = Some((format!("there is no place `{}`", shown(place)), unit.span));
+                }
+            }
+        }
+        for inner in &unit.subunits {
+            match by_id.get(inner.as_ref()) {
+                Some(&inner) if parent[inner as usize].is_none() => {
+                    parent[inner as usize] = Some(this);
+                }
+                Some(_) => {
+                    problem = Some((
+                        format!("the unit `{}` lies in two units", shown(inner)),
+                        unit.span,
+                    ));
+                }
+                None => {
+                    problem = Some((format!("there is no unit `{}`", shown(inner)), unit.span));
+                }
+            }
+        }
+    }
+    if problem.is_none() {
+        match Nupn::new(units.safe, unit_of, parent) {
+            Ok(nupn) => {
+                let initial: Vec<u64> = raw.places.iter().map(|place| place.initial).collect();
+                let broken = if units.safe {
+                    nupn.violated_by(&initial)
+                } else {
+                    None
+                };
+                match broken {
+                    None => return Ok(Some(nupn)),
+                    Some(place) => {
+                        let id = shown(&raw.places[place.index()].id);
+                        let what = format!("the initial marking of `{id}` is not unit-safe");
+                        problem = Some((what, units.span));
+                    }
+                }
+            }
+            Err(NupnError::PlaceNotInOneUnit(p)) => {
+                let id = shown(&raw.places[p.index()].id);
+                problem = Some((format!("the place `{id}` is in no unit"), units.span));
+            }
+            Err(NupnError::NotATree(unit)) => {
+                let unit = &units.units[unit.0 as usize];
+                let what = format!("the unit `{}` lies in itself", shown(&unit.id));
+                problem = Some((what, unit.span));
+            }
+        }
+    }
+    if let Some((what, span)) = problem {
+        report.add(
+            Diagnostic::warning("PNM018", what, span)
+                .help("the units are ignored, with their promise that the net is safe"),
+        )?;
+    }
+    Ok(None)
+}

@@ -1,0 +1,384 @@
+//! The property files of the Model Checking Contest.
+//!
+//! `property-set > property > (id, description, formula)`. The shape of the formula says what
+//! is asked: `exists-path finally B` and `all-paths globally B` are reachability, another formula
+//! under one outermost `all-paths` is LTL, `place-bound` asks for a number, and everything else
+//! that mixes path quantifiers with temporal operators is CTL, which is recognised and left out
+//! with a warning. Tags of the older grammar (`integer-lt`, `implication`, …) are read as well.
+
+use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
+
+use crate::formula::{Atom, CompareOp, Formula, IntExpr};
+use crate::ids::PlaceId;
+use crate::model::Model;
+use crate::report::{Report, shown};
+use crate::tree::{Element, Forest};
+use crate::xml::{Cursor, Step, Token};
+
+/// Operands of an equivalence are doubled, up to this many operators.
+const MAX_DOUBLED: usize = 100_000;
+
+/// What a property asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Is there a reachable marking in which the state formula holds?
+    Reachable(Formula),
+    /// Does the state formula hold in every reachable marking?
+    Invariant(Formula),
+    /// Does every path satisfy the formula? A path that ends repeats its last marking for ever.
+    Ltl(Formula),
+    /// The largest sum of tokens of these places in a reachable marking.
+    UpperBound(Vec<PlaceId>),
+}
+
+/// A property of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContestProperty {
+    /// As the file calls it.
+    pub id: String,
+    /// What it asks.
+    pub question: Question,
+    /// Where its formula stands.
+    pub span: Span,
+}
+
+/// Reads a property file for a model. Properties that cannot be used are left out, and the
+/// messages say why; a CTL formula is left out with a warning.
+pub fn read_properties(
+    source: &SourceFile,
+    model: &Model,
+) -> (Vec<ContestProperty>, Vec<Diagnostic>) {
+    let mut report = Report::default();
+    let mut properties = Vec::new();
+    let mut reader = PropertyReader {
+        cursor: Cursor::new(source.text()),
+        model,
+        report: &mut report,
+        properties: &mut properties,
+    };
+    if let Err(fatal) = reader.file() {
+        report.fatal(*fatal);
+    }
+    (properties, report.into_messages())
+}
+
+struct PropertyReader<'c, 'a> {
+    cursor: Cursor<'a>,
+    model: &'c Model,
+    report: &'c mut Report,
+    properties: &'c mut Vec<ContestProperty>,
+}
+
+/// Why a formula gives no property.
+enum Unusable {
+    /// It was reported.
+    Wrong,
+    /// It is CTL.
+    Ctl,
+}
+
+type Usable<T> = Step<Result<T, Unusable>>;
+
+/// Takes the value or leaves the function with why there is none.
+macro_rules! usable {
+    ($value:expr) => {
+        match $value? {
+            Ok(value) => value,
+            Err(why) => return Ok(Err(why)),
+        }
+    };
+}
+
+impl<'c, 'a> PropertyReader<'c, 'a> {
+    fn file(&mut self) -> Step<()> {
+        let mut found = false;
+        loop {
+            match self.cursor.next()? {
+                Token::Open(tag) if tag.name == "property-set" => found = true,
+                Token::Open(tag) if tag.name == "property" => self.property(tag.span)?,
+                Token::Open(_) => self.cursor.skip()?,
+                Token::Close | Token::Text(_) => {}
+                Token::End => break,
+            }
+        }
+        if !found {
+            let here = self.cursor.here();
+            self.report
+                .error("PNM060", "this file has no `property-set`", here)?;
+        }
+        Ok(())
+    }
+
+    fn property(&mut self, span: Span) -> Step<()> {
+        let mut id = String::new();
+        let mut formula = None;
+        let mut forest = Forest::default();
+        loop {
+            match self.cursor.next()? {
+                Token::Open(tag) if tag.name == "id" => id = self.cursor.text()?.into_owned(),
+                Token::Open(tag) if tag.name == "formula" => {
+                    let element = forest.read_with_text(&mut self.cursor, tag)?;
+                    formula = forest.first_child(element);
+                }
+                Token::Open(_) => self.cursor.skip()?,
+                Token::Close | Token::End => break,
+                Token::Text(_) => {}
+            }
+        }
+        let Some(root) = formula else {
+            let what = format!("the property `{}` has no formula", shown(&id));
+            return self.report.error("PNM060", what, span);
+        };
+        let span = forest.tag(root).span;
+        let mut formulas = Formulas {
+            forest: &forest,
+            model: self.model,
+            report: self.report,
+        };
+        match formulas.question(root)? {
+            Ok(question) => self.properties.push(ContestProperty { id, question, span }),
+            Err(Unusable::Wrong) => {}
+            Err(Unusable::Ctl) => {
+                let what = format!("`{}` is a CTL formula, which is not supported", shown(&id));
+                self.report.add(Diagnostic::warning("PNM065", what, span))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Formulas<'f, 'a> {
+    forest: &'f Forest<'a>,
+    model: &'f Model,
+    report: &'f mut Report,
+}
+
+impl<'f, 'a> Formulas<'f, 'a> {
+    fn question(&mut self, root: Element) -> Usable<Question> {
+        let inner = self.forest.first_child(root);
+        match (self.forest.name(root), inner) {
+            ("place-bound", _) => {
+                let places = usable!(self.places(root));
+                Ok(Ok(Question::UpperBound(places)))
+            }
+            ("exists-path", Some(inner)) if self.forest.name(inner) == "finally" => {
+                let formula = usable!(self.only_operand(inner));
+                Ok(if formula.is_state_formula() {
+                    Ok(Question::Reachable(formula))
+                } else {
+                    Err(Unusable::Ctl)
+                })
+            }
+            ("all-paths", Some(inner)) => {
+                let formula = usable!(self.formula(inner));
+                Ok(Ok(match formula {
+                    Formula::Globally(state) if state.is_state_formula() => {
+                        Question::Invariant(*state)
+                    }
+                    other => Question::Ltl(other),
+                }))
+            }
+            _ => {
+                // A formula without path quantifiers speaks of the initial marking, which LTL
+                // can say; anything else with quantifiers is CTL.
+                let formula = usable!(self.formula(root));
+                Ok(if formula.is_state_formula() {
+                    Ok(Question::Ltl(formula))
+                } else {
+                    Err(Unusable::Ctl)
+                })
+            }
+        }
+    }
+
+    fn formula(&mut self, element: Element) -> Usable<Formula> {
+        let tag = self.forest.tag(element);
+        let constant = |value| Ok(Ok(Formula::Atom(Atom::Constant(value))));
+        match tag.name {
+            "all-paths" | "exists-path" => Ok(Err(Unusable::Ctl)),
+            "true" => constant(true),
+            "false" => constant(false),
+            "deadlock" => Ok(Ok(Formula::Atom(Atom::Deadlock))),
+            "negation" => Ok(Ok(usable!(self.only_operand(element)).negated())),
+            "conjunction" => Ok(Ok(Formula::And(usable!(self.operands(element, 1))))),
+            "disjunction" => Ok(Ok(Formula::Or(usable!(self.operands(element, 1))))),
+            "implication" => {
+                let (left, right) = usable!(self.two_operands(element));
+                Ok(Ok(Formula::Or(vec![left.negated(), right])))
+            }
+            "equivalence" | "exclusive-disjunction" => {
+                let (left, right) = usable!(self.two_operands(element));
+                // Each side is written twice, so nested ones grow exponentially.
+                if left.size() + right.size() > MAX_DOUBLED {
+                    let what = format!("`{}` around such large formulas", tag.name);
+                    return self.wrong("PNM066", what, tag.span);
+                }
+                let both = Formula::And(vec![left.clone(), right.clone()]);
+                let none = Formula::And(vec![left.negated(), right.negated()]);
+                let same = Formula::Or(vec![both, none]);
+                Ok(Ok(if tag.name == "equivalence" {
+                    same
+                } else {
+                    same.negated()
+                }))
+            }
+            "next" => Ok(Ok(Formula::Next(Box::new(usable!(
+                self.only_operand(element)
+            ))))),
+            "globally" => Ok(Ok(Formula::Globally(Box::new(usable!(
+                self.only_operand(element)
+            ))))),
+            "finally" => Ok(Ok(Formula::Finally(Box::new(usable!(
+                self.only_operand(element)
+            ))))),
+            "until" => self.until(element),
+            "is-fireable" => {
+                let mut transitions = Vec::new();
+                for child in self.forest.children(element) {
+                    let id = self.forest.text(child).trim();
+                    match self.model.transitions_of(id) {
+                        Some(found) => transitions.extend(found),
+                        None => {
+                            let span = self.forest.tag(child).span;
+                            return self.unknown("transition", id, span);
+                        }
+                    }
+                }
+                transitions.sort_unstable();
+                transitions.dedup();
+                Ok(Ok(Formula::Atom(Atom::Fireable(transitions))))
+            }
+            "integer-le" => self.comparison(element, CompareOp::LessOrEqual),
+            "integer-lt" => self.comparison(element, CompareOp::Less),
+            "integer-eq" => self.comparison(element, CompareOp::Equal),
+            "integer-ne" => self.comparison(element, CompareOp::NotEqual),
+            "integer-ge" => self.comparison(element, CompareOp::GreaterOrEqual),
+            "integer-gt" => self.comparison(element, CompareOp::Greater),
+            other => self.wrong(
+                "PNM061",
+                format!("`{}` is not known in a formula", shown(other)),
+                tag.span,
+            ),
+        }
+    }
+
+    fn until(&mut self, element: Element) -> Usable<Formula> {
+        let (mut before, mut reach) = (None, None);
+        for child in self.forest.children(element) {
+            match self.forest.name(child) {
+                "before" => before = Some(usable!(self.only_operand(child))),
+                "reach" => reach = Some(usable!(self.only_operand(child))),
+                _ => {}
+            }
+        }
+        match (before, reach) {
+            (Some(before), Some(reach)) => {
+                Ok(Ok(Formula::Until(Box::new(before), Box::new(reach))))
+            }
+            _ => {
+                let span = self.forest.tag(element).span;
+                self.wrong(
+                    "PNM062",
+                    "`until` has a `before` and a `reach`".to_owned(),
+                    span,
+                )
+            }
+        }
+    }
+
+    fn operands(&mut self, element: Element, least: usize) -> Usable<Vec<Formula>> {
+        let children: Vec<Element> = self.forest.children(element).collect();
+        let mut formulas = Vec::with_capacity(children.len());
+        for child in children {
+            formulas.push(usable!(self.formula(child)));
+        }
+        if formulas.len() < least {
+            let tag = self.forest.tag(element);
+            return self.wrong(
+                "PNM062",
+                format!("`{}` is empty", shown(tag.name)),
+                tag.span,
+            );
+        }
+        Ok(Ok(formulas))
+    }
+
+    fn only_operand(&mut self, element: Element) -> Usable<Formula> {
+        let mut formulas = usable!(self.operands(element, 1));
+        if formulas.len() == 1 {
+            return Ok(Ok(formulas.swap_remove(0)));
+        }
+        let tag = self.forest.tag(element);
+        let what = format!("`{}` has one operand", shown(tag.name));
+        self.wrong("PNM062", what, tag.span)
+    }
+
+    fn two_operands(&mut self, element: Element) -> Usable<(Formula, Formula)> {
+        let formulas = usable!(self.operands(element, 2));
+        match <[Formula; 2]>::try_from(formulas) {
+            Ok([left, right]) => Ok(Ok((left, right))),
+            Err(_) => {
+                let tag = self.forest.tag(element);
+                let what = format!("`{}` has two operands", shown(tag.name));
+                self.wrong("PNM062", what, tag.span)
+            }
+        }
+    }
+
+    fn comparison(&mut self, element: Element, op: CompareOp) -> Usable<Formula> {
+        let children: Vec<Element> = self.forest.children(element).collect();
+        let &[left, right] = children.as_slice() else {
+            let span = self.forest.tag(element).span;
+            return self.wrong("PNM062", "a comparison has two operands".to_owned(), span);
+        };
+        let left = usable!(self.number(left));
+        let right = usable!(self.number(right));
+        Ok(Ok(Formula::Atom(Atom::Compare(op, left, right))))
+    }
+
+    fn number(&mut self, element: Element) -> Usable<IntExpr> {
+        let tag = self.forest.tag(element);
+        match tag.name {
+            "tokens-count" => Ok(Ok(IntExpr::tokens(usable!(self.places(element))))),
+            "integer-constant" => {
+                let text = self.forest.text(element).trim();
+                match text.parse::<u64>() {
+                    Ok(value) => Ok(Ok(IntExpr::constant(value))),
+                    Err(_) => {
+                        let what = format!("`{}` is not a number from 0 to 2^64 - 1", shown(text));
+                        self.wrong("PNM063", what, tag.span)
+                    }
+                }
+            }
+            other => {
+                let what = format!("`{}` is not a number", shown(other));
+                self.wrong("PNM061", what, tag.span)
+            }
+        }
+    }
+
+    fn places(&mut self, element: Element) -> Usable<Vec<PlaceId>> {
+        let mut places = Vec::new();
+        for child in self.forest.children(element) {
+            let id = self.forest.text(child).trim();
+            match self.model.places_of(id) {
+                Some(found) => places.extend(found),
+                None => return self.unknown("place", id, self.forest.tag(child).span),
+            }
+        }
+        Ok(Ok(places))
+    }
+
+    fn unknown<T>(&mut self, kind: &str, id: &str, span: Span) -> Usable<T> {
+        let help = format!("formulas name a {kind} by its `id`, not by its `name`");
+        let what = format!("the net has no {kind} `{}`", shown(id));
+        self.report
+            .add(Diagnostic::error("PNM064", what, span).help(help))?;
+        Ok(Err(Unusable::Wrong))
+    }
+
+    fn wrong<T>(&mut self, code: &'static str, what: String, span: Span) -> Usable<T> {
+        self.report.error(code, what, span)?;
+        Ok(Err(Unusable::Wrong))
+    }
+}

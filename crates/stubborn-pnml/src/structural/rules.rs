@@ -1,0 +1,394 @@
+//! The rules, each with the reason why it keeps deadlocks, or the markings of watched places.
+
+use rapidhash::RapidHashMap;
+
+use crate::net::{Tokens, Weight};
+use crate::structural::ReductionRules;
+use crate::structural::graph::{Graph, Step};
+
+/// Applies the rules until none fits. Each application removes a place or a transition, or
+/// replaces some by fewer nodes, so this ends.
+pub(super) fn apply(
+    graph: &mut Graph,
+    rules: ReductionRules,
+    keep_deadlocks: bool,
+    delayed: &mut Vec<Vec<u32>>,
+) {
+    loop {
+        let mut changed = false;
+        if rules.dead_transitions {
+            changed |= dead_transitions(graph);
+        }
+        if rules.redundant_transitions {
+            changed |= redundant_transitions(graph, keep_deadlocks);
+        }
+        if rules.redundant_places {
+            changed |= redundant_places(graph);
+        }
+        for place in 0..graph.places.len() as u32 {
+            if rules.post_agglomeration && post_agglomeration(graph, place) {
+                changed = true;
+            } else if rules.pre_agglomeration
+                && let Some(sequences) = pre_agglomeration(graph, place)
+            {
+                delayed.push(sequences);
+                changed = true;
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+/// A transition that cannot fire even if tokens were never taken away never fires.
+fn dead_transitions(graph: &mut Graph) -> bool {
+    let mut marked: Vec<bool> = graph
+        .places
+        .iter()
+        .map(|tokens| tokens.is_some_and(|n| n > 0))
+        .collect();
+    let mut alive = vec![false; graph.steps.len()];
+    let mut missing = vec![0u32; graph.steps.len()];
+    let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); graph.places.len()];
+    let mut ready = Vec::new();
+    for number in graph.live() {
+        let Some(step) = &graph.steps[number as usize] else {
+            continue;
+        };
+        for (place, _) in step
+            .pre
+            .iter()
+            .filter(|(place, _)| !marked[*place as usize])
+        {
+            waiting[*place as usize].push(number);
+            missing[number as usize] += 1;
+        }
+        if missing[number as usize] == 0 {
+            ready.push(number);
+        }
+    }
+    while let Some(number) = ready.pop() {
+        alive[number as usize] = true;
+        let Some(step) = &graph.steps[number as usize] else {
+            continue;
+        };
+        for (place, _) in &step.post {
+            if std::mem::replace(&mut marked[*place as usize], true) {
+                continue;
+            }
+            for waiter in waiting[*place as usize].drain(..) {
+                missing[waiter as usize] -= 1;
+                if missing[waiter as usize] == 0 {
+                    ready.push(waiter);
+                }
+            }
+        }
+    }
+    let dead: Vec<u32> = graph.live().filter(|n| !alive[*n as usize]).collect();
+    for number in &dead {
+        graph.steps[*number as usize] = None;
+    }
+    !dead.is_empty()
+}
+
+/// A transition is redundant if another one needs no more and has the same effect (then the
+/// other can fire instead), or if it has no effect at all and another one needs no more (then
+/// it only says that there is no deadlock, which the other says too). Where deadlocks do not
+/// matter, every transition without effect is redundant.
+fn redundant_transitions(graph: &mut Graph, keep_deadlocks: bool) -> bool {
+    let mut by_effect: RapidHashMap<Vec<(u32, i64)>, Vec<u32>> = RapidHashMap::default();
+    for number in graph.live() {
+        if let Some(step) = &graph.steps[number as usize] {
+            by_effect.entry(effect(step)).or_default().push(number);
+        }
+    }
+    let mut redundant: Vec<u32> = Vec::new();
+    for (effect, mut group) in by_effect {
+        if effect.is_empty() {
+            let superfluous = |n: &&u32| !keep_deadlocks || idle_is_covered(graph, **n);
+            redundant.extend(group.iter().filter(superfluous));
+        }
+        // Those that need the least first; a large group is not worth a quadratic search.
+        group.sort_by_key(|number| (total(graph, *number), *number));
+        group.truncate(64);
+        for (position, number) in group.iter().enumerate().skip(1) {
+            if group[..position]
+                .iter()
+                .any(|other| needs_no_more(graph, *other, *number))
+            {
+                redundant.push(*number);
+            }
+        }
+    }
+    redundant.sort_unstable();
+    redundant.dedup();
+    // A transition without effect may be covered by one that goes as well, as long as one stays.
+    let mut changed = false;
+    for number in redundant {
+        let idle = graph.steps[number as usize]
+            .as_ref()
+            .is_some_and(|s| effect(s).is_empty());
+        if !idle || !keep_deadlocks || idle_is_covered(graph, number) {
+            graph.steps[number as usize] = None;
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn effect(step: &Step) -> Vec<(u32, i64)> {
+    let mut places: Vec<u32> = step.pre.iter().chain(&step.post).map(|(p, _)| *p).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+        .into_iter()
+        .map(|p| (p, i64::from(step.gives(p)) - i64::from(step.takes(p))))
+        .filter(|(_, change)| *change != 0)
+        .collect()
+}
+
+fn total(graph: &Graph, number: u32) -> u64 {
+    let step = graph.steps[number as usize].as_ref();
+    step.map_or(0, |step| step.pre.iter().map(|(_, w)| u64::from(*w)).sum())
+}
+
+/// True if `one` can fire wherever `other` can.
+fn needs_no_more(graph: &Graph, one: u32, other: u32) -> bool {
+    match (&graph.steps[one as usize], &graph.steps[other as usize]) {
+        (Some(one), Some(other)) => one.pre.iter().all(|(p, w)| *w <= other.takes(*p)),
+        _ => false,
+    }
+}
+
+/// True if some other transition can fire wherever this one can.
+fn idle_is_covered(graph: &mut Graph, number: u32) -> bool {
+    let Some(step) = &graph.steps[number as usize] else {
+        return false;
+    };
+    let places: Vec<u32> = step.pre.iter().map(|(p, _)| *p).collect();
+    places.into_iter().any(|place| {
+        let (takers, _) = graph.around(place);
+        // Each candidate is looked at once, where its first input is.
+        let starts_here = |u: &u32| {
+            let first = graph.steps[*u as usize]
+                .as_ref()
+                .and_then(|step| step.pre.first());
+            first.is_some_and(|(p, _)| *p == place)
+        };
+        let mut candidates = takers
+            .into_iter()
+            .filter(|u| *u != number && starts_here(u));
+        candidates
+            .by_ref()
+            .take(256)
+            .any(|u| needs_no_more(graph, u, number))
+    })
+}
+
+/// The steps at a place with what they take and give, divided by the greatest common divisor.
+type Shape = Vec<(u32, Weight, Weight)>;
+
+/// A place is redundant if it never keeps a transition from firing that the rest of the net
+/// lets fire: nothing takes from it; or nothing changes it and it has enough; or its arcs are a
+/// multiple of another place's and it has at least that multiple of tokens.
+fn redundant_places(graph: &mut Graph) -> bool {
+    let mut changed = false;
+    let mut by_shape: RapidHashMap<Shape, Vec<(u32, Weight)>> = RapidHashMap::default();
+    for place in 0..graph.places.len() as u32 {
+        let Some(tokens) = graph.places[place as usize] else {
+            continue;
+        };
+        if graph.watched[place as usize] {
+            continue;
+        }
+        let (takers, givers) = graph.around(place);
+        let step = |n: &u32| graph.steps[*n as usize].as_ref();
+        let constant = takers
+            .iter()
+            .chain(&givers)
+            .filter_map(step)
+            .all(|s| s.takes(place) == s.gives(place));
+        let enough = takers
+            .iter()
+            .filter_map(step)
+            .all(|s| tokens >= s.takes(place).into());
+        if takers.is_empty() || (constant && enough) {
+            graph.remove_place(place);
+            changed = true;
+            continue;
+        }
+        let mut numbers: Vec<u32> = takers.into_iter().chain(givers).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let arcs: Vec<(u32, Weight, Weight)> = numbers
+            .iter()
+            .filter_map(|n| step(n).map(|s| (*n, s.takes(place), s.gives(place))))
+            .collect();
+        let divisor = arcs
+            .iter()
+            .fold(0, |d, (_, a, b)| gcd(gcd(d, *a), *b))
+            .max(1);
+        let shape = arcs
+            .into_iter()
+            .map(|(n, a, b)| (n, a / divisor, b / divisor))
+            .collect();
+        by_shape.entry(shape).or_default().push((place, divisor));
+    }
+    // Of places of one shape, the one with the fewest tokens per multiple decides, as long as
+    // whole multiples are compared: m(p) = d·x + c with c >= 0 never disables before d·x does.
+    for group in by_shape.into_values().filter(|group| group.len() > 1) {
+        let tokens = |graph: &Graph, place: u32| graph.places[place as usize].unwrap_or(0);
+        let multiples = |(place, divisor): &(u32, Weight)| {
+            (tokens(graph, *place) / Tokens::from(*divisor), *place)
+        };
+        let Some(&(tightest, _)) = group.iter().min_by_key(|entry| multiples(entry)) else {
+            continue;
+        };
+        for (place, _) in group {
+            if place != tightest {
+                graph.remove_place(place);
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+fn gcd(mut a: Weight, mut b: Weight) -> Weight {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// The producers and consumers of a place that stands between them and nothing else: single
+/// tokens, nobody both takes and gives, merging does not make the net larger.
+fn between(graph: &mut Graph, place: u32) -> Option<(Vec<u32>, Vec<u32>)> {
+    graph.places[place as usize]?;
+    if graph.watched[place as usize] {
+        return None;
+    }
+    let (takers, givers) = graph.around(place);
+    let small = takers.len() * givers.len() <= takers.len() + givers.len();
+    if takers.is_empty() || givers.is_empty() || !small {
+        return None;
+    }
+    let single = |n: &u32, weight: fn(&Step, u32) -> Weight| {
+        graph.steps[*n as usize]
+            .as_ref()
+            .is_some_and(|step| weight(step, place) == 1)
+    };
+    let plain = takers.iter().all(|n| single(n, Step::takes))
+        && givers.iter().all(|n| single(n, Step::gives))
+        && !takers.iter().any(|n| givers.contains(n));
+    plain.then_some((givers, takers))
+}
+
+/// Merges every producer with every consumer and removes the place. False, and nothing changed,
+/// if numbers become too large.
+fn merge_around(graph: &mut Graph, place: u32, givers: &[u32], takers: &[u32]) -> bool {
+    let mut merged = Vec::with_capacity(givers.len() * takers.len());
+    for giver in givers {
+        for taker in takers {
+            match graph.sequence(*giver, *taker, place) {
+                Some(step) => merged.push(step),
+                None => return false,
+            }
+        }
+    }
+    for number in givers.iter().chain(takers) {
+        graph.steps[*number as usize] = None;
+    }
+    graph.remove_place(place);
+    merged.into_iter().for_each(|step| graph.add(step));
+    true
+}
+
+/// True if one of the places is watched.
+fn watches(graph: &Graph, arcs: &[(u32, Weight)]) -> bool {
+    arcs.iter().any(|(place, _)| graph.watched[*place as usize])
+}
+
+/// Post-agglomeration: the consumers of the place take nothing else.
+///
+/// A token in the place enables its consumers, so in a deadlock the place is empty, and every
+/// producer has been followed by a consumer. That consumer can as well fire at once: it needs
+/// nothing else, and tokens that come earlier disable nothing. Tokens that are there from the
+/// beginning are moved on if there is one consumer only, which has to fire for each of them.
+/// Where places are watched, the consumers must not touch them: then the tokens that wait in
+/// the place make no difference to what is seen.
+fn post_agglomeration(graph: &mut Graph, place: u32) -> bool {
+    let Some((givers, takers)) = between(graph, place) else {
+        return false;
+    };
+    let takes_only_this = |n: &u32| {
+        let step = graph.steps[*n as usize].as_ref();
+        step.is_some_and(|step| step.pre.len() == 1 && !watches(graph, &step.post))
+    };
+    if !takers.iter().all(takes_only_this) {
+        return false;
+    }
+    let tokens = graph.places[place as usize].unwrap_or(0);
+    if tokens == 0 {
+        return merge_around(graph, place, &givers, &takers);
+    }
+    let (&[taker], true) = (takers.as_slice(), tokens <= 1 << 10) else {
+        return false;
+    };
+    let Some(step) = graph.steps[taker as usize].clone() else {
+        return false;
+    };
+    // Nothing is moved before it is certain that all of it can be.
+    let mut moved = Vec::new();
+    for (target, weight) in &step.post {
+        let Some(Some(now)) = graph.places.get(*target as usize) else {
+            return false;
+        };
+        let more = Tokens::from(*weight)
+            .checked_mul(tokens)
+            .and_then(|n| n.checked_add(*now));
+        let Some(more) = more else { return false };
+        moved.push((*target, more));
+    }
+    if !merge_around(graph, place, &givers, &takers) {
+        return false;
+    }
+    for (target, now) in moved {
+        graph.places[target as usize] = Some(now);
+    }
+    graph
+        .prefix
+        .extend(std::iter::repeat_n(step.origin, tokens as usize));
+    true
+}
+
+/// Pre-agglomeration: the producers of the place give nothing else, and nobody else takes from
+/// their inputs. The producers' sequences, if the rule was applied.
+///
+/// A producer can then wait until a consumer needs its token: waiting keeps nobody from firing,
+/// because only the producer looks at its inputs and only consumers look at the place. A deadlock
+/// with tokens in the place is one with those producers still waiting, and the other way round:
+/// where the merged net stops, the producers that can fire are fired, and nothing becomes enabled,
+/// or a merged transition would have been. Where places are watched, the inputs of the
+/// producers must not be: then it makes no difference to what is seen whether they waited.
+fn pre_agglomeration(graph: &mut Graph, place: u32) -> Option<Vec<u32>> {
+    let (givers, takers) = between(graph, place)?;
+    if graph.places[place as usize] != Some(0) {
+        return None;
+    }
+    let mut sequences = Vec::with_capacity(givers.len());
+    for giver in &givers {
+        let step = graph.steps[*giver as usize].as_ref()?;
+        if step.post.len() != 1 || step.pre.is_empty() || watches(graph, &step.pre) {
+            return None;
+        }
+        sequences.push(step.origin);
+        for input in step.pre.iter().map(|(p, _)| *p).collect::<Vec<_>>() {
+            if graph.around(input).0 != [*giver] {
+                return None;
+            }
+        }
+    }
+    merge_around(graph, place, &givers, &takers).then_some(sequences)
+}

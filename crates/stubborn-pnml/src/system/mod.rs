@@ -1,0 +1,338 @@
+//! The net behind the seam: what searches and reductions see of it.
+//!
+//! A place is a field, packed in as many bits as its [bound](crate::Bounds) needs (one for a
+//! safe place, none for a place that never changes, 32 where nothing is known). A transition is
+//! a transition, and its guards are labels `p >= k`, one for each pair of place and threshold,
+//! shared by all transitions that need it. Nothing is compiled: [`executor`] works from tables
+//! that are proportional to the number of arcs. [`relations`] derives the relations from the arcs.
+//!
+//! A place that gets more tokens than its field holds is an error outcome. It can happen where
+//! the bound is not proved: the file claimed the net to be safe and it is not, or a place really
+//! collects 2³² tokens. Such a step is not declared as one that may fail
+//! ([`stubborn_system::Transition::may_fail`]), because it would then conflict with
+//! everything. That is sound: the relations are those of the mathematical net, which knows no
+//! overflow, so a reduced search that meets none gives the answer of the net, and one that
+//! meets one gives no answer.
+
+mod exclusion;
+mod executor;
+mod relations;
+mod tables;
+
+use rapidhash::RapidHashMap;
+use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::layout::LayoutBuilder;
+use stubborn_system::{
+    Executor, FailureKind, FailureSite, FieldId, FieldKind, Label, LabelId, Layout, Property,
+    PropertyKind, RelationLevel, Relations, Structure, System, Transition,
+};
+
+use crate::bounds::{BoundSource, Bounds};
+use crate::formula::Formula;
+use crate::ids::PlaceId;
+use crate::invariants::{InvariantBudget, Invariants};
+use crate::net::{Net, Tokens};
+use crate::system::executor::NetExecutor;
+use crate::system::tables::Tables;
+
+/// What a label of the system means.
+#[derive(Clone, Debug)]
+pub(crate) enum Meaning {
+    /// The place holds at least so many tokens.
+    AtLeast(PlaceId, u32),
+    /// A state formula.
+    Formula(Formula),
+}
+
+/// How a net is prepared for execution.
+#[derive(Clone, Copy, Debug)]
+pub struct NetOptions {
+    /// Width of the field of a place of which no bound is known, 1 to 32. A narrow one makes
+    /// short states; a place that needs more is an error outcome, and a wider one can be tried.
+    pub unknown_bits: u8,
+    /// Work for place invariants.
+    pub invariants: InvariantBudget,
+}
+
+impl Default for NetOptions {
+    fn default() -> Self {
+        Self {
+            unknown_bits: 32,
+            invariants: InvariantBudget::default(),
+        }
+    }
+}
+
+impl NetOptions {
+    /// The most tokens that a place without a known bound can hold.
+    fn most_tokens(&self) -> u64 {
+        (1 << self.unknown_bits.clamp(1, 32)) - 1
+    }
+}
+
+/// A net as a [`System`].
+///
+/// ```
+/// use stubborn_pnml::{NetBuilder, NetSystem};
+/// use stubborn_system::{Successors, System};
+///
+/// let mut builder = NetBuilder::new("two steps");
+/// let a = builder.place("a", 1);
+/// let b = builder.place("b", 0);
+/// let t = builder.transition("t");
+/// builder.input(a, t, 1);
+/// builder.output(t, b, 1);
+/// let system = NetSystem::new(builder.build().unwrap()).unwrap();
+///
+/// let mut successors = Successors::new(system.layout().words());
+/// let initial = system.initial_states();
+/// system.executor().successors(&initial, &mut successors);
+/// assert_eq!(successors.len(), 1);
+/// assert_eq!(system.tokens(successors.state(0), b), 1);
+/// ```
+pub struct NetSystem {
+    net: Net,
+    layout: Layout,
+    structure: Structure,
+    meanings: Vec<Meaning>,
+    invariants: Invariants,
+    bounds: Bounds,
+    tables: Tables,
+    /// The field that marks the error state, if any step can fail.
+    failed: Option<FieldId>,
+}
+
+impl NetSystem {
+    /// Prepares a net for execution. Fails where a place starts with more tokens than fit.
+    pub fn new(net: Net) -> Result<Self, Diagnostic> {
+        Self::with_options(net, NetOptions::default())
+    }
+
+    /// As [`new`](Self::new), with options.
+    pub fn with_options(net: Net, options: NetOptions) -> Result<Self, Diagnostic> {
+        let mut invariants = Invariants::find(&net, options.invariants);
+        // Bounds rest on the invariants, so they are multiplied out once more.
+        if !invariants.check(&net) {
+            invariants = Invariants::default();
+        }
+        let bounds = Bounds::new(&net, &invariants);
+        let mut layout = LayoutBuilder::new();
+        let mut failures = Vec::new();
+        let mut failure_of = vec![None; net.place_count()];
+        for place in net.places() {
+            let range = field_range(&net, &bounds, place, &options)?;
+            layout.field(net.place_label(place), range, FieldKind::Integer, None);
+            let fits = bounds
+                .bound(place)
+                .is_some_and(|bound| bound <= u64::from(u32::MAX));
+            let what = match bounds.source(place) {
+                BoundSource::Constant => continue,
+                BoundSource::Invariant if fits => continue,
+                BoundSource::Claimed => "one token, though the file says it is safe".to_owned(),
+                BoundSource::Invariant | BoundSource::Unknown => format!("{} tokens", range.1),
+            };
+            failure_of[place.index()] = Some(failures.len() as u32);
+            failures.push(FailureSite {
+                kind: FailureKind::OutOfRange,
+                message: format!(
+                    "the place `{}` gets more than {what}",
+                    net.place_label(place)
+                ),
+                span: None,
+            });
+        }
+        let failed =
+            (!failures.is_empty()).then(|| layout.field("failed", (0, 1), FieldKind::Failed, None));
+        let layout = layout.finish();
+        let error_state = failed.map(|failed| {
+            let mut state = vec![0; layout.words()];
+            layout.field(failed).set(&mut state, 1);
+            state
+        });
+        let (mut structure, meanings) = structure(&net);
+        structure.failures = failures;
+        structure.error_state = error_state;
+        let tables = Tables::new(&net, &layout, &failure_of, failed);
+        Ok(Self {
+            net,
+            layout,
+            structure,
+            meanings,
+            invariants,
+            bounds,
+            tables,
+            failed,
+        })
+    }
+
+    /// The net.
+    pub fn net(&self) -> &Net {
+        &self.net
+    }
+
+    /// The bounds that the encoding rests on.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// The invariants that the bounds and the strongest relations rest on.
+    pub fn invariants(&self) -> &Invariants {
+        &self.invariants
+    }
+
+    /// The field of a place.
+    pub fn field(&self, place: PlaceId) -> FieldId {
+        FieldId::new(place.index())
+    }
+
+    /// The tokens of a place in a state.
+    pub fn tokens(&self, state: &[u32], place: PlaceId) -> Tokens {
+        self.tables.tokens(state, place)
+    }
+
+    /// Adds a state formula as a label, for the proposition of a property; none if the formula
+    /// has temporal operators.
+    pub fn add_label(&mut self, formula: Formula) -> Option<LabelId> {
+        if !formula.is_state_formula() {
+            return None;
+        }
+        let places = formula.places(&self.net).into_iter();
+        let mut tests: Vec<FieldId> = places.map(|place| self.field(place)).collect();
+        // A formula is false in the error state, whatever it says.
+        tests.extend(self.failed);
+        self.structure.labels.push(Label {
+            text: formula.display(&self.net).to_string(),
+            tests,
+        });
+        self.meanings.push(Meaning::Formula(formula));
+        Some(LabelId::new(self.meanings.len() - 1))
+    }
+
+    /// Adds the property that a state formula holds in every reachable state; none if the
+    /// formula has temporal operators.
+    pub fn add_invariant(
+        &mut self,
+        name: impl Into<String>,
+        holds: Formula,
+        span: Option<Span>,
+    ) -> Option<LabelId> {
+        let violated_by = self.add_label(holds.negated())?;
+        self.structure.properties.push(Property {
+            name: name.into(),
+            kind: PropertyKind::Invariant,
+            violated_by,
+            span,
+        });
+        Some(violated_by)
+    }
+}
+
+impl System for NetSystem {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn structure(&self) -> &Structure {
+        &self.structure
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        let mut state = vec![0; self.layout.words()];
+        for place in self.net.places() {
+            let field = self.layout.field(self.field(place));
+            // The range was checked against the initial marking when the layout was made.
+            field.set(&mut state, self.net.initial(place) as i64);
+        }
+        state
+    }
+
+    fn executor(&self) -> Box<dyn Executor + '_> {
+        Box::new(NetExecutor::new(
+            &self.tables,
+            &self.meanings,
+            self.structure.error_state.as_deref(),
+        ))
+    }
+
+    fn relations(&self, level: RelationLevel) -> Relations {
+        match level {
+            RelationLevel::Sets => Relations::from_sets(&self.structure),
+            RelationLevel::Syntax | RelationLevel::Exact => relations::from_arcs(self, false),
+            RelationLevel::Reach => relations::from_arcs(self, true),
+        }
+    }
+}
+
+/// The values that the field of a place can hold.
+fn field_range(
+    net: &Net,
+    bounds: &Bounds,
+    place: PlaceId,
+    options: &NetOptions,
+) -> Result<(i64, i64), Diagnostic> {
+    let initial = net.initial(place);
+    let too_many = || {
+        Diagnostic::error(
+            "PNM070",
+            format!(
+                "the place `{}` has too many tokens: {initial}",
+                net.place_label(place)
+            ),
+            Span::default(),
+        )
+        .help("places whose marking changes can hold 2^32 - 1 tokens")
+    };
+    let constant = bounds.source(place) == BoundSource::Constant;
+    let largest = if constant {
+        i64::MAX as u64
+    } else {
+        u64::from(u32::MAX)
+    };
+    if initial > largest {
+        return Err(too_many());
+    }
+    if constant {
+        return Ok((initial as i64, initial as i64));
+    }
+    let max = match bounds.bound(place) {
+        Some(bound) => bound.min(u64::from(u32::MAX)),
+        None => options.most_tokens(),
+    };
+    Ok((0, max.max(initial) as i64))
+}
+
+/// Transitions with their guards, and the guards as labels.
+fn structure(net: &Net) -> (Structure, Vec<Meaning>) {
+    let mut structure = Structure::default();
+    let mut meanings = Vec::new();
+    let mut known: RapidHashMap<(PlaceId, u32), LabelId> = RapidHashMap::default();
+    for transition in net.transitions() {
+        let guards = net
+            .pre(transition)
+            .iter()
+            .map(|arc| {
+                *known.entry((arc.node, arc.weight)).or_insert_with(|| {
+                    structure.labels.push(Label {
+                        text: format!("{} >= {}", net.place_label(arc.node), arc.weight),
+                        tests: vec![FieldId::new(arc.node.index())],
+                    });
+                    meanings.push(Meaning::AtLeast(arc.node, arc.weight));
+                    LabelId::new(meanings.len() - 1)
+                })
+            })
+            .collect();
+        // An increment looks at what it increments.
+        let changed: Vec<FieldId> = net
+            .effects(transition)
+            .map(|(place, _)| FieldId::new(place.index()))
+            .collect();
+        structure.transitions.push(Transition {
+            name: net.transition_label(transition).to_owned(),
+            guards,
+            reads: changed.clone(),
+            writes: changed,
+            ..Transition::default()
+        });
+    }
+    (structure, meanings)
+}

@@ -1,0 +1,231 @@
+//! From a file to something that can be explored.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
+
+use stubborn_diagnostics::{Diagnostic, Span, has_errors};
+use stubborn_ir::Model;
+use stubborn_system::{Outcome, Successors, System};
+
+use crate::lower::{self, Lowered, Missing, Table};
+use crate::source::{Loader, Sources};
+use crate::{ast, hir, parser, preprocess, resolve};
+
+/// How to read a model.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Macros defined from outside: name and text.
+    pub definitions: Vec<(String, String)>,
+    /// Expressions over the model, in its own syntax; they become labels, see
+    /// [`Lowered::propositions`].
+    pub propositions: Vec<String>,
+    /// How to lower it.
+    pub lowering: lower::Options,
+}
+
+/// A model that was read and checked.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The model as far as it was understood.
+    pub model: ast::Model,
+    /// The same with every name resolved.
+    pub program: hir::Program,
+    /// Its files.
+    pub sources: Sources,
+    /// What is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads and checks a model. Never fails: what is wrong is in the diagnostics.
+pub fn parse(
+    path: &Path,
+    text: &str,
+    definitions: &[(String, String)],
+    loader: &dyn Loader,
+) -> Parsed {
+    parse_with(path, text, definitions, &[], loader)
+}
+
+fn parse_with(
+    path: &Path,
+    text: &str,
+    definitions: &[(String, String)],
+    propositions: &[String],
+    loader: &dyn Loader,
+) -> Parsed {
+    let mut sources = Sources::default();
+    let mut diagnostics = Vec::new();
+    sources.add(path, text.to_string());
+    let (tokens, apart) = preprocess::preprocess_with(
+        &mut sources,
+        definitions,
+        propositions,
+        loader,
+        &mut diagnostics,
+    );
+    let model = parser::parse(tokens, apart, &mut diagnostics);
+    let program = resolve::resolve(&model, &mut diagnostics);
+    Parsed {
+        model,
+        program,
+        sources,
+        diagnostics,
+    }
+}
+
+/// A model ready to be explored.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The guarded commands, packed.
+    pub model: Model,
+    /// What the commands are in the model's terms; [`Lowered::steps`] follows the commands of
+    /// `model`.
+    pub lowered: Lowered,
+    /// The checked model.
+    pub program: hir::Program,
+    /// Its files.
+    pub sources: Sources,
+    /// Warnings.
+    pub diagnostics: Vec<Diagnostic>,
+    table: Table,
+    name: String,
+    options: lower::Options,
+}
+
+/// States that are explored to find out which processes are started where.
+const SAMPLE: usize = 1_000;
+
+/// Reads a model for exploration, or says what is wrong with it.
+///
+/// # Errors
+/// The files and everything that is wrong, if something is.
+pub fn load(
+    path: &Path,
+    text: &str,
+    options: &Options,
+    loader: &dyn Loader,
+) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
+    let Parsed {
+        program,
+        sources,
+        diagnostics,
+        ..
+    } = parse_with(
+        path,
+        text,
+        &options.definitions,
+        &options.propositions,
+        loader,
+    );
+    if has_errors(&diagnostics) {
+        return Err((sources, diagnostics));
+    }
+    let name = path
+        .file_stem()
+        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let table = Table::initial(&program);
+    build(program, sources, diagnostics, name, table, options.lowering)
+}
+
+fn build(
+    program: hir::Program,
+    sources: Sources,
+    mut diagnostics: Vec<Diagnostic>,
+    name: String,
+    mut table: Table,
+    options: lower::Options,
+) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
+    loop {
+        let mut lowered =
+            lower::lower(&program, &sources, &name, &table, options, &mut diagnostics);
+        if has_errors(&diagnostics) {
+            return Err((sources, diagnostics));
+        }
+        let places: HashMap<String, usize> = lowered
+            .program
+            .commands
+            .iter()
+            .enumerate()
+            .map(|(at, command)| (command.name.clone(), at))
+            .collect();
+        let model = match Model::new(lowered.program.clone()) {
+            Ok(model) => model,
+            Err(error) => {
+                diagnostics.push(Diagnostic::error(
+                    "PML096",
+                    error.to_string(),
+                    Span::new(0, 1),
+                ));
+                return Err((sources, diagnostics));
+            }
+        };
+        let sorted = model.program().commands.iter();
+        let steps = sorted
+            .map(|c| lowered.steps[places[&c.name]].clone())
+            .collect();
+        lowered.steps = steps;
+        let missing = sample(&model, &lowered);
+        if missing.is_empty() {
+            return Ok(Loaded {
+                model,
+                lowered,
+                program,
+                sources,
+                diagnostics,
+                table,
+                name,
+                options,
+            });
+        }
+        for one in missing {
+            table.add(one);
+        }
+    }
+}
+
+/// Explores a few states and collects the starts that were not provided for.
+fn sample(model: &Model, lowered: &Lowered) -> Vec<Missing> {
+    let mut found = Vec::new();
+    let words = model.layout().words();
+    let mut executor = model.executor();
+    let mut successors = Successors::new(words);
+    let initial = model.initial_states();
+    let mut seen: HashSet<Vec<u32>> = HashSet::from([initial.clone()]);
+    let mut todo = VecDeque::from([initial]);
+    while let Some(state) = todo.pop_front() {
+        successors.clear();
+        executor.successors(&state, &mut successors);
+        for next in successors.iter() {
+            if let Some(missing) = lowered.missing(next.outcome) {
+                if !found.contains(&missing) {
+                    found.push(missing);
+                }
+            } else if seen.len() < SAMPLE && seen.insert(next.state.to_vec()) {
+                todo.push_back(next.state.to_vec());
+            }
+        }
+    }
+    found
+}
+
+impl Loaded {
+    /// The same model with room for what a step was missing, or `None` if the step failed for
+    /// another reason.
+    ///
+    /// # Errors
+    /// As [`load`].
+    #[allow(clippy::type_complexity)]
+    pub fn grown(&self, outcome: Outcome) -> Option<Result<Loaded, (Sources, Vec<Diagnostic>)>> {
+        let missing = self.lowered.missing(outcome)?;
+        let mut table = self.table.clone();
+        table.add(missing);
+        Some(build(
+            self.program.clone(),
+            self.sources.clone(),
+            self.diagnostics.clone(),
+            self.name.clone(),
+            table,
+            self.options,
+        ))
+    }
+}

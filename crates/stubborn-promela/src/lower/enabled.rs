@@ -1,0 +1,183 @@
+//! Whether a step is executable, as an expression: for `else`, `unless` and `enabled()`.
+
+use stubborn_ir as ir;
+
+use super::channels::Target;
+use super::expressions::pattern_of;
+use super::{Context, Lowering, guards};
+use crate::flow::{Action, DNode, DStep, Transition};
+use crate::hir::{Basic, Expr};
+
+impl Lowering<'_> {
+    /// Whether a process could take this step by itself. A rendez-vous receive never is: it waits
+    /// for its partner to move.
+    pub(super) fn executable(&mut self, transition: &Transition, context: Context) -> ir::Expr {
+        match &*transition.action {
+            Action::Blocked => ir::Expr::Const(0),
+            Action::Jump => ir::Expr::Const(1),
+            Action::Basic(basic) => self.executable_basic(basic, transition, context),
+            Action::DStep(graph) => self.executable_d_step(graph, transition, context),
+        }
+    }
+
+    pub(super) fn executable_basic(
+        &mut self,
+        basic: &Basic,
+        transition: &Transition,
+        context: Context,
+    ) -> ir::Expr {
+        let span = transition.span;
+        match basic {
+            Basic::Condition(Expr::Run(_)) => ir::Expr::Const(1),
+            Basic::Condition(expr) => {
+                let value = self.expr(expr, context);
+                guards::truth(value)
+            }
+            Basic::Send {
+                channel, values, ..
+            } => {
+                let target = self.target(channel, context);
+                self.by_channel(&target, span, |lowering, channel| {
+                    let found = &lowering.channels.list[channel];
+                    if found.capacity > 0 {
+                        return match lowering.options.lossy {
+                            true => ir::Expr::Const(1),
+                            false => lowering.has_room(channel),
+                        };
+                    }
+                    lowering.partner_waits(channel, values, context)
+                })
+            }
+            Basic::Receive {
+                channel,
+                arguments,
+                random,
+                ..
+            } => {
+                let target = self.target(channel, context);
+                let pattern = pattern_of(self, arguments, context);
+                self.by_channel(&target, span, |lowering, channel| {
+                    match lowering.channels.list[channel].capacity {
+                        0 => ir::Expr::Const(0),
+                        _ => lowering.message_fits(channel, &pattern, *random, span),
+                    }
+                })
+            }
+            Basic::End => match context.at {
+                Some((slot, _)) => self.gone(slot + 1),
+                None => ir::Expr::Const(0),
+            },
+            _ => ir::Expr::Const(1),
+        }
+    }
+
+    /// Whether the first statement of a d_step is executable.
+    pub(super) fn executable_d_step(
+        &mut self,
+        graph: &DStep,
+        transition: &Transition,
+        context: Context,
+    ) -> ir::Expr {
+        self.executable_node(graph, 0, transition, context, 0)
+    }
+
+    pub(super) fn executable_node(
+        &mut self,
+        graph: &DStep,
+        at: usize,
+        transition: &Transition,
+        context: Context,
+        depth: usize,
+    ) -> ir::Expr {
+        // Deeper than any nesting means that jumps go round in circles.
+        if depth > 300 {
+            return ir::Expr::Const(1);
+        }
+        match graph.nodes.get(at) {
+            Some(DNode::Step(basic, ..)) => self.executable_basic(basic, transition, context),
+            Some(DNode::Choice(options, _)) => {
+                let mut any = ir::Expr::Const(0);
+                for option in options.iter().rev() {
+                    let here = self.executable_node(graph, *option, transition, context, depth + 1);
+                    any = guards::or(here, any);
+                }
+                any
+            }
+            Some(DNode::Jump(Some(next))) => {
+                self.executable_node(graph, *next, transition, context, depth + 1)
+            }
+            Some(DNode::Jump(None)) | None => ir::Expr::Const(1),
+        }
+    }
+
+    pub(super) fn has_room(&self, channel: usize) -> ir::Expr {
+        let found = &self.channels.list[channel];
+        let length = ir::Expr::Length(ir::ChannelRef::Fixed(found.id));
+        ir::Expr::less(length, ir::Expr::Const(found.capacity as i32))
+    }
+
+    /// Whether some other process can take part in a rendez-vous with these values.
+    fn partner_waits(&mut self, channel: usize, values: &[Expr], context: Context) -> ir::Expr {
+        let Some((own, _)) = context.at else {
+            return ir::Expr::Const(0);
+        };
+        let values: Vec<ir::Expr> = values.iter().map(|v| self.expr(v, context)).collect();
+        let sent = self.message(channel, values);
+        let mut any = ir::Expr::Const(0);
+        for slot in (0..self.slots.len()).filter(|s| *s != own) {
+            for offer in self.offers(slot, channel) {
+                let mut fits =
+                    ir::Expr::at(&self.program, self.slots[slot].process, offer.location);
+                for guard in self.offer_guards(&offer, channel, &sent) {
+                    fits = guards::and(fits, guard);
+                }
+                any = guards::or(any, fits);
+            }
+        }
+        any
+    }
+
+    /// `enabled(pid)`
+    pub(super) fn enabled_of(&mut self, pid: &Expr, context: Context) -> ir::Expr {
+        let pid = self.expr(pid, context);
+        let mut result = ir::Expr::Const(0);
+        for slot in 0..self.slots.len() {
+            let this = guards::is(pid.clone(), slot as i32);
+            if this == ir::Expr::Const(0) {
+                continue;
+            }
+            let mut any = ir::Expr::Const(0);
+            for instance in 0..self.slots[slot].instances.len() {
+                let there = Context::of(slot, instance);
+                let kind = self.type_of(slot, instance);
+                for state in kind.flow.reachable() {
+                    let Some(location) = self.location(slot, instance, state) else {
+                        continue;
+                    };
+                    let mut can = ir::Expr::Const(0);
+                    for transition in &kind.flow.states[state].transitions {
+                        if !matches!(*transition.action, Action::Basic(Basic::End)) {
+                            can = guards::or(can, self.executable(transition, there));
+                        }
+                    }
+                    let counter = ir::Expr::Var(self.slots[slot].counter);
+                    let here = guards::and(guards::is(counter, location as i32), can);
+                    any = guards::or(any, here);
+                }
+            }
+            result = guards::or(result, guards::and(this, any));
+        }
+        result
+    }
+
+    /// Extra guard for one of the channels a reference can denote; None if it never is that one.
+    pub(super) fn denotes(&self, target: &Target, channel: usize) -> Option<ir::Expr> {
+        match target {
+            Target::Fixed(only) => (*only == channel).then_some(ir::Expr::Const(1)),
+            Target::Dynamic { value, options, .. } => options
+                .iter()
+                .find(|(_, c)| *c == channel)
+                .map(|(number, _)| guards::is(value.clone(), *number)),
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! From checked models to guarded commands.
+//!
+//! Every process number has a slot: a program counter whose location 0 means that there is no
+//! such process, and the variables of each process type that can live there. A process that
+//! ends leaves nothing but zeros. Numbers are given and freed as SPIN does: a new process gets
+//! the lowest free number, and only the youngest process can disappear; so the processes that
+//! exist are always the first few slots.
+//!
+//! Which process type can be started in which slot is not known beforehand. A [`Table`] says
+//! what is provided for; a start outside the table ends in a failure that [`Lowered::missing`]
+//! recognises, and [`load`](crate::load) goes on with a larger table.
+//!
+//! A rendez-vous is one command of two processes. The steps of an atomic sequence
+//! [continue](stubborn_ir::chain) with their process. A `d_step` is one command.
+
+mod channels;
+mod claims;
+mod dsteps;
+mod enabled;
+mod expressions;
+mod guards;
+mod rendezvous;
+mod runs;
+mod steps;
+mod storage;
+
+use std::collections::HashMap;
+
+pub use claims::{Claim, ClaimEdge, ClaimState};
+use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_ir::{self as ir, Site};
+use stubborn_system::{FailureKind, LabelId, Outcome, ProcessId};
+
+use crate::flow::StateNr;
+use crate::hir::{self, ProcId};
+use crate::source::Sources;
+
+/// What may be started where: for each slot, the pairs of starting slot and `run` statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// By slot.
+    slots: Vec<Vec<Start>>,
+}
+
+/// A way to start a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Start {
+    /// What is started.
+    pub process: ProcId,
+    /// By the process in this slot and the `run` at this offset of the text; `None` for
+    /// processes that exist at the start.
+    pub by: Option<(usize, u32)>,
+}
+
+/// Something that the table does not provide for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Missing {
+    /// The slot.
+    pub slot: usize,
+    /// What should be started there.
+    pub start: Start,
+}
+
+impl Table {
+    /// The processes that exist at the start, and nothing else.
+    pub fn initial(program: &hir::Program) -> Self {
+        let mut slots = Vec::new();
+        for (at, process) in program.processes.iter().enumerate() {
+            for _ in 0..process.active {
+                slots.push(vec![Start {
+                    process: ProcId(at),
+                    by: None,
+                }]);
+            }
+        }
+        Self { slots }
+    }
+
+    /// Provides for one more start.
+    pub fn add(&mut self, missing: Missing) {
+        if self.slots.len() <= missing.slot {
+            self.slots.resize(missing.slot + 1, Vec::new());
+        }
+        if !self.slots[missing.slot].contains(&missing.start) {
+            self.slots[missing.slot].push(missing.start);
+        }
+    }
+
+    /// Number of slots.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// True for a model without processes.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+}
+
+/// How a model is to be lowered.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Sending to a full channel loses the message instead of waiting.
+    pub lossy: bool,
+    /// Most processes at a time.
+    pub max_processes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            lossy: false,
+            max_processes: 255,
+        }
+    }
+}
+
+/// A model as guarded commands, with what is needed to talk about it in Promela's terms.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The guarded commands. [`ir::Model::new`] may sort them; [`Self::steps`] follows their names.
+    pub program: ir::Program,
+    /// Failures that mean: the table is too small.
+    growth: HashMap<usize, Missing>,
+    /// What each command is in the model, in the order of `program.commands`.
+    pub steps: Vec<StepInfo>,
+    /// Labels of the expressions that were given apart from the model, in their order.
+    pub propositions: Vec<LabelId>,
+    /// The never claims of the model.
+    pub claims: Vec<Claim>,
+}
+
+/// The model's view of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepInfo {
+    /// For each process that takes part: its number, its type, and the step's number within it.
+    pub parts: Vec<(usize, ProcId, usize)>,
+}
+
+impl Lowered {
+    /// What a failed step was missing, if it failed because the table is too small.
+    pub fn missing(&self, outcome: Outcome) -> Option<Missing> {
+        let site = (outcome.0 as usize).checked_sub(1)?;
+        self.growth.get(&site).copied()
+    }
+}
+
+/// A process type living in a slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Instance {
+    process: ProcId,
+    /// Location of each control state; `None` for states that are never reached.
+    locations: Vec<Option<u32>>,
+    /// By local variable, by leaf.
+    locals: Vec<Vec<storage::Store>>,
+}
+
+/// A process number.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    process: ProcessId,
+    counter: ir::VarId,
+    instances: Vec<Instance>,
+    /// Locations up to this one are fine to stop at.
+    valid_until: u32,
+}
+
+/// Where an expression is evaluated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    /// Slot and instance; `None` for global initial values.
+    at: Option<(usize, usize)>,
+    /// What `timeout` is.
+    timeout: bool,
+}
+
+impl Context {
+    fn of(slot: usize, instance: usize) -> Self {
+        Self {
+            at: Some((slot, instance)),
+            timeout: false,
+        }
+    }
+}
+
+/// A model on its way to guarded commands.
+pub(crate) struct Lowering<'a> {
+    source: &'a hir::Program,
+    sources: &'a Sources,
+    options: Options,
+    table: &'a Table,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    program: ir::Program,
+    globals: Vec<Vec<storage::Store>>,
+    slots: Vec<Slot>,
+    channels: channels::Channels,
+    written: storage::Written,
+    last: Option<ir::VarId>,
+    /// For assignments that cannot fail.
+    never: Site,
+    growth: HashMap<usize, Missing>,
+    growth_sites: HashMap<Missing, Site>,
+    steps: Vec<StepInfo>,
+    /// Names of commands that were given out, to keep them unique.
+    names: HashMap<String, usize>,
+}
+
+/// Lowers a model for the starts that `table` provides for.
+pub(crate) fn lower(
+    source: &hir::Program,
+    sources: &Sources,
+    name: &str,
+    table: &Table,
+    options: Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Lowered {
+    let mut program = ir::Program::new(name);
+    let never = program.site(FailureKind::Other, "this cannot happen", None);
+    let mut lowering = Lowering {
+        source,
+        sources,
+        options,
+        table,
+        diagnostics,
+        program,
+        globals: Vec::new(),
+        slots: Vec::new(),
+        channels: channels::Channels::default(),
+        written: storage::Written::find(source),
+        last: None,
+        never,
+        growth: HashMap::new(),
+        growth_sites: HashMap::new(),
+        steps: Vec::new(),
+        names: HashMap::new(),
+    };
+    lowering.declare();
+    lowering.solve_channels();
+    lowering.initialise();
+    for slot in 0..lowering.slots.len() {
+        for instance in 0..lowering.slots[slot].instances.len() {
+            lowering.instance_steps(slot, instance);
+        }
+    }
+    lowering.valid_end();
+    let mut propositions = Vec::new();
+    for expr in &source.propositions {
+        let nowhere = Context {
+            at: None,
+            timeout: false,
+        };
+        let holds = guards::truth(lowering.expr(expr, nowhere));
+        propositions.push(lowering.program.label(holds));
+    }
+    let claims = lowering.claims();
+    Lowered {
+        program: lowering.program,
+        growth: lowering.growth,
+        steps: lowering.steps,
+        propositions,
+        claims,
+    }
+}
+
+impl<'a> Lowering<'a> {
+    fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
+        let error = Diagnostic::error(code, message, span);
+        // The same statement is lowered once for each process; people want to hear it once.
+        if !self
+            .diagnostics
+            .iter()
+            .any(|d| d.code == code && d.span == span)
+        {
+            self.diagnostics.push(error);
+        }
+    }
+
+    fn type_of(&self, slot: usize, instance: usize) -> &'a hir::Process {
+        let process = self.slots[slot].instances[instance].process;
+        &self.source.processes[process.0]
+    }
+
+    fn location(&self, slot: usize, instance: usize, state: StateNr) -> Option<u32> {
+        self.slots[slot].instances[instance]
+            .locations
+            .get(state)
+            .copied()
+            .flatten()
+    }
+
+    /// Whether there is a process with this number.
+    fn alive(&self, slot: usize) -> ir::Expr {
+        match self.slots.get(slot) {
+            Some(slot) => ir::Expr::binary(
+                ir::BinaryOp::NotEqual,
+                ir::Expr::Var(slot.counter),
+                ir::Expr::Const(0),
+            ),
+            None => ir::Expr::Const(0),
+        }
+    }
+
+    fn gone(&self, slot: usize) -> ir::Expr {
+        match self.slots.get(slot) {
+            Some(slot) => ir::Expr::equal(ir::Expr::Var(slot.counter), ir::Expr::Const(0)),
+            None => ir::Expr::Const(1),
+        }
+    }
+
+    /// All processes are where they may stop.
+    fn valid_end(&mut self) {
+        let mut all = ir::Expr::Const(1);
+        for slot in self.slots.iter().rev() {
+            let fine = ir::Expr::binary(
+                ir::BinaryOp::LessEqual,
+                ir::Expr::Var(slot.counter),
+                ir::Expr::Const(slot.valid_until as i32),
+            );
+            all = guards::and(fine, all);
+        }
+        let label = self.program.named_label(all, "all processes may stop here");
+        self.program.valid_end = Some(label);
+    }
+
+    /// The text of a span on one line, not too long.
+    fn text(&self, span: Span) -> String {
+        let text = self.sources.slice(span);
+        let mut out = String::new();
+        for word in text.split_whitespace() {
+            if !out.is_empty() {
+                out.push(' ');
+            }
+            out.push_str(word);
+            if out.chars().count() > 60 {
+                out = out.chars().take(57).collect();
+                out.push_str("...");
+                break;
+            }
+        }
+        out
+    }
+
+    fn line(&self, span: Span) -> u32 {
+        self.sources.place(span.start).line
+    }
+}

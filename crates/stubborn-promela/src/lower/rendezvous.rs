@@ -1,0 +1,304 @@
+//! Rendez-vous: one command for a sender and a receiver.
+
+use std::sync::Arc;
+
+use stubborn_diagnostics::Span;
+use stubborn_ir::{self as ir, Statement, TempId};
+use stubborn_system::FailureKind;
+
+use super::expressions::{pattern_of, wrap};
+use super::steps::{Body, Step};
+use super::{Context, Lowering, guards};
+use crate::flow::{Action, DNode, Transition};
+use crate::hir::{Argument, Basic, Expr};
+
+/// A process that may receive on a channel.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) slot: usize,
+    pub(super) instance: usize,
+    pub(super) location: u32,
+    transition: Arc<Transition>,
+    arguments: Vec<Argument>,
+    /// Steps of the same process that come first if they match the same message.
+    before: Vec<Arc<Transition>>,
+}
+
+/// The receive that a step starts with, if any.
+fn receive(transition: &Transition) -> Option<&Basic> {
+    let basic = match &*transition.action {
+        Action::Basic(basic) => basic,
+        Action::DStep(graph) => match graph.nodes.first()? {
+            DNode::Step(basic, ..) => basic,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    matches!(basic, Basic::Receive { keep: false, .. }).then_some(basic)
+}
+
+impl Lowering<'_> {
+    /// The values of a message, cut to the types of the channel's fields.
+    pub(super) fn message(&self, channel: usize, values: Vec<ir::Expr>) -> Vec<ir::Expr> {
+        let fields = &self.channels.list[channel].fields;
+        let mut values = values.into_iter();
+        let missing = || ir::Expr::Const(0);
+        let narrow = |(scalar, value): (_, ir::Expr)| {
+            let item = super::storage::item(self.source, scalar);
+            // Nothing to cut where the value fits anyway.
+            match self.program.interval(&value).within(item.min, item.max) {
+                true => value,
+                false => wrap(scalar, value),
+            }
+        };
+        fields
+            .iter()
+            .map(|f| (*f, values.next().unwrap_or_else(missing)))
+            .map(narrow)
+            .collect()
+    }
+
+    /// Everything in a slot that may receive on a channel.
+    pub(super) fn offers(&mut self, slot: usize, channel: usize) -> Vec<Offer> {
+        let mut offers = Vec::new();
+        for instance in 0..self.slots[slot].instances.len() {
+            let context = Context::of(slot, instance);
+            let kind = self.type_of(slot, instance);
+            for state in kind.flow.reachable() {
+                let Some(location) = self.location(slot, instance, state) else {
+                    continue;
+                };
+                let mut earlier: Vec<Arc<Transition>> = Vec::new();
+                for transition in &kind.flow.states[state].transitions {
+                    let Some(Basic::Receive {
+                        channel: place,
+                        arguments,
+                        ..
+                    }) = receive(transition)
+                    else {
+                        continue;
+                    };
+                    let target = self.target(place, context);
+                    if self.denotes(&target, channel).is_none() {
+                        continue;
+                    }
+                    let transition = Arc::new(transition.clone());
+                    let before = earlier
+                        .iter()
+                        .filter(|t| t.escape != 0 && t.escape != transition.escape)
+                        .cloned()
+                        .collect();
+                    offers.push(Offer {
+                        slot,
+                        instance,
+                        location,
+                        transition: transition.clone(),
+                        arguments: arguments.clone(),
+                        before,
+                    });
+                    earlier.push(transition);
+                }
+            }
+        }
+        offers
+    }
+
+    /// What must hold for an offer to take a message, besides being at its location.
+    pub(super) fn offer_guards(
+        &mut self,
+        offer: &Offer,
+        channel: usize,
+        sent: &[ir::Expr],
+    ) -> Vec<ir::Expr> {
+        let context = Context::of(offer.slot, offer.instance);
+        let mut all = Vec::new();
+        if let Some(provided) = &self.type_of(offer.slot, offer.instance).provided {
+            let value = self.expr(provided, context);
+            all.push(guards::truth(value));
+        }
+        all.push(self.takes(&offer.transition, channel, sent, context));
+        for earlier in &offer.before {
+            let first = self.takes(earlier, channel, sent, context);
+            all.push(guards::not(first));
+        }
+        all
+    }
+
+    /// Whether a receive is on this channel and its pattern matches the message.
+    fn takes(
+        &mut self,
+        transition: &Transition,
+        channel: usize,
+        sent: &[ir::Expr],
+        context: Context,
+    ) -> ir::Expr {
+        let Some(Basic::Receive {
+            channel: place,
+            arguments,
+            ..
+        }) = receive(transition)
+        else {
+            return ir::Expr::Const(0);
+        };
+        let target = self.target(place, context);
+        let Some(mut fits) = self.denotes(&target, channel) else {
+            return ir::Expr::Const(0);
+        };
+        for (wanted, value) in pattern_of(self, arguments, context).into_iter().zip(sent) {
+            if let Some(wanted) = wanted {
+                fits = guards::and(
+                    fits,
+                    guards::binary(ir::BinaryOp::Equal, value.clone(), wanted),
+                );
+            }
+        }
+        fits
+    }
+
+    /// All rendez-vous that a send can start.
+    pub(super) fn rendezvous(
+        &mut self,
+        step: &Step<'_>,
+        channel: usize,
+        values: &[Expr],
+        common: &[ir::Expr],
+    ) {
+        let span = step.transition.span;
+        let lowered: Vec<ir::Expr> = values.iter().map(|v| self.expr(v, step.context)).collect();
+        let complete = values.len() == self.channels.list[channel].fields.len();
+        let sent = self.message(channel, lowered);
+        for slot in (0..self.slots.len()).filter(|s| *s != step.slot) {
+            for offer in self.offers(slot, channel) {
+                let mut guards_here = common.to_vec();
+                guards_here.extend(self.offer_guards(&offer, channel, &sent));
+                if guards_here.contains(&ir::Expr::Const(0)) {
+                    continue;
+                }
+                let mut body = Body::default();
+                if !complete {
+                    self.wrong_length(
+                        &mut body,
+                        "the message has too few or too many fields",
+                        span,
+                    );
+                }
+                self.hand_over(&offer, &sent, &mut body);
+                self.rendezvous_command(step, &offer, guards_here, body);
+            }
+        }
+    }
+
+    /// Reports a message that does not fit its channel; execution goes on.
+    pub(super) fn wrong_length(&mut self, body: &mut Body, message: &str, span: Span) {
+        let message = format!("`{}`: {message}", self.text(span));
+        let site = self
+            .program
+            .site(FailureKind::Assertion, message, Some(span));
+        body.statements.push(Statement::Assert {
+            condition: ir::Expr::Const(0),
+            site,
+        });
+    }
+
+    /// Assigns the fields of a message to the receiver's variables.
+    fn hand_over(&mut self, offer: &Offer, sent: &[ir::Expr], body: &mut Body) {
+        let context = Context::of(offer.slot, offer.instance);
+        let span = offer.transition.span;
+        if offer.arguments.len() != sent.len() {
+            self.wrong_length(
+                body,
+                "the number of fields differs from that of the channel",
+                span,
+            );
+        }
+        // All values are computed before any variable changes.
+        let mut stores: Vec<(&crate::hir::Place, ir::Expr)> = Vec::new();
+        for (argument, value) in offer.arguments.iter().zip(sent) {
+            if let Argument::Store(place) = argument {
+                let value = match value {
+                    ir::Expr::Const(value) => ir::Expr::Const(*value),
+                    value => {
+                        let temp = body.temp();
+                        body.statements.push(Statement::Let(temp, value.clone()));
+                        ir::Expr::Temp(temp)
+                    }
+                };
+                stores.push((place, value));
+            }
+        }
+        for (place, value) in stores {
+            if let Some(target) = self.assignable(place, context) {
+                let site = self.never;
+                body.statements.push(Statement::Assign {
+                    target,
+                    value,
+                    site,
+                });
+            }
+        }
+        if let Action::DStep(graph) = &*offer.transition.action
+            && let Some(DNode::Step(_, Some(next), _)) = graph.nodes.first()
+        {
+            self.d_step_body(graph, *next, &offer.transition, context, body);
+        }
+    }
+
+    fn rendezvous_command(
+        &mut self,
+        step: &Step<'_>,
+        offer: &Offer,
+        guards_here: Vec<ir::Expr>,
+        mut body: Body,
+    ) {
+        let own = self
+            .location(step.slot, step.instance, step.transition.target)
+            .unwrap_or(0);
+        let other = self
+            .location(offer.slot, offer.instance, offer.transition.target)
+            .unwrap_or(0);
+        let never = self.never;
+        let (sender, receiver) = (&self.slots[step.slot], &self.slots[offer.slot]);
+        let processes = vec![sender.process, receiver.process];
+        let counters = [(sender.counter, own), (receiver.counter, other)];
+        for (counter, location) in counters {
+            let location = ir::Expr::Const(location as i32);
+            body.statements
+                .push(Statement::assign(counter, location, never));
+        }
+        if let Some(last) = self.last {
+            let pid = ir::Expr::Const(offer.slot as i32);
+            body.statements.push(Statement::assign(last, pid, never));
+        }
+        let own_type = self.slots[step.slot].instances[step.instance].process;
+        let other_type = self.slots[offer.slot].instances[offer.instance].process;
+        let name = format!(
+            "{} -> {}:{} {}",
+            self.step_name(step),
+            self.program.processes[processes[1].index()].name,
+            self.line(offer.transition.span),
+            self.text(offer.transition.span),
+        );
+        let parts = vec![
+            (step.slot, own_type, step.transition.number),
+            (offer.slot, other_type, offer.transition.number),
+        ];
+        let continues = offer.transition.atomic.then_some(processes[1]);
+        let sources = vec![Some(step.location), Some(offer.location)];
+        self.command(
+            name,
+            processes,
+            sources,
+            guards_here,
+            body,
+            0,
+            continues,
+            step.transition.span,
+            parts,
+        );
+    }
+}
+
+/// Temporaries are numbered within a body.
+pub(super) fn temp_id(number: usize) -> TempId {
+    TempId(number.min(255) as u8)
+}

@@ -1,0 +1,578 @@
+//! One command, or a few, for each step of each process.
+
+use stubborn_diagnostics::Span;
+use stubborn_ir::{self as ir, Command, SendOrder, Statement, TempId};
+use stubborn_system::{FailureKind, ProcessId};
+
+use super::channels::Target;
+use super::expressions::pattern_of;
+use super::storage::Store;
+use super::{Context, Lowering, StepInfo, guards};
+use crate::flow::{Action, Transition};
+use crate::hir::{Argument, Basic, Expr, Place, ProcId};
+
+/// A step of a process in a slot.
+#[derive(Clone, Copy)]
+pub(super) struct Step<'t> {
+    pub(super) slot: usize,
+    pub(super) instance: usize,
+    pub(super) location: u32,
+    pub(super) transition: &'t Transition,
+    pub(super) context: Context,
+}
+
+/// Statements of a command in the making.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Body {
+    pub(super) statements: Vec<Statement>,
+    pub(super) temps: usize,
+}
+
+impl Body {
+    pub(super) fn temp(&mut self) -> TempId {
+        self.temps += 1;
+        super::rendezvous::temp_id(self.temps - 1)
+    }
+}
+
+impl Lowering<'_> {
+    /// All commands of a process type in a slot.
+    pub(super) fn instance_steps(&mut self, slot: usize, instance: usize) {
+        let kind = self.type_of(slot, instance);
+        for state in kind.flow.reachable() {
+            let Some(location) = self.location(slot, instance, state) else {
+                continue;
+            };
+            let transitions = &kind.flow.states[state].transitions;
+            for (at, transition) in transitions.iter().enumerate() {
+                let context = Context::of(slot, instance);
+                let step = Step {
+                    slot,
+                    instance,
+                    location,
+                    transition,
+                    context,
+                };
+                self.step(step, &transitions[..at]);
+            }
+        }
+    }
+
+    fn step(&mut self, step: Step<'_>, earlier: &[Transition]) {
+        self.step_with(step, earlier);
+        // `timeout` holds where nothing else can move: a command of low priority.
+        if waits_for_timeout(step.transition) {
+            let context = Context {
+                timeout: true,
+                ..step.context
+            };
+            self.step_with(Step { context, ..step }, earlier);
+        }
+    }
+
+    fn step_with(&mut self, step: Step<'_>, earlier: &[Transition]) {
+        let context = step.context;
+        let mut common = Vec::new();
+        if let Some(provided) = &self.type_of(step.slot, step.instance).provided {
+            let value = self.expr(
+                provided,
+                Context {
+                    timeout: false,
+                    ..context
+                },
+            );
+            common.push(guards::truth(value));
+        }
+        // An executable escape of an `unless` keeps everything else from moving.
+        for escape in earlier.iter().filter(|t| t.escape != 0) {
+            if escape.escape != step.transition.escape {
+                let can = self.executable(
+                    escape,
+                    Context {
+                        timeout: false,
+                        ..context
+                    },
+                );
+                common.push(guards::not(can));
+            }
+        }
+        if common.contains(&ir::Expr::Const(0)) {
+            return;
+        }
+        let priority = u8::from(context.timeout);
+        match &*step.transition.action {
+            Action::Blocked => {}
+            Action::Jump => self.own_command(&step, common, Body::default(), priority),
+            Action::DStep(graph) => {
+                let receive = matches!(
+                    graph.nodes.first(),
+                    Some(crate::flow::DNode::Step(Basic::Receive { .. }, ..))
+                );
+                let can = self.executable_d_step(graph, step.transition, context);
+                // A rendez-vous receive makes it passive; its partner has the command.
+                if receive && can == ir::Expr::Const(0) {
+                    return;
+                }
+                common.push(can);
+                let mut body = Body::default();
+                self.d_step_body(graph, 0, step.transition, context, &mut body);
+                self.own_command(&step, common, body, priority);
+            }
+            Action::Basic(basic) => self.basic(&step, basic, common, priority, earlier),
+        }
+    }
+
+    fn basic(
+        &mut self,
+        step: &Step<'_>,
+        basic: &Basic,
+        mut common: Vec<ir::Expr>,
+        priority: u8,
+        earlier: &[Transition],
+    ) {
+        let context = step.context;
+        match basic {
+            Basic::Condition(expr) | Basic::Assign(_, expr)
+                if crate::resolve::contains_run(expr) =>
+            {
+                let alone = matches!(expr, Expr::Run(_)) || matches!(basic, Basic::Assign(..));
+                match alone {
+                    true => self.run_steps(step, basic, &common),
+                    false => {
+                        let message = "`run` can only stand alone or on the right of an assignment";
+                        self.error("PML092", message, step.transition.span);
+                    }
+                }
+            }
+            Basic::Condition(expr) => {
+                let value = self.expr(expr, context);
+                common.push(guards::truth(value));
+                self.own_command(step, common, Body::default(), priority);
+            }
+            Basic::Else => {
+                for other in earlier {
+                    let can = self.executable(other, context);
+                    common.push(guards::not(can));
+                }
+                self.own_command(step, common, Body::default(), priority);
+            }
+            Basic::Send {
+                channel,
+                values,
+                sorted,
+            } => {
+                let target = self.target(channel, context);
+                let most = self
+                    .channels
+                    .list
+                    .iter()
+                    .map(|c| c.fields.len())
+                    .max()
+                    .unwrap_or(0);
+                if values.len() > most {
+                    let message = format!("no channel takes {} fields", values.len());
+                    self.error("PML097", message, step.transition.span);
+                }
+                for (channel, denotes) in self.cases(&target) {
+                    let mut guards = common.clone();
+                    guards.push(denotes);
+                    match self.channels.list[channel].capacity {
+                        0 => self.rendezvous(step, channel, values, &guards),
+                        _ => self.send(step, channel, values, *sorted, guards),
+                    }
+                }
+                self.no_channel(step, &target, common);
+            }
+            Basic::Receive {
+                channel,
+                arguments,
+                random,
+                keep,
+            } => {
+                let target = self.target(channel, context);
+                for (channel, denotes) in self.cases(&target) {
+                    let mut guards = common.clone();
+                    guards.push(denotes);
+                    if self.channels.list[channel].capacity > 0 {
+                        self.receive(step, channel, arguments, *random, *keep, guards);
+                    }
+                }
+                self.no_channel(step, &target, common);
+            }
+            Basic::End => self.end_step(step, common),
+            _ => {
+                let mut body = Body::default();
+                self.simple(basic, context, step.transition.span, &mut body);
+                self.own_command(step, common, body, priority);
+            }
+        }
+    }
+
+    /// The channels a reference can denote, each with the guard that says so.
+    pub(super) fn cases(&self, target: &Target) -> Vec<(usize, ir::Expr)> {
+        match target {
+            Target::Fixed(channel) => vec![(*channel, ir::Expr::Const(1))],
+            Target::Dynamic { value, options, .. } => options
+                .iter()
+                .map(|(number, channel)| (*channel, guards::is(value.clone(), *number)))
+                .collect(),
+        }
+    }
+
+    /// A command that fails where a reference denotes no channel.
+    fn no_channel(&mut self, step: &Step<'_>, target: &Target, mut common: Vec<ir::Expr>) {
+        let Target::Dynamic {
+            value,
+            options,
+            may_miss: true,
+        } = target
+        else {
+            return;
+        };
+        for (number, _) in options {
+            common.push(guards::not(guards::is(value.clone(), *number)));
+        }
+        let site = self.bad_channel(step.transition.span);
+        let body = Body {
+            statements: vec![Statement::Fail(site)],
+            temps: 0,
+        };
+        self.own_command(step, common, body, 0);
+    }
+
+    /// A statement that is always executable.
+    pub(super) fn simple(&mut self, basic: &Basic, context: Context, span: Span, body: &mut Body) {
+        match basic {
+            Basic::Assign(place, value) => {
+                let value = self.expr(value, context);
+                self.assign(place, value, context, body);
+            }
+            Basic::AssignAll(variable, values) => {
+                let place = Place {
+                    variable: *variable,
+                    leaf: 0,
+                    indices: Vec::new(),
+                    scalar: crate::hir::Scalar::Int,
+                    span,
+                };
+                if let Some(Store::Variable(id)) = self.store(&place, context).cloned() {
+                    let values = values.iter().map(|v| ir::Expr::Const(*v)).collect();
+                    self.assign_all(id, false, values, body);
+                }
+            }
+            Basic::Assert(condition) => {
+                let condition = self.expr(condition, context);
+                let message = format!("assertion violated: `{}`", self.text(span));
+                let site = self
+                    .program
+                    .site(FailureKind::Assertion, message, Some(span));
+                body.statements.push(Statement::Assert { condition, site });
+            }
+            Basic::Print(format, arguments) => {
+                let (text, arguments) = self.print(format, arguments, context);
+                body.statements.push(Statement::Print { text, arguments });
+            }
+            Basic::PrintMtype(value) => {
+                let (text, arguments) = self.print("%e", std::slice::from_ref(value), context);
+                body.statements.push(Statement::Print { text, arguments });
+            }
+            // Conditions, `else` and channel operations have commands of their own.
+            _ => {}
+        }
+    }
+
+    pub(super) fn assign(
+        &mut self,
+        place: &Place,
+        value: ir::Expr,
+        context: Context,
+        body: &mut Body,
+    ) {
+        let site = self.never;
+        match self.assignable(place, context) {
+            Some(target) => body.statements.push(Statement::Assign {
+                target,
+                value,
+                site,
+            }),
+            None => {
+                let name = self.variable_name(place.variable, context);
+                self.error("PML094", format!("{name} cannot be assigned"), place.span);
+            }
+        }
+    }
+
+    /// The text of a printf with holes, and what goes into them.
+    fn print(
+        &mut self,
+        format: &str,
+        arguments: &[Expr],
+        context: Context,
+    ) -> (String, Vec<ir::Expr>) {
+        let mut text = String::new();
+        let mut values = Vec::new();
+        let mut given = arguments.iter();
+        let mut characters = format.chars().peekable();
+        while let Some(c) = characters.next() {
+            match c {
+                '\\' => match characters.next() {
+                    Some('n') => text.push('\n'),
+                    Some('t') => text.push('\t'),
+                    Some(other) => text.push(other),
+                    None => {}
+                },
+                '%' => {
+                    let mut kind = characters.next();
+                    while kind.is_some_and(|k| k.is_ascii_digit() || k == '-') {
+                        kind = characters.next();
+                    }
+                    match kind {
+                        Some('%') | None => text.push('%'),
+                        Some(_) => {
+                            if let Some(value) = given.next() {
+                                text.push_str("{}");
+                                values.push(self.expr(value, context));
+                            }
+                        }
+                    }
+                }
+                other => text.push(other),
+            }
+        }
+        (text, values)
+    }
+
+    fn send(
+        &mut self,
+        step: &Step<'_>,
+        channel: usize,
+        values: &[Expr],
+        sorted: bool,
+        mut guards: Vec<ir::Expr>,
+    ) {
+        let room = self.has_room(channel);
+        let mut body = Body::default();
+        self.send_body(
+            channel,
+            values,
+            sorted,
+            step.context,
+            step.transition.span,
+            &mut body,
+        );
+        if self.options.lossy {
+            let mut full = guards.clone();
+            full.push(guards::not(room.clone()));
+            self.own_command(step, full, Body::default(), 0);
+        }
+        guards.push(room);
+        self.own_command(step, guards, body, 0);
+    }
+
+    pub(super) fn send_body(
+        &mut self,
+        channel: usize,
+        values: &[Expr],
+        sorted: bool,
+        context: Context,
+        span: Span,
+        body: &mut Body,
+    ) {
+        let fields = self.channels.list[channel].fields.len();
+        if values.len() != fields {
+            self.wrong_length(body, "the message has too few or too many fields", span);
+        }
+        let mut lowered: Vec<ir::Expr> = values
+            .iter()
+            .take(fields)
+            .map(|v| self.expr(v, context))
+            .collect();
+        lowered.resize(fields, ir::Expr::Const(0));
+        body.statements.push(Statement::Send {
+            channel: ir::ChannelRef::Fixed(self.channels.list[channel].id),
+            values: lowered,
+            order: if sorted {
+                SendOrder::Sorted
+            } else {
+                SendOrder::Fifo
+            },
+            site: self.never,
+        });
+    }
+
+    fn receive(
+        &mut self,
+        step: &Step<'_>,
+        channel: usize,
+        arguments: &[Argument],
+        random: bool,
+        keep: bool,
+        mut guards: Vec<ir::Expr>,
+    ) {
+        let (context, span) = (step.context, step.transition.span);
+        let pattern = pattern_of(self, arguments, context);
+        guards.push(self.message_fits(channel, &pattern, random, span));
+        let mut body = Body::default();
+        self.receive_body(channel, arguments, random, keep, context, span, &mut body);
+        self.own_command(step, guards, body, 0);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn receive_body(
+        &mut self,
+        channel: usize,
+        arguments: &[Argument],
+        random: bool,
+        keep: bool,
+        context: Context,
+        span: Span,
+        body: &mut Body,
+    ) {
+        let fields = self.channels.list[channel].fields.len();
+        if arguments.len() != fields {
+            self.wrong_length(
+                body,
+                "the number of fields differs from that of the channel",
+                span,
+            );
+        }
+        let pattern = pattern_of(self, arguments, context);
+        let mut position = None;
+        if random && pattern.iter().any(Option::is_some) {
+            let capacity = self.channels.list[channel].capacity;
+            let mut first = ir::Expr::Const(capacity as i32 - 1);
+            for at in (0..capacity.saturating_sub(1)).rev() {
+                let here = self.fits_at(channel, &pattern, at, span);
+                first = guards::choose(here, ir::Expr::Const(at as i32), first);
+            }
+            position = Some(first);
+        }
+        let mut targets: Vec<Option<ir::Place>> = Vec::new();
+        for argument in arguments.iter().take(fields) {
+            targets.push(match argument {
+                Argument::Store(place) => self.assignable(place, context),
+                _ => None,
+            });
+        }
+        targets.resize(fields, None);
+        body.statements.push(Statement::Receive {
+            channel: ir::ChannelRef::Fixed(self.channels.list[channel].id),
+            position,
+            targets,
+            remove: !keep,
+            site: self.never,
+        });
+    }
+
+    pub(super) fn step_name(&self, step: &Step<'_>) -> String {
+        let process = &self.program.processes[self.slots[step.slot].process.index()];
+        let span = step.transition.span;
+        let text = match &*step.transition.action {
+            Action::Basic(Basic::End) => "end".to_string(),
+            Action::Basic(Basic::Else) => "else".to_string(),
+            _ => self.text(span),
+        };
+        format!("{}:{} {text}", process.name, self.line(span))
+    }
+
+    /// A command of one process, which then goes to the step's target.
+    pub(super) fn own_command(
+        &mut self,
+        step: &Step<'_>,
+        guards: Vec<ir::Expr>,
+        mut body: Body,
+        priority: u8,
+    ) {
+        let location = self
+            .location(step.slot, step.instance, step.transition.target)
+            .unwrap_or(0);
+        let slot = &self.slots[step.slot];
+        let (process, counter) = (slot.process, slot.counter);
+        let never = self.never;
+        if location != step.location {
+            let location = ir::Expr::Const(location as i32);
+            body.statements
+                .push(Statement::assign(counter, location, never));
+        }
+        if let Some(last) = self.last {
+            let pid = ir::Expr::Const(step.slot as i32);
+            body.statements.push(Statement::assign(last, pid, never));
+        }
+        let kind = self.slots[step.slot].instances[step.instance].process;
+        let parts = vec![(step.slot, kind, step.transition.number)];
+        let continues = step.transition.atomic.then_some(process);
+        let name = self.step_name(step);
+        self.command(
+            name,
+            vec![process],
+            vec![Some(step.location)],
+            guards,
+            body,
+            priority,
+            continues,
+            step.transition.span,
+            parts,
+        );
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn command(
+        &mut self,
+        name: String,
+        processes: Vec<ProcessId>,
+        sources: Vec<Option<u32>>,
+        conditions: Vec<ir::Expr>,
+        body: Body,
+        priority: u8,
+        continues: Option<ProcessId>,
+        span: Span,
+        parts: Vec<(usize, ProcId, usize)>,
+    ) {
+        if conditions.contains(&ir::Expr::Const(0)) {
+            return;
+        }
+        if body.temps > 255 {
+            self.error(
+                "PML095",
+                "this step needs too many intermediate values",
+                span,
+            );
+        }
+        let mut all = ir::Expr::Const(1);
+        for condition in conditions.into_iter().rev() {
+            all = guards::and(condition, all);
+        }
+        let guards = self.program.conjuncts(all);
+        // Names say which command is meant; the same step can become several commands.
+        let again = self.names.entry(name.clone()).or_insert(0);
+        *again += 1;
+        let name = if *again > 1 {
+            format!("{name} #{again}")
+        } else {
+            name
+        };
+        self.program.command(Command {
+            name,
+            processes,
+            sources,
+            guards,
+            body: body.statements,
+            priority,
+            continues,
+            span: Some(span),
+        });
+        self.steps.push(StepInfo { parts });
+    }
+}
+
+/// Whether a step can depend on `timeout`.
+fn waits_for_timeout(transition: &Transition) -> bool {
+    match &*transition.action {
+        Action::Basic(Basic::Condition(expr)) => Lowering::asks_timeout(expr),
+        Action::DStep(graph) => graph.nodes.iter().any(|n| {
+            matches!(n, crate::flow::DNode::Step(Basic::Condition(expr), ..)
+                if Lowering::asks_timeout(expr))
+        }),
+        _ => false,
+    }
+}

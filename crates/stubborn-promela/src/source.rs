@@ -1,0 +1,190 @@
+//! The files a model consists of, in one space of offsets.
+//!
+//! A model is one file and whatever it includes. Spans count bytes over all files, one
+//! after the other in the order of reading: the main file starts at 0, so that for a model
+//! of one file they are plain offsets into it.
+
+use std::path::{Path, PathBuf};
+
+use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
+
+/// Reads the text of included files.
+pub trait Loader {
+    /// The text of the file at `path`, or why it cannot be had.
+    fn load(&self, path: &Path) -> Result<String, String>;
+}
+
+/// Reads included files from the file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileLoader;
+
+impl Loader for FileLoader {
+    fn load(&self, path: &Path) -> Result<String, String> {
+        /// Larger files are no models.
+        const LIMIT: u64 = 64 << 20;
+        let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
+        if size > LIMIT {
+            return Err(format!("it is {size} bytes long"));
+        }
+        let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// A loader for models that include nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoIncludes;
+
+impl Loader for NoIncludes {
+    fn load(&self, _: &Path) -> Result<String, String> {
+        Err("this model was not read from a file".into())
+    }
+}
+
+/// All files of a model.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    files: Vec<File>,
+}
+
+#[derive(Clone, Debug)]
+struct File {
+    path: PathBuf,
+    base: u32,
+    source: SourceFile,
+}
+
+/// A place people can look up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file's name as messages show it.
+    pub file: String,
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Column in characters, counted from 1.
+    pub column: u32,
+}
+
+impl Sources {
+    /// Adds a file and returns its index; offsets of its text start at [`Self::base`].
+    pub(crate) fn add(&mut self, path: &Path, text: String) -> usize {
+        let base = self
+            .files
+            .last()
+            .map_or(0, |f| f.base + f.source.text().len() as u32 + 1);
+        let source = SourceFile::new(path.display().to_string(), text);
+        self.files.push(File {
+            path: path.to_path_buf(),
+            base,
+            source,
+        });
+        self.files.len() - 1
+    }
+
+    /// Number of files.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// True before the first file was read.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The file at `index`; the main file is 0.
+    pub fn file(&self, index: usize) -> &SourceFile {
+        &self.files[index].source
+    }
+
+    pub(crate) fn path(&self, index: usize) -> &Path {
+        &self.files[index].path
+    }
+
+    pub(crate) fn base(&self, index: usize) -> u32 {
+        self.files[index].base
+    }
+
+    /// Total size of all texts so far.
+    pub(crate) fn total(&self) -> usize {
+        self.files
+            .last()
+            .map_or(0, |f| f.base as usize + f.source.text().len())
+    }
+
+    fn file_of(&self, offset: u32) -> Option<&File> {
+        let after = self.files.partition_point(|f| f.base <= offset);
+        self.files.get(after.saturating_sub(1))
+    }
+
+    /// File, line and column of an offset.
+    pub fn place(&self, offset: u32) -> Place {
+        match self.file_of(offset) {
+            Some(file) => {
+                let (line, column) = file.source.line_column(offset - file.base);
+                Place {
+                    file: file.source.name().to_string(),
+                    line,
+                    column,
+                }
+            }
+            None => Place {
+                file: String::new(),
+                line: 1,
+                column: 1,
+            },
+        }
+    }
+
+    /// The text of a span that lies within one file.
+    pub fn slice(&self, span: Span) -> &str {
+        self.file_of(span.start).map_or("", |file| {
+            let local = Span {
+                start: span.start - file.base,
+                end: span.end.saturating_sub(file.base),
+            };
+            file.source.slice(local)
+        })
+    }
+
+    /// All messages as text, each shown in the file it is about.
+    pub fn render(&self, diagnostics: &[Diagnostic], colour: bool) -> String {
+        let mut out = String::new();
+        for diagnostic in diagnostics {
+            let Some(file) = self.file_of(diagnostic.span.start) else {
+                out.push_str(&diagnostic.message);
+                continue;
+            };
+            let end = file.base + file.source.text().len() as u32;
+            let local = |span: Span| Span {
+                start: span.start - file.base,
+                end: span.end.clamp(file.base, end) - file.base,
+            };
+            let mut shown = diagnostic.clone();
+            shown.span = local(diagnostic.span);
+            shown.related.clear();
+            let mut elsewhere = Vec::new();
+            for (span, text) in &diagnostic.related {
+                if (file.base..=end).contains(&span.start) {
+                    shown.related.push((local(*span), text.clone()));
+                } else {
+                    let place = self.place(span.start);
+                    elsewhere.push(format!(
+                        "{text}: {}:{}:{}",
+                        place.file, place.line, place.column
+                    ));
+                }
+            }
+            if !elsewhere.is_empty() {
+                let mut help: Vec<String> = shown.help.take().into_iter().collect();
+                help.append(&mut elsewhere);
+                shown.help = Some(help.join("; "));
+            }
+            out.push_str(&stubborn_diagnostics::render(
+                &file.source,
+                &[shown],
+                colour,
+            ));
+        }
+        out
+    }
+}

@@ -1,0 +1,168 @@
+//! `stubborn bench`: speed and memory on models, as a Markdown table.
+//!
+//! Speed is counted in states per second of processor time, which other programs on the
+//! machine hardly disturb; the speed-up of several threads needs the clock on the wall, and
+//! an idle machine.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use stubborn::{
+    CheckOptions, Limits, LoadOptions, ReductionOptions, SearchResult, StoreOptions, load_file,
+};
+
+use super::{growing, write_file};
+use crate::exit::{Failure, Status};
+use crate::interrupt;
+use crate::options::BenchArgs;
+use crate::progress::Line;
+use crate::terminal::{grouped, print};
+
+pub(crate) fn run(args: &BenchArgs) -> Result<Status, Failure> {
+    let interrupt = interrupt::listen()?;
+    let mut rows: Vec<Row> = Vec::new();
+    for path in &args.models {
+        if interrupt.load(std::sync::atomic::Ordering::Relaxed) {
+            break;
+        }
+        if let Some(row) = measure(args, path)? {
+            print(&format!("{}\n", row.name));
+            rows.push(row);
+        }
+    }
+    let table = table(args, &rows);
+    print(&format!("\n{table}"));
+    if let Some(path) = &args.output {
+        write_file(path, &table)?;
+    }
+    Ok(Status::Fine)
+}
+
+/// One model.
+struct Row {
+    name: String,
+    states: u64,
+    transitions: u64,
+    load: Duration,
+    bytes_per_state: f64,
+    /// One for each number of threads.
+    speeds: Vec<Speed>,
+}
+
+#[derive(Clone, Copy)]
+struct Speed {
+    wall: f64,
+    processor: f64,
+}
+
+/// Explores a model with every number of threads; `None` if it is too large or too small.
+fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
+    let started = Instant::now();
+    let options = LoadOptions {
+        engine: args.engine.into(),
+        ..LoadOptions::default()
+    };
+    let mut model = load_file(path, None, &options)?;
+    let load = started.elapsed();
+    let line = Line::new(false);
+    let show = |progress: &stubborn::Progress| line.show(progress);
+    let mut speeds = Vec::new();
+    let mut last: Option<SearchResult> = None;
+    for threads in &args.threads {
+        let options = CheckOptions {
+            threads: usize::from(*threads),
+            store: StoreOptions::new(args.store.into()),
+            limits: Limits {
+                states: args.max_states,
+                interrupt: Some(interrupt::listen()?),
+                ..Limits::default()
+            },
+            observer: Some(&show),
+            reduction: ReductionOptions::none(),
+            ..CheckOptions::default()
+        };
+        let before = processor_time();
+        let result = growing(&mut model, |model| stubborn::explore(model, &options))?.result;
+        let processor = processor_time().saturating_sub(before).as_secs_f64();
+        let wall = result.time.explore.as_secs_f64();
+        if !result.is_complete() || result.states < args.min_states {
+            return Ok(None);
+        }
+        speeds.push(Speed { wall, processor });
+        last = last.or(Some(result));
+    }
+    let name = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    Ok(last.map(|result| Row {
+        name,
+        states: result.states,
+        transitions: result.transitions,
+        load,
+        bytes_per_state: result.bytes_per_state(),
+        speeds,
+    }))
+}
+
+fn table(args: &BenchArgs, rows: &[Row]) -> String {
+    let mut head = String::from("| model | states | transitions | load ms | bytes/state |");
+    let mut rule = String::from("| --- | ---: | ---: | ---: | ---: |");
+    for threads in &args.threads {
+        let plural = if *threads == 1 { "" } else { "s" };
+        let _ = write!(head, " states/CPU s, {threads} thread{plural} | wall s |");
+        rule += " ---: | ---: |";
+    }
+    let mut out = format!("{head}\n{rule}\n");
+    for row in rows {
+        let _ = write!(
+            out,
+            "| {} | {} | {} | {:.1} | {:.1} |",
+            row.name,
+            grouped(row.states),
+            grouped(row.transitions),
+            row.load.as_secs_f64() * 1e3,
+            row.bytes_per_state
+        );
+        for speed in &row.speeds {
+            let rate = row.states as f64 / speed.processor.max(1e-6);
+            let _ = write!(out, " {} | {:.2} |", grouped(rate as u64), speed.wall);
+        }
+        out.push('\n');
+    }
+    if rows.is_empty() {
+        return out;
+    }
+    let bytes = geometric_mean(rows.iter().map(|row| row.bytes_per_state));
+    let _ = write!(out, "| *geometric mean* | | | | {bytes:.1} |");
+    for at in 0..args.threads.len() {
+        let rates = rows
+            .iter()
+            .map(|row| row.states as f64 / row.speeds[at].processor.max(1e-6));
+        let rate = geometric_mean(rates);
+        let speedup = geometric_mean(rows.iter().map(|r| r.speeds[0].wall / r.speeds[at].wall));
+        let _ = write!(out, " {} | {speedup:.2} × |", grouped(rate as u64));
+    }
+    out.push('\n');
+    out
+}
+
+fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), v| {
+        (sum + v.max(1e-12).ln(), count + 1)
+    });
+    (sum / f64::from(count.max(1))).exp()
+}
+
+/// Processor time of all threads so far, in hundredths of a second.
+fn processor_time() -> Duration {
+    // Fields 14 and 15 after the name in parentheses, which may hold anything.
+    let ticks = || -> Option<u64> {
+        let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+    };
+    Duration::from_millis(ticks().unwrap_or(0) * 10)
+}

@@ -1,0 +1,244 @@
+//! The commands, one a file, and what several of them share: loading, and setting up a
+//! search.
+
+pub(crate) mod bench;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod explore;
+pub(crate) mod inspect;
+pub(crate) mod ltl;
+pub(crate) mod man;
+pub(crate) mod simulate;
+pub(crate) mod validate;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use stubborn::{
+    CheckError, CheckOptions, End, Limits, LoadOptions, LoadedModel, SearchResult, StoreOptions,
+    load_file,
+};
+
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::options::{MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
+use crate::terminal::{bytes, counted, show_warnings};
+
+/// Bytes of a bitstate store where the user names no limit.
+const BITSTATE_BYTES: usize = 256 << 20;
+/// Below so many states, memory per state is not shown to people.
+const SMALL_MODEL: u64 = 10_000;
+
+/// Loads a model, and says how long that took.
+fn load(
+    args: &ModelArgs,
+    invariants: &[String],
+    quiet: bool,
+) -> Result<(LoadedModel, Duration), Failure> {
+    let started = Instant::now();
+    let options = LoadOptions {
+        engine: args.engine.into(),
+        invariants: invariants.to_vec(),
+    };
+    let model = load_file(&args.model, args.language.map(Into::into), &options)?;
+    if !quiet {
+        show_warnings(&model);
+    }
+    Ok((model, started.elapsed()))
+}
+
+/// Asks, and asks again with a larger model as long as it turns out to be too small.
+fn growing<T>(
+    model: &mut LoadedModel,
+    ask: impl Fn(&LoadedModel) -> Result<T, CheckError>,
+) -> Result<T, Failure> {
+    loop {
+        match ask(model) {
+            Err(CheckError::Outgrown) => model.grow()?,
+            answer => return Ok(answer?),
+        }
+    }
+}
+
+/// What the flags say about the search.
+fn search_options(
+    args: &SearchArgs,
+    reduction: &ReductionArgs,
+    default_reduction: &str,
+) -> Result<CheckOptions<'static>, Failure> {
+    let mut store = StoreOptions::new(args.store.into());
+    let memory = match args.memory_limit {
+        Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
+        Some(MemoryLimit::Unlimited) => None,
+        None => {
+            store.bitstate_bytes = Some(BITSTATE_BYTES);
+            free_memory().map(|free| free / 5 * 4)
+        }
+    };
+    Ok(CheckOptions {
+        order: args.order.into(),
+        threads: usize::from(args.threads),
+        store,
+        limits: Limits {
+            states: args.max_states,
+            memory,
+            time: args.timeout,
+            interrupt: Some(interrupt::listen()?),
+        },
+        reduction: reduction.options(args.seed.unwrap_or(0), default_reduction)?,
+        seed: args.seed,
+        ..CheckOptions::default()
+    })
+}
+
+/// Memory that is free without pushing others out, if the system tells.
+fn free_memory() -> Option<usize> {
+    let table = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = table.lines().find(|l| l.starts_with("MemAvailable:"))?;
+    let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+/// The numbers of one search, or of several together.
+#[derive(Clone, Debug, Default)]
+struct Figures {
+    states: u64,
+    transitions: u64,
+    deadlocks: u64,
+    invalid_ends: Option<u64>,
+    depth: u64,
+    complete: bool,
+    explore_seconds: f64,
+    peak_memory: u64,
+    store_bytes: u64,
+}
+
+impl Figures {
+    fn of(result: &SearchResult) -> Self {
+        let peak = result.memory.process_peak;
+        Self {
+            states: result.states,
+            transitions: result.transitions,
+            deadlocks: result.deadlocks,
+            invalid_ends: result.invalid_ends,
+            depth: result.depth,
+            complete: result.end == End::Complete,
+            explore_seconds: result.time.explore.as_secs_f64(),
+            peak_memory: peak.unwrap_or(result.memory.peak as u64),
+            store_bytes: result.memory.store as u64,
+        }
+    }
+
+    /// Sums what adds up, takes the greatest of depth and memory.
+    fn add(mut self, other: &Figures) -> Self {
+        self.states += other.states;
+        self.transitions += other.transitions;
+        self.deadlocks += other.deadlocks;
+        self.invalid_ends = self
+            .invalid_ends
+            .zip(other.invalid_ends)
+            .map(|(a, b)| a + b);
+        self.depth = self.depth.max(other.depth);
+        self.complete &= other.complete;
+        self.explore_seconds += other.explore_seconds;
+        self.peak_memory = self.peak_memory.max(other.peak_memory);
+        self.store_bytes += other.store_bytes;
+        self
+    }
+
+    fn bytes_per_state(&self) -> f64 {
+        self.store_bytes as f64 / self.states.max(1) as f64
+    }
+
+    /// `states` to `bytes_per_state` of the JSON contract, without `load_seconds`.
+    fn json(&self) -> Map<String, Value> {
+        let fields = [
+            ("states", json!(self.states)),
+            ("transitions", json!(self.transitions)),
+            ("deadlocks", json!(self.deadlocks)),
+            ("invalid_ends", json!(self.invalid_ends)),
+            ("depth", json!(self.depth)),
+            ("complete", json!(self.complete)),
+            ("explore_seconds", json!(self.explore_seconds)),
+            ("peak_memory_bytes", json!(self.peak_memory)),
+            ("bytes_per_state", json!(self.bytes_per_state())),
+        ];
+        fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+    }
+
+    /// The line for people.
+    fn line(&self, reduction: &str) -> String {
+        let reduced = if reduction == "none" {
+            String::new()
+        } else {
+            format!(", reduced by {reduction}")
+        };
+        format!(
+            "{}, {}, depth {}{reduced}",
+            counted(self.states, "state"),
+            counted(self.transitions, "transition"),
+            self.depth,
+        )
+    }
+
+    /// Time and memory for people.
+    fn costs(&self, load: Duration) -> String {
+        let mut text = format!(
+            "{:.2} s ({:.2} s to load), {}",
+            self.explore_seconds + load.as_secs_f64(),
+            load.as_secs_f64(),
+            bytes(self.peak_memory),
+        );
+        // The free space of fresh tables says nothing about small models.
+        if self.states >= SMALL_MODEL {
+            text += &format!(" ({:.1} bytes a state)", self.bytes_per_state());
+        }
+        text
+    }
+}
+
+/// The whole object of the JSON contract.
+fn figures_json(
+    model: &LoadedModel,
+    search: &SearchArgs,
+    reduction: &str,
+    figures: &Figures,
+    load: Duration,
+) -> Map<String, Value> {
+    let head = [
+        ("model", json!(model.name())),
+        ("language", json!(model.language().name())),
+        ("por", json!(reduction)),
+        ("order", json!(search.order.name())),
+        ("threads", json!(search.threads)),
+        ("store", json!(search.store.name())),
+    ];
+    let mut object: Map<String, Value> = head.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+    for (key, value) in figures.json() {
+        if key == "explore_seconds" {
+            object.insert("load_seconds".into(), json!(load.as_secs_f64()));
+        }
+        object.insert(key, value);
+    }
+    object
+}
+
+/// What to say where a search has not seen everything.
+fn why_incomplete(result: &SearchResult, store: StoreName) -> Option<String> {
+    match result.end {
+        End::Limit(limit) => Some(format!("{limit}; this is what was seen until then")),
+        End::Complete if matches!(store, StoreName::Bitstate | StoreName::Compact) => {
+            Some(format!(
+                "the {} store may have taken different states for equal",
+                store.name()
+            ))
+        }
+        End::Complete | End::Violation => None,
+    }
+}
+
+/// Writes a file that the user asked for.
+fn write_file(path: &std::path::Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::wrong(format!("cannot write {}: {error}", path.display())))
+}

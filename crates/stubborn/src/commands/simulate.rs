@@ -1,0 +1,259 @@
+//! `stubborn simulate`: random walks, walks by hand, and saved traces.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use stubborn::record::SavedTrace;
+use stubborn::system::{Executor, Successors, System};
+use stubborn::{LoadedModel, Trace, story};
+
+use super::{load, write_file};
+use crate::exit::{Failure, Status};
+use crate::options::SimulateArgs;
+use crate::terminal::{counted, print};
+
+/// Longest trace file that is read.
+const LARGEST_TRACE: u64 = 1 << 30;
+
+const HELP: &str = "\
+  a number  take that step        u  undo the last step
+  r or 0    take a random step    s  show the whole state
+  q         quit                  ?  this help
+";
+
+pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
+    let (model, _) = load(&args.model, &[], false)?;
+    let trace = if let Some(path) = &args.replay {
+        replay(args, &model, path)?
+    } else if args.interactive {
+        by_hand(args, &model)
+    } else {
+        at_random(args, &model)
+    };
+    if let Some(path) = &args.save {
+        write_file(
+            path,
+            &SavedTrace::new(&model, &trace, "a simulated run").to_json(),
+        )?;
+    }
+    Ok(Status::Fine)
+}
+
+fn replay(
+    args: &SimulateArgs,
+    model: &LoadedModel,
+    path: &std::path::Path,
+) -> Result<Trace, Failure> {
+    let shown = path.display();
+    let unreadable =
+        |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > LARGEST_TRACE {
+        return Err(Failure::wrong(format!(
+            "{shown} is too large for a trace file"
+        )));
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let in_file = |error| Failure::wrong(format!("{shown}: {error}"));
+    let saved = SavedTrace::from_json(&text).map_err(in_file)?;
+    let trace = saved.replay(model).map_err(in_file)?;
+    let mut walk = Walk::new(model, args.states);
+    print(&format!(
+        "{}: {}\n",
+        saved.shows,
+        counted(trace.len() as u64, "step")
+    ));
+    walk.start();
+    for number in 0..trace.len() {
+        walk.show(&trace, number);
+    }
+    walk.end(&trace);
+    Ok(trace)
+}
+
+fn at_random(args: &SimulateArgs, model: &LoadedModel) -> Trace {
+    let mut walk = Walk::new(model, args.states);
+    let mut dice = Dice::new(args.seed);
+    let mut trace = walk.first_state();
+    walk.start();
+    for number in 0..args.steps {
+        if walk.choices(&trace) == 0 {
+            break;
+        }
+        let chosen = dice.below(walk.successors.len());
+        walk.take(&mut trace, chosen);
+        walk.show(&trace, number);
+    }
+    walk.end(&trace);
+    trace
+}
+
+fn by_hand(args: &SimulateArgs, model: &LoadedModel) -> Trace {
+    let mut walk = Walk::new(model, args.states);
+    let mut dice = Dice::new(args.seed);
+    let mut trace = walk.first_state();
+    let with_prompt = std::io::stdin().is_terminal();
+    let mut input = std::io::stdin().lock();
+    walk.start();
+    loop {
+        let choices = walk.choices(&trace);
+        walk.show_choices(&trace);
+        // What is typed until a step is taken, undone, or the walk is over.
+        loop {
+            if with_prompt {
+                print("? ");
+            }
+            let mut line = String::new();
+            if !matches!(input.read_line(&mut line), Ok(1..)) {
+                walk.end(&trace);
+                return trace;
+            }
+            match (line.trim(), line.trim().parse::<usize>()) {
+                ("", _) => continue,
+                ("q" | "quit", _) => return trace,
+                ("u" | "undo", _) if trace.is_empty() => print("this is the start\n"),
+                ("u" | "undo", _) => {
+                    trace = without_last(&trace);
+                    break;
+                }
+                ("s" | "state", _) => {
+                    print(&story::state(walk.system, trace.last_state(), true));
+                }
+                ("?" | "h" | "help", _) => print(HELP),
+                (_, Ok(number)) if (1..=choices).contains(&number) => {
+                    walk.take(&mut trace, number - 1);
+                    walk.show(&trace, trace.len() - 1);
+                    break;
+                }
+                ("r" | "random" | "0", _) if choices > 0 => {
+                    walk.take(&mut trace, dice.below(choices));
+                    walk.show(&trace, trace.len() - 1);
+                    break;
+                }
+                (other, _) => print(&format!("`{other}` is no choice here; ? shows help\n")),
+            }
+        }
+    }
+}
+
+fn without_last(trace: &Trace) -> Trace {
+    let mut shorter = Trace::new(trace.initial_state());
+    for step in trace.steps().take(trace.len() - 1) {
+        shorter.push(step.transition, step.outcome, step.after);
+    }
+    shorter
+}
+
+/// A model being walked through.
+struct Walk<'m> {
+    system: &'m dyn System,
+    executor: Box<dyn Executor + 'm>,
+    successors: Successors,
+    with_states: bool,
+    width: usize,
+}
+
+impl<'m> Walk<'m> {
+    fn new(model: &'m LoadedModel, with_states: bool) -> Self {
+        let system = model.reference();
+        let ids = system.structure().transition_ids();
+        Self {
+            executor: system.executor(),
+            successors: Successors::new(system.layout().words()),
+            with_states,
+            width: ids.map(|t| story::name_width(system, t)).max().unwrap_or(0),
+            system,
+        }
+    }
+
+    fn first_state(&self) -> Trace {
+        let states = self.system.initial_states();
+        Trace::new(&states[..self.system.layout().words()])
+    }
+
+    fn start(&self) {
+        let state = self.first_state();
+        print(&format!(
+            "start\n{}",
+            story::state(self.system, state.initial_state(), false)
+        ));
+    }
+
+    /// Computes the steps from where the trace ends.
+    fn choices(&mut self, trace: &Trace) -> usize {
+        self.successors.clear();
+        self.executor
+            .successors(trace.last_state(), &mut self.successors);
+        self.successors.len()
+    }
+
+    fn show_choices(&self, trace: &Trace) {
+        let before = trace.last_state();
+        let mut text = String::new();
+        for (at, step) in self.successors.iter().enumerate() {
+            let name = &self.system.structure().transition(step.transition).name;
+            let changes = story::changes(self.system, step.transition, before, step.state);
+            let width = self.width;
+            let line = format!("  [{}] {name:width$}  {}", at + 1, changes.join(", "));
+            text += line.trim_end();
+            text.push('\n');
+        }
+        if self.successors.is_empty() {
+            text += "  no step is possible here (u takes one back, q quits)\n";
+        }
+        print(&text);
+    }
+
+    fn take(&mut self, trace: &mut Trace, choice: usize) {
+        let step = self.successors.get(choice);
+        trace.push(step.transition, step.outcome, step.state);
+    }
+
+    fn show(&self, trace: &Trace, number: usize) {
+        let mut text = String::new();
+        story::step_line(self.system, &trace.step(number), 3, self.width, &mut text);
+        if self.with_states {
+            text += &story::state(self.system, trace.state(number + 1), false);
+        }
+        print(&text);
+    }
+
+    /// Where the walk ended, and why if it had to.
+    fn end(&mut self, trace: &Trace) {
+        if self.choices(trace) > 0 {
+            return;
+        }
+        let state = trace.last_state();
+        if self.system.structure().error_state.as_deref() == Some(state) {
+            print("the run ends here: its last step failed\n");
+        } else {
+            print(&format!(
+                "nobody can move:\n{}",
+                story::why_stuck(self.system, state)
+            ));
+        }
+        let _ = std::io::stdout().flush();
+    }
+}
+
+/// Random numbers that are the same everywhere (SplitMix64: Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", 2014).
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `limit`, which is not 0.
+    fn below(&mut self, limit: usize) -> usize {
+        (u128::from(self.next()) * limit as u128 >> 64) as usize
+    }
+}

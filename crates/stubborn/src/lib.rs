@@ -1,0 +1,70 @@
+//! A model checker: can this concurrent system deadlock, can an assertion or an invariant
+//! fail? The answer comes with a counterexample that a person can read.
+//!
+//! This crate is the facade: it loads models (DVE, Promela, Petri nets), asks questions and
+//! tells stories. What it is made of can be used alone: [`system`] is the seam that every
+//! algorithm works on, and [`ir`] the language that front-ends lower to.
+//!
+//! ```
+//! use stubborn::{CheckOptions, Language, LoadOptions, Verdict};
+//!
+//! // Two processes take two locks in different order.
+//! let text = "
+//!     byte a, b;
+//!     process P {
+//!         state start, one, both;
+//!         init start;
+//!         trans start -> one { guard a == 0; effect a = 1; },
+//!               one -> both { guard b == 0; effect b = 1; },
+//!               both -> start { effect a = 0, b = 0; };
+//!     }
+//!     process Q {
+//!         state start, one, both;
+//!         init start;
+//!         trans start -> one { guard b == 0; effect b = 1; },
+//!               one -> both { guard a == 0; effect a = 1; },
+//!               both -> start { effect a = 0, b = 0; };
+//!     }
+//!     system async;
+//! ";
+//! let model = stubborn::load_text("locks.dve", text, Language::Dve, &LoadOptions::default())?;
+//! let report = stubborn::check(&model, &stubborn::questions(&model), &CheckOptions::default())?;
+//!
+//! let deadlock = &report.answers[0];
+//! println!("{}: {}", deadlock.question.name, deadlock.verdict);
+//! assert_eq!(deadlock.verdict, Verdict::Violated);
+//!
+//! // Shortest counterexamples: P takes a, Q takes b, nobody can go on.
+//! let violation = deadlock.violation.as_ref().expect("it is violated");
+//! let trace = violation.trace.as_ref().expect("there is memory for it");
+//! let story = stubborn::story::steps(model.system(), trace);
+//! assert_eq!(story, "  1. P: start -> one  a = 1\n  2. Q: start -> one  b = 1\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod check;
+mod languages;
+mod load;
+pub mod record;
+mod reduction;
+pub mod story;
+mod text;
+
+pub use check::{
+    Answer, CheckError, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, explore,
+    questions,
+};
+pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
+pub use reduction::{Por, ProvisoChoice, ReductionOptions};
+pub use stubborn_search::{
+    End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
+    StoreOptions, Target, Trace, TraceStep, Violation,
+};
+pub use text::ModelText;
+
+pub use stubborn_diagnostics as diagnostics;
+pub use stubborn_ir as ir;
+pub use stubborn_ltl as ltl;
+pub use stubborn_reduce as reduce;
+pub use stubborn_search as search;
+pub use stubborn_system as system;

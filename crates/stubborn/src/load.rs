@@ -1,0 +1,433 @@
+//! From a file to a model that is ready to run.
+//!
+//! [`load_file`] and [`load_text`] find the language, call its front-end, add the user's
+//! invariants to the model while names are still known, and set up its execution. Whatever
+//! is wrong comes back as a [`LoadError`] that shows the place in the source.
+
+use std::fmt;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
+use stubborn_ir::{Model, Program};
+use stubborn_jit::CompiledModel;
+use stubborn_promela::source::Sources;
+use stubborn_system::{Property, System};
+
+use crate::languages;
+use crate::languages::promela::Growth;
+use crate::text::ModelText;
+
+/// A modelling language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// DVE, the language of the DiVinE model checker and of the BEEM benchmark.
+    Dve,
+    /// Promela, the language of SPIN.
+    Promela,
+    /// Petri nets in PNML, place/transition nets and symmetric (coloured) nets.
+    Pnml,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: &'static [Language] = &[Language::Dve, Language::Promela, Language::Pnml];
+
+    /// The name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dve => "dve",
+            Self::Promela => "promela",
+            Self::Pnml => "pnml",
+        }
+    }
+
+    /// Endings of file names, without the dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Dve => &["dve"],
+            Self::Promela => &["pml", "prm", "promela"],
+            Self::Pnml => &["pnml"],
+        }
+    }
+
+    /// The language that a file name ends in.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|language| language.extensions().contains(&extension.as_str()))
+    }
+
+    /// Longest text that its front-end accepts.
+    fn largest_text(self) -> usize {
+        match self {
+            Self::Dve => stubborn_dve::MAX_INPUT_BYTES,
+            Self::Promela => 64 << 20,
+            // Unfolded nets are written into files of this size.
+            Self::Pnml => 1 << 30,
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How successors are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Engine {
+    /// By code made for the model while it loads; interpreted until it is ready.
+    #[default]
+    Compiled,
+    /// By the reference interpreter.
+    Interpreted,
+}
+
+/// What to add to a model, and how to run it.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// How successors are computed.
+    pub engine: Engine,
+    /// Expressions in the model's own syntax that should hold in every state.
+    pub invariants: Vec<String>,
+}
+
+/// A model that is ready to run.
+pub struct LoadedModel {
+    language: Language,
+    text: ModelText,
+    warnings: Vec<Diagnostic>,
+    system: Arc<dyn System>,
+    reference: Arc<dyn System>,
+    unchecked: Vec<String>,
+    growth: Option<Growth>,
+}
+
+impl LoadedModel {
+    /// The language it was written in.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// Its text, under the name the user gave it.
+    pub fn text(&self) -> &ModelText {
+        &self.text
+    }
+
+    /// The name the user gave it.
+    pub fn name(&self) -> &str {
+        self.text.name()
+    }
+
+    /// What its author should look at.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// What searches run.
+    pub fn system(&self) -> &dyn System {
+        &*self.system
+    }
+
+    /// The same model in its reference execution: traces are replayed on it before anybody
+    /// sees them.
+    pub fn reference(&self) -> &dyn System {
+        &*self.reference
+    }
+
+    /// The safety properties of the model and of the user, in this order.
+    pub fn properties(&self) -> &[Property] {
+        &self.system.structure().properties
+    }
+
+    /// Names of properties that the model states but that cannot be checked yet.
+    pub fn unchecked(&self) -> &[String] {
+        &self.unchecked
+    }
+
+    /// Whether a search found that the model starts more processes than it was prepared for.
+    /// Nothing that the search said holds then: [grow](Self::grow) and search again.
+    pub fn is_outgrown(&self) -> bool {
+        self.growth.as_ref().is_some_and(Growth::is_outgrown)
+    }
+
+    /// Prepares the model for what was missing. Labels and transitions may have other numbers
+    /// afterwards: ask for [`questions`](crate::questions) again.
+    pub fn grow(&mut self) -> Result<(), LoadError> {
+        let Some(grown) = self.growth.as_ref().and_then(Growth::grown) else {
+            return Ok(());
+        };
+        match grown {
+            Ok(parts) => {
+                *self = Self::new(self.language, self.text.main().clone(), parts);
+                Ok(())
+            }
+            Err(error) => Err(error.about(self.text.main().clone())),
+        }
+    }
+
+    fn new(language: Language, source: SourceFile, parts: Parts) -> Self {
+        Self {
+            language,
+            text: parts.text.unwrap_or(ModelText::One(source)),
+            warnings: parts.warnings,
+            system: parts.system,
+            reference: parts.reference,
+            unchecked: parts.unchecked,
+            growth: parts.growth,
+        }
+    }
+}
+
+impl fmt::Debug for LoadedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadedModel")
+            .field("language", &self.language)
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a model cannot be loaded.
+#[derive(Debug)]
+pub enum LoadError {
+    /// The file cannot be read.
+    Unreadable {
+        /// As the user gave it.
+        path: String,
+        /// Why, in words.
+        reason: String,
+    },
+    /// Nothing says in which language the model is written.
+    UnknownLanguage {
+        /// As the user gave it.
+        path: String,
+    },
+    /// The model, or an expression about it, is wrong: where and why.
+    Wrong {
+        /// The text that the messages are about.
+        text: Box<ModelText>,
+        /// The messages, at least one of them an error.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// The model is correct, but too large to run.
+    TooLarge(String),
+}
+
+impl LoadError {
+    /// The message for people, with terminal colours if wanted.
+    pub fn text(&self, colour: bool) -> String {
+        match self {
+            Self::Unreadable { path, reason } => format!("error: cannot read {path}: {reason}\n"),
+            Self::UnknownLanguage { path } => {
+                let mut text = format!("error: cannot tell the language of {path}\n");
+                for language in Language::ALL {
+                    let endings: Vec<_> = language
+                        .extensions()
+                        .iter()
+                        .map(|e| format!(".{e}"))
+                        .collect();
+                    text += &format!("  {}: {language}\n", endings.join(", "));
+                }
+                text + "help: say it with --language\n"
+            }
+            Self::Wrong { text, diagnostics } => text.render(diagnostics, colour),
+            Self::TooLarge(reason) => format!("error: the model is too large: {reason}\n"),
+        }
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text(false).trim_end())
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// Loads the model in a file; `-` is standard input. Without a language, the ending of the
+/// file name decides.
+pub fn load_file(
+    path: &Path,
+    language: Option<Language>,
+    options: &LoadOptions,
+) -> Result<LoadedModel, LoadError> {
+    let shown = path.display().to_string();
+    let unreadable = |reason: String| LoadError::Unreadable {
+        path: shown.clone(),
+        reason,
+    };
+    let from_stdin = shown == "-";
+    if !from_stdin {
+        let metadata = std::fs::metadata(path).map_err(|e| unreadable(reason(&e)))?;
+        if metadata.is_dir() {
+            return Err(unreadable("it is a directory".into()));
+        }
+        if let Some(language) = language.or_else(|| Language::of_path(path))
+            && metadata.len() > language.largest_text() as u64
+        {
+            let (size, most) = (metadata.len() >> 20, language.largest_text() >> 20);
+            let text = format!("it has {size} MiB, and models of at most {most} MiB are accepted");
+            return Err(unreadable(text));
+        }
+    }
+    let Some(language) = language.or_else(|| Language::of_path(path)) else {
+        return Err(LoadError::UnknownLanguage { path: shown });
+    };
+    // One byte more than is accepted, so that the front-end sees that it is too much.
+    let most = language.largest_text() as u64 + 1;
+    let mut bytes = Vec::new();
+    let read = if from_stdin {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))
+    };
+    read.map_err(|e| unreadable(reason(&e)))?;
+    if bytes.contains(&0) {
+        return Err(unreadable("it is a binary file, not a model".into()));
+    }
+    let text = match language {
+        Language::Pnml => stubborn_pnml::decode(bytes).map_err(|problem| {
+            let place = ModelText::One(SourceFile::new(shown.as_str(), ""));
+            LoadError::Wrong {
+                text: Box::new(place),
+                diagnostics: vec![problem],
+            }
+        })?,
+        // Comments of old models are in all kinds of encodings; what matters is ASCII.
+        Language::Dve | Language::Promela => String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    };
+    let name = if from_stdin {
+        "standard input".into()
+    } else {
+        shown
+    };
+    load_text(&name, text, language, options)
+}
+
+/// Loads a model from its text; `name` is what messages call it.
+pub fn load_text(
+    name: &str,
+    text: impl Into<String>,
+    language: Language,
+    options: &LoadOptions,
+) -> Result<LoadedModel, LoadError> {
+    let source = SourceFile::new(name, text);
+    let parts = match language {
+        Language::Dve => languages::dve::build(&source, options),
+        Language::Promela => languages::promela::build(&source, options),
+        Language::Pnml => languages::pnml::build(&source, options),
+    };
+    match parts {
+        Ok(parts) => Ok(LoadedModel::new(language, source, parts)),
+        Err(error) => Err(error.about(source)),
+    }
+}
+
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".into(),
+        ErrorKind::PermissionDenied => "it may not be read (permissions)".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// What a front-end delivers.
+pub(crate) struct Parts {
+    pub(crate) warnings: Vec<Diagnostic>,
+    pub(crate) system: Arc<dyn System>,
+    pub(crate) reference: Arc<dyn System>,
+    pub(crate) unchecked: Vec<String>,
+    /// Where the model is more than the file it was loaded from.
+    pub(crate) text: Option<ModelText>,
+    pub(crate) growth: Option<Growth>,
+}
+
+impl Parts {
+    /// A program of guarded commands, compiled or not.
+    pub(crate) fn of_program(
+        program: Program,
+        warnings: Vec<Diagnostic>,
+        engine: Engine,
+    ) -> Result<Self, BuildError> {
+        let model = Model::new(program).map_err(|e| BuildError::TooLarge(e.to_string()))?;
+        Ok(Self::of_model(model, warnings, engine))
+    }
+
+    /// A packed program, compiled or not.
+    pub(crate) fn of_model(model: Model, warnings: Vec<Diagnostic>, engine: Engine) -> Self {
+        let reference = Arc::new(model);
+        let system: Arc<dyn System> = match engine {
+            Engine::Compiled => Arc::new(CompiledModel::new(Arc::clone(&reference))),
+            Engine::Interpreted => Arc::clone(&reference) as Arc<dyn System>,
+        };
+        Self {
+            warnings,
+            system,
+            reference,
+            unchecked: Vec::new(),
+            text: None,
+            growth: None,
+        }
+    }
+}
+
+/// Why a front-end delivers nothing.
+pub(crate) enum BuildError {
+    /// The model itself is wrong.
+    Model(Vec<Diagnostic>),
+    /// The same, with the files that it includes.
+    Files(Box<Sources>, Vec<Diagnostic>),
+    /// An expression of the user is wrong.
+    Expression(Box<SourceFile>, Vec<Diagnostic>),
+    TooLarge(String),
+}
+
+impl BuildError {
+    fn about(self, model: SourceFile) -> LoadError {
+        let (text, diagnostics) = match self {
+            Self::Model(diagnostics) => (ModelText::One(model), diagnostics),
+            Self::Files(sources, diagnostics) => (ModelText::Several(*sources), diagnostics),
+            Self::Expression(source, diagnostics) => (ModelText::One(*source), diagnostics),
+            Self::TooLarge(reason) => return LoadError::TooLarge(reason),
+        };
+        debug_assert!(has_errors(&diagnostics));
+        LoadError::Wrong {
+            text: Box::new(text),
+            diagnostics,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_decide_whatever_their_case() {
+        assert_eq!(Language::of_path(Path::new("a/b.DVE")), Some(Language::Dve));
+        assert_eq!(Language::of_path(Path::new("b.dve.txt")), None);
+        assert_eq!(Language::of_path(Path::new("dve")), None);
+    }
+
+    #[test]
+    fn wrong_invariants_are_shown_as_the_user_wrote_them() {
+        let text = "byte x; process P { state a; init a; } system async;";
+        let options = LoadOptions {
+            invariants: vec!["x < y".into()],
+            ..LoadOptions::default()
+        };
+        let error = load_text("m.dve", text, Language::Dve, &options).unwrap_err();
+        let shown = error.to_string();
+        assert!(
+            shown.contains("--invariant") && shown.contains("x < y"),
+            "{shown}"
+        );
+    }
+}

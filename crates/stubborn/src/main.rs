@@ -1,0 +1,50 @@
+//! The command line: reads options, runs one command, and turns its outcome into an exit
+//! status. Results go to standard output, everything else to standard error.
+
+mod commands;
+mod exit;
+mod interrupt;
+mod options;
+mod progress;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::exit::{Failure, Status};
+use crate::options::{Cli, Command};
+
+fn main() -> ExitCode {
+    exit::install_panic_hook();
+    let cli = Cli::parse();
+    // Expressions may nest deeply, and traces of depth-first searches are long: a roomy
+    // stack costs nothing until it is used.
+    let worker = std::thread::Builder::new()
+        .name("stubborn".into())
+        .stack_size(256 << 20)
+        .spawn(move || run(cli));
+    let outcome = match worker.map(|thread| thread.join()) {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => return Status::InternalError.into(),
+        Err(error) => Err(Failure::wrong(format!("cannot start a thread: {error}"))),
+    };
+    match outcome {
+        Ok(status) => status.into(),
+        Err(failure) => failure.report().into(),
+    }
+}
+
+fn run(cli: Cli) -> Result<Status, Failure> {
+    match cli.command {
+        Command::Check(args) => commands::check::run(&args),
+        Command::Explore(args) => commands::explore::run(&args),
+        Command::Simulate(args) => commands::simulate::run(&args),
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Validate(args) => commands::validate::run(&args),
+        Command::Ltl(args) => commands::ltl::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
+    }
+}

@@ -1,0 +1,828 @@
+//! Every option of the command line, in one place. Help texts, completions and the manual
+//! page are made from these definitions.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use stubborn::reduce::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Start};
+use stubborn::{Engine, Language, Order, Por, ProvisoChoice, ReductionOptions, StoreKind};
+
+const AFTER_HELP: &str = "\
+Exit status:
+  0   everything that was asked holds
+  1   something is violated
+  2   the command or the model is wrong; the message says where
+  3   no answer: a limit was reached, or a lossy store found nothing
+  70  a bug in stubborn itself
+
+Try it:
+  stubborn check examples/philosophers.dve
+  stubborn check examples/alternating_bit_broken.dve --trace bug.json
+  stubborn simulate examples/alternating_bit_broken.dve --replay bug.json";
+
+/// A model checker: finds deadlocks, failing assertions and broken invariants of concurrent
+/// systems, with counterexamples that people can read.
+#[derive(Debug, Parser)]
+#[command(name = "stubborn", version, about, after_help = AFTER_HELP)]
+#[command(
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(CheckArgs),
+    Explore(ExploreArgs),
+    Simulate(SimulateArgs),
+    Inspect(InspectArgs),
+    Validate(ValidateArgs),
+    Ltl(LtlArgs),
+    Bench(BenchArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Which model, and how it is run.
+#[derive(Args, Debug)]
+pub(crate) struct ModelArgs {
+    /// The model's file; `-` reads standard input
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+
+    /// The model's language, instead of going by the ending of its name
+    #[arg(long, value_name = "LANGUAGE", value_enum)]
+    pub(crate) language: Option<LanguageName>,
+
+    /// How successors are computed
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t)]
+    pub(crate) engine: EngineName,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LanguageName {
+    /// DVE, the language of DiVinE and BEEM (.dve)
+    Dve,
+    /// Promela, the language of SPIN (.pml, .prm, .promela)
+    Promela,
+    /// Petri nets in PNML (.pnml)
+    Pnml,
+}
+
+impl From<LanguageName> for Language {
+    fn from(name: LanguageName) -> Self {
+        match name {
+            LanguageName::Dve => Language::Dve,
+            LanguageName::Promela => Language::Promela,
+            LanguageName::Pnml => Language::Pnml,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum EngineName {
+    /// By machine code made for the model when it is loaded
+    #[default]
+    Compiled,
+    /// By the interpreter, the reference
+    Interpreted,
+}
+
+impl From<EngineName> for Engine {
+    fn from(name: EngineName) -> Self {
+        match name {
+            EngineName::Compiled => Engine::Compiled,
+            EngineName::Interpreted => Engine::Interpreted,
+        }
+    }
+}
+
+/// How to search; shared by `check` and `explore`.
+#[derive(Args, Debug)]
+pub(crate) struct SearchArgs {
+    /// In which order states are visited
+    #[arg(
+        long,
+        value_name = "ORDER",
+        value_enum,
+        default_value_t,
+        help_heading = "Search"
+    )]
+    pub(crate) order: OrderName,
+
+    /// On how many threads
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Search",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+
+    /// How states are stored
+    #[arg(
+        long,
+        value_name = "STORE",
+        value_enum,
+        default_value_t,
+        help_heading = "Search"
+    )]
+    pub(crate) store: StoreName,
+
+    /// For everything random: shuffles a depth-first search, and `rnd` strategies
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) seed: Option<u64>,
+
+    /// Stop after so many states
+    #[arg(long, value_name = "N", help_heading = "Limits",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_states: Option<u64>,
+
+    /// Most memory for states and queues, such as 500M or 8G
+    ///
+    /// `none` is no limit. By default, 80% of the memory that is free at the start.
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    pub(crate) memory_limit: Option<MemoryLimit>,
+
+    /// Stop after so many seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Partial-order reduction: which interleavings need not be explored.
+#[derive(Args, Debug)]
+pub(crate) struct ReductionArgs {
+    /// How transitions are chosen, or `none`, or `auto` for what suits question and model
+    #[arg(long, value_name = "NAME", help_heading = "Reduction", value_parser = por_names(),
+          hide_possible_values = false)]
+    pub(crate) por: Option<String>,
+
+    /// How precise the relations between transitions are
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        value_enum,
+        default_value = "reach",
+        help_heading = "Reduction"
+    )]
+    pub(crate) relations: RelationsName,
+
+    /// Weak sets: members other than one key transition may be disabled from outside
+    #[arg(long, help_heading = "Reduction")]
+    pub(crate) weak: bool,
+
+    /// Do not use disabling sets of guards as enabling sets of guards that they exclude
+    #[arg(long, help_heading = "Reduction")]
+    pub(crate) no_nds: bool,
+
+    /// Do not let the cost heuristic choose
+    #[arg(long, help_heading = "Reduction")]
+    pub(crate) no_heuristic: bool,
+
+    /// From which enabled transition a set starts
+    #[arg(long, value_name = "STRATEGY", help_heading = "Reduction",
+          value_parser = names(Start::ALL, Start::name))]
+    pub(crate) start: Option<String>,
+
+    /// Which enabling set of a disabled transition is taken in
+    #[arg(long, value_name = "STRATEGY", help_heading = "Reduction",
+          value_parser = names(Scapegoat::ALL, Scapegoat::name))]
+    pub(crate) scapegoat: Option<String>,
+
+    /// Which transition deletion tries next
+    #[arg(long, value_name = "STRATEGY", help_heading = "Reduction",
+          value_parser = names(Delete::ALL, Delete::name))]
+    pub(crate) delete: Option<String>,
+
+    /// Which of several ample sets is taken
+    #[arg(long, value_name = "STRATEGY", help_heading = "Reduction",
+          value_parser = names(Choice::ALL, Choice::name))]
+    pub(crate) choice: Option<String>,
+
+    /// After deletion, look for a set with fewer enabled transitions
+    #[arg(long, help_heading = "Reduction")]
+    pub(crate) minimise: bool,
+
+    /// What keeps transitions from being ignored for ever, where a question needs it
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        default_value_t,
+        help_heading = "Reduction"
+    )]
+    pub(crate) proviso: ProvisoName,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum ProvisoName {
+    /// The one that fits the order of the search
+    #[default]
+    Auto,
+    /// Take all steps where every kept successor was expanded before
+    ClosedSet,
+    /// Take all steps where every kept successor is on the depth-first stack
+    Stack,
+}
+
+fn por_names() -> PossibleValuesParser {
+    let help = |algorithm: &Algorithm| match algorithm {
+        Algorithm::Closure => "Grow a set from one enabled transition",
+        Algorithm::Beam => "Grow a set from every enabled transition at once, the smallest wins",
+        Algorithm::Clostar => "Closure that takes in for free what is covered anyway",
+        Algorithm::Deletion => "Start from everything and delete as much as possible",
+        Algorithm::Clodel => "Clostar, then deletion",
+        Algorithm::Inc => "Strongly connected components over scapegoat edges",
+        Algorithm::Ample1 => "All of one process that conflicts with no other",
+        Algorithm::Ample2 => "All of a group of processes that conflicts with no other",
+        Algorithm::Goal => "What a bad state needs; not for deadlocks",
+    };
+    let special = [
+        PossibleValue::new("none").help("No reduction"),
+        PossibleValue::new("auto").help("What suits question and model, where it pays"),
+    ];
+    let algorithms = Algorithm::ALL
+        .iter()
+        .map(|a| PossibleValue::new(a.name()).help(help(a)));
+    PossibleValuesParser::new(special.into_iter().chain(algorithms))
+}
+
+fn names<T: Copy>(all: &'static [T], name: fn(T) -> &'static str) -> PossibleValuesParser {
+    PossibleValuesParser::new(all.iter().map(|item| PossibleValue::new(name(*item))))
+}
+
+impl ReductionArgs {
+    /// As the library takes it; `default` is what happens without `--por`.
+    pub(crate) fn options(
+        &self,
+        seed: u64,
+        default: &str,
+    ) -> Result<ReductionOptions, ConfigError> {
+        let name = self.por.as_deref().unwrap_or(default);
+        let por = match name {
+            "none" | "auto" => {
+                self.refuse_details(name)?;
+                if name == "none" { Por::None } else { Por::Auto }
+            }
+            name => Por::Chosen(Config {
+                weak: self.weak,
+                disabling_sets: !self.no_nds,
+                heuristic: !self.no_heuristic,
+                start: self.start.as_deref().map(str::parse).transpose()?,
+                scapegoat: self.scapegoat.as_deref().map(str::parse).transpose()?,
+                delete: self.delete.as_deref().map(str::parse).transpose()?,
+                choice: self.choice.as_deref().map(str::parse).transpose()?,
+                minimise: self.minimise,
+                seed,
+                ..Config::new(name.parse()?)
+            }),
+        };
+        Ok(ReductionOptions {
+            por,
+            relations: self.relations.into(),
+            proviso: match self.proviso {
+                ProvisoName::Auto => ProvisoChoice::Auto,
+                ProvisoName::ClosedSet => ProvisoChoice::ClosedSet,
+                ProvisoName::Stack => ProvisoChoice::Stack,
+            },
+        })
+    }
+
+    /// Variants belong to an algorithm.
+    fn refuse_details(&self, name: &str) -> Result<(), ConfigError> {
+        let given = [
+            ("--weak", self.weak),
+            ("--no-nds", self.no_nds),
+            ("--no-heuristic", self.no_heuristic),
+            ("--start", self.start.is_some()),
+            ("--scapegoat", self.scapegoat.is_some()),
+            ("--delete", self.delete.is_some()),
+            ("--choice", self.choice.is_some()),
+            ("--minimise", self.minimise),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(ConfigError::new(format!(
+                "{flag} is about one algorithm; choose it with --por (now it is `{name}`)"
+            ))),
+        }
+    }
+}
+
+/// How results are shown.
+#[derive(Args, Debug)]
+pub(crate) struct OutputArgs {
+    /// Print one JSON object, for scripts
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Print less: no statistics, no warnings, no progress
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum OrderName {
+    /// Breadth-first: counterexamples are as short as possible
+    #[default]
+    Bfs,
+    /// Depth-first
+    Dfs,
+}
+
+impl OrderName {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bfs => "bfs",
+            Self::Dfs => "dfs",
+        }
+    }
+}
+
+impl From<OrderName> for Order {
+    fn from(name: OrderName) -> Self {
+        match name {
+            OrderName::Bfs => Order::BreadthFirst,
+            OrderName::Dfs => Order::DepthFirst,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum StoreName {
+    /// Tree compression, exact
+    #[default]
+    Tree,
+    /// Whole states, exact
+    Plain,
+    /// A few bits a state; may overlook states
+    Bitstate,
+    /// A fingerprint a state; may overlook states
+    Compact,
+}
+
+impl StoreName {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::Plain => "plain",
+            Self::Bitstate => "bitstate",
+            Self::Compact => "compact",
+        }
+    }
+}
+
+impl From<StoreName> for StoreKind {
+    fn from(name: StoreName) -> Self {
+        match name {
+            StoreName::Tree => StoreKind::Tree,
+            StoreName::Plain => StoreKind::Plain,
+            StoreName::Bitstate => StoreKind::Bitstate,
+            StoreName::Compact => StoreKind::Compact,
+        }
+    }
+}
+
+/// A number of bytes, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryLimit {
+    Unlimited,
+    Bytes(usize),
+}
+
+impl FromStr for MemoryLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::Unlimited);
+        }
+        let wrong = || format!("`{text}` is no size; write 500M, 8G, or none");
+        let digits = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let shift = match unit.to_ascii_uppercase().as_str() {
+            "" | "B" => 0,
+            "K" | "KB" | "KIB" => 10,
+            "M" | "MB" | "MIB" => 20,
+            "G" | "GB" | "GIB" => 30,
+            "T" | "TB" | "TIB" => 40,
+            _ => return Err(wrong()),
+        };
+        let number: u64 = number.parse().map_err(|_| wrong())?;
+        let bytes = number
+            .checked_mul(1 << shift)
+            .and_then(|b| usize::try_from(b).ok());
+        bytes.map(Self::Bytes).ok_or_else(wrong)
+    }
+}
+
+/// A number of seconds, with a fraction if need be.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no number of seconds");
+    let number: f64 = text.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(number).map_err(|_| wrong())
+}
+
+/// Verify a model: deadlock freedom, assertions, failing steps, and what you add
+///
+/// Without --property and --only, everything that the model states is checked: that it has no
+/// deadlock, that no step fails (an index, a range, a division), and that its assertions hold.
+/// --deadlock and --invariant add to that. Each violated property is shown with the run that
+/// leads to it, a shortest one when searching breadth-first.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn check examples/philosophers.dve
+  stubborn check examples/peterson.dve --invariant 'inside <= 1'
+  stubborn check examples/leader_ring.dve --only --invariant 'leaders < 2'
+  stubborn check examples/alternating_bit_broken.dve --trace bug.json")]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Check that every state has a step, also where the model allows to end
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) deadlock: bool,
+
+    /// Check that this expression holds in every state; may be repeated
+    ///
+    /// The expression is written in the model's own syntax. Process locations are written as
+    /// in the model, `P.critical`, local variables as `P.x`.
+    #[arg(
+        long,
+        value_name = "EXPR",
+        help_heading = "Properties",
+        allow_hyphen_values = true
+    )]
+    pub(crate) invariant: Vec<String>,
+
+    /// Check only the property of this name, as shown in results; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "Properties")]
+    pub(crate) property: Vec<String>,
+
+    /// Check only what --deadlock, --invariant and --property say
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) only: bool,
+
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+
+    #[command(flatten)]
+    pub(crate) reduction: ReductionArgs,
+
+    /// Save the first counterexample, to be replayed by `simulate --replay`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Show all steps of long counterexamples
+    #[arg(long, help_heading = "Output")]
+    pub(crate) full_trace: bool,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Build the whole state space and print its size
+///
+/// With --json, one object on standard output: model, language, por, order, threads, store,
+/// states, transitions, deadlocks, invalid_ends (null in languages without end states), depth,
+/// complete, load_seconds, explore_seconds, peak_memory_bytes and bytes_per_state.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn explore examples/cache_coherence.dve
+  stubborn explore examples/cache_coherence.dve --threads 2 --json
+  stubborn explore examples/peterson.dve --levels")]
+pub(crate) struct ExploreArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+
+    #[command(flatten)]
+    pub(crate) reduction: ReductionArgs,
+
+    /// Print the number of states on every breadth-first level
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub(crate) levels: bool,
+
+    /// Name the transitions that were never taken
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub(crate) unused: bool,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Walk through a model: at random, by hand, or along a saved trace
+///
+/// By hand (--interactive), every step is chosen from a numbered list; `?` shows what else
+/// can be typed. Numbers may also come from a pipe.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn simulate examples/peterson.dve --steps 10 --seed 7
+  stubborn simulate examples/philosophers.dve --interactive
+  stubborn simulate examples/alternating_bit_broken.dve --replay bug.json")]
+pub(crate) struct SimulateArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Number of random steps
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) steps: usize,
+
+    /// For random choices; the same number gives the same run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Choose every step yourself
+    #[arg(long, short, conflicts_with_all = ["replay", "steps"])]
+    pub(crate) interactive: bool,
+
+    /// Follow a trace that `check --trace` or `simulate --save` wrote
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["steps", "seed"])]
+    pub(crate) replay: Option<PathBuf>,
+
+    /// Show the whole state after every step
+    #[arg(long)]
+    pub(crate) states: bool,
+
+    /// Save the run, to be replayed by --replay
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+}
+
+/// Look inside a model: transitions, guards, fields, relations
+///
+/// Without a choice, shows a summary and all transitions.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn inspect examples/peterson.dve
+  stubborn inspect examples/peterson.dve --fields --guards
+  stubborn inspect examples/philosophers.dve --relations exact --transition hungry
+  stubborn inspect examples/peterson.dve --format dot --process P_0 | dot -Tsvg > p0.svg")]
+pub(crate) struct InspectArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Transitions with their guards
+    #[arg(long, help_heading = "What to show")]
+    pub(crate) transitions: bool,
+
+    /// Guards and other labels
+    #[arg(long, help_heading = "What to show")]
+    pub(crate) guards: bool,
+
+    /// Fields of the state, with ranges and places
+    #[arg(long, help_heading = "What to show")]
+    pub(crate) fields: bool,
+
+    /// Which fields each transition tests, reads and writes
+    #[arg(long, help_heading = "What to show")]
+    pub(crate) sets: bool,
+
+    /// Relations between transitions and guards, as precise as LEVEL asks for
+    #[arg(long, value_name = "LEVEL", value_enum, help_heading = "What to show")]
+    pub(crate) relations: Option<RelationsName>,
+
+    /// As text, as one JSON object, or as control-flow graphs for Graphviz
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Output"
+    )]
+    pub(crate) format: InspectFormat,
+
+    /// Only transitions of processes whose name contains this
+    #[arg(long, value_name = "TEXT", help_heading = "Filters")]
+    pub(crate) process: Option<String>,
+
+    /// Only transitions whose name contains this
+    #[arg(long, value_name = "TEXT", help_heading = "Filters")]
+    pub(crate) transition: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum, PartialEq, Eq)]
+pub(crate) enum InspectFormat {
+    #[default]
+    Text,
+    Json,
+    Dot,
+}
+
+/// How much analysis goes into relations.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RelationsName {
+    /// Which fields are tested, read and written
+    Sets,
+    /// And the shape of guards and actions
+    Syntax,
+    /// And all valuations of small joint supports
+    Exact,
+    /// And what an over-approximation of the reachable states rules out
+    Reach,
+}
+
+impl From<RelationsName> for stubborn::system::RelationLevel {
+    fn from(name: RelationsName) -> Self {
+        match name {
+            RelationsName::Sets => Self::Sets,
+            RelationsName::Syntax => Self::Syntax,
+            RelationsName::Exact => Self::Exact,
+            RelationsName::Reach => Self::Reach,
+        }
+    }
+}
+
+/// Check that a reduction keeps what it must, on this very model
+///
+/// The defining conditions of stubborn sets are tested at states of the model with its own
+/// code, the relations between transitions are refuted where they can be, and what the
+/// reduced search finds is compared with the full one. Small models are checked everywhere,
+/// of larger ones a sample. Exit status 1 means that something is wrong with the reduction.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn validate examples/peterson.dve
+  stubborn validate examples/philosophers.dve --por deletion --relations exact")]
+pub(crate) struct ValidateArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Also validate for this invariant; may be repeated
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) invariant: Vec<String>,
+
+    /// Models with at most so many states are checked everywhere
+    #[arg(long, value_name = "N", default_value_t = 3_000)]
+    pub(crate) max_states: usize,
+
+    /// Of a larger model, check so many states
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) samples: usize,
+
+    /// Try relations in so many random states as well (not with --relations reach)
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) random_states: usize,
+
+    /// For everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) reduction: ReductionArgs,
+}
+
+/// Print the automaton of an LTL formula
+///
+/// A transition-based generalised Büchi automaton, in the Hanoi Omega-Automata format or for
+/// Graphviz. Its size, and whether the formula is stutter-invariant, come first as a comment.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn ltl 'G(request -> F grant)'
+  stubborn ltl 'p U q' --negate --format dot | dot -Tsvg > automaton.svg")]
+pub(crate) struct LtlArgs {
+    /// The formula
+    #[arg(value_name = "FORMULA", allow_hyphen_values = true)]
+    pub(crate) formula: String,
+
+    /// Take the negation, as a check does
+    #[arg(long)]
+    pub(crate) negate: bool,
+
+    /// How the formula is written
+    #[arg(long, value_name = "SYNTAX", value_enum, default_value_t)]
+    pub(crate) syntax: SyntaxName,
+
+    /// How the automaton is written
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) format: AutomatonFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum SyntaxName {
+    /// As Spot reads it: `GFp`, `p U q` groups to the right
+    #[default]
+    Spot,
+    /// As SPIN reads it: `[] <> p`, `p U q` groups to the left
+    Spin,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum AutomatonFormat {
+    /// Hanoi Omega-Automata
+    #[default]
+    Hoa,
+    /// Graphviz
+    Dot,
+}
+
+/// Measure speed and memory on models, as a Markdown table
+///
+/// Every model is explored completely, once for every number of threads. Speed is in states
+/// per second of processor time (of all threads together), so that a busy machine does not
+/// spoil it.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn bench examples/*.dve
+  stubborn bench models/*.dve --threads 1,2 --output table.md")]
+pub(crate) struct BenchArgs {
+    /// The models' files
+    #[arg(value_name = "MODEL", required = true)]
+    pub(crate) models: Vec<PathBuf>,
+
+    /// Numbers of threads to try
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "1,2",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Vec<u16>,
+
+    /// How states are stored
+    #[arg(long, value_name = "STORE", value_enum, default_value_t)]
+    pub(crate) store: StoreName,
+
+    /// How successors are computed
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t)]
+    pub(crate) engine: EngineName,
+
+    /// Leave out models with more states
+    #[arg(long, value_name = "N")]
+    pub(crate) max_states: Option<u64>,
+
+    /// Leave out models with fewer states
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) min_states: u64,
+
+    /// Write the table to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Print a completion script for a shell
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn completions bash > ~/.local/share/bash-completion/completions/stubborn
+  stubborn completions fish > ~/.config/fish/completions/stubborn.fish")]
+pub(crate) struct CompletionsArgs {
+    /// Which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the manual page, or write the pages of all commands to a folder
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn man | man -l -
+  stubborn man --folder ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Write one page a command into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, bytes) in [
+            ("1024", 1 << 10),
+            ("3k", 3 << 10),
+            ("500M", 500 << 20),
+            ("2GiB", 2 << 30),
+        ] {
+            assert_eq!(text.parse(), Ok(MemoryLimit::Bytes(bytes)), "{text}");
+        }
+        assert_eq!("none".parse(), Ok(MemoryLimit::Unlimited));
+        for text in ["", "G", "1.5G", "-3", "3X", "99999999999T"] {
+            assert!(text.parse::<MemoryLimit>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_finite_and_positive() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["-1", "nan", "inf", "soon"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Traces as JSON: what `check --json` prints, `--trace` saves and `simulate --replay` reads.
+//!
+//! A saved trace names its transitions and the values that each changed, so that it can be
+//! read without the model and replayed on a model that has changed since, as far as that
+//! still has the same steps.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use stubborn_search::{Trace, TraceStep};
+use stubborn_system::{FieldId, FieldKind, Successor, Successors, System};
+
+use crate::load::LoadedModel;
+use crate::story;
+
+/// The first words of a trace file.
+const FORMAT: &str = "stubborn trace";
+const VERSION: u32 = 1;
+
+/// A run in a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedTrace {
+    format: String,
+    version: u32,
+    /// The model's file.
+    pub model: String,
+    /// Its language.
+    pub language: String,
+    /// What the run shows, for people.
+    pub shows: String,
+    /// The initial state: field to value.
+    pub initial: Map<String, Value>,
+    /// The steps.
+    #[serde(flatten)]
+    pub steps: TraceRecord,
+}
+
+/// A run: the steps before its cycle, and the cycle if it is infinite.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct TraceRecord {
+    /// The steps of a finite run, or those before the cycle.
+    pub stem: Vec<StepRecord>,
+    /// The steps that repeat for ever.
+    pub cycle: Vec<StepRecord>,
+}
+
+/// One step.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct StepRecord {
+    /// The name of the transition.
+    pub transition: String,
+    /// Whose step it is; `A, B` for a rendez-vous.
+    pub process: Option<String>,
+    /// Where the transition stands in the model: `file:line:column`.
+    pub location: Option<String>,
+    /// The fields that it changed: name to `[old, new]`.
+    pub changes: Map<String, Value>,
+}
+
+impl TraceRecord {
+    /// Describes a trace of a model.
+    pub fn new(model: &LoadedModel, trace: &Trace) -> Self {
+        Self {
+            stem: trace.stem().map(|step| record(model, &step)).collect(),
+            cycle: trace.cycle().map(|step| record(model, &step)).collect(),
+        }
+    }
+}
+
+fn record(model: &LoadedModel, step: &TraceStep<'_>) -> StepRecord {
+    let system = model.reference();
+    let structure = system.structure();
+    let transition = structure.transition(step.transition);
+    let changes = step.changes(system.layout()).into_iter().map(|change| {
+        let name = system.layout().field(change.field).name.clone();
+        let old = value(system, change.field, change.old);
+        let new = value(system, change.field, change.new);
+        (name, Value::Array(vec![old, new]))
+    });
+    StepRecord {
+        transition: transition.name.clone(),
+        process: story::process_names(structure, step.transition),
+        location: transition.span.map(|span| model.text().place(span)),
+        changes: changes.collect(),
+    }
+}
+
+/// A number, or the name of a named value.
+fn value(system: &dyn System, field: FieldId, value: i64) -> Value {
+    match system.layout().field(field).kind {
+        FieldKind::Integer
+        | FieldKind::ChannelLength(_)
+        | FieldKind::ChannelCell(_)
+        | FieldKind::Failed => Value::from(value),
+        FieldKind::Location(..) | FieldKind::Named(_) | FieldKind::Interned => {
+            Value::from(system.value_text(field, value))
+        }
+    }
+}
+
+/// The values of all fields.
+pub fn state_values(system: &dyn System, state: &[u32]) -> Map<String, Value> {
+    let fields = system.layout().fields().iter().enumerate();
+    fields
+        .map(|(at, field)| {
+            let shown = value(system, FieldId::new(at), field.get(state));
+            (field.name.clone(), shown)
+        })
+        .collect()
+}
+
+/// Why a trace cannot be replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError(String);
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+impl SavedTrace {
+    /// Describes a trace; `shows` says what it is about.
+    pub fn new(model: &LoadedModel, trace: &Trace, shows: impl Into<String>) -> Self {
+        Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            model: model.name().into(),
+            language: model.language().name().into(),
+            shows: shows.into(),
+            initial: state_values(model.reference(), trace.initial_state()),
+            steps: TraceRecord::new(model, trace),
+        }
+    }
+
+    /// The text of a trace file.
+    pub fn to_json(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        // Nothing in it can fail to be written: keys are strings, numbers are finite.
+        text.unwrap_or_default() + "\n"
+    }
+
+    /// Reads a trace file.
+    pub fn from_json(text: &str) -> Result<Self, ReplayError> {
+        let saved: SavedTrace = serde_json::from_str(text)
+            .map_err(|error| ReplayError(format!("this is no trace file: {error}")))?;
+        if saved.format != FORMAT {
+            return Err(ReplayError("this is no trace file".into()));
+        }
+        if saved.version != VERSION {
+            let version = saved.version;
+            let text = format!("this trace has format version {version}, known is {VERSION}");
+            return Err(ReplayError(text));
+        }
+        Ok(saved)
+    }
+
+    /// Runs the trace on a model. Where a transition has several successors, the one with
+    /// the recorded changes is taken.
+    pub fn replay(&self, model: &LoadedModel) -> Result<Trace, ReplayError> {
+        let system = model.reference();
+        let words = system.layout().words();
+        let all = system.initial_states();
+        let is_ours = |state: &&[u32]| state_values(system, state) == self.initial;
+        let Some(initial) = all.chunks_exact(words).find(is_ours) else {
+            let text = "the trace starts in a state in which this model does not start";
+            return Err(ReplayError(text.into()));
+        };
+        let mut executor = system.executor();
+        let mut successors = Successors::new(words);
+        let mut trace = Trace::new(initial);
+        for step in self.steps.stem.iter().chain(&self.steps.cycle) {
+            successors.clear();
+            executor.successors(trace.last_state(), &mut successors);
+            let structure = system.structure();
+            let is_named =
+                |s: &Successor<'_>| structure.transition(s.transition).name == step.transition;
+            let found = successors.iter().filter(is_named).find(|successor| {
+                let one = TraceStep {
+                    number: 0,
+                    transition: successor.transition,
+                    outcome: successor.outcome,
+                    before: trace.last_state(),
+                    after: successor.state,
+                };
+                record(model, &one).changes == step.changes
+            });
+            let Some(found) = found else {
+                let number = trace.len() + 1;
+                let name = &step.transition;
+                let problem = if successors.iter().any(|s| is_named(&s)) {
+                    "does something else in this model"
+                } else if structure.transitions.iter().any(|t| t.name == *name) {
+                    "is not possible there"
+                } else {
+                    "does not exist in this model"
+                };
+                return Err(ReplayError(format!("step {number}: `{name}` {problem}")));
+            };
+            let (transition, outcome, state) =
+                (found.transition, found.outcome, found.state.to_vec());
+            trace.push(transition, outcome, &state);
+        }
+        if !self.steps.cycle.is_empty() {
+            let start = self.steps.stem.len();
+            if trace.state(start) != trace.last_state() {
+                return Err(ReplayError("the cycle of the trace does not close".into()));
+            }
+            trace.close_cycle(start);
+        }
+        Ok(trace)
+    }
+}

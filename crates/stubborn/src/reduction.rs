@@ -1,0 +1,269 @@
+//! Which reduction answers which question, and whether it pays.
+//!
+//! Which conditions a reduced search must keep depends on the question, and is decided here
+//! and in [`stubborn_reduce::Plan`], never by the user. Questions fall into groups that need
+//! sets of their own: deadlocks; failing steps; bad states. With `auto`, each group's
+//! reduction is tried on a sample of states before the search: where it leaves nothing out,
+//! one unreduced search answers everything, and otherwise each group gets a search of its
+//! own. The sample is a function of the model alone, so that a count never depends on the
+//! machine.
+
+use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, StubbornReduction};
+use stubborn_search::proviso::{ClosedSet, OnStack, Proviso};
+use stubborn_search::{Order, Target};
+use stubborn_system::{BitSet, Expansion, Reduction, RelationLevel, Relations, Successors, System};
+
+use crate::check::Question;
+use crate::load::LoadedModel;
+
+/// Which reduction to use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Por {
+    /// None.
+    None,
+    /// A sound one for each question, where it pays.
+    #[default]
+    Auto,
+    /// This one.
+    Chosen(Config),
+}
+
+/// Which proviso keeps a reduced search from ignoring transitions for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProvisoChoice {
+    /// The one that fits the order of the search and expands least.
+    #[default]
+    Auto,
+    /// Expand a state if every kept successor was expanded before.
+    ClosedSet,
+    /// Expand a state if every kept successor is on the stack; depth-first on one thread.
+    Stack,
+}
+
+/// What is known and chosen about reduction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReductionOptions {
+    /// Which.
+    pub por: Por,
+    /// How precise the relations between transitions are.
+    pub relations: RelationLevel,
+    /// Against ignoring.
+    pub proviso: ProvisoChoice,
+}
+
+impl Default for ReductionOptions {
+    fn default() -> Self {
+        Self {
+            por: Por::Auto,
+            relations: RelationLevel::Reach,
+            proviso: ProvisoChoice::Auto,
+        }
+    }
+}
+
+impl ReductionOptions {
+    /// No reduction at all.
+    pub fn none() -> Self {
+        Self {
+            por: Por::None,
+            ..Self::default()
+        }
+    }
+}
+
+/// A search to run: for which questions, and how it is reduced.
+pub(crate) struct PlannedRun {
+    /// Indices into the questions.
+    pub(crate) questions: Vec<usize>,
+    pub(crate) reduction: Option<StubbornReduction>,
+}
+
+impl PlannedRun {
+    /// The reduction's short name.
+    pub(crate) fn name(&self) -> String {
+        match &self.reduction {
+            None => "none".into(),
+            Some(reduction) => reduction.plan().settings.algorithm.name().into(),
+        }
+    }
+
+    /// What must be added to the search.
+    pub(crate) fn proviso(
+        &self,
+        choice: ProvisoChoice,
+        order: Order,
+        threads: usize,
+    ) -> Option<&'static dyn Proviso> {
+        let needed = self.reduction.as_ref()?.plan().proviso;
+        if needed == stubborn_reduce::Proviso::None {
+            return None;
+        }
+        let with_stack = order == Order::DepthFirst && threads == 1;
+        Some(match choice {
+            ProvisoChoice::Stack => &OnStack,
+            ProvisoChoice::Auto if with_stack => &OnStack,
+            ProvisoChoice::Auto | ProvisoChoice::ClosedSet => &ClosedSet,
+        })
+    }
+}
+
+/// Questions that one reduced search can answer together.
+struct Group {
+    questions: Vec<usize>,
+    /// `None` if no reduction is known to be sound.
+    aim: Option<Aim>,
+}
+
+fn groups(model: &LoadedModel, questions: &[Question]) -> Vec<Group> {
+    let of = |wanted: &dyn Fn(&Target) -> bool| -> Vec<usize> {
+        let numbered = questions.iter().enumerate();
+        numbered
+            .filter(|(_, q)| wanted(&q.target))
+            .map(|(at, _)| at)
+            .collect()
+    };
+    let structure = model.system().structure();
+    let failing = || Goals {
+        any_of: Vec::new(),
+        transitions: structure
+            .transition_ids()
+            .filter(|t| structure.transition(*t).may_fail)
+            .collect(),
+    };
+    let labels = questions.iter().filter_map(|q| match q.target {
+        Target::Label(label) => Some(label),
+        _ => None,
+    });
+    let all = [
+        Group {
+            questions: of(&|t| matches!(t, Target::Deadlock | Target::InvalidEnd)),
+            aim: Some(Aim::Deadlocks),
+        },
+        Group {
+            questions: of(&|t| *t == Target::Errors),
+            aim: Some(Aim::Goals(failing())),
+        },
+        Group {
+            questions: of(&|t| matches!(t, Target::Label(_))),
+            aim: Some(Aim::Goals(Goals::labels(labels))),
+        },
+        Group {
+            // Nothing tells which transitions contain assertions.
+            questions: of(&|t| *t == Target::Assertions),
+            aim: None,
+        },
+    ];
+    all.into_iter()
+        .filter(|group| !group.questions.is_empty())
+        .collect()
+}
+
+/// Decides which searches answer the questions.
+pub(crate) fn plan(
+    model: &LoadedModel,
+    questions: &[Question],
+    options: &ReductionOptions,
+) -> Result<Vec<PlannedRun>, ConfigError> {
+    let unreduced = || {
+        vec![PlannedRun {
+            questions: (0..questions.len()).collect(),
+            reduction: None,
+        }]
+    };
+    if options.por == Por::None {
+        return Ok(unreduced());
+    }
+    let system = model.system();
+    let relations = system.relations(options.relations);
+    let mut runs = Vec::new();
+    for group in groups(model, questions) {
+        let reduction = match &group.aim {
+            Some(aim) => reduction(system, &relations, &options.por, aim.clone())?,
+            None => None,
+        };
+        runs.push(PlannedRun {
+            questions: group.questions,
+            reduction,
+        });
+    }
+    // A search that sees everything answers everything.
+    if runs.iter().any(|run| run.reduction.is_none()) {
+        return Ok(unreduced());
+    }
+    Ok(runs)
+}
+
+/// The reduction for one aim; `None` if `auto` finds that it does not pay.
+pub(crate) fn reduction(
+    system: &dyn System,
+    relations: &Relations,
+    por: &Por,
+    aim: Aim,
+) -> Result<Option<StubbornReduction>, ConfigError> {
+    match por {
+        Por::None => Ok(None),
+        Por::Chosen(config) => {
+            let plan = Plan::new(config, aim)?;
+            StubbornReduction::new(system, relations, plan).map(Some)
+        }
+        Por::Auto => {
+            let algorithm = match aim {
+                Aim::Goals(_) => Algorithm::Goal,
+                Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
+            };
+            let plan = Plan::new(&Config::new(algorithm), aim)?;
+            let reduction = StubbornReduction::new(system, relations, plan)?;
+            let pays = kept_share(system, &reduction) <= LARGEST_KEPT_SHARE;
+            Ok(pays.then_some(reduction))
+        }
+    }
+}
+
+/// `auto` reduces if at most this share of the enabled transitions is kept. A reduced state
+/// costs about twice a full one, and what is left out at every state multiplies along paths.
+const LARGEST_KEPT_SHARE: f64 = 0.93;
+const WALKS: u64 = 16;
+const STEPS: u64 = 64;
+
+/// Which share of enabled transitions a reduction keeps, along walks that depend on the model
+/// alone.
+fn kept_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
+    let words = system.layout().words();
+    let initial = system.initial_states();
+    let mut executor = system.executor();
+    let mut reducer = reduction.reducer();
+    let mut kept = BitSet::new(system.structure().transitions.len());
+    let mut successors = Successors::new(words);
+    let (mut all, mut chosen) = (0_usize, 0_usize);
+    let mut random = 0_u64;
+    for _ in 0..WALKS {
+        let mut state = initial[..words].to_vec();
+        for _ in 0..STEPS {
+            successors.clear();
+            executor.successors(&state, &mut successors);
+            if successors.is_empty() {
+                break;
+            }
+            let mut expansion = Expansion {
+                state: &state,
+                executor: &mut *executor,
+                successors: &successors,
+                is_known: None,
+            };
+            all += expansion.enabled().count();
+            reducer.reduce(&mut expansion, &mut kept);
+            chosen += kept
+                .words()
+                .iter()
+                .map(|w| w.count_ones() as usize)
+                .sum::<usize>();
+            // Knuth's linear congruential generator; its high bits are good enough here.
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let step = (u128::from(random) * successors.len() as u128 >> 64) as usize;
+            state.copy_from_slice(successors.state(step));
+        }
+    }
+    chosen as f64 / all.max(1) as f64
+}

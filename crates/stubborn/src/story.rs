@@ -1,0 +1,317 @@
+//! Runs as people read them: who moved, what changed, and why it ends there.
+//!
+//! A step is shown by its transition (`Sender: send -> wait (data!)`), the messages that went
+//! in or out of channels, and the variables that have new values; what stayed is left out.
+//! The end is explained by what every process waits for, or by the values that an
+//! assertion, an invariant or a failing step looked at.
+
+use std::fmt::Write;
+
+use stubborn_diagnostics::Span;
+use stubborn_search::{Trace, TraceStep};
+use stubborn_system::{
+    Executor, FieldId, FieldKind, Label, LabelId, ProcessId, Structure, System, TransitionId,
+};
+
+use crate::load::LoadedModel;
+
+/// Widest column of transition names; longer names push their changes to the right.
+const WIDEST_NAME: usize = 56;
+/// Most things of one kind that an explanation lists.
+const SHOWN: usize = 4;
+
+/// All steps of a run, one a line, numbered from 1.
+pub fn steps(system: &dyn System, trace: &Trace) -> String {
+    let names = trace
+        .steps()
+        .map(|step| name_width(system, step.transition));
+    let width = names.max().unwrap_or(0);
+    let digits = trace.len().to_string().len();
+    let mut out = String::new();
+    for step in trace.stem() {
+        step_line(system, &step, digits, width, &mut out);
+    }
+    if trace.cycle().len() > 0 {
+        out.push_str("  then for ever:\n");
+        for step in trace.cycle() {
+            step_line(system, &step, digits, width, &mut out);
+        }
+    }
+    out
+}
+
+/// How wide the name column must be for a transition.
+pub fn name_width(system: &dyn System, transition: TransitionId) -> usize {
+    let name = &system.structure().transition(transition).name;
+    name.chars().count().min(WIDEST_NAME)
+}
+
+/// One step as a line: number, transition, changes.
+pub fn step_line(
+    system: &dyn System,
+    step: &TraceStep<'_>,
+    digits: usize,
+    width: usize,
+    out: &mut String,
+) {
+    let name = &system.structure().transition(step.transition).name;
+    let number = step.number + 1;
+    let changes = changes(system, step.transition, step.before, step.after).join(", ");
+    let line = format!("  {number:>digits$}. {name:width$}  {changes}");
+    out.push_str(line.trim_end());
+    out.push('\n');
+    if let Some(site) = step.outcome.site(system.structure()) {
+        let _ = writeln!(out, "  {:digits$}  ! {}", "", site.message);
+    }
+}
+
+/// What a step did, besides moving the program counters of its own processes: messages first,
+/// then variables.
+pub fn changes(
+    system: &dyn System,
+    transition: TransitionId,
+    before: &[u32],
+    after: &[u32],
+) -> Vec<String> {
+    let structure = system.structure();
+    let layout = system.layout();
+    if structure.error_state.as_deref() == Some(after) {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for channel in 0..layout.channels().len() {
+        out.extend(transfer(system, channel, before, after));
+    }
+    let movers = &structure.transition(transition).processes;
+    for (at, field) in layout.fields().iter().enumerate() {
+        if field.get(before) == field.get(after) {
+            continue;
+        }
+        match &field.kind {
+            FieldKind::ChannelCell(_) | FieldKind::ChannelLength(_) => continue,
+            FieldKind::Location(process, _) if movers.contains(process) => continue,
+            FieldKind::Location(process, _) => {
+                let name = &structure.processes[process.index()].name;
+                let value = system.value_text(FieldId::new(at), field.get(after));
+                out.push(format!("{name} at {value}"));
+            }
+            _ => out.push(assignment(system, FieldId::new(at), after)),
+        }
+    }
+    out
+}
+
+/// `x = 3`.
+fn assignment(system: &dyn System, field: FieldId, state: &[u32]) -> String {
+    let layout = system.layout();
+    let value = system.value_text(field, layout.get(state, field));
+    format!("{} = {value}", layout.field(field).name)
+}
+
+/// What happened to a channel, if anything.
+fn transfer(system: &dyn System, channel: usize, before: &[u32], after: &[u32]) -> Option<String> {
+    let name = &system.layout().channels()[channel].name;
+    let old = messages(system, channel, before);
+    let new = messages(system, channel, after);
+    if old == new {
+        return None;
+    }
+    Some(match (old.split_first(), new.split_last()) {
+        (_, Some((last, rest))) if rest == old => format!("{name} gets {last}"),
+        (Some((first, rest)), _) if rest == new => format!("{name} gives {first}"),
+        _ => format!("{name} = [{}]", new.join(", ")),
+    })
+}
+
+/// The messages in a channel, oldest first.
+fn messages(system: &dyn System, channel: usize, state: &[u32]) -> Vec<String> {
+    let layout = system.layout();
+    let channel = &layout.channels()[channel];
+    let length = usize::try_from(layout.get(state, channel.length)).unwrap_or(0);
+    let message = |cells: &Vec<FieldId>| {
+        let text = |f: &FieldId| system.value_text(*f, layout.get(state, *f));
+        let parts: Vec<String> = cells.iter().map(text).collect();
+        match parts.as_slice() {
+            [one] => one.clone(),
+            parts => format!("({})", parts.join(", ")),
+        }
+    };
+    channel.cells.iter().take(length).map(message).collect()
+}
+
+/// A whole state: processes with their locations and variables, global variables, channels.
+/// With `all` false, variables that are 0 and empty channels are left out.
+pub fn state(system: &dyn System, state: &[u32], all: bool) -> String {
+    let structure = system.structure();
+    let layout = system.layout();
+    if structure.error_state.as_deref() == Some(state) {
+        return "  the error state: a step has failed\n".into();
+    }
+    let mut out = String::new();
+    let variables = |owner: Option<ProcessId>| {
+        let is_variable = |kind: &FieldKind| {
+            matches!(
+                kind,
+                FieldKind::Integer | FieldKind::Named(_) | FieldKind::Interned
+            )
+        };
+        let fields = layout.fields().iter().enumerate();
+        let chosen = fields.filter(move |(_, f)| {
+            f.process == owner && is_variable(&f.kind) && (all || f.get(state) != 0)
+        });
+        let texts: Vec<String> = chosen
+            .map(|(at, _)| assignment(system, FieldId::new(at), state))
+            .collect();
+        texts
+    };
+    for (at, process) in structure.processes.iter().enumerate() {
+        let mut line = process.name.clone();
+        if let Some(field) = process.location {
+            line += &format!(" at {}", system.value_text(field, layout.get(state, field)));
+        }
+        let own = variables(Some(ProcessId::new(at)));
+        if !own.is_empty() {
+            line += &format!(": {}", own.join(", "));
+        }
+        let _ = writeln!(out, "  {line}");
+    }
+    let shared = variables(None);
+    if !shared.is_empty() {
+        let _ = writeln!(out, "  {}", shared.join(", "));
+    }
+    for (at, channel) in layout.channels().iter().enumerate() {
+        let content = messages(system, at, state);
+        if all || !content.is_empty() {
+            let _ = writeln!(out, "  {} = [{}]", channel.name, content.join(", "));
+        }
+    }
+    out
+}
+
+/// Why nobody can move in `state`: for every process, what it waits for.
+pub fn why_stuck(system: &dyn System, state: &[u32]) -> String {
+    let structure = system.structure();
+    let mut executor = system.executor();
+    let mut out = String::new();
+    for (at, process) in structure.processes.iter().enumerate() {
+        let Some(field) = process.location else {
+            continue;
+        };
+        let id = ProcessId::new(at);
+        let value = system.layout().get(state, field);
+        let here = u32::try_from(value - system.layout().field(field).min).ok();
+        let place = format!("{} at {}", process.name, system.value_text(field, value));
+        let leaves = |t: &TransitionId| {
+            let transition = structure.transition(*t);
+            let position = transition.processes.iter().position(|p| *p == id);
+            position.is_some_and(|at| transition.sources.get(at).copied().flatten() == here)
+        };
+        let waiting: Vec<TransitionId> = structure.transition_ids().filter(leaves).collect();
+        if waiting.is_empty() {
+            let _ = writeln!(out, "    {place} has no further step");
+            continue;
+        }
+        let _ = writeln!(out, "    {place} waits:");
+        for transition in waiting.iter().take(SHOWN) {
+            let name = &structure.transition(*transition).name;
+            let name = name
+                .strip_prefix(&format!("{}: ", process.name))
+                .unwrap_or(name);
+            let missing = missing(system, &mut *executor, state, *transition, field);
+            let _ = writeln!(out, "      {name} needs {}", missing.join("; "));
+        }
+        if waiting.len() > SHOWN {
+            let _ = writeln!(out, "      and {} more", waiting.len() - SHOWN);
+        }
+    }
+    out
+}
+
+/// The guards that keep a transition from being enabled, with the values they look at.
+fn missing(
+    system: &dyn System,
+    executor: &mut dyn Executor,
+    state: &[u32],
+    transition: TransitionId,
+    own_counter: FieldId,
+) -> Vec<String> {
+    let structure = system.structure();
+    let guards = &structure.transition(transition).guards;
+    let is_false: Vec<LabelId> = guards
+        .iter()
+        .copied()
+        .filter(|guard| !executor.label(state, *guard))
+        .collect();
+    let explained = is_false.iter().map(|guard| {
+        let label = structure.label(*guard);
+        match values(system, label, state, Some(own_counter)) {
+            values if values.is_empty() => label.text.clone(),
+            values => format!("{}, but {values}", label.text),
+        }
+    });
+    explained.collect()
+}
+
+/// The values of the fields that a label looks at: `x = 1, P at wait`.
+fn values(system: &dyn System, label: &Label, state: &[u32], leave_out: Option<FieldId>) -> String {
+    let structure = system.structure();
+    let layout = system.layout();
+    let fields: Vec<FieldId> = label
+        .tests
+        .iter()
+        .copied()
+        .filter(|f| Some(*f) != leave_out)
+        .collect();
+    let mut texts: Vec<String> = fields
+        .iter()
+        .take(SHOWN)
+        .map(|f| match &layout.field(*f).kind {
+            FieldKind::Location(process, _) => {
+                let name = &structure.processes[process.index()].name;
+                format!("{name} at {}", system.value_text(*f, layout.get(state, *f)))
+            }
+            FieldKind::ChannelLength(channel) => {
+                let name = &layout.channels()[channel.index()].name;
+                match layout.get(state, *f) {
+                    0 => format!("{name} is empty"),
+                    1 => format!("{name} holds 1 message"),
+                    n => format!("{name} holds {n} messages"),
+                }
+            }
+            _ => assignment(system, *f, state),
+        })
+        .collect();
+    if fields.len() > SHOWN {
+        texts.push("...".into());
+    }
+    texts.join(", ")
+}
+
+/// What a bad state looks like to the label that calls it bad: `: x = 1`, or nothing.
+pub fn why_bad(system: &dyn System, label: LabelId, state: &[u32]) -> String {
+    let values = values(system, system.structure().label(label), state, None);
+    if values.is_empty() {
+        String::new()
+    } else {
+        format!(": {values}")
+    }
+}
+
+/// A place in the model's text with its line.
+pub fn source_line(model: &LoadedModel, span: Option<Span>) -> String {
+    let Some(span) = span else {
+        return String::new();
+    };
+    let text: String = model.text().line(span).chars().take(120).collect();
+    format!("    {}: {text}\n", model.text().place(span))
+}
+
+/// The names of a transition's processes, `A, B` for a rendez-vous.
+pub fn process_names(structure: &Structure, transition: TransitionId) -> Option<String> {
+    let processes = &structure.transition(transition).processes;
+    let names: Vec<&str> = processes
+        .iter()
+        .map(|p| structure.processes[p.index()].name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
