@@ -35,15 +35,17 @@ fn states(model: &Model, limit: usize) -> Option<Vec<Vec<u32>>> {
     Some(list)
 }
 
+/// The state after a transition, `None` if it is disabled or fails: relations are about steps
+/// that do not fail.
 fn fire(
+    model: &Model,
     executor: &mut dyn Executor,
-    words: usize,
     state: &[u32],
     t: TransitionId,
-) -> Option<(Vec<u32>, Outcome)> {
-    let mut out = Successors::new(words);
+) -> Option<Vec<u32>> {
+    let mut out = Successors::new(model.layout().words());
     executor.fire(state, t, &mut out);
-    (!out.is_empty()).then(|| (out.state(0).to_vec(), out.outcome(0)))
+    (!out.is_empty() && out.outcome(0) == Outcome::FINE).then(|| out.state(0).to_vec())
 }
 
 /// One message for each kind of wrong entry.
@@ -74,7 +76,7 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
         executor.successors(state, &mut out);
         for first in out.iter() {
             let t = first.transition;
-            if structure.error_state.as_deref() == Some(first.state) {
+            if first.outcome != Outcome::FINE {
                 continue;
             }
             executor.labels(first.state, &mut after);
@@ -97,16 +99,16 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
             }
             let mut second_steps = Successors::new(words);
             executor.successors(first.state, &mut second_steps);
-            for second in second_steps.iter() {
+            for second in second_steps.iter().filter(|s| s.outcome == Outcome::FINE) {
                 // `t` then `u` was possible: can `u` be moved left over `t`?
                 let u = second.transition;
                 if relations.must_disable.0.contains(t, u) {
                     wrong.insert("must_disable", format!("{} after {}", name(u), name(t)));
                 }
                 if u != t && !relations.do_not_left_accord.0.contains(u, t) {
-                    let moved = fire(&mut *executor, words, state, u)
-                        .and_then(|(s, _)| fire(&mut *executor, words, &s, t));
-                    if moved.as_ref().map(|(s, _)| s.as_slice()) != Some(second.state) {
+                    let moved = fire(model, &mut *executor, state, u)
+                        .and_then(|s| fire(model, &mut *executor, &s, t));
+                    if moved.as_deref() != Some(second.state) {
                         wrong.insert(
                             "do_not_left_accord",
                             format!("{} over {}", name(u), name(t)),
@@ -114,13 +116,13 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
                     }
                 }
             }
-            for other in out.iter() {
+            for other in out.iter().filter(|s| s.outcome == Outcome::FINE) {
                 let u = other.transition;
                 if u <= t || relations.do_not_accord.0.contains(t, u) {
                     continue;
                 }
-                let one = fire(&mut *executor, words, first.state, u).map(|(s, _)| s);
-                let two = fire(&mut *executor, words, other.state, t).map(|(s, _)| s);
+                let one = fire(model, &mut *executor, first.state, u);
+                let two = fire(model, &mut *executor, other.state, t);
                 if one.is_none() || one != two {
                     wrong.insert("do_not_accord", format!("{} and {}", name(t), name(u)));
                 }

@@ -17,9 +17,9 @@
 //! members under pairwise relations: with do-not-accord they stay enabled and commute at every
 //! step, with do-not-left-accord they move left one step at a time.
 //!
-//! Deadlocks and goal-driven sets look at runs in which no step fails: a failing step would
-//! conflict with every other one, yet such a run leads to no deadlock and to no goal (except that
-//! the failing step may be a goal itself). `tables::without_failures` says why this is right.
+//! All sets look at runs in which no step fails, as [`Relations`](stubborn_system::Relations)
+//! do: a run that fails leads to no deadlock and to no goal, except that the failing step may
+//! be a goal itself. In a state where a step fails, everything is kept.
 //!
 //! Questions are not mixed: a set for deadlocks is none for goals, and a goal-driven one loses
 //! deadlocks. Whoever asks both needs two runs.
@@ -138,12 +138,6 @@ impl Plan {
             Aim::Traces { labels, .. } => (labels.clone(), &[]),
             Aim::Deadlocks | Aim::Goals(_) => (Vec::new(), &[]),
         }
-    }
-
-    /// Whether runs in which a step fails need not be preserved: they lead to no deadlock and
-    /// to no goal, except that the failing step itself may be a goal.
-    pub(crate) fn ignores_failed_runs(&self) -> bool {
-        self.proviso == Proviso::None
     }
 
     /// Whether some invisible enabled transition must be a key of the set if there is one (I).

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use stubborn_system::{
-    BitSet, Expansion, Reason, Reducer, Reduction, Relations, SetMember, System, TransitionId,
+    BitSet, Expansion, Outcome, Reason, Reducer, Reduction, Relations, SetMember, System,
+    TransitionId,
 };
 
 use crate::aim::Plan;
@@ -199,7 +200,10 @@ impl Reducer for Worker<'_> {
         self.note(expansion);
         let count = self.facts.enabled_list.len();
         let may_be_empty = self.reduction.plan.settings.algorithm == Algorithm::Goal;
-        if count == 0 || count == 1 && !may_be_empty {
+        // A step that fails counts as disabled in all relations, so it must not be a key.
+        let successors = expansion.successors;
+        let fails = (0..successors.len()).any(|i| successors.outcome(i) != Outcome::FINE);
+        if count == 0 || fails || count == 1 && !may_be_empty {
             self.last = Last::Everything;
             kept.words_mut().copy_from_slice(&self.facts.enabled);
             return false;

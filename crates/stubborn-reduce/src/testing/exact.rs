@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use stubborn_system::{
-    BitSet, Executor, LabelId, Matrix, May, Must, Relations, Successors, System, TransitionId,
+    BitSet, Executor, LabelId, Matrix, May, Must, Outcome, Relations, Successors, System,
+    TransitionId,
 };
 
 use super::random::Random;
@@ -32,7 +33,9 @@ pub fn ends(
 ) -> HashSet<Vec<u32>> {
     let mut out = Successors::new(words);
     executor.fire(state, transition, &mut out);
-    (0..out.len()).map(|i| out.state(i).to_vec()).collect()
+    // A step that fails counts as disabled.
+    let fine = (0..out.len()).filter(|i| out.outcome(*i) == Outcome::FINE);
+    fine.map(|i| out.state(i).to_vec()).collect()
 }
 
 fn around(system: &dyn System, executor: &mut dyn Executor, state: &[u32]) -> Around {
@@ -97,13 +100,12 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
         .iter()
         .map(|s| around(system, executor.as_mut(), s))
         .collect();
-    let is_error = |s: &[u32]| structure.error_state.as_deref() == Some(s);
     let changes = |g: LabelId, t: TransitionId, from: bool| {
         all.iter().any(|here| {
             here.labels.contains(g.index()) == from
                 && here.steps[t.index()]
                     .iter()
-                    .any(|(next, labels, _)| labels.contains(g.index()) != from && !is_error(next))
+                    .any(|(_, labels, _)| labels.contains(g.index()) != from)
         })
     };
     let pair = |f: &dyn Fn(&Around, usize, usize) -> bool, a: TransitionId, b: TransitionId| {

@@ -88,8 +88,4 @@ impl<'s> Graph<'s> {
         ends.dedup();
         ends
     }
-
-    pub(crate) fn is_enabled(&mut self, node: Node, transition: u32) -> bool {
-        self.steps(node).iter().any(|(t, _)| *t == transition)
-    }
 }

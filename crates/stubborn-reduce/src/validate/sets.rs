@@ -31,8 +31,6 @@ pub struct Conditions {
     pub visible: Option<BitSet>,
     /// I.
     pub invisible_key: bool,
-    /// Steps that fail lead nowhere that matters: paths stop before them.
-    pub ignores_failed_runs: bool,
     /// No path outside the set reaches a state where all labels of one of these hold, or takes
     /// one of the transitions.
     pub goals: Option<crate::aim::Goals>,
@@ -52,19 +50,11 @@ impl Conditions {
             strong: !by_goal && !plan.settings.weak,
             visible: (plan.proviso != Proviso::None).then_some(bits),
             invisible_key: plan.needs_invisible_key(),
-            ignores_failed_runs: plan.ignores_failed_runs(),
             goals: match &plan.aim {
                 Aim::Goals(goals) if by_goal => Some(goals.clone()),
                 _ => None,
             },
         }
-    }
-}
-
-impl Conditions {
-    fn nowhere(&self, system: &dyn System) -> Option<Vec<u32>> {
-        let error = system.structure().error_state.clone();
-        error.filter(|_| self.ignores_failed_runs)
     }
 }
 
@@ -99,7 +89,7 @@ pub fn check(
         let mut checker = Checker {
             graph: &mut graph,
             set: &members,
-            nowhere: conditions.nowhere(system),
+            nowhere: system.structure().error_state.clone(),
             limit: limits.states_around,
             cut_short: false,
         };
@@ -184,7 +174,7 @@ pub fn check_set(
     let mut checker = Checker {
         graph: &mut graph,
         set,
-        nowhere: conditions.nowhere(system),
+        nowhere: system.structure().error_state.clone(),
         limit: usize::MAX,
         cut_short: false,
     };
@@ -200,7 +190,7 @@ type Origin = Option<(usize, u32)>;
 struct Checker<'g, 's> {
     graph: &'g mut Graph<'s>,
     set: &'g BitSet,
-    /// The state that failing steps lead to, if they do not matter.
+    /// The state that failing steps lead to: paths stop before it.
     nowhere: Option<Vec<u32>>,
     limit: usize,
     cut_short: bool,
@@ -239,7 +229,9 @@ impl Checker<'_, '_> {
 
     fn check(&mut self, node: Node, conditions: &Conditions, faults: &mut Faults) {
         let enabled: Vec<u32> = {
-            let mut list: Vec<u32> = self.graph.steps(node).iter().map(|(t, _)| *t).collect();
+            let steps = self.graph.steps(node).to_vec();
+            let fine = steps.iter().filter(|(_, next)| !self.leads_nowhere(*next));
+            let mut list: Vec<u32> = fine.map(|(t, _)| *t).collect();
             list.dedup();
             list
         };
@@ -317,7 +309,7 @@ impl Checker<'_, '_> {
         let mut keys = Vec::new();
         let mut witness = Vec::new();
         for t in &members {
-            let disabled = (0..outside.len()).find(|at| !self.graph.is_enabled(outside[*at].0, *t));
+            let disabled = (0..outside.len()).find(|at| self.ends(outside[*at].0, *t).is_empty());
             match disabled {
                 None => keys.push(*t),
                 Some(at) => {
