@@ -252,7 +252,14 @@ fn channel_uses<'a>(body: &'a [Statement], uses: &mut Vec<&'a Statement>) {
     }
 }
 
-/// True if the guards say that the one channel operation of the body finds room or a message.
+fn used_channel(statement: &Statement) -> Option<&ChannelRef> {
+    match statement {
+        Statement::Send { channel, .. } | Statement::Receive { channel, .. } => Some(channel),
+        _ => None,
+    }
+}
+
+/// True if the guards say that each channel operation of the body finds room or a message.
 fn channel_use_is_guarded(program: &Program, command: &crate::Command) -> bool {
     let mut uses = Vec::new();
     channel_uses(&command.body, &mut uses);
@@ -262,14 +269,23 @@ fn channel_use_is_guarded(program: &Program, command: &crate::Command) -> bool {
             .iter()
             .any(|g| &program.labels[g.index()].expr == condition)
     };
-    match uses.as_slice() {
-        [] => true,
-        [Statement::Send { channel, .. }] => {
-            program.has_room(channel).is_some_and(|c| guarded_by(&c))
-        }
-        [Statement::Receive { channel, .. }] => guarded_by(&Program::has_message(channel)),
-        _ => false,
-    }
+    // Each channel is used once, so that what the guards say still holds then.
+    let distinct = uses.iter().enumerate().all(|(at, one)| {
+        uses[..at]
+            .iter()
+            .all(|other| match (used_channel(one), used_channel(other)) {
+                (Some(a), Some(b)) => a.targets().all(|c| b.targets().all(|d| c != d)),
+                _ => true,
+            })
+    });
+    distinct
+        && uses.iter().all(|one| match one {
+            Statement::Send { channel, .. } => {
+                program.has_room(channel).is_some_and(|c| guarded_by(&c))
+            }
+            Statement::Receive { channel, .. } => guarded_by(&Program::has_message(channel)),
+            _ => true,
+        })
 }
 
 impl Program {
