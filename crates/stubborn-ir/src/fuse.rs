@@ -477,3 +477,63 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
         (left, right) => Expr::binary(op, left, right),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use stubborn_system::{Successors, System};
+
+    use super::*;
+    use crate::Model;
+    use crate::testing::random_program;
+
+    /// Number of states and whether a step can fail; `None` beyond a limit.
+    fn explore(model: &Model) -> Option<(usize, bool)> {
+        let initial = model.initial_states();
+        let mut executor = model.executor();
+        let mut out = Successors::new(initial.len());
+        let mut seen: HashSet<Vec<u32>> = HashSet::from([initial.clone()]);
+        let mut todo = vec![initial];
+        let mut fails = false;
+        while let Some(state) = todo.pop() {
+            out.clear();
+            executor.successors(&state, &mut out);
+            for next in out.iter() {
+                if model.is_error(next.state) {
+                    fails = true;
+                } else if seen.insert(next.state.to_vec()) {
+                    todo.push(next.state.to_vec());
+                }
+            }
+            if seen.len() > 1_500 {
+                return None;
+            }
+        }
+        Some((seen.len(), fails))
+    }
+
+    #[test]
+    fn fused_programs_have_the_same_states() {
+        let (mut compared, mut fused_commands) = (0, 0);
+        for seed in 0..400 {
+            let program = random_program(seed);
+            let mut fused = program.clone();
+            let origins = fuse(&mut fused);
+            assert_eq!(origins.len(), fused.commands.len());
+            fused_commands += origins.iter().filter(|o| o.len() > 1).count();
+            let (Ok(plain), Ok(fused)) = (Model::new(program), Model::new(fused)) else {
+                continue;
+            };
+            let Some(expected) = explore(&plain) else {
+                continue;
+            };
+            assert_eq!(explore(&fused), Some(expected), "seed {seed}");
+            compared += 1;
+        }
+        assert!(
+            compared > 50 && fused_commands > 20,
+            "{compared} {fused_commands}"
+        );
+    }
+}
