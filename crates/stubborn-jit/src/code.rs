@@ -59,18 +59,14 @@ impl From<cranelift_module::ModuleError> for CompileError {
 fn native_isa() -> Result<OwnedTargetIsa, CompileError> {
     let machine = |error: String| CompileError::Machine(error);
     let mut flags = settings::builder();
-    let checked = if cfg!(debug_assertions) {
-        "true"
-    } else {
-        "false"
-    };
     for (name, value) in [
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
         ("opt_level", "none"),
         ("unwind_info", "false"),
         ("enable_probestack", "false"),
-        ("enable_verifier", checked),
+        // Costs little, and a mistake in emitted code then means interpreting, not havoc.
+        ("enable_verifier", "true"),
     ] {
         flags.set(name, value).map_err(|e| machine(e.to_string()))?;
     }

@@ -1,6 +1,8 @@
 //! More tokens than fit: an error outcome, never a wrong marking.
 
-use stubborn_pnml::{Model, NetBuilder, NetOptions, NetSystem, Nupn, UnitId};
+use stubborn_pnml::{
+    Atom, CompareOp, Formula, IntExpr, Model, NetBuilder, NetOptions, NetSystem, Nupn, UnitId,
+};
 use stubborn_system::{FieldKind, Outcome, Successors, System, TransitionId};
 
 /// Fires the transition with the given number in the initial state.
@@ -134,4 +136,32 @@ fn narrow_fields_for_unknown_places_overflow_early() {
     let system = NetSystem::with_options(net, options).unwrap();
     let (state, outcome) = fire(&system, 0);
     assert_eq!((system.tokens(&state, p), outcome), (4, Outcome::FINE));
+}
+
+#[test]
+fn formulas_are_false_in_the_error_state() {
+    let mut builder = NetBuilder::new("n");
+    let p = builder.place("p", u64::from(u32::MAX));
+    let t = builder.transition("t");
+    builder.output(t, p, 1);
+    let mut system = NetSystem::new(builder.build().unwrap()).unwrap();
+    let empty = Formula::Atom(Atom::Compare(
+        CompareOp::Equal,
+        IntExpr::tokens(vec![p]),
+        IntExpr::constant(0),
+    ));
+    let labels = [
+        system.add_label(empty.clone()).unwrap(),
+        system.add_label(empty.negated()).unwrap(),
+        system
+            .add_label(Formula::Atom(Atom::Fireable(vec![t])))
+            .unwrap(),
+        system.add_label(Formula::Atom(Atom::Deadlock)).unwrap(),
+    ];
+    let error = system.structure().error_state.clone().unwrap();
+    let mut executor = system.executor();
+    assert!(labels.iter().all(|label| !executor.label(&error, *label)));
+    let initial = system.initial_states();
+    let holds = labels.map(|label| executor.label(&initial, label));
+    assert_eq!(holds, [false, true, true, false]);
 }

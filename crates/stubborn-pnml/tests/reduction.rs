@@ -6,7 +6,7 @@ mod common;
 use std::collections::{BTreeSet, HashSet};
 
 use common::{corpus, expected, explore_system, instances, load_instance, table};
-use stubborn_pnml::{DeadlockRules, NetSystem, Reduced};
+use stubborn_pnml::{NetSystem, Preserve, Reduced, ReductionRules};
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
 use stubborn_system::{BitSet, Expansion, Reduction, RelationLevel, Successors, System};
 
@@ -66,7 +66,7 @@ fn check_instances(limit: usize, transitions: usize) {
         if states > limit || net.transition_count() > transitions {
             continue;
         }
-        let reduced = Reduced::new(&net, DeadlockRules::ALL).net;
+        let reduced = Reduced::new(&net, &Preserve::Deadlocks, ReductionRules::ALL).net;
         for (net, what) in [(net, "whole"), (reduced, "reduced")] {
             let system = NetSystem::new(net).unwrap();
             let mut deadlocks = BTreeSet::new();

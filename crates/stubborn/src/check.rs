@@ -219,6 +219,9 @@ pub enum CheckError {
     Reduction(ConfigError),
     /// The search cannot be run, or not be trusted.
     Search(SearchError),
+    /// The model starts more processes than it was prepared for: [`LoadedModel::grow`] it,
+    /// and ask again.
+    Outgrown,
 }
 
 impl From<ConfigError> for CheckError {
@@ -238,6 +241,7 @@ impl fmt::Display for CheckError {
         match self {
             Self::Reduction(error) => error.fmt(f),
             Self::Search(error) => error.fmt(f),
+            Self::Outgrown => f.write_str("the model starts more processes than it has room for"),
         }
     }
 }
@@ -258,6 +262,9 @@ pub fn check(
     for planned in plan(model, questions, &options.reduction)? {
         let search = search(model, questions, &planned, options, started);
         let result = search.run()?;
+        if model.is_outgrown() {
+            return Err(CheckError::Outgrown);
+        }
         for at in &planned.questions {
             let question = questions[*at].clone();
             let violation = result.violation(question.target).cloned();
@@ -289,8 +296,12 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
         stop: Stop::Never,
         ..search(model, &[], planned, options, Instant::now())
     };
+    let result = search.run()?;
+    if model.is_outgrown() {
+        return Err(CheckError::Outgrown);
+    }
     Ok(Run {
-        result: search.run()?,
+        result,
         reduction: planned.name(),
     })
 }

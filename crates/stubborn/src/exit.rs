@@ -62,6 +62,14 @@ impl Failure {
         }
     }
 
+    /// The user can do something about it; the whole text is given.
+    pub(crate) fn shown(text: String) -> Self {
+        Self {
+            text,
+            status: Status::Wrong,
+        }
+    }
+
     /// Tells the user; gives the status to exit with.
     pub(crate) fn report(self) -> Status {
         let _ = std::io::stderr().write_all(self.text.as_bytes());
@@ -82,9 +90,9 @@ impl From<CheckError> for Failure {
     fn from(error: CheckError) -> Self {
         let status = match error {
             CheckError::Search(SearchError::ReplayFailed(_)) => Status::InternalError,
-            CheckError::Search(SearchError::Mismatch(_)) | CheckError::Reduction(_) => {
-                Status::Wrong
-            }
+            CheckError::Search(SearchError::Mismatch(_))
+            | CheckError::Reduction(_)
+            | CheckError::Outgrown => Status::Wrong,
         };
         Self {
             text: format!("error: {error}\n"),

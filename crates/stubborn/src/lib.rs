@@ -1,9 +1,9 @@
 //! A model checker: can this concurrent system deadlock, can an assertion or an invariant
 //! fail? The answer comes with a counterexample that a person can read.
 //!
-//! This crate is the facade: it loads models, asks questions and tells stories. What it is
-//! made of can be used alone: [`system`] is the seam that every algorithm works on, and
-//! [`ir`] the language that every front-end lowers to.
+//! This crate is the facade: it loads models (DVE, Promela, Petri nets), asks questions and
+//! tells stories. What it is made of can be used alone: [`system`] is the seam that every
+//! algorithm works on, and [`ir`] the language that front-ends lower to.
 //!
 //! ```
 //! use stubborn::{CheckOptions, Language, LoadOptions, Verdict};
@@ -48,6 +48,7 @@ mod load;
 pub mod record;
 mod reduction;
 pub mod story;
+mod text;
 
 pub use check::{
     Answer, CheckError, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, explore,
@@ -59,9 +60,11 @@ pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Trace, TraceStep, Violation,
 };
+pub use text::ModelText;
 
 pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_ir as ir;
+pub use stubborn_ltl as ltl;
 pub use stubborn_reduce as reduce;
 pub use stubborn_search as search;
 pub use stubborn_system as system;

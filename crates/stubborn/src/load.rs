@@ -9,27 +9,37 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors, render};
+use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
+use stubborn_ir::{Model, Program};
 use stubborn_jit::CompiledModel;
+use stubborn_promela::source::Sources;
 use stubborn_system::{Property, System};
 
 use crate::languages;
+use crate::languages::promela::Growth;
+use crate::text::ModelText;
 
 /// A modelling language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     /// DVE, the language of the DiVinE model checker and of the BEEM benchmark.
     Dve,
+    /// Promela, the language of SPIN.
+    Promela,
+    /// Petri nets in PNML, place/transition nets and symmetric (coloured) nets.
+    Pnml,
 }
 
 impl Language {
     /// All of them.
-    pub const ALL: &'static [Language] = &[Language::Dve];
+    pub const ALL: &'static [Language] = &[Language::Dve, Language::Promela, Language::Pnml];
 
     /// The name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dve => "dve",
+            Self::Promela => "promela",
+            Self::Pnml => "pnml",
         }
     }
 
@@ -37,6 +47,8 @@ impl Language {
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Dve => &["dve"],
+            Self::Promela => &["pml", "prm", "promela"],
+            Self::Pnml => &["pnml"],
         }
     }
 
@@ -53,6 +65,9 @@ impl Language {
     fn largest_text(self) -> usize {
         match self {
             Self::Dve => stubborn_dve::MAX_INPUT_BYTES,
+            Self::Promela => 64 << 20,
+            // Unfolded nets are written into files of this size.
+            Self::Pnml => 1 << 30,
         }
     }
 }
@@ -85,11 +100,12 @@ pub struct LoadOptions {
 /// A model that is ready to run.
 pub struct LoadedModel {
     language: Language,
-    source: SourceFile,
+    text: ModelText,
     warnings: Vec<Diagnostic>,
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
     unchecked: Vec<String>,
+    growth: Option<Growth>,
 }
 
 impl LoadedModel {
@@ -99,8 +115,13 @@ impl LoadedModel {
     }
 
     /// Its text, under the name the user gave it.
-    pub fn source(&self) -> &SourceFile {
-        &self.source
+    pub fn text(&self) -> &ModelText {
+        &self.text
+    }
+
+    /// The name the user gave it.
+    pub fn name(&self) -> &str {
+        self.text.name()
     }
 
     /// What its author should look at.
@@ -129,10 +150,37 @@ impl LoadedModel {
         &self.unchecked
     }
 
-    /// `file:line:column` of a place in the model's text.
-    pub fn place(&self, span: Span) -> String {
-        let (line, column) = self.source.line_column(span.start);
-        format!("{}:{line}:{column}", self.source.name())
+    /// Whether a search found that the model starts more processes than it was prepared for.
+    /// Nothing that the search said holds then: [grow](Self::grow) and search again.
+    pub fn is_outgrown(&self) -> bool {
+        self.growth.as_ref().is_some_and(Growth::is_outgrown)
+    }
+
+    /// Prepares the model for what was missing. Labels and transitions may have other numbers
+    /// afterwards: ask for [`questions`](crate::questions) again.
+    pub fn grow(&mut self) -> Result<(), LoadError> {
+        let Some(grown) = self.growth.as_ref().and_then(Growth::grown) else {
+            return Ok(());
+        };
+        match grown {
+            Ok(parts) => {
+                *self = Self::new(self.language, self.text.main().clone(), parts);
+                Ok(())
+            }
+            Err(error) => Err(error.about(self.text.main().clone())),
+        }
+    }
+
+    fn new(language: Language, source: SourceFile, parts: Parts) -> Self {
+        Self {
+            language,
+            text: parts.text.unwrap_or(ModelText::One(source)),
+            warnings: parts.warnings,
+            system: parts.system,
+            reference: parts.reference,
+            unchecked: parts.unchecked,
+            growth: parts.growth,
+        }
     }
 }
 
@@ -140,7 +188,7 @@ impl fmt::Debug for LoadedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LoadedModel")
             .field("language", &self.language)
-            .field("name", &self.source.name())
+            .field("name", &self.name())
             .finish_non_exhaustive()
     }
 }
@@ -163,7 +211,7 @@ pub enum LoadError {
     /// The model, or an expression about it, is wrong: where and why.
     Wrong {
         /// The text that the messages are about.
-        source: Box<SourceFile>,
+        text: Box<ModelText>,
         /// The messages, at least one of them an error.
         diagnostics: Vec<Diagnostic>,
     },
@@ -188,10 +236,7 @@ impl LoadError {
                 }
                 text + "help: say it with --language\n"
             }
-            Self::Wrong {
-                source,
-                diagnostics,
-            } => render(source, diagnostics, colour),
+            Self::Wrong { text, diagnostics } => text.render(diagnostics, colour),
             Self::TooLarge(reason) => format!("error: the model is too large: {reason}\n"),
         }
     }
@@ -246,9 +291,18 @@ pub fn load_file(
     if bytes.contains(&0) {
         return Err(unreadable("it is a binary file, not a model".into()));
     }
-    // Comments of old models are in all kinds of encodings; what matters is ASCII.
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let text = match language {
+        Language::Pnml => stubborn_pnml::decode(bytes).map_err(|problem| {
+            let place = ModelText::One(SourceFile::new(shown.as_str(), ""));
+            LoadError::Wrong {
+                text: Box::new(place),
+                diagnostics: vec![problem],
+            }
+        })?,
+        // Comments of old models are in all kinds of encodings; what matters is ASCII.
+        Language::Dve | Language::Promela => String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    };
     let name = if from_stdin {
         "standard input".into()
     } else {
@@ -267,16 +321,11 @@ pub fn load_text(
     let source = SourceFile::new(name, text);
     let parts = match language {
         Language::Dve => languages::dve::build(&source, options),
+        Language::Promela => languages::promela::build(&source, options),
+        Language::Pnml => languages::pnml::build(&source, options),
     };
     match parts {
-        Ok(parts) => Ok(LoadedModel {
-            language,
-            source,
-            warnings: parts.warnings,
-            system: parts.system,
-            reference: parts.reference,
-            unchecked: parts.unchecked,
-        }),
+        Ok(parts) => Ok(LoadedModel::new(language, source, parts)),
         Err(error) => Err(error.about(source)),
     }
 }
@@ -295,28 +344,37 @@ pub(crate) struct Parts {
     pub(crate) system: Arc<dyn System>,
     pub(crate) reference: Arc<dyn System>,
     pub(crate) unchecked: Vec<String>,
+    /// Where the model is more than the file it was loaded from.
+    pub(crate) text: Option<ModelText>,
+    pub(crate) growth: Option<Growth>,
 }
 
 impl Parts {
     /// A program of guarded commands, compiled or not.
     pub(crate) fn of_program(
-        program: stubborn_ir::Program,
+        program: Program,
         warnings: Vec<Diagnostic>,
         engine: Engine,
     ) -> Result<Self, BuildError> {
-        let model = stubborn_ir::Model::new(program)
-            .map_err(|error| BuildError::TooLarge(error.to_string()))?;
+        let model = Model::new(program).map_err(|e| BuildError::TooLarge(e.to_string()))?;
+        Ok(Self::of_model(model, warnings, engine))
+    }
+
+    /// A packed program, compiled or not.
+    pub(crate) fn of_model(model: Model, warnings: Vec<Diagnostic>, engine: Engine) -> Self {
         let reference = Arc::new(model);
         let system: Arc<dyn System> = match engine {
             Engine::Compiled => Arc::new(CompiledModel::new(Arc::clone(&reference))),
             Engine::Interpreted => Arc::clone(&reference) as Arc<dyn System>,
         };
-        Ok(Self {
+        Self {
             warnings,
             system,
             reference,
             unchecked: Vec::new(),
-        })
+            text: None,
+            growth: None,
+        }
     }
 }
 
@@ -324,6 +382,8 @@ impl Parts {
 pub(crate) enum BuildError {
     /// The model itself is wrong.
     Model(Vec<Diagnostic>),
+    /// The same, with the files that it includes.
+    Files(Box<Sources>, Vec<Diagnostic>),
     /// An expression of the user is wrong.
     Expression(Box<SourceFile>, Vec<Diagnostic>),
     TooLarge(String),
@@ -331,14 +391,15 @@ pub(crate) enum BuildError {
 
 impl BuildError {
     fn about(self, model: SourceFile) -> LoadError {
-        let (source, diagnostics) = match self {
-            Self::Model(diagnostics) => (Box::new(model), diagnostics),
-            Self::Expression(source, diagnostics) => (source, diagnostics),
+        let (text, diagnostics) = match self {
+            Self::Model(diagnostics) => (ModelText::One(model), diagnostics),
+            Self::Files(sources, diagnostics) => (ModelText::Several(*sources), diagnostics),
+            Self::Expression(source, diagnostics) => (ModelText::One(*source), diagnostics),
             Self::TooLarge(reason) => return LoadError::TooLarge(reason),
         };
         debug_assert!(has_errors(&diagnostics));
         LoadError::Wrong {
-            source,
+            text: Box::new(text),
             diagnostics,
         }
     }

@@ -41,6 +41,8 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Explore(args) => commands::explore::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Validate(args) => commands::validate::run(&args),
+        Command::Ltl(args) => commands::ltl::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),

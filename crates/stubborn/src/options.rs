@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Explore(ExploreArgs),
     Simulate(SimulateArgs),
     Inspect(InspectArgs),
+    Validate(ValidateArgs),
+    Ltl(LtlArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -68,12 +70,18 @@ pub(crate) struct ModelArgs {
 pub(crate) enum LanguageName {
     /// DVE, the language of DiVinE and BEEM (.dve)
     Dve,
+    /// Promela, the language of SPIN (.pml, .prm, .promela)
+    Promela,
+    /// Petri nets in PNML (.pnml)
+    Pnml,
 }
 
 impl From<LanguageName> for Language {
     fn from(name: LanguageName) -> Self {
         match name {
             LanguageName::Dve => Language::Dve,
+            LanguageName::Promela => Language::Promela,
+            LanguageName::Pnml => Language::Pnml,
         }
     }
 }
@@ -634,6 +642,90 @@ impl From<RelationsName> for stubborn::system::RelationLevel {
             RelationsName::Reach => Self::Reach,
         }
     }
+}
+
+/// Check that a reduction keeps what it must, on this very model
+///
+/// The defining conditions of stubborn sets are tested at states of the model with its own
+/// code, the relations between transitions are refuted where they can be, and what the
+/// reduced search finds is compared with the full one. Small models are checked everywhere,
+/// of larger ones a sample. Exit status 1 means that something is wrong with the reduction.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn validate examples/peterson.dve
+  stubborn validate examples/philosophers.dve --por deletion --relations exact")]
+pub(crate) struct ValidateArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Also validate for this invariant; may be repeated
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) invariant: Vec<String>,
+
+    /// Models with at most so many states are checked everywhere
+    #[arg(long, value_name = "N", default_value_t = 3_000)]
+    pub(crate) max_states: usize,
+
+    /// Of a larger model, check so many states
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) samples: usize,
+
+    /// Try relations in so many random states as well (not with --relations reach)
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) random_states: usize,
+
+    /// For everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) reduction: ReductionArgs,
+}
+
+/// Print the automaton of an LTL formula
+///
+/// A transition-based generalised Büchi automaton, in the Hanoi Omega-Automata format or for
+/// Graphviz. Its size, and whether the formula is stutter-invariant, come first as a comment.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn ltl 'G(request -> F grant)'
+  stubborn ltl 'p U q' --negate --format dot | dot -Tsvg > automaton.svg")]
+pub(crate) struct LtlArgs {
+    /// The formula
+    #[arg(value_name = "FORMULA", allow_hyphen_values = true)]
+    pub(crate) formula: String,
+
+    /// Take the negation, as a check does
+    #[arg(long)]
+    pub(crate) negate: bool,
+
+    /// How the formula is written
+    #[arg(long, value_name = "SYNTAX", value_enum, default_value_t)]
+    pub(crate) syntax: SyntaxName,
+
+    /// How the automaton is written
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) format: AutomatonFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum SyntaxName {
+    /// As Spot reads it: `GFp`, `p U q` groups to the right
+    #[default]
+    Spot,
+    /// As SPIN reads it: `[] <> p`, `p U q` groups to the left
+    Spin,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum AutomatonFormat {
+    /// Hanoi Omega-Automata
+    #[default]
+    Hoa,
+    /// Graphviz
+    Dot,
 }
 
 /// Measure speed and memory on models, as a Markdown table

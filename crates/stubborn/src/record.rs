@@ -81,7 +81,7 @@ fn record(model: &LoadedModel, step: &TraceStep<'_>) -> StepRecord {
     StepRecord {
         transition: transition.name.clone(),
         process: story::process_names(structure, step.transition),
-        location: transition.span.map(|span| model.place(span)),
+        location: transition.span.map(|span| model.text().place(span)),
         changes: changes.collect(),
     }
 }
@@ -128,7 +128,7 @@ impl SavedTrace {
         Self {
             format: FORMAT.into(),
             version: VERSION,
-            model: model.source().name().into(),
+            model: model.name().into(),
             language: model.language().name().into(),
             shows: shows.into(),
             initial: state_values(model.reference(), trace.initial_state()),

@@ -302,11 +302,8 @@ pub fn source_line(model: &LoadedModel, span: Option<Span>) -> String {
     let Some(span) = span else {
         return String::new();
     };
-    let source = model.source();
-    let (line, _) = source.line_column(span.start);
-    let text = source.text().lines().nth(line as usize - 1).unwrap_or("");
-    let text: String = text.trim().chars().take(120).collect();
-    format!("    {}: {text}\n", model.place(span))
+    let text: String = model.text().line(span).chars().take(120).collect();
+    format!("    {}: {text}\n", model.text().place(span))
 }
 
 /// The names of a transition's processes, `A, B` for a rendez-vous.

@@ -58,8 +58,7 @@ pub(crate) fn print(text: &str) {
 /// Shows what a model's author should look at.
 pub(crate) fn show_warnings(model: &LoadedModel) {
     if !model.warnings().is_empty() {
-        let text =
-            stubborn::diagnostics::render(model.source(), model.warnings(), stderr_has_colour());
+        let text = model.text().render(model.warnings(), stderr_has_colour());
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }

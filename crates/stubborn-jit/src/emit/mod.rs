@@ -19,7 +19,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 use stubborn_ir::intervals::Interval;
-use stubborn_ir::{BinaryOp, Expr, Item, Model, Program, Site};
+use stubborn_ir::{BinaryOp, Expr, Item, Model, Program, Site, VarId, VariablePlace};
 use stubborn_system::{Field, FieldId, LabelId, System};
 
 use crate::runtime::Runtime;
@@ -89,15 +89,36 @@ impl<'m> Unit<'m> {
         self.tables.into_inner()
     }
 
+    /// The field that is all that an expression reads: a scalar, or an element with a
+    /// constant index.
+    fn fixed_field(&self, expr: &Expr) -> Option<FieldId> {
+        match expr {
+            Expr::Var(variable) => Some(self.model.encoding().first_field(*variable)),
+            Expr::Element(variable, index, _) => self.fixed_element(*variable, index),
+            _ => None,
+        }
+    }
+
+    /// The field of an element whose index is a constant within the array.
+    fn fixed_element(&self, variable: VarId, index: &Expr) -> Option<FieldId> {
+        let (Expr::Const(at), VariablePlace::Array(place)) =
+            (index, self.model.encoding().variables[variable.index()])
+        else {
+            return None;
+        };
+        let at = u32::try_from(*at).ok().filter(|at| *at < place.len)?;
+        Some(FieldId::new(place.first.index() + at as usize))
+    }
+
     /// The field and its raw value, if the expression tests a small field for one value.
     fn field_test(&self, expr: &Expr) -> Option<(FieldId, u32)> {
         let Expr::Binary(BinaryOp::Equal, left, right) = expr else {
             return None;
         };
-        let (Expr::Var(variable), Expr::Const(value)) = (&**left, &**right) else {
+        let Expr::Const(value) = &**right else {
             return None;
         };
-        let id = self.model.encoding().first_field(*variable);
+        let id = self.fixed_field(left)?;
         let field = self.field(id);
         let within = (field.min..=field.max).contains(&i64::from(*value));
         let small = (1..=TABLE_BITS).contains(&field.bits);

@@ -125,7 +125,6 @@ fn compare(model: &Model, state: &[u32], expected: &Successors, found: &Successo
 
 /// Walks the reachable states, at most `limit`, comparing everything in each; parts only in
 /// every `every`th state. Returns states, transitions and failed steps.
-
 pub(crate) fn explore(
     compiled: &CompiledModel,
     limit: usize,

@@ -28,7 +28,7 @@ use stubborn_system::{
 };
 
 use crate::bounds::{BoundSource, Bounds};
-use crate::formula::{Atom, Formula};
+use crate::formula::Formula;
 use crate::ids::PlaceId;
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
@@ -98,6 +98,8 @@ pub struct NetSystem {
     invariants: Invariants,
     bounds: Bounds,
     tables: Tables,
+    /// The field that marks the error state, if any step can fail.
+    failed: Option<FieldId>,
 }
 
 impl NetSystem {
@@ -159,6 +161,7 @@ impl NetSystem {
             invariants,
             bounds,
             tables,
+            failed,
         })
     }
 
@@ -193,13 +196,13 @@ impl NetSystem {
         if !formula.is_state_formula() {
             return None;
         }
-        let mut tests = Vec::new();
-        tested_places(&formula, &self.net, &mut tests);
-        tests.sort_unstable();
-        tests.dedup();
+        let places = formula.places(&self.net).into_iter();
+        let mut tests: Vec<FieldId> = places.map(|place| self.field(place)).collect();
+        // A formula is false in the error state, whatever it says.
+        tests.extend(self.failed);
         self.structure.labels.push(Label {
             text: formula.display(&self.net).to_string(),
-            tests: tests.into_iter().map(|place| self.field(place)).collect(),
+            tests,
         });
         self.meanings.push(Meaning::Formula(formula));
         Some(LabelId::new(self.meanings.len() - 1))
@@ -332,34 +335,4 @@ fn structure(net: &Net) -> (Structure, Vec<Meaning>) {
         });
     }
     (structure, meanings)
-}
-
-fn tested_places(formula: &Formula, net: &Net, out: &mut Vec<PlaceId>) {
-    match formula {
-        Formula::Atom(Atom::Constant(_)) => {}
-        Formula::Atom(Atom::Compare(_, left, right)) => {
-            out.extend(left.places.iter().chain(&right.places));
-        }
-        Formula::Atom(Atom::Fireable(transitions)) => {
-            for transition in transitions {
-                out.extend(net.pre(*transition).iter().map(|arc| arc.node));
-            }
-        }
-        Formula::Atom(Atom::Deadlock) => {
-            for transition in net.transitions() {
-                out.extend(net.pre(transition).iter().map(|arc| arc.node));
-            }
-        }
-        Formula::Not(inner)
-        | Formula::Next(inner)
-        | Formula::Globally(inner)
-        | Formula::Finally(inner) => tested_places(inner, net, out),
-        Formula::And(parts) | Formula::Or(parts) => {
-            parts.iter().for_each(|part| tested_places(part, net, out));
-        }
-        Formula::Until(left, right) => {
-            tested_places(left, net, out);
-            tested_places(right, net, out);
-        }
-    }
 }

@@ -12,7 +12,7 @@ use stubborn::{
     CheckOptions, Limits, LoadOptions, ReductionOptions, SearchResult, StoreOptions, load_file,
 };
 
-use super::write_file;
+use super::{growing, write_file};
 use crate::exit::{Failure, Status};
 use crate::interrupt;
 use crate::options::BenchArgs;
@@ -63,7 +63,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
         engine: args.engine.into(),
         ..LoadOptions::default()
     };
-    let model = load_file(path, None, &options)?;
+    let mut model = load_file(path, None, &options)?;
     let load = started.elapsed();
     let line = Line::new(false);
     let show = |progress: &stubborn::Progress| line.show(progress);
@@ -83,7 +83,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
             ..CheckOptions::default()
         };
         let before = processor_time();
-        let result = stubborn::explore(&model, &options)?.result;
+        let result = growing(&mut model, |model| stubborn::explore(model, &options))?.result;
         let processor = processor_time().saturating_sub(before).as_secs_f64();
         let wall = result.time.explore.as_secs_f64();
         if !result.is_complete() || result.states < args.min_states {

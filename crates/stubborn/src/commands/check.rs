@@ -9,7 +9,7 @@ use stubborn::{
     Answer, LoadedModel, Question, QuestionKind, Report, Target, Trace, Verdict, Violation, story,
 };
 
-use super::{Figures, figures_json, load, search_options, why_incomplete, write_file};
+use super::{Figures, figures_json, growing, load, search_options, why_incomplete, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::CheckArgs;
 use crate::progress::Line;
@@ -24,13 +24,16 @@ const LISTED: usize = 6;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
-    let (model, load_time) = load(&args.model, &args.invariant, quiet)?;
-    let questions = questions(args, &model)?;
+    let (mut model, load_time) = load(&args.model, &args.invariant, quiet)?;
     let mut options = search_options(&args.search, &args.reduction, "auto")?;
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
-    let report = stubborn::check(&model, &questions, &options)?;
+    questions(args, &model)?;
+    let report = growing(&mut model, |model| {
+        let questions = questions(args, model).unwrap_or_default();
+        stubborn::check(model, &questions, &options)
+    })?;
     drop(line);
 
     if let Some(path) = &args.trace {
@@ -41,7 +44,20 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     } else {
         print(&text(args, &model, &report, load_time));
     }
-    Ok(report.verdict().into())
+    let everything_was_checked = skipped(args, &model).is_empty();
+    Ok(match report.verdict() {
+        Verdict::Holds if !everything_was_checked => Status::Unknown,
+        verdict => verdict.into(),
+    })
+}
+
+/// Properties of the model that were asked for and cannot be checked.
+fn skipped<'m>(args: &CheckArgs, model: &'m LoadedModel) -> &'m [String] {
+    if args.only || !args.property.is_empty() {
+        &[]
+    } else {
+        model.unchecked()
+    }
 }
 
 /// What to ask, from the model and the flags.
@@ -125,7 +141,10 @@ fn json_text(args: &CheckArgs, model: &LoadedModel, report: &Report, load: Durat
         }
         property
     });
-    object.insert("properties".into(), properties.collect());
+    let skipped = skipped(args, model).iter().map(|name| {
+        json!({"name": name, "kind": "ltl", "verdict": Verdict::Unknown.name(), "trace": null})
+    });
+    object.insert("properties".into(), properties.chain(skipped).collect());
     format!("{}\n", Value::Object(object))
 }
 
@@ -152,11 +171,11 @@ fn reductions(names: &[&str]) -> String {
 fn text(args: &CheckArgs, model: &LoadedModel, report: &Report, load: Duration) -> String {
     let paint = Paint::for_stdout();
     let mut out = verdicts(report, paint);
-    for name in model.unchecked() {
+    for name in skipped(args, model) {
+        let label = paint.unsure("unknown ");
         let _ = writeln!(
             out,
-            "{}  property process {name}: not checked",
-            paint.unsure("skipped ")
+            "{label}  {name}: temporal properties are not checked yet"
         );
     }
     for answer in &report.answers {

@@ -5,19 +5,19 @@ use std::fmt::Write;
 use serde_json::Value;
 use stubborn::LoadedModel;
 
-use super::{Figures, figures_json, load, search_options, why_incomplete};
+use super::{Figures, figures_json, growing, load, search_options, why_incomplete};
 use crate::exit::{Failure, Status};
 use crate::options::{ExploreArgs, StoreName};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, grouped, print};
 
 pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
-    let (model, load_time) = load(&args.model, &[], args.output.quiet || args.output.json)?;
+    let (mut model, load_time) = load(&args.model, &[], args.output.quiet || args.output.json)?;
     let mut options = search_options(&args.search, &args.reduction, "none")?;
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
-    let run = stubborn::explore(&model, &options)?;
+    let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
     let result = run.result;
     drop(line);
 

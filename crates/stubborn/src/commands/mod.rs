@@ -6,14 +6,17 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod explore;
 pub(crate) mod inspect;
+pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod simulate;
+pub(crate) mod validate;
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use stubborn::{
-    CheckOptions, End, Limits, LoadOptions, LoadedModel, SearchResult, StoreOptions, load_file,
+    CheckError, CheckOptions, End, Limits, LoadOptions, LoadedModel, SearchResult, StoreOptions,
+    load_file,
 };
 
 use crate::exit::Failure;
@@ -42,6 +45,19 @@ fn load(
         show_warnings(&model);
     }
     Ok((model, started.elapsed()))
+}
+
+/// Asks, and asks again with a larger model as long as it turns out to be too small.
+fn growing<T>(
+    model: &mut LoadedModel,
+    ask: impl Fn(&LoadedModel) -> Result<T, CheckError>,
+) -> Result<T, Failure> {
+    loop {
+        match ask(model) {
+            Err(CheckError::Outgrown) => model.grow()?,
+            answer => return Ok(answer?),
+        }
+    }
 }
 
 /// What the flags say about the search.
@@ -190,7 +206,7 @@ fn figures_json(
     load: Duration,
 ) -> Map<String, Value> {
     let head = [
-        ("model", json!(model.source().name())),
+        ("model", json!(model.name())),
         ("language", json!(model.language().name())),
         ("por", json!(reduction)),
         ("order", json!(search.order.name())),

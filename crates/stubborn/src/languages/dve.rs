@@ -32,6 +32,8 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     }
     let automaton = lowered.automaton().map(|automaton| automaton.name.clone());
     let mut parts = Parts::of_program(lowered.into_program(), diagnostics, options.engine)?;
-    parts.unchecked.extend(automaton);
+    parts
+        .unchecked
+        .extend(automaton.map(|name| format!("property process {name}")));
     Ok(parts)
 }

@@ -7,7 +7,7 @@ use super::View;
 
 pub(super) fn show(view: &View<'_>) -> String {
     let mut object = json!({
-        "model": view.model.source().name(),
+        "model": view.model.name(),
         "language": view.model.language().name(),
         "words": view.model.system().layout().words(),
         "processes": processes(view),
@@ -76,7 +76,7 @@ fn transitions(view: &View<'_>) -> Value {
         json!({
             "id": id.index(),
             "name": transition.name,
-            "location": transition.span.map(|span| view.model.place(span)),
+            "location": transition.span.map(|span| view.model.text().place(span)),
             "processes": transition.processes.iter().map(|p| p.index()).collect::<Vec<_>>(),
             "sources": transition.sources,
             "guards": transition.guards.iter().map(|g| g.index()).collect::<Vec<_>>(),

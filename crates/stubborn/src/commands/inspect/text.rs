@@ -34,11 +34,7 @@ fn summary(view: &View<'_>) -> String {
     let structure = view.structure;
     let layout = view.model.system().layout();
     let count = |number: usize, name| counted(number as u64, name);
-    let mut out = format!(
-        "{} ({})\n",
-        view.model.source().name(),
-        view.model.language()
-    );
+    let mut out = format!("{} ({})\n", view.model.name(), view.model.language());
     let _ = writeln!(
         out,
         "{}, {}, {}, {} in {} of 32 bits, {}",
@@ -61,7 +57,7 @@ fn transitions(view: &View<'_>, with_sets: bool) -> String {
         let transition = view.structure.transition(*id);
         let _ = write!(out, "  {id:?}  {}", transition.name);
         if let Some(span) = transition.span {
-            let (line, _) = view.model.source().line_column(span.start);
+            let line = view.model.text().line_number(span);
             let _ = write!(out, "  (line {line})");
         }
         let marks = [
