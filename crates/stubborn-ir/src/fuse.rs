@@ -107,7 +107,6 @@ struct Way {
 struct Fusing<'a> {
     program: &'a Program,
     commands: &'a [Command],
-    starts: &'a HashMap<(ProcessId, u32), Vec<usize>>,
 }
 
 impl Fusing<'_> {
@@ -118,11 +117,7 @@ impl Fusing<'_> {
         starts: &HashMap<(ProcessId, u32), Vec<usize>>,
         first: usize,
     ) -> Option<Vec<Way>> {
-        let fusing = Fusing {
-            program,
-            commands,
-            starts,
-        };
+        let fusing = Fusing { program, commands };
         let empty = Way {
             conditions: Vec::new(),
             body: Vec::new(),
@@ -193,10 +188,14 @@ impl Fusing<'_> {
         if longer.processes.len() > 2 {
             return None;
         }
-        for statement in &command.body {
-            longer.known.run(self.program, statement);
+        // Temporaries of each command start at 0.
+        let mut used: Vec<TempId> = longer.known.temps.keys().copied().collect();
+        used.sort_unstable();
+        let resets = used.iter().map(|t| Statement::Let(*t, Expr::Const(0)));
+        for statement in resets.chain(command.body.iter().cloned()) {
+            longer.known.run(self.program, &statement);
+            longer.body.push(statement);
         }
-        longer.body.extend(command.body.iter().cloned());
         longer.next = match command.continues {
             None => None,
             Some(process) => {
@@ -240,7 +239,10 @@ impl Known {
                     value
                 }
             },
-            Expr::Temp(temp) => self.temps.get(temp)?.clone()?,
+            Expr::Temp(temp) => match self.temps.get(temp) {
+                None => Expr::Const(0),
+                Some(value) => value.clone()?,
+            },
             Expr::Element(array, index, site) => {
                 if self.arrays.contains(array) {
                     return None;
