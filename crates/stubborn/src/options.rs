@@ -24,9 +24,9 @@ Try it:
   stubborn simulate examples/alternating_bit_broken.dve --replay bug.json";
 
 /// A model checker: finds deadlocks, failing assertions and broken invariants of concurrent
-/// systems, with counterexamples that people can read.
+/// systems written in DVE, Promela or as Petri nets, with counterexamples that people can read
 #[derive(Debug, Parser)]
-#[command(name = "stubborn", version, about, after_help = AFTER_HELP)]
+#[command(name = "stubborn", version, after_help = AFTER_HELP)]
 #[command(
     max_term_width = 100,
     subcommand_required = true,

@@ -226,10 +226,7 @@ impl<'m> Walk<'m> {
         if self.system.structure().error_state.as_deref() == Some(state) {
             print("the run ends here: its last step failed\n");
         } else {
-            print(&format!(
-                "nobody can move:\n{}",
-                story::why_stuck(self.system, state)
-            ));
+            print(&story::why_stuck(self.system, state));
         }
         let _ = std::io::stdout().flush();
     }
