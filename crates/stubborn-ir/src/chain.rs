@@ -23,14 +23,20 @@ use crate::{Command, Expr, Model, Place, Program, Statement};
 /// After this many steps a chain follows each state only once.
 const LONG_CHAIN: usize = 2_000;
 /// After this many steps a chain counts as endless.
-const LONGEST_CHAIN: usize = 1 << 22;
+const LONGEST_CHAIN: usize = 1 << 18;
 
 /// Runs one command on a state, and nothing that follows: appends its successor, if enabled.
 pub type Once<'a> = dyn FnMut(&[u32], TransitionId, &mut Successors) + 'a;
 
 /// Replaces the successors from number `from` on, which are those by single commands, by the
 /// ends of the chains that start with them.
-pub fn finish(model: &Model, source: &[u32], from: usize, out: &mut Successors, once: &mut Once<'_>) {
+pub fn finish(
+    model: &Model,
+    source: &[u32],
+    from: usize,
+    out: &mut Successors,
+    once: &mut Once<'_>,
+) {
     let commands = &model.program().commands;
     let goes_on = |t: &TransitionId| commands[t.index()].continues.is_some();
     if !out.transitions()[from..].iter().any(goes_on) {

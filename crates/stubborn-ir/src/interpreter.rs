@@ -53,7 +53,10 @@ impl<'m> Interpreter<'m> {
     fn step(&mut self, state: &[u32], at: u32, out: &mut Successors) {
         let from = out.len();
         self.step_once(state, at, out);
-        if self.model.program().commands[at as usize].continues.is_some() {
+        if self.model.program().commands[at as usize]
+            .continues
+            .is_some()
+        {
             let model = self.model;
             chain::finish(model, state, from, out, &mut |state, t, out| {
                 self.step_once(state, t.index() as u32, out);

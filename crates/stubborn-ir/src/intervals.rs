@@ -4,6 +4,8 @@
 //! that cannot fail independent of others. (Ranges that hold only in reachable states are
 //! the business of the reachability analysis.)
 
+use stubborn_system::ChannelId;
+
 use crate::{BinaryOp, ChannelRef, DivideOp, Expr, Item, Place, Program, Statement, UnaryOp};
 
 /// A range of values, both ends included.
@@ -49,6 +51,54 @@ impl Interval {
     /// Whether 0 is among the values.
     pub fn contains_zero(self) -> bool {
         self.min <= 0 && 0 <= self.max
+    }
+}
+
+/// Channels that are known to hold more than a number of messages.
+#[derive(Clone, Debug, Default)]
+pub struct Lengths(Vec<(ChannelId, i32)>);
+
+impl Lengths {
+    /// What is known after `condition` turned out to be true, or false.
+    #[must_use]
+    pub fn and(&self, condition: &Expr, holds: bool) -> Self {
+        let mut known = self.clone();
+        known.learn(condition, holds);
+        known
+    }
+
+    fn learn(&mut self, condition: &Expr, holds: bool) {
+        match condition {
+            Expr::And(left, right) if holds => {
+                self.learn(left, true);
+                self.learn(right, true);
+            }
+            Expr::Or(left, right) if !holds => {
+                self.learn(left, false);
+                self.learn(right, false);
+            }
+            Expr::Binary(op, left, right) => {
+                let (Expr::Length(ChannelRef::Fixed(channel)), Expr::Const(number)) =
+                    (&**left, &**right)
+                else {
+                    return;
+                };
+                match (op, holds) {
+                    (BinaryOp::Greater, true) | (BinaryOp::LessEqual, false) => {
+                        self.0.push((*channel, *number));
+                    }
+                    (BinaryOp::GreaterEqual, true) | (BinaryOp::Less, false) => {
+                        self.0.push((*channel, number.saturating_sub(1)));
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn more_than(&self, channel: ChannelId, number: i32) -> bool {
+        self.0.iter().any(|(c, n)| *c == channel && *n >= number)
     }
 }
 
@@ -111,23 +161,48 @@ impl Program {
 
     /// Whether evaluating the expression can fail.
     pub fn may_fail(&self, expr: &Expr) -> bool {
+        self.may_fail_given(expr, &Lengths::default())
+    }
+
+    /// The same where the lengths of some channels are known.
+    pub fn may_fail_given(&self, expr: &Expr, known: &Lengths) -> bool {
         match expr {
             Expr::Const(_) | Expr::Var(_) | Expr::Temp(_) => false,
             Expr::Element(variable, index, _) => {
-                self.may_fail(index) || self.index_may_fail(*variable, index)
+                self.may_fail_given(index, known) || self.index_may_fail(*variable, index)
             }
-            Expr::Unary(_, operand) => self.may_fail(operand),
+            Expr::Unary(_, operand) => self.may_fail_given(operand, known),
             Expr::Divide(_, left, right, _) => {
-                self.interval(right).contains_zero() || self.may_fail(left) || self.may_fail(right)
+                self.interval(right).contains_zero()
+                    || self.may_fail_given(left, known)
+                    || self.may_fail_given(right, known)
             }
-            Expr::Binary(_, left, right) | Expr::And(left, right) | Expr::Or(left, right) => {
-                self.may_fail(left) || self.may_fail(right)
+            Expr::Binary(_, left, right) => {
+                self.may_fail_given(left, known) || self.may_fail_given(right, known)
+            }
+            // The right side is evaluated only after the left one decided nothing.
+            Expr::And(left, right) => {
+                self.may_fail_given(left, known)
+                    || self.may_fail_given(right, &known.and(left, true))
+            }
+            Expr::Or(left, right) => {
+                self.may_fail_given(left, known)
+                    || self.may_fail_given(right, &known.and(left, false))
             }
             Expr::If(condition, then, otherwise) => {
-                self.may_fail(condition) || self.may_fail(then) || self.may_fail(otherwise)
+                self.may_fail_given(condition, known)
+                    || self.may_fail_given(then, &known.and(condition, true))
+                    || self.may_fail_given(otherwise, &known.and(condition, false))
             }
             Expr::Length(channel) => self.reference_may_fail(channel),
-            Expr::Peek { .. } => true,
+            Expr::Peek {
+                channel, position, ..
+            } => match (channel, &**position) {
+                (ChannelRef::Fixed(channel), Expr::Const(at)) => {
+                    *at < 0 || !known.more_than(*channel, *at)
+                }
+                _ => true,
+            },
         }
     }
 
@@ -213,10 +288,41 @@ impl Program {
                     || self.body_may_fail(then, guarded)
                     || self.body_may_fail(otherwise, guarded)
             }
-            Statement::While { .. } | Statement::Fail(_) => true,
+            Statement::While { .. } => !self.empties_channel(statement),
+            Statement::Fail(_) => true,
             Statement::Assert { condition, .. } => self.may_fail(condition),
             Statement::Print { .. } => false,
         })
+    }
+
+    /// A loop that throws away all messages of a channel.
+    fn empties_channel(&self, statement: &Statement) -> bool {
+        let Statement::While {
+            condition,
+            body,
+            limit,
+            ..
+        } = statement
+        else {
+            return false;
+        };
+        let [
+            Statement::Receive {
+                channel: channel @ ChannelRef::Fixed(id),
+                position: None,
+                targets,
+                remove: true,
+                ..
+            },
+        ] = body.as_slice()
+        else {
+            return false;
+        };
+        let declared = &self.channels[id.index()];
+        *condition == Program::has_message(channel)
+            && *limit >= declared.capacity
+            && targets.len() == declared.items.len()
+            && targets.iter().all(Option::is_none)
     }
 
     fn receive_may_not_fit(

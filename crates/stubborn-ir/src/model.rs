@@ -11,6 +11,7 @@ use stubborn_system::{
 use crate::chain::Chains;
 use crate::effects::Effects;
 use crate::interpreter::Interpreter;
+use crate::intervals::Lengths;
 use crate::{BinaryOp, ChannelRef, Encoding, Expr, Overflow, Program, Statement, VariablePlace};
 
 /// Why a [`Program`] cannot be a [`Model`]. Front-ends check their input so that people
@@ -133,9 +134,13 @@ impl Model {
         let counter = self.program.processes[process.index()].counter;
         let field = self.encoding.first_field(counter);
         let found = self.dispatch.processes.iter().find(|(f, _)| *f == field);
-        found.map_or(0..0, |(field, by_location)| {
-            by_location[self.layout.field(*field).raw(state) as usize].clone()
-        })
+        // A state that no run can reach may hold any bits.
+        found
+            .and_then(|(field, by_location)| {
+                by_location.get(self.layout.field(*field).raw(state) as usize)
+            })
+            .cloned()
+            .unwrap_or(0..0)
     }
 
     /// Commands not bound to a location.
@@ -218,8 +223,14 @@ impl Dispatch {
 
 /// Whether a command can end in failure: in its guards or in its body.
 fn may_fail(program: &Program, command: &crate::Command) -> bool {
-    let guard_fails =
-        |g: &stubborn_system::LabelId| program.may_fail(&program.labels[g.index()].expr);
+    // A guard that fails matters only where all others hold.
+    let mut known = Lengths::default();
+    for guard in &command.guards {
+        known = known.and(&program.labels[guard.index()].expr, true);
+    }
+    let guard_fails = |g: &stubborn_system::LabelId| {
+        program.may_fail_given(&program.labels[g.index()].expr, &known)
+    };
     command.guards.iter().any(guard_fails)
         || program.body_may_fail(&command.body, channel_use_is_guarded(program, command))
 }
@@ -300,35 +311,36 @@ fn structure(
             tests: effects.finish().0,
         }
     });
-    let transitions = program
-        .commands
-        .iter()
-        .zip(fails)
-        .enumerate()
-        .map(|(at, (command, may_fail))| {
-            let mut effects = Effects::new(program, encoding);
-            effects.body(&command.body);
-            for follower in chains.followers(at) {
-                let follower = &program.commands[*follower as usize];
-                for guard in &follower.guards {
-                    effects.expression(&program.labels[guard.index()].expr);
+    let transitions =
+        program
+            .commands
+            .iter()
+            .zip(fails)
+            .enumerate()
+            .map(|(at, (command, may_fail))| {
+                let mut effects = Effects::new(program, encoding);
+                effects.body(&command.body);
+                for follower in chains.followers(at) {
+                    let follower = &program.commands[*follower as usize];
+                    for guard in &follower.guards {
+                        effects.expression(&program.labels[guard.index()].expr);
+                    }
+                    effects.body(&follower.body);
                 }
-                effects.body(&follower.body);
-            }
-            let (reads, writes) = effects.finish();
-            Transition {
-                name: command.name.clone(),
-                processes: command.processes.clone(),
-                sources: command.sources.clone(),
-                guards: command.guards.clone(),
-                reads,
-                writes,
-                nondeterministic: command.continues.is_some(),
-                may_fail: *may_fail,
-                priority: command.priority,
-                span: command.span,
-            }
-        });
+                let (reads, writes) = effects.finish();
+                Transition {
+                    name: command.name.clone(),
+                    processes: command.processes.clone(),
+                    sources: command.sources.clone(),
+                    guards: command.guards.clone(),
+                    reads,
+                    writes,
+                    nondeterministic: command.continues.is_some(),
+                    may_fail: *may_fail,
+                    priority: command.priority,
+                    span: command.span,
+                }
+            });
     let processes = program.processes.iter().map(|process| Process {
         name: process.name.clone(),
         location: Some(encoding.first_field(process.counter)),

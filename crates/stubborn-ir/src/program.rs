@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use stubborn_diagnostics::Span;
 use stubborn_system::{ChannelId, FailureKind, FailureSite, LabelId, ProcessId, PropertyKind};
 
+use crate::intervals::Lengths;
 use crate::{ChannelRef, Expr, Site};
 
 /// A variable of a [`Program`].
@@ -424,6 +425,7 @@ impl Program {
     pub fn conjuncts(&mut self, condition: Expr) -> Vec<LabelId> {
         let mut out = Vec::new();
         let mut rest = condition;
+        let mut known = Lengths::default();
         loop {
             // Rotate left-nested conjunctions so that the first conjunct is at the top.
             while let Expr::And(left, right) = rest {
@@ -438,7 +440,8 @@ impl Program {
                 }
             }
             match rest {
-                Expr::And(first, second) if !self.may_fail(&first) => {
+                Expr::And(first, second) if !self.may_fail_given(&first, &known) => {
+                    known = known.and(&first, true);
                     self.push_conjunct(*first, &mut out);
                     rest = *second;
                 }

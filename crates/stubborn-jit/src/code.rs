@@ -11,7 +11,7 @@ use cranelift_module::{FuncId, Module, default_libcall_names};
 use stubborn_ir::Model;
 use stubborn_system::{BitSet, LabelId, SpareRoom, Successors, System, TransitionId};
 
-use crate::emit::{Blank, Unit, emit_fire, emit_label, emit_labels, emit_successors};
+use crate::emit::{Blank, Tables, Unit, emit_fire, emit_label, emit_labels, emit_successors};
 use crate::plan::Plan;
 use crate::runtime::Runtime;
 
@@ -52,25 +52,21 @@ impl std::fmt::Display for CompileError {
 
 impl From<cranelift_module::ModuleError> for CompileError {
     fn from(error: cranelift_module::ModuleError) -> Self {
-        Self::Machine(format!("{error:?}"))
+        Self::Machine(error.to_string())
     }
 }
 
 fn native_isa() -> Result<OwnedTargetIsa, CompileError> {
     let machine = |error: String| CompileError::Machine(error);
     let mut flags = settings::builder();
-    let checked = if cfg!(debug_assertions) {
-        "true"
-    } else {
-        "false"
-    };
     for (name, value) in [
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
         ("opt_level", "none"),
         ("unwind_info", "false"),
         ("enable_probestack", "false"),
-        ("enable_verifier", checked),
+        // Costs little, and a mistake in emitted code then means interpreting, not havoc.
+        ("enable_verifier", "true"),
     ] {
         flags.set(name, value).map_err(|e| machine(e.to_string()))?;
     }
@@ -83,8 +79,9 @@ fn native_isa() -> Result<OwnedTargetIsa, CompileError> {
 /// Memory that holds generated functions, freed with this.
 struct Memory {
     module: ManuallyDrop<JITModule>,
-    /// The code holds the address of this.
+    /// The code holds addresses of these.
     _runtime: Box<Runtime>,
+    _tables: Tables,
 }
 
 impl Drop for Memory {
@@ -159,6 +156,7 @@ fn compile(
     };
     let memory = Memory {
         module: ManuallyDrop::new(module),
+        _tables: unit.into_tables(),
         _runtime: runtime,
     };
     ids.map(|_| (memory, addresses))

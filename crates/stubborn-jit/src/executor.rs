@@ -35,7 +35,11 @@ impl<'m> CompiledExecutor<'m> {
             successor_code: None,
             part_code: None,
             failed,
-            has_chains: model.program().commands.iter().any(|c| c.continues.is_some()),
+            has_chains: model
+                .program()
+                .commands
+                .iter()
+                .any(|c| c.continues.is_some()),
             scratch: Successors::new(model.layout().words()),
         }
     }
@@ -75,11 +79,21 @@ impl<'m> CompiledExecutor<'m> {
             return;
         }
         let parts = self.part_code();
-        let Self { workshop, interpreter, .. } = self;
-        chain::finish(&workshop.model, state, from, out, &mut |state, t, out| match parts {
-            Some(code) => code.fire(state, t, out),
-            None => interpreter.fire_once(state, t, out),
-        });
+        let Self {
+            workshop,
+            interpreter,
+            ..
+        } = self;
+        chain::finish(
+            &workshop.model,
+            state,
+            from,
+            out,
+            &mut |state, t, out| match parts {
+                Some(code) => code.fire(state, t, out),
+                None => interpreter.fire_once(state, t, out),
+            },
+        );
     }
 
     /// Whether a transition of a smaller priority number than `priority` is enabled.

@@ -60,7 +60,7 @@ fn walk(limit: usize, every: usize, chosen: impl Fn(&str) -> bool) {
 
 #[test]
 fn the_smallest_instance_of_each_model() {
-    walk(1500, 50, |name| name.ends_with(".1") || name.ends_with(".2"));
+    walk(1500, 50, |name| name.ends_with(".1"));
 }
 
 #[test]

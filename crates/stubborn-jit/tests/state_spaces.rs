@@ -4,9 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use stubborn_ir::testing::{
-    Rng, dining_philosophers, peterson, random_program, ring_election,
-};
+use stubborn_ir::testing::{Rng, dining_philosophers, peterson, random_program, ring_election};
 use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
 use stubborn_jit::{CompiledModel, Status};
 use stubborn_system::{Successors, System};
@@ -51,14 +49,22 @@ fn large(commands: usize) -> Program {
             name: format!("walk {at}"),
             processes: vec![process],
             sources: vec![Some(at as u32)],
-            body: vec![Statement::assign(counter, Expr::Const((at * 7 + 1) % (last + 1)), site)],
+            body: vec![Statement::assign(
+                counter,
+                Expr::Const((at * 7 + 1) % (last + 1)),
+                site,
+            )],
             ..Command::default()
         });
         let here = program.label(Expr::equal(Expr::Var(counter), Expr::Const(at)));
         program.command(Command {
             name: format!("count {at}"),
             guards: vec![here, below],
-            body: vec![Statement::assign(x, Expr::plus(Expr::Var(x), Expr::Const(1)), site)],
+            body: vec![Statement::assign(
+                x,
+                Expr::plus(Expr::Var(x), Expr::Const(1)),
+                site,
+            )],
             ..Command::default()
         });
     }
@@ -131,14 +137,18 @@ fn impossible_states_do_no_harm() {
         let mut labels = stubborn_system::BitSet::new(compiled.structure().labels.len());
         let mut buffer = Successors::new(words);
         for _ in 0..20 {
-            let state: Vec<u32> = (0..words).map(|_| rng.next() as u32).collect();
+            let state: Vec<u32> = (0..words).map(|_| rng.bits() as u32).collect();
             let before = vec![0xABCD_EF01_u32; words];
             buffer.clear();
             buffer.push_copy(stubborn_system::TransitionId::new(0), &before);
             executor.successors(&state, &mut buffer);
             executor.labels(&state, &mut labels);
             assert_eq!(buffer.state(0), before);
-            assert!(buffer.len() <= 1 + compiled.structure().transitions.len());
+            // A chain can end in several ways, any other transition in one.
+            let structure = compiled.structure();
+            if !structure.transitions.iter().any(|t| t.nondeterministic) {
+                assert!(buffer.len() <= 1 + structure.transitions.len());
+            }
         }
     }
 }

@@ -145,17 +145,19 @@ impl Automaton {
             .filter(|edge| self.guards.holds(edge.guard, valuation))
     }
 
-    /// Whether no letter enables two edges of one state.
+    /// Whether no letter enables two edges of one state. (False also where the guards are
+    /// too complex to tell.)
     pub fn is_deterministic(&self) -> bool {
         let mut guards = self.guards.clone();
-        self.states().all(|state| {
+        let disjoint = self.states().all(|state| {
             let mut seen = Guard::FALSE;
             self.edges(state).iter().all(|edge| {
                 let fresh = !guards.intersect(seen, edge.guard);
                 seen = guards.or(seen, edge.guard);
                 fresh
             })
-        })
+        });
+        disjoint && !guards.overflowed()
     }
 
     /// Whether every letter enables an edge of every state.
@@ -230,7 +232,8 @@ impl Draft {
         Marks::all(self.acceptance_sets)
     }
 
-    /// Joins edges with equal target and marks, drops impossible ones and sorts.
+    /// Joins edges with equal target and marks, drops impossible ones and sorts. Where a
+    /// joint guard is too complex, edges stay apart.
     pub fn merge_edges(&mut self) {
         for edges in &mut self.edges {
             edges.sort_by_key(|edge| (edge.target, edge.marks));
@@ -238,7 +241,12 @@ impl Draft {
             for edge in edges.iter().filter(|edge| !edge.guard.is_false()) {
                 match merged.last_mut() {
                     Some(last) if (last.target, last.marks) == (edge.target, edge.marks) => {
-                        last.guard = self.guards.or(last.guard, edge.guard);
+                        let joint = self.guards.or(last.guard, edge.guard);
+                        if self.guards.overflowed() {
+                            merged.push(*edge);
+                        } else {
+                            last.guard = joint;
+                        }
                     }
                     _ => merged.push(*edge),
                 }

@@ -20,6 +20,10 @@ struct GraphEdge {
     marks: u64,
 }
 
+/// Products larger than this are not searched.
+const MAX_NODES: usize = 2_000_000;
+const MAX_EDGES: usize = 16_000_000;
+
 /// A graph with marks of one or two automata, all of it reachable from node 0.
 struct Graph {
     edges: Vec<Vec<GraphEdge>>,
@@ -32,13 +36,13 @@ impl Graph {
         right: &Automaton,
         guards: &mut Guards,
         rename: &[u32],
-    ) -> Self {
+    ) -> Option<Self> {
         let mut memo = [RapidHashMap::default(), RapidHashMap::default()];
         let mut numbers: RapidHashMap<(StateId, StateId), u32> = RapidHashMap::default();
         let mut todo = vec![(left.initial(), right.initial())];
         numbers.insert(todo[0], 0);
         let mut edges: Vec<Vec<GraphEdge>> = Vec::new();
-        let mut at = 0;
+        let (mut at, mut edge_count) = (0, 0);
         while at < todo.len() {
             let (l, r) = todo[at];
             at += 1;
@@ -65,11 +69,15 @@ impl Graph {
                     });
                 }
             }
+            edge_count += own.len();
             edges.push(own);
+            if todo.len() > MAX_NODES || edge_count > MAX_EDGES || guards.overflowed() {
+                return None;
+            }
         }
         let all = u64::from(left.all_marks().0)
             | u64::from(right.all_marks().0) << left.acceptance_sets();
-        Self { edges, all }
+        Some(Self { edges, all })
     }
 
     /// A node of an accepting component, with the component of every node.
@@ -192,27 +200,27 @@ impl Automaton {
         self.common_lasso(&everything()).map(|(lasso, _)| lasso)
     }
 
-    /// Whether no word is accepted.
+    /// Whether no word is accepted; the remark at [`Automaton::is_disjoint`] applies.
     pub fn is_empty_language(&self) -> bool {
         self.is_disjoint(&everything())
     }
 
-    /// A word that both accept, and the names of its propositions: those of `self`, then
+    /// A word that both accept, if one is found, and the names of its propositions: those of `self`, then
     /// those only `other` has. Propositions are matched by name.
     pub fn common_lasso(&self, other: &Automaton) -> Option<(Lasso, Vec<String>)> {
         let (names, rename) = joint_propositions(self, other);
         let mut guards = Guards::new();
-        let graph = Graph::of_product(self, other, &mut guards, &rename);
+        let graph = Graph::of_product(self, other, &mut guards, &rename)?;
         Some((graph.lasso(&guards, names.len())?, names))
     }
 
-    /// Whether no word is accepted by both. Propositions are matched by name.
+    /// Whether no word is accepted by both. Propositions are matched by name. True is
+    /// certain; false can also mean that the product is too large to search.
     pub fn is_disjoint(&self, other: &Automaton) -> bool {
         let (_, rename) = joint_propositions(self, other);
         let mut guards = Guards::new();
         Graph::of_product(self, other, &mut guards, &rename)
-            .accepting_node()
-            .is_none()
+            .is_some_and(|graph| graph.accepting_node().is_none())
     }
 
     /// Whether the automaton accepts the word; bit `i` of a letter is the `i`-th

@@ -450,11 +450,16 @@ impl Guards {
             .get(node.variable as usize)
             .copied()
             .unwrap_or(node.variable);
-        let positive = self.variable(variable);
-        let negative = self.literal(variable, false);
-        let on = self.and(positive, high);
-        let off = self.and(negative, low);
-        let result = self.or(on, off);
+        let result = if variable < self.node(low).variable && variable < self.node(high).variable {
+            self.make(variable, low, high)
+        } else {
+            // The new name lies below others: the diagram must be rearranged.
+            let positive = self.variable(variable);
+            let negative = self.literal(variable, false);
+            let on = self.and(positive, high);
+            let off = self.and(negative, low);
+            self.or(on, off)
+        };
         memo.insert(guard, result);
         result
     }

@@ -3,7 +3,7 @@
 //!
 //! | module | for |
 //! | --- | --- |
-//! | [`formula`], [`parser`], [`print`] | formulas, read and written in SPIN's and Spot's notation |
+//! | [`formula`], [`parser`], [`mod@print`] | formulas, read and written in SPIN's and Spot's notation |
 //! | [`normal`] | normalised formulas and simplification |
 //! | [`translate`] | from a formula to an automaton |
 //! | [`automaton`], [`guard`] | the automata and the labels of their edges |

@@ -3,7 +3,7 @@
 //! Negation normal form over *letters*: every purely Boolean subformula is one
 //! [`Guard`], so Boolean reasoning is exact and costs nothing extra. Conjunctions and
 //! disjunctions have any number of operands, sorted, without nesting. Constructors
-//! simplify (see [`crate::rewrite`]), so a formula that exists is already simplified.
+//! simplify (see file `rewrite.rs`), so a formula that exists is already simplified.
 //!
 //! Each formula knows whether it is *eventual* (true after any prefix if true: `f`
 //! equals `F f`) and *universal* (true for ever once true: `f` equals `G f`), after
@@ -249,7 +249,7 @@ impl Normals {
         variable: impl Fn(Proposition) -> u32,
     ) -> Result<Normal, TooDeep> {
         let mut done: RapidHashMap<Formula, Normal> = RapidHashMap::default();
-        for part in formulas.subformulas(formula) {
+        for part in parts_without_chains(formulas, formula) {
             let result = match formulas.node(part) {
                 Node::True => Self::TRUE,
                 Node::False => Self::FALSE,
@@ -258,8 +258,20 @@ impl Normals {
                     self.letter(guard)
                 }
                 Node::Not(f) => self.negate(done[&f]),
-                Node::And(f, g) => self.and(vec![done[&f], done[&g]]),
-                Node::Or(f, g) => self.or(vec![done[&f], done[&g]]),
+                Node::And(..) => {
+                    let parts = chain(formulas, part)
+                        .into_iter()
+                        .map(|f| done[&f])
+                        .collect();
+                    self.and(parts)
+                }
+                Node::Or(..) => {
+                    let parts = chain(formulas, part)
+                        .into_iter()
+                        .map(|f| done[&f])
+                        .collect();
+                    self.or(parts)
+                }
                 Node::Implies(f, g) => {
                     let not_f = self.negate(done[&f]);
                     self.or(vec![not_f, done[&g]])
@@ -306,18 +318,24 @@ impl Normals {
         guard: Guard,
         formulas: &mut Formulas,
         proposition: &impl Fn(u32) -> Proposition,
+        done: &mut RapidHashMap<Guard, Formula>,
     ) -> Formula {
+        if let Some(known) = done.get(&guard) {
+            return *known;
+        }
         let Some(cubes) = self.guards.cubes(guard, MAX_PRODUCTS) else {
             let Some((variable, low, high)) = self.guards.decision(guard) else {
                 return formulas.constant(guard.is_true());
             };
-            let low = self.letter_formula(low, formulas, proposition);
-            let high = self.letter_formula(high, formulas, proposition);
+            let low = self.letter_formula(low, formulas, proposition, done);
+            let high = self.letter_formula(high, formulas, proposition, done);
             let atom = formulas.make(Node::Atom(proposition(variable)));
             let not_atom = formulas.not(atom);
             let on = formulas.make(Node::And(atom, high));
             let off = formulas.make(Node::And(not_atom, low));
-            return formulas.make(Node::Or(on, off));
+            let formula = formulas.make(Node::Or(on, off));
+            done.insert(guard, formula);
+            return formula;
         };
         let mut sum: Option<Formula> = None;
         for cube in cubes {
@@ -349,7 +367,10 @@ impl Normals {
         let kind = self.kind(normal).clone();
         let mut convert = |f: Normal| self.to_formula(f, formulas, proposition);
         let node = match kind {
-            Kind::Letter(guard) => return self.letter_formula(guard, formulas, proposition),
+            Kind::Letter(guard) => {
+                let mut done = RapidHashMap::default();
+                return self.letter_formula(guard, formulas, proposition, &mut done);
+            }
             Kind::And(parts) | Kind::Or(parts) => {
                 let is_and = matches!(self.kind(normal), Kind::And(_));
                 let parts: Vec<Formula> = parts
@@ -378,6 +399,41 @@ impl Normals {
         };
         formulas.make(node)
     }
+}
+
+/// The operands of a conjunction or disjunction through all directly nested ones, or the
+/// ordinary operands of another formula.
+fn chain(formulas: &Formulas, formula: Formula) -> Vec<Formula> {
+    let outer = formulas.node(formula);
+    if !matches!(outer, Node::And(..) | Node::Or(..)) {
+        return outer.operands().collect();
+    }
+    let kind = std::mem::discriminant(&outer);
+    let mut leaves = Vec::new();
+    let mut todo: Vec<Formula> = outer.operands().collect();
+    while let Some(part) = todo.pop() {
+        let node = formulas.node(part);
+        if std::mem::discriminant(&node) == kind {
+            todo.extend(node.operands());
+        } else {
+            leaves.push(part);
+        }
+    }
+    leaves
+}
+
+/// The subformulas, operands first, without those that only continue a conjunction or
+/// disjunction: normalised one by one, a chain of n would cost n² memory.
+fn parts_without_chains(formulas: &Formulas, formula: Formula) -> Vec<Formula> {
+    let mut needed: std::collections::BTreeSet<Formula> = [formula].into();
+    let mut parts = Vec::new();
+    // Operands have smaller handles, so the largest one left has all its users behind it.
+    while let Some(part) = needed.pop_last() {
+        needed.extend(chain(formulas, part));
+        parts.push(part);
+    }
+    parts.reverse();
+    parts
 }
 
 /// Longest sum of products that is written out.

@@ -381,7 +381,7 @@ impl Normals {
         if self.is_eventual(f) {
             return f;
         }
-        // F(a | e) = F a | e, unless e is constant in time (see the conjunctions of `many`)
+        // F(a | e) = F a | e, but what is constant in time stays inside (see `merge_or_shapes`)
         let moves_out =
             |normals: &Self, part| normals.is_eventual(part) && !normals.is_universal(part);
         if let Some((eventual, rest)) = self.split(f, false, moves_out) {

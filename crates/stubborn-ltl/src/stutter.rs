@@ -27,7 +27,7 @@
 //! read), so the language stays the same if it is stutter-invariant, and whether it is
 //! can be decided by comparison with the complement.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use crate::formula::{Formula, Formulas};
@@ -59,7 +59,8 @@ pub fn is_stutter_invariant(
 }
 
 /// Whether a language is stutter-invariant, given automata of it and of its complement:
-/// if words equivalent to accepted ones are accepted. `None` if both closures are too large.
+/// if words equivalent to accepted ones are accepted. `None` if both closures are too
+/// large; `Some(true)` is certain, `Some(false)` subject to [`Automaton::is_disjoint`].
 pub fn are_stutter_invariant(automaton: &Automaton, complement: &Automaton) -> Option<bool> {
     // Closing either side decides; the side with fewer edges is cheaper.
     let (first, second) = if automaton.edge_count() <= complement.edge_count() {
@@ -246,58 +247,46 @@ fn add_self_loops(draft: &mut Draft) {
 fn add_short_cuts(draft: &mut Draft) -> Option<()> {
     let mut total = 0;
     for state in draft.states() {
-        let mut todo: Vec<Edge> = draft.edges[state.index()].clone();
-        let mut own: Vec<Edge> = todo.clone();
+        let mut todo: Vec<Edge> = std::mem::take(&mut draft.edges[state.index()]);
+        let mut letters: BTreeMap<(StateId, Marks), Guard> = todo
+            .iter()
+            .map(|edge| ((edge.target, edge.marks), edge.guard))
+            .collect();
+        // The state may be its own successor.
+        draft.edges[state.index()].clone_from(&todo);
         while let Some(step) = todo.pop() {
             // It does not matter whether the edges of the target are closed already: a
             // short cut over a short cut is one over the edges it stands for.
             for next in draft.edges[step.target.index()].clone() {
                 let guard = draft.guards.and(step.guard, next.guard);
-                let marks = step.marks.union(next.marks);
-                let fresh = add_letters(&mut draft.guards, &mut own, guard, next.target, marks);
-                todo.extend(fresh);
+                let (target, marks) = (next.target, step.marks.union(next.marks));
+                let known = letters.entry((target, marks)).or_insert(Guard::FALSE);
+                let guard = draft.guards.minus(guard, *known);
+                *known = draft.guards.or(*known, guard);
+                if !guard.is_false() {
+                    todo.push(Edge {
+                        guard,
+                        target,
+                        marks,
+                    });
+                }
             }
-            if total + own.len() > EDGE_LIMIT {
+            if total + letters.len() > EDGE_LIMIT {
                 return None;
             }
         }
-        total += own.len();
-        draft.edges[state.index()] = own;
+        total += letters.len();
+        letters.retain(|_, guard| !guard.is_false());
+        draft.edges[state.index()] = letters
+            .into_iter()
+            .map(|((target, marks), guard)| Edge {
+                guard,
+                target,
+                marks,
+            })
+            .collect();
     }
     Some(())
-}
-
-/// Adds an edge for the letters on which there is none with that target and marks;
-/// returns what was new.
-fn add_letters(
-    guards: &mut Guards,
-    edges: &mut Vec<Edge>,
-    guard: Guard,
-    target: StateId,
-    marks: Marks,
-) -> Option<Edge> {
-    if guard.is_false() {
-        return None;
-    }
-    let Some(known) = edges
-        .iter_mut()
-        .find(|e| e.target == target && e.marks == marks)
-    else {
-        let edge = Edge {
-            guard,
-            target,
-            marks,
-        };
-        edges.push(edge);
-        return Some(edge);
-    };
-    let fresh = guards.minus(guard, known.guard);
-    known.guard = guards.or(known.guard, fresh);
-    (!fresh.is_false()).then_some(Edge {
-        guard: fresh,
-        target,
-        marks,
-    })
 }
 
 impl Automaton {
@@ -306,7 +295,8 @@ impl Automaton {
         self.is_stutter_normal_from(&[self.initial()])
     }
 
-    /// Whether all states that can be reached from these have N1 and N2.
+    /// Whether all states that can be reached from these have N1 and N2. (False also where
+    /// the guards are too complex to tell.)
     pub fn is_stutter_normal_from(&self, starts: &[StateId]) -> bool {
         let mut guards = self.guards().clone();
         let mut seen = vec![false; self.state_count()];
@@ -315,7 +305,9 @@ impl Automaton {
             if std::mem::replace(&mut seen[state.index()], true) {
                 continue;
             }
-            if !self.can_wait(state, &mut guards) || !self.has_short_cuts(state, &mut guards) {
+            let holds =
+                self.can_wait(state, &mut guards) && self.has_short_cuts(state, &mut guards);
+            if !holds || guards.overflowed() {
                 return false;
             }
             todo.extend(self.edges(state).iter().map(|edge| edge.target));
@@ -406,6 +398,40 @@ mod tests {
             cycle: vec![vec![0]],
         };
         assert!(!normal.automaton.accepts(&word));
+    }
+
+    /// Infinitely many changes of `p`, accepted in an odd way: the length of every block of
+    /// equal letters is guessed to be even (e) or odd (o) at its start. Reduction with
+    /// sets that depend on the state of such an automaton loses accepting runs.
+    const GUESSED_PARITIES: &str = r#"HOA: v1 States: 9 Start: 8 AP: 1 "p" Acceptance: 1 Inf(0)
+        --BODY--
+        State: 0 "e, odd so far, p" [0] 1
+        State: 1 "e, even so far, p" [0] 0 [!0] 4 {0} [!0] 6 {0}
+        State: 2 "o, odd so far, p" [0] 3 [!0] 4 {0} [!0] 6 {0}
+        State: 3 "o, even so far, p" [0] 2
+        State: 4 "e, odd so far, !p" [!0] 5
+        State: 5 "e, even so far, !p" [!0] 4 [0] 0 {0} [0] 2 {0}
+        State: 6 "o, odd so far, !p" [!0] 7 [0] 0 {0} [0] 2 {0}
+        State: 7 "o, even so far, !p" [!0] 6
+        State: 8 "start" [0] 0 [0] 2 [!0] 4 [!0] 6
+        --END--"#;
+
+    #[test]
+    fn an_automaton_that_guesses_parities_needs_the_normal_form() {
+        let (automata, messages) = crate::hoa::read_hoa(GUESSED_PARITIES);
+        assert!(messages.is_empty());
+        let guesses = &automata[0];
+        assert!(!guesses.is_deterministic() && !guesses.is_stutter_normal());
+        assert_eq!(is_stutter_invariant_automaton(guesses), Some(true));
+        let normal = normalise_stutter(guesses).expect("it is small");
+        assert!(
+            normal
+                .automaton
+                .is_stutter_normal_from(&normal.initial_states)
+        );
+        assert!(normal.automaton.is_disjoint(&automaton("!(GFp & GF!p)")));
+        let others = normalise_stutter(&automaton("!(GFp & GF!p)")).expect("it is small");
+        assert!(others.automaton.is_disjoint(guesses));
     }
 
     #[test]

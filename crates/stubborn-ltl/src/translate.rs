@@ -1,7 +1,7 @@
 //! From LTL to transition-based generalised Büchi automata.
 //!
 //! A state is a conjunction of formulas (a set of states of the very weak alternating
-//! automaton of [`crate::alternating`]); an edge combines one transition of each. There
+//! automaton of file `alternating.rs`); an edge combines one transition of each. There
 //! is one acceptance set per formula that a run must not wait in for ever: an edge has
 //! its mark unless the formula is still asked for afterwards and could not have been
 //! fulfilled on the same letter with the same obligations (Gastin and Oddoux 2001,

@@ -287,6 +287,38 @@ fn many_propositions() {
 }
 
 #[test]
+fn more_eventualities_than_acceptance_sets() {
+    // Forty of them, but no run waits for two at once.
+    let mut text = "p".to_owned();
+    for i in 0..40 {
+        text = format!("q{i} U X({text})");
+    }
+    let mut formulas = Formulas::new();
+    let formula = read(&mut formulas, &text);
+    let automaton = translate(&formulas, formula, &TranslationOptions::default()).unwrap();
+    assert!(automaton.acceptance_sets() <= 1);
+    let none = Lasso {
+        stem: vec![],
+        cycle: vec![vec![0]],
+    };
+    assert!(!automaton.accepts(&none));
+    assert!(
+        automaton
+            .accepted_lasso()
+            .is_some_and(|word| word.len() > 40)
+    );
+}
+
+#[test]
+fn long_conjunctions() {
+    let parts: Vec<String> = (0..3_000).map(|i| format!("X p{i}")).collect();
+    let mut formulas = Formulas::new();
+    let formula = read(&mut formulas, &parts.join(" & "));
+    let automaton = translate(&formulas, formula, &TranslationOptions::default()).unwrap();
+    assert_eq!(automaton.state_count(), 3);
+}
+
+#[test]
 fn hopeless_formulas_are_refused() {
     // 2 to the power of 40 combinations of marks.
     let parts: Vec<String> = (0..40).map(|i| format!("GFp{i}")).collect();

@@ -21,6 +21,7 @@ struct Entry {
     formulas: Formulas,
     formula: Formula,
     states: usize,
+    state_based: usize,
     negation_states: usize,
     stutter_invariant: bool,
     positive: Automaton,
@@ -67,6 +68,7 @@ fn corpus() -> Option<Vec<Entry>> {
                     formulas,
                     formula: formula.expect("no messages"),
                     states: fields[4].parse().expect("a number"),
+                    state_based: fields[7].parse().expect("a number"),
                     negation_states: fields[9].parse().expect("a number"),
                     stutter_invariant: fields[11] == "yes",
                     positive,
@@ -184,6 +186,25 @@ fn translation_is_fast() {
     );
     for (time, name) in times.iter().rev().take(6) {
         eprintln!("{time:?} {name}");
+    }
+}
+
+#[test]
+fn degeneralised_automata() {
+    let Some(entries) = corpus() else { return };
+    let mut totals: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for entry in &entries {
+        let options = TranslationOptions::default();
+        let general = translate(&entry.formulas, entry.formula, &options).expect("it is small");
+        let simple = general.state_based();
+        assert!(simple.is_state_based() && simple.acceptance_sets() <= 1);
+        assert!(simple.is_disjoint(&entry.negative), "{}", entry.text);
+        let total = totals.entry(entry.set.clone()).or_default();
+        total[0] += simple.state_count();
+        total[1] += entry.state_based;
+    }
+    for (set, [ours, theirs]) in &totals {
+        eprintln!("{set}: {ours} states with state-based acceptance (Spot {theirs})");
     }
 }
 

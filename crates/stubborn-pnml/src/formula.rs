@@ -114,6 +114,40 @@ impl Formula {
         }
     }
 
+    /// The places that it depends on, in order; the inputs of transitions for those it asks
+    /// to be fireable.
+    pub fn places(&self, net: &Net) -> Vec<PlaceId> {
+        let mut places = Vec::new();
+        self.collect_places(net, &mut places);
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    fn collect_places(&self, net: &Net, out: &mut Vec<PlaceId>) {
+        let inputs = |t: TransitionId| net.pre(t).iter().map(|arc| arc.node);
+        match self {
+            Self::Atom(Atom::Constant(_)) => {}
+            Self::Atom(Atom::Compare(_, left, right)) => {
+                out.extend(left.places.iter().chain(&right.places));
+            }
+            Self::Atom(Atom::Fireable(transitions)) => {
+                out.extend(transitions.iter().flat_map(|t| inputs(*t)));
+            }
+            Self::Atom(Atom::Deadlock) => out.extend(net.transitions().flat_map(inputs)),
+            Self::Not(inner) | Self::Next(inner) | Self::Globally(inner) | Self::Finally(inner) => {
+                inner.collect_places(net, out);
+            }
+            Self::And(parts) | Self::Or(parts) => {
+                parts.iter().for_each(|part| part.collect_places(net, out));
+            }
+            Self::Until(left, right) => {
+                left.collect_places(net, out);
+                right.collect_places(net, out);
+            }
+        }
+    }
+
     /// True if it speaks of one marking only.
     pub fn is_state_formula(&self) -> bool {
         match self {

@@ -41,7 +41,7 @@ pub struct InvariantBudget {
 impl Default for InvariantBudget {
     fn default() -> Self {
         Self {
-            operations: 10_000_000,
+            operations: 12_000_000,
         }
     }
 }
@@ -55,27 +55,37 @@ pub struct Invariants {
 }
 
 impl Invariants {
-    /// Looks for invariants: constant sums first, then sums that may shrink for the places that
-    /// are in no constant one.
+    /// Looks for invariants: minimal constant sums first; for places that are in none of those,
+    /// any constant sums, and then sums that may shrink.
     pub fn find(net: &Net, budget: InvariantBudget) -> Self {
-        let mut rest = budget.operations;
-        let mut list = Farkas::new(net, false, &mut rest).run();
+        let mut list: Vec<Invariant> = Vec::new();
         let mut covered = vec![false; net.place_count()];
-        let mark = |covered: &mut Vec<bool>, list: &[Invariant]| {
-            for (place, _) in list.iter().flat_map(|invariant| &invariant.weights) {
+        let mut budget = budget.operations;
+        for (method, share) in [
+            (Method::Minimal, 3),
+            (Method::Greedy, 2),
+            (Method::Shrinking, 1),
+        ] {
+            if covered.iter().all(|covered| *covered) {
+                break;
+            }
+            // What one method leaves is for the next.
+            let mut mine = budget / share;
+            budget -= mine;
+            let found = Farkas::new(net, method, &mut mine).run();
+            budget += mine;
+            let useful = |invariant: &Invariant| {
+                method == Method::Minimal
+                    || invariant
+                        .weights
+                        .iter()
+                        .any(|(place, _)| !covered[place.index()])
+            };
+            let mut new: Vec<Invariant> = found.into_iter().filter(useful).collect();
+            for (place, _) in new.iter().flat_map(|invariant| &invariant.weights) {
                 covered[place.index()] = true;
             }
-        };
-        mark(&mut covered, &list);
-        if covered.iter().any(|c| !c) {
-            let more = Farkas::new(net, true, &mut rest).run();
-            let useful = |invariant: &Invariant| {
-                invariant
-                    .weights
-                    .iter()
-                    .any(|(place, _)| !covered[place.index()])
-            };
-            list.extend(more.into_iter().filter(|i| !i.constant && useful(i)));
+            list.append(&mut new);
         }
         // The shortest say the most about single places.
         list.sort_by(|a, b| (a.weights.len(), &a.weights).cmp(&(b.weights.len(), &b.weights)));
@@ -193,19 +203,31 @@ struct Row {
     rest: Vec<(u32, i64)>,
 }
 
+/// How sums are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    /// Constant sums over minimal sets of places: the most telling, but they can be too many.
+    Minimal,
+    /// Constant sums, few pairs for each column, whatever comes out.
+    Greedy,
+    /// As greedy, and sums may shrink.
+    Shrinking,
+}
+
 struct Farkas<'n, 'b> {
     net: &'n Net,
-    /// Sums may shrink.
-    may_shrink: bool,
+    method: Method,
     budget: &'b mut u64,
     rows: Vec<Option<Row>>,
     /// Rows that had an entry in the column when they were added.
     of_column: Vec<Vec<u32>>,
+    /// For each place, the rows whose first place it is.
+    by_first: Vec<Vec<u32>>,
     known: RapidHashSet<Vec<(u32, u64)>>,
 }
 
 impl<'n, 'b> Farkas<'n, 'b> {
-    fn new(net: &'n Net, may_shrink: bool, budget: &'b mut u64) -> Self {
+    fn new(net: &'n Net, method: Method, budget: &'b mut u64) -> Self {
         let mut rests: Vec<Vec<(u32, i64)>> = vec![Vec::new(); net.place_count()];
         for t in net.transitions() {
             for (place, change) in net.effects(t) {
@@ -214,10 +236,11 @@ impl<'n, 'b> Farkas<'n, 'b> {
         }
         let mut farkas = Self {
             net,
-            may_shrink,
+            method,
             budget,
             rows: Vec::new(),
             of_column: vec![Vec::new(); net.transition_count()],
+            by_first: vec![Vec::new(); net.place_count()],
             known: RapidHashSet::default(),
         };
         for (place, rest) in rests.into_iter().enumerate() {
@@ -233,6 +256,9 @@ impl<'n, 'b> Farkas<'n, 'b> {
         let number = self.rows.len() as u32;
         for (column, _) in &row.rest {
             self.of_column[*column as usize].push(number);
+        }
+        if let Some((first, _)) = row.weights.first() {
+            self.by_first[*first as usize].push(number);
         }
         self.rows.push(Some(row));
     }
@@ -287,17 +313,22 @@ impl<'n, 'b> Farkas<'n, 'b> {
     /// is used up.
     fn eliminate(&mut self, column: u32, gains: Vec<u32>, mut losses: Vec<u32>) -> bool {
         let size = |rows: &[Option<Row>], number: u32| {
-            rows[number as usize]
-                .as_ref()
-                .map_or(0, |r| r.weights.len() + r.rest.len())
+            let row = rows[number as usize].as_ref();
+            row.map_or(0, |r| r.weights.len() + r.rest.len())
         };
         losses.sort_by_key(|number| (size(&self.rows, *number), *number));
-        let cap = gains.len() + losses.len() + 16;
+        let pairs = gains.len() + losses.len() + 16;
+        let cap = if self.method == Method::Minimal {
+            8 * pairs
+        } else {
+            pairs
+        };
         let per_gain = if gains.is_empty() {
             0
         } else {
             cap.div_ceil(gains.len())
         };
+        let mut sums = Vec::new();
         for gain in &gains {
             for loss in losses.iter().take(per_gain) {
                 let (Some(a), Some(b)) = (&self.rows[*gain as usize], &self.rows[*loss as usize])
@@ -305,12 +336,7 @@ impl<'n, 'b> Farkas<'n, 'b> {
                     continue;
                 };
                 let work = a.weights.len() + a.rest.len() + b.weights.len() + b.rest.len();
-                let sum = combine(a, b, column);
-                if let Some(sum) = sum
-                    && self.known.insert(sum.weights.clone())
-                {
-                    self.add(sum);
-                }
+                sums.extend(combine(a, b, column));
                 if !self.spend(work) {
                     return false;
                 }
@@ -319,16 +345,55 @@ impl<'n, 'b> Farkas<'n, 'b> {
         for gain in gains {
             self.rows[gain as usize] = None;
         }
-        if !self.may_shrink {
+        if self.method != Method::Shrinking {
             for loss in losses {
                 self.rows[loss as usize] = None;
+            }
+        }
+        // Small ones first, because they make others superfluous.
+        sums.sort_by(|a, b| (a.weights.len(), &a.weights).cmp(&(b.weights.len(), &b.weights)));
+        for sum in sums {
+            if self.is_superfluous(&sum) {
+                continue;
+            }
+            self.add(sum);
+            if *self.budget == 0 {
+                return false;
             }
         }
         true
     }
 
+    /// True if a row is known, or (where they are to be minimal) another one lives on some of
+    /// its places: minimal semiflows are made of rows with minimal sets of places.
+    fn is_superfluous(&mut self, row: &Row) -> bool {
+        if self.method != Method::Minimal {
+            return !self.known.insert(row.weights.clone());
+        }
+        let mut work = 0;
+        let mut found = false;
+        'places: for (place, _) in &row.weights {
+            let rows = &self.rows;
+            let list = &mut self.by_first[*place as usize];
+            work += list.len();
+            list.retain(|number| rows[*number as usize].is_some());
+            for number in list.iter() {
+                let Some(other) = &rows[*number as usize] else {
+                    continue;
+                };
+                work += other.weights.len();
+                if is_subset(&other.weights, &row.weights) {
+                    found = true;
+                    break 'places;
+                }
+            }
+        }
+        self.spend(work);
+        found
+    }
+
     fn finish(self) -> Vec<Invariant> {
-        let may_shrink = self.may_shrink;
+        let may_shrink = self.method == Method::Shrinking;
         let net = self.net;
         let total = |weights: &[(u32, u64)]| {
             weights.iter().try_fold(0u128, |sum, (p, w)| {
@@ -411,6 +476,17 @@ fn merge<V: Copy + Default + PartialEq>(
         }
     }
     Some(out)
+}
+
+/// True if every place of `small` is a place of `large`.
+fn is_subset(small: &[(u32, u64)], large: &[(u32, u64)]) -> bool {
+    if small.len() > large.len() {
+        return false;
+    }
+    let mut rest = large.iter();
+    small
+        .iter()
+        .all(|(place, _)| rest.any(|(other, _)| other == place))
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {

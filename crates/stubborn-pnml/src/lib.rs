@@ -60,6 +60,7 @@ mod structural;
 mod system;
 mod tree;
 mod unfold;
+mod write;
 mod xml;
 
 pub use bounds::{BoundSource, Bounds};
@@ -74,6 +75,7 @@ pub use net::{Arc, BuildError, Net, NetBuilder, Tokens, Weight};
 pub use nupn::{Nupn, NupnError, UnitId};
 pub use properties::{ContestProperty, Question, read_properties};
 pub use relaxed::Relaxed;
-pub use structural::{DeadlockRules, Reduced};
-pub use system::NetSystem;
+pub use structural::{Preserve, Reduced, ReductionRules};
+pub use system::{NetOptions, NetSystem};
 pub use unfold::UnfoldLimits;
+pub use write::pnml;

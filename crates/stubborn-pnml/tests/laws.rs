@@ -5,7 +5,7 @@
 mod common;
 
 use common::{corpus, expected, explore_system, instances, load_instance};
-use stubborn_pnml::{DeadlockRules, NetSystem, Reduced};
+use stubborn_pnml::{NetSystem, Preserve, Reduced, ReductionRules};
 use stubborn_system::{
     BitSet, Executor, LabelId, RelationLevel, Relations, Successors, System, TransitionId,
 };
@@ -183,7 +183,7 @@ fn check_instances(limit: usize, samples: usize, transitions: usize) {
         if net.transition_count() > transitions {
             continue;
         }
-        let reduced = Reduced::new(&net, DeadlockRules::ALL).net;
+        let reduced = Reduced::new(&net, &Preserve::Deadlocks, ReductionRules::ALL).net;
         for (net, what) in [(net, ""), (reduced, " reduced")] {
             let system = NetSystem::new(net).unwrap();
             let mut checker = Checker::new(&format!("{instance}{what}"), &system);

@@ -1,6 +1,8 @@
 //! More tokens than fit: an error outcome, never a wrong marking.
 
-use stubborn_pnml::{Model, NetBuilder, NetSystem, Nupn, UnitId};
+use stubborn_pnml::{
+    Atom, CompareOp, Formula, IntExpr, Model, NetBuilder, NetOptions, NetSystem, Nupn, UnitId,
+};
 use stubborn_system::{FieldKind, Outcome, Successors, System, TransitionId};
 
 /// Fires the transition with the given number in the initial state.
@@ -36,7 +38,7 @@ fn a_place_that_runs_full_is_an_error() {
     let t = builder.transition("t");
     builder.output(t, p, 1);
     let system = NetSystem::new(builder.build().unwrap()).unwrap();
-    check_failure(&system, "`p` gets more than 2^32 - 1 tokens");
+    check_failure(&system, "`p` gets more than 4294967295 tokens");
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn a_heavy_arc_into_a_full_place_is_an_error() {
     let t = builder.transition("t");
     builder.output(t, p, u32::MAX);
     let system = NetSystem::new(builder.build().unwrap()).unwrap();
-    check_failure(&system, "more than 2^32 - 1 tokens");
+    check_failure(&system, "more than 4294967295 tokens");
 }
 
 #[test]
@@ -98,7 +100,7 @@ fn a_sum_beyond_the_field_is_not_taken_for_a_bound() {
     builder.input(p, t, 2);
     builder.output(t, q, 2);
     let system = NetSystem::new(builder.build().unwrap()).unwrap();
-    check_failure(&system, "`q` gets more than 2^32 - 1 tokens");
+    check_failure(&system, "`q` gets more than 4294967295 tokens");
 }
 
 #[test]
@@ -112,4 +114,54 @@ fn too_many_initial_tokens_are_refused() {
         NetSystem::new(model.net).err().map(|d| d.code),
         Some("PNM070")
     );
+}
+
+#[test]
+fn narrow_fields_for_unknown_places_overflow_early() {
+    let mut builder = NetBuilder::new("n");
+    let p = builder.place("p", 3);
+    let t = builder.transition("t");
+    builder.output(t, p, 1);
+    let net = builder.build().unwrap();
+    let options = NetOptions {
+        unknown_bits: 2,
+        ..NetOptions::default()
+    };
+    let system = NetSystem::with_options(net.clone(), options).unwrap();
+    check_failure(&system, "`p` gets more than 3 tokens");
+    let options = NetOptions {
+        unknown_bits: 3,
+        ..options
+    };
+    let system = NetSystem::with_options(net, options).unwrap();
+    let (state, outcome) = fire(&system, 0);
+    assert_eq!((system.tokens(&state, p), outcome), (4, Outcome::FINE));
+}
+
+#[test]
+fn formulas_are_false_in_the_error_state() {
+    let mut builder = NetBuilder::new("n");
+    let p = builder.place("p", u64::from(u32::MAX));
+    let t = builder.transition("t");
+    builder.output(t, p, 1);
+    let mut system = NetSystem::new(builder.build().unwrap()).unwrap();
+    let empty = Formula::Atom(Atom::Compare(
+        CompareOp::Equal,
+        IntExpr::tokens(vec![p]),
+        IntExpr::constant(0),
+    ));
+    let labels = [
+        system.add_label(empty.clone()).unwrap(),
+        system.add_label(empty.negated()).unwrap(),
+        system
+            .add_label(Formula::Atom(Atom::Fireable(vec![t])))
+            .unwrap(),
+        system.add_label(Formula::Atom(Atom::Deadlock)).unwrap(),
+    ];
+    let error = system.structure().error_state.clone().unwrap();
+    let mut executor = system.executor();
+    assert!(labels.iter().all(|label| !executor.label(&error, *label)));
+    let initial = system.initial_states();
+    let holds = labels.map(|label| executor.label(&initial, label));
+    assert_eq!(holds, [false, true, true, false]);
 }

@@ -3,10 +3,14 @@
 
 mod common;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use common::{Random, corpus, expected, instances, load_instance, random_net};
-use stubborn_pnml::{DeadlockRules, Net, Reduced, TransitionId};
+use common::{Random, corpus, expected, explore_system, instances, load_instance, random_net};
+use stubborn_pnml::{
+    Net, NetSystem, PlaceId, Preserve, Question, Reduced, ReductionRules, TransitionId,
+    read_properties,
+};
+use stubborn_system::System;
 
 /// A shortest run to a deadlock: `Ok(None)` if there is none, `Err` if the net is too large.
 fn deadlock(net: &Net, limit: usize) -> Result<Option<Vec<TransitionId>>, ()> {
@@ -71,31 +75,31 @@ fn is_dead_after(net: &Net, run: &[TransitionId]) -> bool {
 }
 
 /// All rules, and each alone.
-fn choices() -> Vec<DeadlockRules> {
-    let none = DeadlockRules::NONE;
+fn choices() -> Vec<ReductionRules> {
+    let none = ReductionRules::NONE;
     vec![
-        DeadlockRules::ALL,
-        DeadlockRules {
+        ReductionRules::ALL,
+        ReductionRules {
             dead_transitions: true,
             ..none
         },
-        DeadlockRules {
+        ReductionRules {
             redundant_transitions: true,
             ..none
         },
-        DeadlockRules {
+        ReductionRules {
             redundant_places: true,
             ..none
         },
-        DeadlockRules {
+        ReductionRules {
             post_agglomeration: true,
             ..none
         },
-        DeadlockRules {
+        ReductionRules {
             pre_agglomeration: true,
             ..none
         },
-        DeadlockRules {
+        ReductionRules {
             pre_agglomeration: true,
             post_agglomeration: true,
             ..none
@@ -113,7 +117,7 @@ fn random_nets_keep_their_deadlocks() {
             continue;
         };
         for rules in choices() {
-            let reduced = Reduced::new(&net, rules);
+            let reduced = Reduced::new(&net, &Preserve::Deadlocks, rules);
             smaller += usize::from(reduced.net.place_count() < net.place_count());
             let found = deadlock(&reduced.net, 300);
             let Ok(found) = found else { continue };
@@ -139,7 +143,7 @@ fn random_nets_keep_their_deadlocks() {
     );
 }
 
-fn check_corpus(limit: usize, choices: &[DeadlockRules]) {
+fn check_corpus(limit: usize, choices: &[ReductionRules]) {
     let Some(corpus) = corpus() else { return };
     let states = expected(&corpus, "StateSpace");
     let answers = expected(&corpus, "ReachabilityDeadlock");
@@ -154,7 +158,7 @@ fn check_corpus(limit: usize, choices: &[DeadlockRules]) {
         let net = load_instance(&corpus, &instance).net;
         let answer = answers.get(&(instance.clone(), "ReachabilityDeadlock".to_owned()));
         for rules in choices {
-            let reduced = Reduced::new(&net, *rules);
+            let reduced = Reduced::new(&net, &Preserve::Deadlocks, *rules);
             let found = deadlock(&reduced.net, limit + 1);
             let found = found.unwrap_or_else(|()| panic!("{instance} grew, {rules:?}"));
             let text = if found.is_some() { "TRUE" } else { "FALSE" };
@@ -179,7 +183,7 @@ fn small_nets_of_the_corpus_keep_their_deadlocks() {
 #[test]
 #[ignore = "long: explores reduced state spaces of larger nets"]
 fn larger_nets_of_the_corpus_keep_their_deadlocks() {
-    check_corpus(120_000, &[DeadlockRules::ALL]);
+    check_corpus(120_000, &[ReductionRules::ALL]);
 }
 
 #[test]
@@ -191,7 +195,7 @@ fn chains_are_merged_into_single_steps() {
         ("FlexibleBarrier-PT-04b", 120),
     ] {
         let net = load_instance(&corpus, instance).net;
-        let reduced = Reduced::new(&net, DeadlockRules::ALL);
+        let reduced = Reduced::new(&net, &Preserve::Deadlocks, ReductionRules::ALL);
         let places = reduced.net.place_count();
         assert!(
             places <= most,
@@ -208,7 +212,7 @@ fn sizes_of_all_nets() {
     for instance in instances(&corpus) {
         let net = load_instance(&corpus, &instance).net;
         let start = std::time::Instant::now();
-        let reduced = Reduced::new(&net, DeadlockRules::ALL);
+        let reduced = Reduced::new(&net, &Preserve::Deadlocks, ReductionRules::ALL);
         eprintln!(
             "{instance}: places {} to {}, transitions {} to {}, {:?}",
             net.place_count(),
@@ -218,4 +222,113 @@ fn sizes_of_all_nets() {
             start.elapsed()
         );
     }
+}
+
+/// All reachable combinations of the markings of some places; `Err` if the net is too large.
+fn projections(net: &Net, places: &[PlaceId], limit: usize) -> Result<BTreeSet<Vec<u64>>, ()> {
+    let initial: Box<[u64]> = net.initial_marking().into();
+    let mut seen: HashSet<Box<[u64]>> = [initial.clone()].into();
+    let mut open = vec![initial];
+    let mut found = BTreeSet::new();
+    while let Some(marking) = open.pop() {
+        found.insert(places.iter().map(|place| marking[place.index()]).collect());
+        for t in net.transitions() {
+            if net
+                .pre(t)
+                .iter()
+                .any(|arc| marking[arc.node.index()] < u64::from(arc.weight))
+            {
+                continue;
+            }
+            let mut target = marking.clone();
+            for (place, change) in net.effects(t) {
+                target[place.index()] = target[place.index()].checked_add_signed(change).unwrap();
+            }
+            if seen.insert(target.clone()) {
+                if seen.len() > limit {
+                    return Err(());
+                }
+                open.push(target);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[test]
+fn random_nets_keep_the_markings_of_watched_places() {
+    let mut random = Random(0x0dd0_5eed_1234_0001);
+    let (mut compared, mut smaller) = (0, 0);
+    for number in 0..6_000 {
+        let net = random_net(&mut random);
+        let watched: Vec<PlaceId> = (0..1 + random.below(2))
+            .map(|_| PlaceId(random.below(net.place_count()) as u32))
+            .collect();
+        let Ok(expected) = projections(&net, &watched, 300) else {
+            continue;
+        };
+        for rules in choices() {
+            let reduced = Reduced::new(&net, &Preserve::Places(watched.clone()), rules);
+            let kept: Vec<PlaceId> = watched
+                .iter()
+                .map(|place| reduced.place(*place).unwrap())
+                .collect();
+            smaller += usize::from(reduced.net.place_count() < net.place_count());
+            let Ok(found) = projections(&reduced.net, &kept, 300) else {
+                continue;
+            };
+            assert_eq!(found, expected, "net {number}, {watched:?}, {rules:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 10_000 && smaller > 2_000, "{compared} {smaller}");
+}
+
+#[test]
+fn reachability_answers_survive_reduction() {
+    let Some(corpus) = corpus() else { return };
+    let states = expected(&corpus, "StateSpace");
+    let (mut compared, mut smaller) = (0, 0);
+    for file in ["ReachabilityCardinality", "ReachabilityFireability"] {
+        let answers = expected(&corpus, file);
+        for instance in instances(&corpus) {
+            let size = states.get(&(instance.clone(), "STATES".to_owned()));
+            let Some(size) = size.and_then(|v| v.parse::<usize>().ok()) else {
+                continue;
+            };
+            let path = corpus.join(&instance).join(format!("{file}.xml"));
+            if size > 1_100 || !path.is_file() {
+                continue;
+            }
+            let model = load_instance(&corpus, &instance);
+            for property in read_properties(&common::read(&path), &model).0 {
+                let id = property.id.replace("-2023-", "-").replace("-2024-", "-");
+                let id = id.replace("-2025-", "-");
+                let (formula, found, not_found) = match &property.question {
+                    Question::Reachable(formula) => (formula.clone(), "TRUE", "FALSE"),
+                    Question::Invariant(formula) => (formula.clone().negated(), "FALSE", "TRUE"),
+                    _ => continue,
+                };
+                let watched = formula.places(&model.net);
+                let preserve = Preserve::Places(watched);
+                let reduced = Reduced::new(&model.net, &preserve, ReductionRules::ALL);
+                smaller += usize::from(reduced.net.place_count() < model.net.place_count());
+                let formula = reduced.translate(&formula, &model.net).unwrap();
+                let mut system = NetSystem::new(reduced.net).unwrap();
+                let label = system.add_label(formula).unwrap();
+                let mut executor = system.executor();
+                let mut seen = false;
+                explore_system(&system, size + 1, |state, _| {
+                    seen |= executor.label(state, label)
+                });
+                let verdict = if seen { found } else { not_found };
+                assert_eq!(
+                    Some(verdict),
+                    answers.get(&(instance.clone(), id)).map(String::as_str)
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 300 && smaller > 100, "{compared} {smaller}");
 }

@@ -7,7 +7,11 @@ const MAX_DEPTH: usize = 100;
 
 /// The value of an expanded condition. Names that are no macros count as 0.
 pub(crate) fn evaluate(tokens: &[Token]) -> Result<i64, String> {
-    let mut parser = Parser { tokens, at: 0, depth: 0 };
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        depth: 0,
+    };
     let value = parser.ternary()?;
     match parser.peek() {
         None => Ok(value),
@@ -75,7 +79,9 @@ impl<'a> Parser<'a> {
     fn binary(&mut self, least: u8) -> Result<i64, String> {
         let mut left = self.unary()?;
         while let Some(operator) = self.peek().map(|t| t.kind) {
-            let Some(level) = strength(operator).filter(|level| *level >= least) else { break };
+            let Some(level) = strength(operator).filter(|level| *level >= least) else {
+                break;
+            };
             self.at += 1;
             let right = self.binary(level + 1)?;
             left = apply(operator, left, right)?;
@@ -84,7 +90,9 @@ impl<'a> Parser<'a> {
     }
 
     fn unary(&mut self) -> Result<i64, String> {
-        let Some(token) = self.peek() else { return Err("a value is missing".into()) };
+        let Some(token) = self.peek() else {
+            return Err("a value is missing".into());
+        };
         self.at += 1;
         match token.kind {
             Kind::Bang => Ok(i64::from(self.nested(Self::unary)? == 0)),
@@ -93,11 +101,17 @@ impl<'a> Parser<'a> {
             Kind::Tilde => Ok(!self.nested(Self::unary)?),
             Kind::OpenParen => {
                 let value = self.nested(Self::ternary)?;
-                if self.take(Kind::CloseParen) { Ok(value) } else { Err("`)` is missing".into()) }
+                if self.take(Kind::CloseParen) {
+                    Ok(value)
+                } else {
+                    Err("`)` is missing".into())
+                }
             }
             Kind::Number => {
                 let digits = token.text.trim_end_matches(['u', 'U', 'l', 'L']);
-                digits.parse().map_err(|_| format!("`{}` is no number", token.text))
+                digits
+                    .parse()
+                    .map_err(|_| format!("`{}` is no number", token.text))
             }
             Kind::Character => Ok(token.text.chars().nth(1).map_or(0, |c| c as i64)),
             Kind::Name => Ok(0),

@@ -294,6 +294,8 @@ pub struct Program {
     pub processes: Vec<Process>,
     /// Temporal properties.
     pub formulas: Vec<Ltl>,
+    /// Expressions that were given apart from the model.
+    pub propositions: Vec<Expr>,
     /// `_last` occurs somewhere.
     pub uses_last: bool,
 }

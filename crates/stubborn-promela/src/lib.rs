@@ -29,5 +29,6 @@ mod preprocess;
 mod resolve;
 pub mod source;
 pub mod token;
+pub mod trail;
 
 pub use load::{Loaded, Options, Parsed, load, parse};

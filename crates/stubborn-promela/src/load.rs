@@ -16,6 +16,9 @@ use crate::{ast, hir, parser, preprocess, resolve};
 pub struct Options {
     /// Macros defined from outside: name and text.
     pub definitions: Vec<(String, String)>,
+    /// Expressions over the model, in its own syntax; they become labels, see
+    /// [`Lowered::propositions`].
+    pub propositions: Vec<String>,
     /// How to lower it.
     pub lowering: lower::Options,
 }
@@ -40,13 +43,34 @@ pub fn parse(
     definitions: &[(String, String)],
     loader: &dyn Loader,
 ) -> Parsed {
+    parse_with(path, text, definitions, &[], loader)
+}
+
+fn parse_with(
+    path: &Path,
+    text: &str,
+    definitions: &[(String, String)],
+    propositions: &[String],
+    loader: &dyn Loader,
+) -> Parsed {
     let mut sources = Sources::default();
     let mut diagnostics = Vec::new();
     sources.add(path, text.to_string());
-    let tokens = preprocess::preprocess(&mut sources, definitions, loader, &mut diagnostics);
-    let model = parser::parse(tokens, &mut diagnostics);
+    let (tokens, apart) = preprocess::preprocess_with(
+        &mut sources,
+        definitions,
+        propositions,
+        loader,
+        &mut diagnostics,
+    );
+    let model = parser::parse(tokens, apart, &mut diagnostics);
     let program = resolve::resolve(&model, &mut diagnostics);
-    Parsed { model, program, sources, diagnostics }
+    Parsed {
+        model,
+        program,
+        sources,
+        diagnostics,
+    }
 }
 
 /// A model ready to be explored.
@@ -81,12 +105,24 @@ pub fn load(
     options: &Options,
     loader: &dyn Loader,
 ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
-    let Parsed { program, sources, diagnostics, .. } =
-        parse(path, text, &options.definitions, loader);
+    let Parsed {
+        program,
+        sources,
+        diagnostics,
+        ..
+    } = parse_with(
+        path,
+        text,
+        &options.definitions,
+        &options.propositions,
+        loader,
+    );
     if has_errors(&diagnostics) {
         return Err((sources, diagnostics));
     }
-    let name = path.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let name = path
+        .file_stem()
+        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let table = Table::initial(&program);
     build(program, sources, diagnostics, name, table, options.lowering)
 }
@@ -115,12 +151,18 @@ fn build(
         let model = match Model::new(lowered.program.clone()) {
             Ok(model) => model,
             Err(error) => {
-                diagnostics.push(Diagnostic::error("PML096", error.to_string(), Span::new(0, 1)));
+                diagnostics.push(Diagnostic::error(
+                    "PML096",
+                    error.to_string(),
+                    Span::new(0, 1),
+                ));
                 return Err((sources, diagnostics));
             }
         };
         let sorted = model.program().commands.iter();
-        let steps = sorted.map(|c| lowered.steps[places[&c.name]].clone()).collect();
+        let steps = sorted
+            .map(|c| lowered.steps[places[&c.name]].clone())
+            .collect();
         lowered.steps = steps;
         let missing = sample(&model, &lowered);
         if missing.is_empty() {
@@ -173,10 +215,7 @@ impl Loaded {
     /// # Errors
     /// As [`load`].
     #[allow(clippy::type_complexity)]
-    pub fn grown(
-        &self,
-        outcome: Outcome,
-    ) -> Option<Result<Loaded, (Sources, Vec<Diagnostic>)>> {
+    pub fn grown(&self, outcome: Outcome) -> Option<Result<Loaded, (Sources, Vec<Diagnostic>)>> {
         let missing = self.lowered.missing(outcome)?;
         let mut table = self.table.clone();
         table.add(missing);

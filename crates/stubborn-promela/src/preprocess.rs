@@ -73,12 +73,25 @@ struct Branch {
 }
 
 /// Turns the main file (already in `sources`) into tokens.
+#[cfg(test)]
 pub(crate) fn preprocess(
     sources: &mut Sources,
     definitions: &[(String, String)],
     loader: &dyn Loader,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Token> {
+    preprocess_with(sources, definitions, &[], loader, diagnostics).0
+}
+
+/// The same, and turns texts that stand apart from the model into tokens, with the macros that
+/// are defined at its end.
+pub(crate) fn preprocess_with(
+    sources: &mut Sources,
+    definitions: &[(String, String)],
+    apart: &[String],
+    loader: &dyn Loader,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Vec<Token>, Vec<Vec<Token>>) {
     let mut state = Preprocessor {
         sources,
         loader,
@@ -90,7 +103,13 @@ pub(crate) fn preprocess(
     for (name, value) in definitions {
         let mut body = token::tokens(value, 0);
         body.retain(|t| t.kind != Kind::Newline);
-        state.macros.insert(Arc::from(name.as_str()), Macro { parameters: None, body });
+        state.macros.insert(
+            Arc::from(name.as_str()),
+            Macro {
+                parameters: None,
+                body,
+            },
+        );
     }
     if state.sources.total() > MAX_TEXT {
         let error = Diagnostic::error("PML001", "the model's text is too long", Span::new(0, 1));
@@ -98,7 +117,14 @@ pub(crate) fn preprocess(
     } else {
         state.file(0, 0);
     }
-    state.out
+    let mut expanded = Vec::new();
+    for text in apart {
+        let index = state.sources.add(Path::new("expression"), text.clone());
+        let mut tokens = token::tokens(text, state.sources.base(index));
+        tokens.retain(|t| t.kind != Kind::Newline);
+        expanded.push(state.expand(tokens));
+    }
+    (state.out, expanded)
 }
 
 struct Preprocessor<'a> {
@@ -112,7 +138,8 @@ struct Preprocessor<'a> {
 
 impl Preprocessor<'_> {
     fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
-        self.diagnostics.push(Diagnostic::error(code, message, span));
+        self.diagnostics
+            .push(Diagnostic::error(code, message, span));
     }
 
     fn file(&mut self, index: usize, depth: usize) {
@@ -240,7 +267,11 @@ impl Preprocessor<'_> {
         match condition::evaluate(&expanded) {
             Ok(value) => value != 0,
             Err(message) => {
-                self.error("PML005", format!("bad preprocessor condition: {message}"), span);
+                self.error(
+                    "PML005",
+                    format!("bad preprocessor condition: {message}"),
+                    span,
+                );
                 false
             }
         }
@@ -252,7 +283,10 @@ impl Preprocessor<'_> {
         };
         let mut body = &rest[1..];
         let mut parameters = None;
-        if body.first().is_some_and(|t| t.kind == Kind::OpenParen && !t.spaced) {
+        if body
+            .first()
+            .is_some_and(|t| t.kind == Kind::OpenParen && !t.spaced)
+        {
             let Some(close) = body.iter().position(|t| t.kind == Kind::CloseParen) else {
                 return self.error("PML005", "the parameter list is not closed", name.span);
             };
@@ -260,7 +294,13 @@ impl Preprocessor<'_> {
             parameters = Some(names.map(|t| t.text.clone()).collect());
             body = &body[close + 1..];
         }
-        self.macros.insert(name.text.clone(), Macro { parameters, body: body.to_vec() });
+        self.macros.insert(
+            name.text.clone(),
+            Macro {
+                parameters,
+                body: body.to_vec(),
+            },
+        );
     }
 
     fn include(&mut self, rest: &[Token], span: Span, file: usize, depth: usize) {
@@ -274,7 +314,12 @@ impl Preprocessor<'_> {
             let message = format!("\"{wanted}\" is included {depth} files deep");
             return self.error("PML004", message, name.span);
         }
-        let folder = self.sources.path(file).parent().map(Path::to_path_buf).unwrap_or_default();
+        let folder = self
+            .sources
+            .path(file)
+            .parent()
+            .map(Path::to_path_buf)
+            .unwrap_or_default();
         let path = folder.join(&wanted);
         match self.loader.load(&path) {
             Ok(text) if self.sources.total() + text.len() <= MAX_TEXT => {
@@ -306,15 +351,25 @@ impl Preprocessor<'_> {
     fn too_long(&mut self, span: Span) {
         if !self.overflow {
             self.overflow = true;
-            self.error("PML009", "the model is too long after macro expansion", span);
+            self.error(
+                "PML009",
+                "the model is too long after macro expansion",
+                span,
+            );
         }
     }
 
     /// All macros of `tokens` replaced.
     fn expand(&mut self, tokens: Vec<Token>) -> Vec<Token> {
         // A stack with the next token on top.
-        let mut rest: Vec<Pending> =
-            tokens.into_iter().rev().map(|token| Pending { token, hidden: None }).collect();
+        let mut rest: Vec<Pending> = tokens
+            .into_iter()
+            .rev()
+            .map(|token| Pending {
+                token,
+                hidden: None,
+            })
+            .collect();
         let mut out = Vec::new();
         let mut work = 0usize;
         while let Some(next) = rest.pop() {
@@ -359,9 +414,7 @@ impl Preprocessor<'_> {
                 }
                 match take_arguments(rest) {
                     Some(mut arguments) => {
-                        if parameters.is_empty()
-                            && arguments.len() == 1
-                            && arguments[0].is_empty()
+                        if parameters.is_empty() && arguments.len() == 1 && arguments[0].is_empty()
                         {
                             arguments.clear();
                         }
@@ -436,7 +489,9 @@ fn substitute(
     hidden: &Option<Arc<Hidden>>,
 ) -> Vec<Pending> {
     let argument = |token: &Token| {
-        let at = parameters.iter().position(|p| token.kind == Kind::Name && *p == token.text)?;
+        let at = parameters
+            .iter()
+            .position(|p| token.kind == Kind::Name && *p == token.text)?;
         arguments.get(at)
     };
     let mut out: Vec<Pending> = Vec::new();
@@ -458,7 +513,10 @@ fn substitute(
             let mut made = token.clone();
             made.kind = Kind::Text;
             made.text = Arc::from(text);
-            out.push(Pending { token: made, hidden: hidden.clone() });
+            out.push(Pending {
+                token: made,
+                hidden: hidden.clone(),
+            });
             at += 2;
             continue;
         }
@@ -466,7 +524,10 @@ fn substitute(
             if let Some(right) = next {
                 let parts = match argument(right) {
                     Some(words) => words.clone(),
-                    None => vec![Pending { token: right.clone(), hidden: hidden.clone() }],
+                    None => vec![Pending {
+                        token: right.clone(),
+                        hidden: hidden.clone(),
+                    }],
                 };
                 paste(&mut out, parts);
             }
@@ -475,7 +536,10 @@ fn substitute(
         }
         match argument(token) {
             Some(words) => out.extend(words.iter().cloned()),
-            None => out.push(Pending { token: token.clone(), hidden: hidden.clone() }),
+            None => out.push(Pending {
+                token: token.clone(),
+                hidden: hidden.clone(),
+            }),
         }
         at += 1;
     }
@@ -509,7 +573,10 @@ mod tests {
         let defines = [("N".to_string(), "3".to_string())];
         let out = preprocess(&mut sources, &defines, &NoIncludes, &mut diagnostics);
         let words: Vec<&str> = out.iter().map(|t| &*t.text).collect();
-        (words.join(" "), diagnostics.iter().map(|d| d.code).collect())
+        (
+            words.join(" "),
+            diagnostics.iter().map(|d| d.code).collect(),
+        )
     }
 
     #[test]
@@ -520,7 +587,8 @@ mod tests {
 
     #[test]
     fn conditions_choose_text() {
-        let text = "#if defined(N) && N > 2\na\n#elif 1\nb\n#else\nc\n#endif\n#ifndef N\nd '\n#endif";
+        let text =
+            "#if defined(N) && N > 2\na\n#elif 1\nb\n#else\nc\n#endif\n#ifndef N\nd '\n#endif";
         assert_eq!(run(text), ("a".into(), vec![]));
         assert_eq!(run("#if 0\nx\n#elif N == 3\ny\n#endif").0, "y");
     }

@@ -68,9 +68,16 @@ pub struct Place {
 impl Sources {
     /// Adds a file and returns its index; offsets of its text start at [`Self::base`].
     pub(crate) fn add(&mut self, path: &Path, text: String) -> usize {
-        let base = self.files.last().map_or(0, |f| f.base + f.source.text().len() as u32 + 1);
+        let base = self
+            .files
+            .last()
+            .map_or(0, |f| f.base + f.source.text().len() as u32 + 1);
         let source = SourceFile::new(path.display().to_string(), text);
-        self.files.push(File { path: path.to_path_buf(), base, source });
+        self.files.push(File {
+            path: path.to_path_buf(),
+            base,
+            source,
+        });
         self.files.len() - 1
     }
 
@@ -99,7 +106,9 @@ impl Sources {
 
     /// Total size of all texts so far.
     pub(crate) fn total(&self) -> usize {
-        self.files.last().map_or(0, |f| f.base as usize + f.source.text().len())
+        self.files
+            .last()
+            .map_or(0, |f| f.base as usize + f.source.text().len())
     }
 
     fn file_of(&self, offset: u32) -> Option<&File> {
@@ -112,9 +121,17 @@ impl Sources {
         match self.file_of(offset) {
             Some(file) => {
                 let (line, column) = file.source.line_column(offset - file.base);
-                Place { file: file.source.name().to_string(), line, column }
+                Place {
+                    file: file.source.name().to_string(),
+                    line,
+                    column,
+                }
             }
-            None => Place { file: String::new(), line: 1, column: 1 },
+            None => Place {
+                file: String::new(),
+                line: 1,
+                column: 1,
+            },
         }
     }
 
@@ -151,7 +168,10 @@ impl Sources {
                     shown.related.push((local(*span), text.clone()));
                 } else {
                     let place = self.place(span.start);
-                    elsewhere.push(format!("{text}: {}:{}:{}", place.file, place.line, place.column));
+                    elsewhere.push(format!(
+                        "{text}: {}:{}:{}",
+                        place.file, place.line, place.column
+                    ));
                 }
             }
             if !elsewhere.is_empty() {
@@ -159,7 +179,11 @@ impl Sources {
                 help.append(&mut elsewhere);
                 shown.help = Some(help.join("; "));
             }
-            out.push_str(&stubborn_diagnostics::render(&file.source, &[shown], colour));
+            out.push_str(&stubborn_diagnostics::render(
+                &file.source,
+                &[shown],
+                colour,
+            ));
         }
         out
     }

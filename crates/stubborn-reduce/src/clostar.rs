@@ -11,6 +11,7 @@ use stubborn_system::{LabelId, Reason, TransitionId};
 
 use crate::closure::Grow;
 use crate::growth::{Growth, Policy};
+use crate::rows::Row;
 use crate::tables::{EnablingSet, Inverse, Tables};
 use crate::view::View;
 
@@ -47,22 +48,35 @@ impl<'t> CountingGrow<'t> {
 
     /// An enabling set is covered: those that may use it join.
     fn covered(&mut self, into: &mut Growth, view: &mut View<'_>, set: u32) {
-        let users = self.inverse.users.list(set as usize);
-        if users.is_empty() {
+        let inverse = self.inverse;
+        if inverse.users.list(set as usize).is_empty() || !view.is_usable(EnablingSet(set)) {
             return;
         }
-        let (label, value) = view.tables.condition(EnablingSet(set));
-        if view.holds(label) != value {
-            return;
-        }
-        for user in users.iter().filter(|u| !view.is_enabled(**u)) {
-            let reason = Reason::MayEnable(
-                TransitionId::new(*user as usize),
-                LabelId::new(label as usize),
-            );
-            if into.add_covered(*user, reason) {
-                self.pending.push(*user);
+        match inverse.users.row(set as usize) {
+            Row::List(users) => {
+                for user in users.iter().filter(|u| !view.is_enabled(**u)) {
+                    self.join(into, view, set, *user);
+                }
             }
+            Row::Bits(users) => {
+                for (at, users) in users.iter().enumerate() {
+                    let new = users & !view.facts.enabled[at] & !into.members()[at];
+                    for bit in stubborn_system::bits::ones(new) {
+                        self.join(into, view, set, (at * 64 + bit) as u32);
+                    }
+                }
+            }
+        }
+    }
+
+    fn join(&mut self, into: &mut Growth, view: &View<'_>, set: u32, user: u32) {
+        let (label, _) = view.tables.condition(EnablingSet(set));
+        let reason = Reason::MayEnable(
+            TransitionId::new(user as usize),
+            LabelId::new(label as usize),
+        );
+        if into.add_covered(user, reason) {
+            self.pending.push(user);
         }
     }
 

@@ -71,7 +71,7 @@ impl<'t> Deletion<'t> {
             seed: settings.seed,
             keys: bits(),
             others: bits(),
-            broken: vec![0; (2 * tables.labels).div_ceil(64)],
+            broken: vec![0; 2 * tables.half / 64],
             stuck: bits(),
             eligible: bits(),
             eligible_left: 0,
@@ -115,10 +115,7 @@ impl<'t> Deletion<'t> {
         for t in &tables.low_priority {
             if !view.is_enabled(*t) && has(&self.others, *t) {
                 let options = tables.options.list(*t as usize);
-                let usable = |o: &u32| {
-                    let (label, value) = tables.condition(EnablingSet(*o));
-                    view.holds(label) == value
-                };
+                let usable = |o: &u32| view.is_usable(EnablingSet(*o));
                 if !options.iter().any(usable) && !self.attempt(view, *t) {
                     return false;
                 }
@@ -279,28 +276,64 @@ impl<'t> Deletion<'t> {
 
     /// An enabling set broke: those that have no other one leave.
     fn leave_without(&mut self, view: &mut View<'_>, set: EnablingSet) {
-        let (tables, inverse) = (view.tables, self.inverse);
-        let users = inverse.users.list(set.0 as usize);
-        if users.is_empty() {
+        let inverse = self.inverse;
+        if inverse.users.list(set.0 as usize).is_empty() {
             return;
         }
-        let (label, value) = tables.condition(set);
-        if view.holds(label) != value {
+        if !view.is_usable(set) {
             return;
         }
-        for u in users {
-            if view.is_enabled(*u) || !has(&self.others, *u) {
-                continue;
+        match inverse.users.row(set.0 as usize) {
+            Row::List(users) => {
+                for u in users {
+                    if has(&self.others, *u) && !view.is_enabled(*u) {
+                        self.leave_if_unsupported(view, *u);
+                    }
+                }
             }
-            let whole = |o: &u32| {
-                let (label, value) = tables.condition(EnablingSet(*o));
-                !has(&self.broken, *o) && view.holds(label) == value
-            };
-            if !tables.options.list(*u as usize).iter().any(whole) {
-                self.remove_other(*u);
-                self.left_for_good(view, *u);
+            Row::Bits(users) => {
+                for (at, users) in users.iter().enumerate() {
+                    let disabled = users & self.others[at] & !view.facts.enabled[at];
+                    for bit in stubborn_system::bits::ones(disabled) {
+                        self.leave_if_unsupported(view, (at * 64 + bit) as u32);
+                    }
+                }
             }
         }
+    }
+
+    /// A disabled transition leaves if no enabling set that it may use is whole.
+    fn leave_if_unsupported(&mut self, view: &mut View<'_>, t: u32) {
+        if !self.is_supported(view, t) {
+            self.remove_other(t);
+            self.left_for_good(view, t);
+        }
+    }
+
+    fn is_supported(&self, view: &mut View<'_>, t: u32) -> bool {
+        let tables = view.tables;
+        let Some((guards, excluders)) = tables.options_as_bits(t) else {
+            let whole = |o: &u32| !has(&self.broken, *o) && view.is_usable(EnablingSet(*o));
+            return tables.options.list(t as usize).iter().any(whole);
+        };
+        // By bits; what is known to be of use first, so that few labels must be asked.
+        let (broken, broken_disabling) = self.broken.split_at(tables.half / 64);
+        let facts = &view.facts;
+        let known = (0..guards.len()).any(|at| {
+            let own = guards[at] & facts.known[at] & !facts.truth[at] & !broken[at];
+            let disabling = excluders[at] & facts.truth[at] & !broken_disabling[at];
+            own | disabling != 0
+        });
+        known
+            || (0..guards.len()).any(|at| {
+                let own = guards[at] & !view.facts.known[at] & !broken[at];
+                let disabling = excluders[at] & !view.facts.known[at] & !broken_disabling[at];
+                let usable = |view: &mut View<'_>, first: usize, labels: u64| {
+                    stubborn_system::bits::ones(labels)
+                        .any(|bit| view.is_usable(EnablingSet((first + bit) as u32)))
+                };
+                usable(view, at * 64, own) || usable(view, tables.half + at * 64, disabling)
+            })
     }
 
     /// Deletes until nothing more can be deleted.

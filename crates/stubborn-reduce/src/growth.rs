@@ -111,6 +111,12 @@ impl Growth {
         self.add(view, key, || Reason::Start);
     }
 
+    /// The members as bits.
+    #[inline]
+    pub(crate) fn members(&self) -> &[u64] {
+        &self.members
+    }
+
     pub(crate) fn contains(&self, transition: u32) -> bool {
         has(&self.members, transition)
     }
@@ -260,10 +266,7 @@ impl Growth {
     ) -> Option<EnablingSet> {
         let tables = view.tables;
         let by_cost = !matches!(policy.scapegoat, Scapegoat::Fst | Scapegoat::Rnd);
-        let bits = tables
-            .guards
-            .bits(t as usize)
-            .zip(tables.excluders.bits(t as usize));
+        let bits = tables.options_as_bits(t);
         let Some((guards, excluders)) = bits.filter(|_| by_cost) else {
             let options = tables.options.list(t as usize);
             return self.choose(view, options, policy, u64::from(t));
@@ -279,7 +282,7 @@ impl Growth {
                 } else {
                     (guards[at] & !know, excluders[at] & !know)
                 };
-                let (first, second) = (at * 64, tables.labels + at * 64);
+                let (first, second) = (at * 64, tables.half + at * 64);
                 if self.consider_all(view, first, own, &mut best)
                     || self.consider_all(view, second, disabling, &mut best)
                 {

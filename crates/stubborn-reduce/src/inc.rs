@@ -7,6 +7,10 @@
 //! first visited. Everything reachable from a transition is then stubborn if an enabled one is
 //! among it. Tarjan's algorithm finishes components in such an order that the first one with an
 //! enabled transition reaches no other with one: it is taken, with what can be reached from it.
+//!
+//! When several starts are tried, the search goes on in the same graph. A start from which a
+//! component found before can be reached cannot do better than that one, so each transition is
+//! visited once.
 
 use stubborn_system::{BitSet, LabelId, Reason, SetMember};
 
@@ -44,7 +48,10 @@ pub(crate) struct Incremental {
     visited: Vec<u32>,
     path: Vec<Frame>,
     component: Vec<u32>,
+    last: Vec<u32>,
     on_component: Vec<u64>,
+    /// Transitions from which a component found before can be reached, or that need everything.
+    spent: Vec<u64>,
     starts: Vec<u32>,
     /// Visited transitions as a set: scapegoats are compared by what they add to it.
     reached: Growth,
@@ -66,7 +73,9 @@ impl Incremental {
             visited: Vec::new(),
             path: Vec::new(),
             component: Vec::new(),
+            last: Vec::new(),
             on_component: vec![0; tables.words],
+            spent: vec![0; tables.words],
             starts: Vec::new(),
             reached: Growth::new(tables, false),
             best: Vec::new(),
@@ -81,11 +90,17 @@ impl Incremental {
         for t in self.visited.drain(..) {
             self.visit[t as usize] = 0;
         }
+        self.spent.fill(0);
+        self.reached.clear();
+    }
+
+    /// What is left on the way when a search ends leads to where it ended.
+    fn spend(&mut self) {
         for t in self.component.drain(..) {
             crate::rows::take(&mut self.on_component, t);
+            put(&mut self.spent, t);
         }
         self.path.clear();
-        self.reached.clear();
     }
 
     fn targets(tables: &Tables, transition: u32, edges: Edges) -> &[u32] {
@@ -121,11 +136,11 @@ impl Incremental {
     }
 
     /// Finds the first component with an enabled transition. Its enabled transitions are in
-    /// `trial` afterwards; false if only the set of all transitions will do.
+    /// `trial` afterwards; false if none is better than what was found before, or only the set
+    /// of all transitions will do.
     fn search(&mut self, view: &mut View<'_>, start: u32) -> bool {
-        self.forget();
         self.trial.clear();
-        if !self.enter(view, start) {
+        if self.visit[start as usize] != 0 || !self.enter(view, start) {
             return false;
         }
         while let Some(frame) = self.path.last_mut() {
@@ -140,6 +155,8 @@ impl Incremental {
                 } else if has(&self.on_component, next) {
                     let low = self.visit[next as usize].min(self.low[t as usize]);
                     self.low[t as usize] = low;
+                } else if has(&self.spent, next) {
+                    return false;
                 }
                 continue;
             }
@@ -160,6 +177,7 @@ impl Incremental {
     fn finish_component(&mut self, view: &View<'_>, root: u32) -> bool {
         while let Some(t) = self.component.pop() {
             crate::rows::take(&mut self.on_component, t);
+            self.last.push(t);
             if view.is_enabled(t) {
                 self.trial.push(t);
             }
@@ -167,6 +185,10 @@ impl Incremental {
                 break;
             }
         }
+        if !self.trial.is_empty() {
+            self.last.iter().for_each(|t| put(&mut self.spent, *t));
+        }
+        self.last.clear();
         !self.trial.is_empty()
     }
 
@@ -210,8 +232,11 @@ impl SetAlgorithm for Incremental {
         };
         let mut least = (usize::MAX, usize::MAX);
         self.found = false;
+        self.forget();
         for at in tried {
-            if !self.search(view, self.starts[at]) || !self.has_key(view) {
+            let found = self.search(view, self.starts[at]);
+            self.spend();
+            if !found || !self.has_key(view) {
                 continue;
             }
             let fresh = match self.start {

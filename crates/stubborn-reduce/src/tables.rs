@@ -1,8 +1,9 @@
 //! The relations of one system, arranged for set algorithms. Built once per run.
 //!
 //! *Necessary enabling sets* are numbered: set `g` is the row of label `g` in may-enable, and
-//! set `labels + h` its row in may-disable, which enables every guard that never holds
-//! together with `h` (Laarman et al. 2014, theorem 2). Which of them a disabled transition may
+//! set `half + h` the row of label `h` in may-disable, which enables every guard that never
+//! holds together with `h` (Laarman et al. 2014, theorem 2); `half` is the number of labels,
+//! rounded up to whole words of bits. Which of them a disabled transition may
 //! use in a state is a question about one label: `g` must be false, `h` must be true.
 //!
 //! Condition V needs no code in the algorithms: an enabled visible member needs all visible
@@ -14,6 +15,10 @@ use stubborn_system::{LabelId, Relations, Structure, TransitionId};
 use crate::aim::{Aim, Goals, Plan};
 use crate::rows::{Rows, has, put};
 
+/// Up to this many words of labels, the enabling sets of a transition are gone through as bits;
+/// beyond, its list of them is shorter.
+const MOST_LABEL_WORDS: usize = 8;
+
 /// The number of a necessary enabling set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EnablingSet(pub(crate) u32);
@@ -23,6 +28,8 @@ pub(crate) struct EnablingSet(pub(crate) u32);
 pub(crate) struct Tables {
     pub(crate) transitions: usize,
     pub(crate) labels: usize,
+    /// The number of the first disabling set.
+    pub(crate) half: usize,
     /// Words of a bit vector of transitions.
     pub(crate) words: usize,
     /// Transition to its guards.
@@ -56,8 +63,12 @@ impl Tables {
         let words = transitions.div_ceil(64);
         let enable = |label| relations.may_enable.0.row_indices(label).to_vec();
         let disable = |label| relations.may_disable.0.row_indices(label).to_vec();
+        let half = labels.next_multiple_of(64);
+        let padding = (labels..half).map(|_| Vec::new());
         let enabling = (structure.label_ids().map(enable))
+            .chain(padding.clone())
             .chain(structure.label_ids().map(disable))
+            .chain(padding)
             .collect();
         let excludes: Vec<Vec<u32>> = symmetric(
             structure
@@ -103,7 +114,7 @@ impl Tables {
             .map(|guards| excluders_of(guards, &excludes, plan.settings.disabling_sets))
             .collect();
         let options = (guard_rows.iter().zip(&excluders))
-            .map(|(guards, excluders)| options_of(guards, excluders, labels))
+            .map(|(guards, excluders)| options_of(guards, excluders, half))
             .collect();
         let low_priority = structure.transitions.iter().enumerate();
         let low_priority = low_priority
@@ -113,6 +124,7 @@ impl Tables {
         Self {
             transitions,
             labels,
+            half,
             words,
             guards: Rows::new(labels, guard_rows),
             excludes: Rows::new(labels, excludes),
@@ -139,13 +151,24 @@ impl Tables {
         let mut excluders: Vec<u32> = excluded.copied().collect();
         excluders.sort_unstable();
         excluders.dedup();
-        options_of(&labels, &excluders, self.labels)
+        options_of(&labels, &excluders, self.half)
+    }
+
+    /// The guards of a transition and the labels that exclude one of them, as bits, where that
+    /// is the cheaper form.
+    #[inline]
+    pub(crate) fn options_as_bits(&self, t: u32) -> Option<(&[u64], &[u64])> {
+        if self.half / 64 > MOST_LABEL_WORDS {
+            return None;
+        }
+        let guards = self.guards.bits(t as usize)?;
+        Some((guards, self.excluders.bits(t as usize)?))
     }
 
     /// The label that decides whether an enabling set can be used, and the value it must have.
     #[inline]
     pub(crate) fn condition(&self, set: EnablingSet) -> (u32, bool) {
-        match set.0.checked_sub(self.labels as u32) {
+        match set.0.checked_sub(self.half as u32) {
             None => (set.0, false),
             Some(label) => (label, true),
         }
@@ -155,7 +178,7 @@ impl Tables {
     pub(crate) fn inverse(&self) -> Inverse {
         Inverse {
             sets_with: self.enabling.transpose(self.transitions),
-            users: self.options.transpose(2 * self.labels),
+            users: self.options.transpose(2 * self.half),
             left_from: self.left.transpose(self.transitions),
         }
     }
@@ -185,14 +208,14 @@ fn excluders_of(guards: &[u32], excludes: &[Vec<u32>], disabling_sets: bool) -> 
 }
 
 /// Sets of own guards in the order of the guards, then disabling sets by label.
-fn options_of(guards: &[u32], excluders: &[u32], labels: usize) -> Vec<u32> {
+fn options_of(guards: &[u32], excluders: &[u32], half: usize) -> Vec<u32> {
     let mut all = Vec::new();
     for guard in guards {
         if !all.contains(guard) {
             all.push(*guard);
         }
     }
-    all.extend(excluders.iter().map(|h| h + labels as u32));
+    all.extend(excluders.iter().map(|h| h + half as u32));
     all
 }
 

@@ -224,16 +224,16 @@ fn moving_the_counter_of_another_process_is_a_conflict() {
             });
         };
     go(0, 1, &[], &[(0, 2), (3, 1)]);
-    // P1 moves P0 to where it takes the shared variable.
-    go(1, 0, &[], &[(1, 1), (0, 1)]);
-    // P2 can move only as long as it is free.
-    go(2, 0, &[shared_is_free], &[(2, 1)]);
+    // P1 can move only as long as the shared variable is free.
+    go(1, 0, &[shared_is_free], &[(1, 1)]);
+    // P2 moves P0 to where it takes the shared variable.
+    go(2, 0, &[], &[(2, 1), (0, 1)]);
     for relations in [
         relations_over(&tiny, &tiny.all_states()),
         Relations::from_sets(tiny.structure()),
     ] {
         let full = explore(&tiny, None, Proviso::None, &[], 100);
-        assert!(full.deadlocks.contains(&tiny.pack(&[2, 1, 0, 1])));
+        assert!(full.deadlocks.contains(&tiny.pack(&[2, 0, 1, 1])));
         for algorithm in [Algorithm::Ample1, Algorithm::Ample2] {
             let reduction = reduction(&tiny, &relations, &Config::new(algorithm), Aim::Deadlocks);
             let reduced = explore(&tiny, Some(&reduction), Proviso::None, &[], 100);

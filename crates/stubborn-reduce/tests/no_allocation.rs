@@ -48,7 +48,7 @@ fn sets_are_chosen_without_allocating() {
     let sample: Vec<(Vec<u32>, Successors)> = states
         .states
         .into_iter()
-        .step_by(5)
+        .step_by(17)
         .map(|state| {
             let mut successors = Successors::new(model.layout().words());
             executor.successors(&state, &mut successors);

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! speed [stairs|ir] [--size N] [--order bfs|dfs] [--threads N] [--store tree|plain|…]
+//!       [--capacity N]
 //! ```
 //!
 //! `stairs` is a hand-written system whose successors cost next to nothing, so that the
 //! loop and the store are measured: four towers of at most N steps, none higher than the
 //! one before it, three words each; `C(N + 4, 4)` states with almost four edges each.
+//! With a large `--capacity` tables do not grow.
 //! `ir` is a ring of N philosophers run by the interpreter: `3^N - 1` states.
 
 #![allow(clippy::print_stdout)] // the output is what it is for
@@ -172,7 +174,10 @@ fn main() -> ExitCode {
             _ => Order::BreadthFirst,
         },
         threads: number("--threads").unwrap_or(1),
-        store: StoreOptions::new(kind),
+        store: StoreOptions {
+            initial_capacity: number("--capacity").unwrap_or(4_000) as u64,
+            ..StoreOptions::new(kind)
+        },
         ..Search::new(&*system)
     };
     let before = processor_seconds();

@@ -27,7 +27,7 @@ use crate::violation::Preference;
 const GROUP: usize = 32;
 
 /// Levels of fewer chunks than this many a thread are done by the first thread alone.
-const CHUNKS_WORTH_WAKING: usize = 2;
+const CHUNKS_WORTH_WAKING: usize = 4;
 
 /// Explores everything; `watch` makes the proviso of each thread.
 pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync) -> Sum {

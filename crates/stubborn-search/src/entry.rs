@@ -74,7 +74,7 @@ impl EntryShape {
 }
 
 /// 64-bit words of a chunk, if entries are smaller.
-const CHUNK_WORDS: usize = 512;
+const CHUNK_WORDS: usize = 128;
 
 /// A part of a queue: what one thread takes or leaves at once.
 pub(crate) type Chunk = Words;

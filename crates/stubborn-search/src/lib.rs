@@ -6,7 +6,7 @@
 //!
 //! The loop is the same everywhere: the executor computes the successors of a state, the
 //! reduction chooses among them, the chosen ones are stored in batches, the
-//! [proviso](proviso) looks at what the store says of them, and may make the search take
+//! [`proviso`] looks at what the store says of them, and may make the search take
 //! the rest. Only who comes next differs: `bfs` has a queue of levels, `dfs` a stack.
 //!
 //! ```

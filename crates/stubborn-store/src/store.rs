@@ -87,7 +87,7 @@ pub enum StoreKind {
     /// Tree compression, exact. Vectors of one or two words, which have no inner
     /// nodes to share, are stored plainly instead. There is no limit at the other
     /// end: incremental insertion and loading cost as much as there are changed
-    /// parts, and on the synthetic model of the benchmarks the tree was as fast as
+    /// parts, and on the synthetic model of the benchmarks the tree was about as fast as
     /// whole vectors at 49 words (at a twentieth of the memory), and four times as
     /// fast at 401.
     #[default]

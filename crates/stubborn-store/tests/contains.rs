@@ -26,7 +26,7 @@ fn contains_agrees_with_a_set_and_adds_nothing() {
                 assert_eq!(worker.contains(&cursor, &state, changed), is_stored);
                 assert_eq!(store.len(), before);
                 // Store two of three, so that the others stay unknown.
-                if (seed >> 40) % 3 > 0 || model.is_empty() {
+                if !(seed >> 40).is_multiple_of(3) || model.is_empty() {
                     let inserted = worker.insert(&cursor, &state, changed).unwrap();
                     assert_eq!(inserted.is_new, !is_stored);
                     model.insert(state.clone());

@@ -255,7 +255,7 @@ fn growth_at_every_thousandth_insertion_loses_nothing() {
 #[test]
 fn fingerprints_are_new_to_one_thread_only() {
     const STATES: u32 = 30_000;
-    for every in [None, Some(1000)] {
+    for every in [None, Some(10_000)] {
         let options = StoreOptions {
             force_growth_every: every,
             initial_capacity: 0,

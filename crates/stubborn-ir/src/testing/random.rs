@@ -458,6 +458,11 @@ impl Generator {
             1 => 3,
             _ => 0,
         };
+        // Chains are rare, and mostly short.
+        let continues = match processes.last() {
+            Some(process) if self.rng.one_in(8) => Some(*process),
+            _ => None,
+        };
         self.program.command(Command {
             name: format!("t{nr}"),
             processes,
@@ -465,6 +470,7 @@ impl Generator {
             guards,
             body,
             priority,
+            continues,
             span: None,
         });
     }

@@ -4,8 +4,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use stubborn_ir::{BinaryOp, DivideOp, Expr, Site, UnaryOp, VarId, VariablePlace};
 
-use stubborn_system::{Field, FieldId};
-
 use super::Emitter;
 use crate::plan::expr_size;
 
@@ -24,7 +22,7 @@ fn comparison(op: BinaryOp) -> Option<IntCC> {
     })
 }
 
-impl<'u> Emitter<'u, '_> {
+impl Emitter<'_, '_> {
     /// Whether an expression may be computed even where the program would not: it cannot
     /// fail and costs less than a branch.
     fn is_harmless(&self, expr: &Expr) -> bool {
@@ -149,12 +147,10 @@ impl<'u> Emitter<'u, '_> {
     }
 
     fn compare(&mut self, condition: IntCC, left: &Expr, right: &Expr) -> Value {
-        if let (Expr::Var(variable), Expr::Const(value)) = (left, right)
+        if let (Some(id), Expr::Const(value)) = (self.unit.fixed_field(left), right)
             && matches!(condition, IntCC::Equal | IntCC::NotEqual)
         {
-            let unit = self.unit;
-            let field = unit.field(unit.model.encoding().first_field(*variable));
-            return self.field_equals(field, *value, condition);
+            return self.field_equals(self.unit.field(id), *value, condition);
         }
         let left = self.value(left);
         let right = self.value(right);
@@ -197,8 +193,8 @@ impl<'u> Emitter<'u, '_> {
     fn element(&mut self, variable: VarId, index: &Expr, site: Site) -> Value {
         let unit = self.unit;
         let field = unit.field(unit.model.encoding().first_field(variable));
-        if let Some(field) = self.fixed_element(variable, index) {
-            return self.get(field);
+        if let Some(id) = unit.fixed_element(variable, index) {
+            return self.get(unit.field(id));
         }
         let VariablePlace::Array(place) = unit.model.encoding().variables[variable.index()] else {
             // A scalar is its own only element, whatever the index.
@@ -208,19 +204,6 @@ impl<'u> Emitter<'u, '_> {
         let index = self.checked_index(variable, index, site);
         let raw = self.element_raw(&place, field.bits, index);
         self.value_of_raw(field, raw)
-    }
-
-    /// The field of an element whose index is a constant within the array.
-    pub(super) fn fixed_element(&self, variable: VarId, index: &Expr) -> Option<&'u Field> {
-        let (Expr::Const(at), VariablePlace::Array(place)) = (
-            index,
-            self.unit.model.encoding().variables[variable.index()],
-        ) else {
-            return None;
-        };
-        let at = u32::try_from(*at).ok().filter(|at| *at < place.len)?;
-        let id = FieldId::new(place.first.index() + at as usize);
-        Some(self.unit.field(id))
     }
 
     /// The value of an index, checked unless it is proven to be fine.

@@ -5,11 +5,14 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::{Block, Function, InstBuilder, JumpTableData, Signature, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use stubborn_ir::Expr;
-use stubborn_system::{LabelId, SpareRoom};
+use stubborn_system::{FieldId, LabelId, SpareRoom};
 
 use super::commands::Output;
 use super::{Emitter, Unit, inside};
 use crate::plan::{Case, Piece};
+
+/// Fewest labels of one variable that are looked up in a table.
+const FEWEST_LOOKED_UP: usize = 3;
 
 /// A function to be filled.
 pub(crate) struct Blank<'f> {
@@ -99,8 +102,9 @@ pub(crate) fn emit_labels(unit: &Unit, blank: Blank, labels: std::ops::Range<u32
     let mut emitter = Emitter::new(unit, b, params[0]);
     let first = labels.start;
     for start in labels.clone().step_by(64) {
-        let mut word = emitter.b.ins().iconst(types::I64, 0);
-        for label in start..labels.end.min(start + 64) {
+        let group = start..labels.end.min(start + 64);
+        let (mut word, looked_up) = emitter.looked_up_labels(group.clone());
+        for label in group.filter(|label| looked_up >> (label - start) & 1 == 0) {
             let expr = &unit.program().labels[label as usize].expr;
             let holds = emitter.label_bit(expr);
             let wide = emitter.b.ins().uextend(types::I64, holds);
@@ -221,6 +225,44 @@ impl Emitter<'_, '_> {
             });
             self.command(*at, known, output);
         }
+    }
+
+    /// Labels of the form `variable == constant`, typically locations of a process: if a
+    /// small variable has several among up to 64 labels, one table tells all their values.
+    /// Returns the labels' bits, and which labels these are.
+    fn looked_up_labels(&mut self, labels: std::ops::Range<u32>) -> (Value, u64) {
+        let unit = self.unit;
+        let mut by_field: Vec<(FieldId, Vec<(u32, u32)>)> = Vec::new();
+        for label in labels.clone() {
+            let expr = &unit.program().labels[label as usize].expr;
+            let Some((id, raw)) = unit.field_test(expr) else {
+                continue;
+            };
+            let test = (label - labels.start, raw);
+            match by_field.iter_mut().find(|(field, _)| *field == id) {
+                Some((_, tests)) => tests.push(test),
+                None => by_field.push((id, vec![test])),
+            }
+        }
+        let mut word = self.b.ins().iconst(types::I64, 0);
+        let mut done = 0;
+        for (id, tests) in by_field {
+            if tests.len() < FEWEST_LOOKED_UP {
+                continue;
+            }
+            let field = unit.field(id);
+            let mut table = vec![0_u64; 1 << field.bits];
+            for (bit, raw) in tests {
+                table[raw as usize] |= 1 << bit;
+                done |= 1 << bit;
+            }
+            let table = self.address(unit.keep_table(table));
+            let raw = self.raw(field);
+            let entry = self.indexed(table, raw, 8);
+            let bits = self.b.ins().load(types::I64, inside(), entry, 0);
+            word = self.b.ins().bor(word, bits);
+        }
+        (word, done)
     }
 
     /// The value of a label, 8 bits; 1 if it fails.

@@ -176,10 +176,14 @@ impl Emitter<'_, '_> {
         let unit = self.unit;
         let item = &unit.program().variables[target.variable().index()].item;
         let range = unit.program().interval(value);
-        if let (Expr::Const(constant), Place::Var(variable)) = (value, target)
+        let fixed = match target {
+            Place::Var(variable) => Some(unit.model.encoding().first_field(*variable)),
+            Place::Element(variable, index, _) => unit.fixed_element(*variable, index),
+        };
+        if let (Expr::Const(constant), Some(id)) = (value, fixed)
             && item.contains(*constant)
         {
-            let field = unit.field(unit.model.encoding().first_field(*variable));
+            let field = unit.field(id);
             let raw = (i64::from(*constant) - field.min) as u32;
             self.set_raw_constant(field, raw);
             return;
@@ -205,9 +209,9 @@ impl Emitter<'_, '_> {
                 self.set_raw(first, raw);
             }
             Place::Element(variable, index, index_site) => {
-                if let Some(field) = self.fixed_element(*variable, index) {
+                if let Some(id) = unit.fixed_element(*variable, index) {
                     let raw = self.fitting_raw(item, value, range, site);
-                    return self.set_raw(field, raw);
+                    return self.set_raw(unit.field(id), raw);
                 }
                 let index = self.checked_index(*variable, index, *index_site);
                 let raw = self.fitting_raw(item, value, range, site);

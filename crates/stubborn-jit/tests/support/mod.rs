@@ -125,8 +125,11 @@ fn compare(model: &Model, state: &[u32], expected: &Successors, found: &Successo
 
 /// Walks the reachable states, at most `limit`, comparing everything in each; parts only in
 /// every `every`th state. Returns states, transitions and failed steps.
-
-pub(crate) fn explore(compiled: &CompiledModel, limit: usize, every: usize) -> (usize, usize, usize) {
+pub(crate) fn explore(
+    compiled: &CompiledModel,
+    limit: usize,
+    every: usize,
+) -> (usize, usize, usize) {
     let mut both = Both::new(compiled);
     let words = compiled.layout().words();
     let initial = compiled.initial_states();

@@ -23,6 +23,9 @@ pub fn complement(automaton: &Automaton, limit: usize) -> Option<Automaton> {
     } else {
         Slices::new(&automaton.degeneralise(), limit).build()?
     };
+    if draft.guards.overflowed() {
+        return None;
+    }
     draft.reduce();
     Some(draft.finish())
 }

@@ -31,12 +31,22 @@ impl Automaton {
         if simple.acceptance_sets() == 0 {
             return simple;
         }
-        let mut draft = with_accepting_states(&simple.draft());
-        draft.trim();
-        // Backwards it would merge states with different acceptance.
-        draft.quotient_by_simulation();
-        draft.trim();
-        draft.finish()
+        // Which way is smaller depends on the automaton.
+        let attempts = [true, false].map(|by_source| {
+            let mut draft = with_accepting_states(&simple.draft(), by_source);
+            draft.trim();
+            // Backwards it would merge states with different acceptance.
+            draft.quotient_by_simulation();
+            draft.trim();
+            draft
+        });
+        let [first, second] = attempts;
+        if second.edges.len() < first.edges.len() {
+            second
+        } else {
+            first
+        }
+        .finish()
     }
 
     /// Whether the edges of each state are all marked alike.
@@ -113,9 +123,10 @@ fn with_levels(original: &Draft) -> Draft {
     draft
 }
 
-fn with_accepting_states(original: &Draft) -> Draft {
+/// A state is accepting if it was entered over a marked edge. With `by_source`, a state
+/// whose inner edges agree needs no copy: it is accepting or not by itself.
+fn with_accepting_states(original: &Draft, by_source: bool) -> Draft {
     let components = Components::of_draft(original);
-    // A state whose inner edges agree needs no copy: it is accepting or not by itself.
     let by_itself: Vec<Option<bool>> = original
         .states()
         .map(|state| {
@@ -125,7 +136,7 @@ fn with_accepting_states(original: &Draft) -> Draft {
                 .map(|edge| edge.marks.has(0));
             match inner.next() {
                 None => Some(false),
-                Some(first) => inner.all(|other| other == first).then_some(first),
+                Some(first) => (by_source && inner.all(|other| other == first)).then_some(first),
             }
         })
         .collect();
@@ -133,18 +144,33 @@ fn with_accepting_states(original: &Draft) -> Draft {
         Some(own) => own || arrived_by_mark,
         None => arrived_by_mark,
     };
+    // How a run enters a component does not matter: it takes the copy that is there anyway.
+    let mut marked_inside = vec![false; original.edges.len()];
+    for state in original
+        .states()
+        .filter(|state| by_itself[state.index()].is_none())
+    {
+        for edge in &original.edges[state.index()] {
+            marked_inside[edge.target.index()] |=
+                components.is_inner(state, edge.target) && edge.marks.has(0);
+        }
+    }
+    let entered = |state: StateId| flag(state, marked_inside[state.index()]);
     let mut draft = Draft::new(original.propositions.clone(), 1);
     draft.guards = original.guards.clone();
     let start = original.initial;
-    let mut copies: Copies<bool> = Copies::new(start, flag(start, false));
+    let mut copies: Copies<bool> = Copies::new(start, entered(start));
     let mut at = 0;
     while at < copies.todo.len() {
         let (state, accepting) = copies.todo[at];
         for edge in &original.edges[state.index()] {
-            let counted = by_itself[state.index()].is_none()
-                && components.is_inner(state, edge.target)
-                && edge.marks.has(0);
-            let target = copies.number(edge.target, flag(edge.target, counted), &mut draft);
+            let extra = if components.is_inner(state, edge.target) {
+                let by_mark = by_itself[state.index()].is_none() && edge.marks.has(0);
+                flag(edge.target, by_mark)
+            } else {
+                entered(edge.target)
+            };
+            let target = copies.number(edge.target, extra, &mut draft);
             let marks = Marks(u32::from(accepting));
             draft.edges[at].push(Edge {
                 guard: edge.guard,

@@ -63,6 +63,9 @@ impl Draft {
                 let fresh = numbers.len();
                 refined.push(*numbers.entry(merged).or_insert(fresh));
             }
+            if self.guards.overflowed() {
+                return;
+            }
             class = refined;
             if numbers.len() == count {
                 break;
@@ -172,7 +175,10 @@ impl Draft {
                     continue;
                 }
                 if edges[j].marks.contains(edges[i].marks) && relation.above[class[i]][class[j]] {
-                    edges[i].guard = self.guards.minus(edges[i].guard, edges[j].guard);
+                    let rest = self.guards.minus(edges[i].guard, edges[j].guard);
+                    if !self.guards.overflowed() {
+                        edges[i].guard = rest;
+                    }
                 }
             }
         }

@@ -3,8 +3,15 @@
 //! Transitions carry where they came from, as a binary tree of sequences over the transitions
 //! of the original net, so that a run of the reduced net can be told in terms of the original.
 
-use crate::ids::TransitionId;
+use crate::ids::{PlaceId, TransitionId};
 use crate::net::{Net, NetBuilder, Tokens, Weight};
+
+/// A finished working copy.
+pub(super) struct Built {
+    pub(super) net: Net,
+    pub(super) origins: Vec<u32>,
+    pub(super) places: Vec<Option<PlaceId>>,
+}
 
 /// A sequence of original transitions.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +56,8 @@ pub(super) struct Graph {
     pub(super) places: Vec<Option<Tokens>>,
     pub(super) steps: Vec<Option<Step>>,
     pub(super) origins: Vec<Origin>,
+    /// Places that somebody looks at: they stay, and markings differ in nothing else.
+    pub(super) watched: Vec<bool>,
     /// For each place, steps that took from it or gave to it when they were added.
     touching: Vec<Vec<u32>>,
     /// Original transitions that came before the initial marking of the working copy.
@@ -56,8 +65,13 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn new(net: &Net) -> Self {
+    pub(super) fn new(net: &Net, watched: &[PlaceId]) -> Self {
+        let mut is_watched = vec![false; net.place_count()];
+        watched
+            .iter()
+            .for_each(|place| is_watched[place.index()] = true);
         let mut graph = Self {
+            watched: is_watched,
             places: net
                 .initial_marking()
                 .iter()
@@ -69,7 +83,7 @@ impl Graph {
             prefix: Vec::new(),
         };
         for t in net.transitions() {
-            let arcs = |list: &[crate::net::Arc<crate::ids::PlaceId>]| {
+            let arcs = |list: &[crate::net::Arc<PlaceId>]| {
                 list.iter().map(|arc| (arc.node.0, arc.weight)).collect()
             };
             graph.origins.push(Origin::One(t));
@@ -173,8 +187,9 @@ impl Graph {
         }
     }
 
-    /// The working copy as a net, and the origin of each of its transitions.
-    pub(super) fn build(&self, net: &Net) -> Option<(Net, Vec<u32>)> {
+    /// The working copy as a net, the origin of each of its transitions, and where each place of
+    /// the original went.
+    pub(super) fn build(&self, net: &Net) -> Option<Built> {
         let mut builder = NetBuilder::new(net.name());
         let mut new_place = vec![None; self.places.len()];
         for (old, tokens) in net.places().zip(&self.places) {
@@ -208,7 +223,11 @@ impl Graph {
             }
             origins.push(step.origin);
         }
-        Some((builder.build().ok()?, origins))
+        Some(Built {
+            net: builder.build().ok()?,
+            origins,
+            places: new_place,
+        })
     }
 }
 

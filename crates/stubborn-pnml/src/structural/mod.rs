@@ -1,29 +1,29 @@
-//! Smaller nets with the same answer to the deadlock question.
+//! Smaller nets with the same answers.
 //!
 //! Agglomeration is a partial-order reduction that is done once, before the search: a place that
 //! only stands between two steps disappears, and the two become one. It multiplies with stubborn
 //! sets, which would have to walk the chain in every state. The rules go back to Berthelot,
 //! "Transformations and decompositions of nets" (1987), and Haddad and Pradat-Peyre, "New
 //! efficient Petri nets reductions for parallel programs verification" (2006); each is described
-//! in its function with the reason why it keeps deadlocks. All rules together run to a fixed point.
+//! in its function with the reason why it is right. All rules together run to a fixed point.
 //!
-//! What is kept: the reduced net has a reachable deadlock if and only if the original has one, and
-//! [`Reduced::original_run`] turns a run to a deadlock of the reduced net into one of the
-//! original. Nothing else is kept: no counts, no other property.
+//! What is kept is said by [`Preserve`], and nothing else is: no counts, no other property.
+//! [`Reduced::original_run`] turns a run of the reduced net into one of the original.
 
 mod graph;
 mod rules;
 
+use crate::formula::{Atom, CompareOp, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
-use crate::net::{Net, Tokens};
-use crate::structural::graph::Graph;
+use crate::net::{Arc, Net, Tokens};
+use crate::structural::graph::{Built, Graph};
 
 /// The longest run that is told.
 const MAX_RUN: usize = 10_000_000;
 
 /// Which rules are used; all by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeadlockRules {
+pub struct ReductionRules {
     /// Transitions that can never fire are removed, see [`crate::Relaxed`].
     pub dead_transitions: bool,
     /// A transition that another one can always replace is removed.
@@ -36,7 +36,7 @@ pub struct DeadlockRules {
     pub pre_agglomeration: bool,
 }
 
-impl DeadlockRules {
+impl ReductionRules {
     /// All rules.
     pub const ALL: Self = Self {
         dead_transitions: true,
@@ -56,10 +56,20 @@ impl DeadlockRules {
     };
 }
 
-impl Default for DeadlockRules {
+impl Default for ReductionRules {
     fn default() -> Self {
         Self::ALL
     }
+}
+
+/// What the reduced net has in common with the original.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Preserve {
+    /// It has a reachable deadlock if and only if the original has one.
+    Deadlocks,
+    /// These places stay, and the same combinations of their markings are reachable. So a state
+    /// formula over them holds somewhere, or everywhere, in both or in none.
+    Places(Vec<PlaceId>),
 }
 
 /// A reduced net, and how its runs are runs of the original.
@@ -68,6 +78,8 @@ pub struct Reduced {
     pub net: Net,
     /// For each of its transitions, the sequence it stands for.
     origins: Vec<u32>,
+    /// For each place of the original, where it went.
+    places: Vec<Option<PlaceId>>,
     graph: Graph,
     /// For each pre-agglomeration, in the order they were done, the sequences that were
     /// delayed; they still have to be fired where the reduced net stops.
@@ -76,33 +88,102 @@ pub struct Reduced {
 
 impl Reduced {
     /// Applies the rules to a net until none fits.
-    pub fn new(net: &Net, rules: DeadlockRules) -> Self {
-        let mut graph = Graph::new(net);
+    pub fn new(net: &Net, preserve: &Preserve, rules: ReductionRules) -> Self {
+        let (watched, keep_deadlocks): (&[PlaceId], bool) = match preserve {
+            Preserve::Deadlocks => (&[], true),
+            Preserve::Places(places) => (places, false),
+        };
+        let mut graph = Graph::new(net, watched);
         let mut delayed = Vec::new();
-        rules::apply(&mut graph, rules, &mut delayed);
+        rules::apply(&mut graph, rules, keep_deadlocks, &mut delayed);
+        if !keep_deadlocks {
+            // Nobody sees whether what was delayed is fired at the end.
+            delayed.clear();
+        }
         match graph.build(net) {
-            Some((reduced, origins)) => Self {
-                net: reduced,
+            Some(Built {
+                net,
                 origins,
+                places,
+            }) => Self {
+                net,
+                origins,
+                places,
                 graph,
                 delayed,
             },
             // Too large numbers: the net as it was is always right.
-            None => {
-                let graph = Graph::new(net);
-                let origins = net.transitions().map(|t| t.0).collect();
-                Self {
-                    net: net.clone(),
-                    origins,
-                    graph,
-                    delayed: Vec::new(),
-                }
-            }
+            None => Self {
+                net: net.clone(),
+                origins: net.transitions().map(|t| t.0).collect(),
+                places: net.places().map(Some).collect(),
+                graph: Graph::new(net, watched),
+                delayed: Vec::new(),
+            },
         }
     }
 
-    /// The transitions of the original net that a run of the reduced net to a deadlock stands
-    /// for. In the original net they lead from the initial marking to a deadlock.
+    /// Where a place of the original went; none if it is gone.
+    pub fn place(&self, original: PlaceId) -> Option<PlaceId> {
+        self.places[original.index()]
+    }
+
+    /// A formula over the original in terms of the reduced net; none if it speaks of places that
+    /// are gone, or of deadlocks. That a transition is fireable becomes a statement about its
+    /// inputs, which [`Formula::places`] counts among the places of the formula.
+    pub fn translate(&self, formula: &Formula, original: &Net) -> Option<Formula> {
+        let all = |parts: &[Formula]| -> Option<Vec<Formula>> {
+            parts
+                .iter()
+                .map(|part| self.translate(part, original))
+                .collect()
+        };
+        let boxed = |inner: &Formula| Some(Box::new(self.translate(inner, original)?));
+        let number = |number: &IntExpr| {
+            let places: Option<Vec<PlaceId>> = number
+                .places
+                .iter()
+                .map(|place| self.place(*place))
+                .collect();
+            Some(IntExpr {
+                places: places?,
+                constant: number.constant,
+            })
+        };
+        Some(match formula {
+            Formula::Atom(Atom::Constant(value)) => Formula::Atom(Atom::Constant(*value)),
+            Formula::Atom(Atom::Compare(op, left, right)) => {
+                Formula::Atom(Atom::Compare(*op, number(left)?, number(right)?))
+            }
+            Formula::Atom(Atom::Fireable(transitions)) => {
+                let enabled = |t: &TransitionId| {
+                    let enough = |arc: &Arc<PlaceId>| {
+                        let tokens = IntExpr::tokens(vec![self.place(arc.node)?]);
+                        let weight = IntExpr::constant(arc.weight.into());
+                        let at_least = CompareOp::GreaterOrEqual;
+                        Some(Formula::Atom(Atom::Compare(at_least, tokens, weight)))
+                    };
+                    let inputs: Option<Vec<Formula>> =
+                        original.pre(*t).iter().map(enough).collect();
+                    inputs.map(Formula::And)
+                };
+                let any: Option<Vec<Formula>> = transitions.iter().map(enabled).collect();
+                Formula::Or(any?)
+            }
+            Formula::Atom(Atom::Deadlock) => return None,
+            Formula::Not(inner) => Formula::Not(boxed(inner)?),
+            Formula::And(parts) => Formula::And(all(parts)?),
+            Formula::Or(parts) => Formula::Or(all(parts)?),
+            Formula::Next(inner) => Formula::Next(boxed(inner)?),
+            Formula::Globally(inner) => Formula::Globally(boxed(inner)?),
+            Formula::Finally(inner) => Formula::Finally(boxed(inner)?),
+            Formula::Until(left, right) => Formula::Until(boxed(left)?, boxed(right)?),
+        })
+    }
+
+    /// The transitions of the original net that a run of the reduced net stands for. Where
+    /// deadlocks are preserved and the run leads to one, so does the run of the original; where
+    /// places are preserved, they have the same tokens at the end.
     pub fn original_run(&self, original: &Net, run: &[TransitionId]) -> Vec<TransitionId> {
         let mut out = Vec::new();
         for origin in &self.graph.prefix {

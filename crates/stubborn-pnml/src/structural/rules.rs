@@ -1,21 +1,26 @@
-//! The rules, each with the reason why it keeps deadlocks.
+//! The rules, each with the reason why it keeps deadlocks, or the markings of watched places.
 
 use rapidhash::RapidHashMap;
 
 use crate::net::{Tokens, Weight};
-use crate::structural::DeadlockRules;
+use crate::structural::ReductionRules;
 use crate::structural::graph::{Graph, Step};
 
 /// Applies the rules until none fits. Each application removes a place or a transition, or
 /// replaces some by fewer nodes, so this ends.
-pub(super) fn apply(graph: &mut Graph, rules: DeadlockRules, delayed: &mut Vec<Vec<u32>>) {
+pub(super) fn apply(
+    graph: &mut Graph,
+    rules: ReductionRules,
+    keep_deadlocks: bool,
+    delayed: &mut Vec<Vec<u32>>,
+) {
     loop {
         let mut changed = false;
         if rules.dead_transitions {
             changed |= dead_transitions(graph);
         }
         if rules.redundant_transitions {
-            changed |= redundant_transitions(graph);
+            changed |= redundant_transitions(graph, keep_deadlocks);
         }
         if rules.redundant_places {
             changed |= redundant_places(graph);
@@ -89,8 +94,9 @@ fn dead_transitions(graph: &mut Graph) -> bool {
 
 /// A transition is redundant if another one needs no more and has the same effect (then the
 /// other can fire instead), or if it has no effect at all and another one needs no more (then
-/// it only says that there is no deadlock, which the other says too).
-fn redundant_transitions(graph: &mut Graph) -> bool {
+/// it only says that there is no deadlock, which the other says too). Where deadlocks do not
+/// matter, every transition without effect is redundant.
+fn redundant_transitions(graph: &mut Graph, keep_deadlocks: bool) -> bool {
     let mut by_effect: RapidHashMap<Vec<(u32, i64)>, Vec<u32>> = RapidHashMap::default();
     for number in graph.live() {
         if let Some(step) = &graph.steps[number as usize] {
@@ -100,11 +106,8 @@ fn redundant_transitions(graph: &mut Graph) -> bool {
     let mut redundant: Vec<u32> = Vec::new();
     for (effect, mut group) in by_effect {
         if effect.is_empty() {
-            redundant.extend(
-                group
-                    .iter()
-                    .filter(|number| idle_is_covered(graph, **number)),
-            );
+            let superfluous = |n: &&u32| !keep_deadlocks || idle_is_covered(graph, **n);
+            redundant.extend(group.iter().filter(superfluous));
         }
         // Those that need the least first; a large group is not worth a quadratic search.
         group.sort_by_key(|number| (total(graph, *number), *number));
@@ -126,7 +129,7 @@ fn redundant_transitions(graph: &mut Graph) -> bool {
         let idle = graph.steps[number as usize]
             .as_ref()
             .is_some_and(|s| effect(s).is_empty());
-        if !idle || idle_is_covered(graph, number) {
+        if !idle || !keep_deadlocks || idle_is_covered(graph, number) {
             graph.steps[number as usize] = None;
             changed = true;
         }
@@ -196,6 +199,9 @@ fn redundant_places(graph: &mut Graph) -> bool {
         let Some(tokens) = graph.places[place as usize] else {
             continue;
         };
+        if graph.watched[place as usize] {
+            continue;
+        }
         let (takers, givers) = graph.around(place);
         let step = |n: &u32| graph.steps[*n as usize].as_ref();
         let constant = takers
@@ -260,6 +266,9 @@ fn gcd(mut a: Weight, mut b: Weight) -> Weight {
 /// tokens, nobody both takes and gives, merging does not make the net larger.
 fn between(graph: &mut Graph, place: u32) -> Option<(Vec<u32>, Vec<u32>)> {
     graph.places[place as usize]?;
+    if graph.watched[place as usize] {
+        return None;
+    }
     let (takers, givers) = graph.around(place);
     let small = takers.len() * givers.len() <= takers.len() + givers.len();
     if takers.is_empty() || givers.is_empty() || !small {
@@ -296,20 +305,26 @@ fn merge_around(graph: &mut Graph, place: u32, givers: &[u32], takers: &[u32]) -
     true
 }
 
+/// True if one of the places is watched.
+fn watches(graph: &Graph, arcs: &[(u32, Weight)]) -> bool {
+    arcs.iter().any(|(place, _)| graph.watched[*place as usize])
+}
+
 /// Post-agglomeration: the consumers of the place take nothing else.
 ///
 /// A token in the place enables its consumers, so in a deadlock the place is empty, and every
 /// producer has been followed by a consumer. That consumer can as well fire at once: it needs
 /// nothing else, and tokens that come earlier disable nothing. Tokens that are there from the
 /// beginning are moved on if there is one consumer only, which has to fire for each of them.
+/// Where places are watched, the consumers must not touch them: then the tokens that wait in
+/// the place make no difference to what is seen.
 fn post_agglomeration(graph: &mut Graph, place: u32) -> bool {
     let Some((givers, takers)) = between(graph, place) else {
         return false;
     };
     let takes_only_this = |n: &u32| {
-        graph.steps[*n as usize]
-            .as_ref()
-            .is_some_and(|step| step.pre.len() == 1)
+        let step = graph.steps[*n as usize].as_ref();
+        step.is_some_and(|step| step.pre.len() == 1 && !watches(graph, &step.post))
     };
     if !takers.iter().all(takes_only_this) {
         return false;
@@ -355,7 +370,8 @@ fn post_agglomeration(graph: &mut Graph, place: u32) -> bool {
 /// because only the producer looks at its inputs and only consumers look at the place. A deadlock
 /// with tokens in the place is one with those producers still waiting, and the other way round:
 /// where the merged net stops, the producers that can fire are fired, and nothing becomes enabled,
-/// or a merged transition would have been.
+/// or a merged transition would have been. Where places are watched, the inputs of the
+/// producers must not be: then it makes no difference to what is seen whether they waited.
 fn pre_agglomeration(graph: &mut Graph, place: u32) -> Option<Vec<u32>> {
     let (givers, takers) = between(graph, place)?;
     if graph.places[place as usize] != Some(0) {
@@ -364,7 +380,7 @@ fn pre_agglomeration(graph: &mut Graph, place: u32) -> Option<Vec<u32>> {
     let mut sequences = Vec::with_capacity(givers.len());
     for giver in &givers {
         let step = graph.steps[*giver as usize].as_ref()?;
-        if step.post.len() != 1 || step.pre.is_empty() {
+        if step.post.len() != 1 || step.pre.is_empty() || watches(graph, &step.pre) {
             return None;
         }
         sequences.push(step.origin);

@@ -47,7 +47,10 @@ impl<'s> NetExecutor<'s> {
             Meaning::AtLeast(place, threshold) => {
                 self.tables.tokens(state, *place) >= Tokens::from(*threshold)
             }
-            Meaning::Formula(formula) => self.formula(state, formula),
+            // The state that stands for a failed step has no marking to speak of.
+            Meaning::Formula(formula) => {
+                !self.tables.is_failed(state) && self.formula(state, formula)
+            }
         }
     }
 
@@ -70,16 +73,10 @@ impl<'s> NetExecutor<'s> {
         match atom {
             Atom::Constant(value) => *value,
             Atom::Compare(op, left, right) => op.holds(value(left), value(right)),
-            Atom::Fireable(transitions) => {
-                !tables.is_failed(state)
-                    && transitions
-                        .iter()
-                        .any(|t| tables.is_enabled(state, t.index()))
-            }
+            Atom::Fireable(transitions) => transitions
+                .iter()
+                .any(|t| tables.is_enabled(state, t.index())),
             Atom::Deadlock => {
-                if tables.is_failed(state) {
-                    return true;
-                }
                 tables.enabled(state, &mut self.enabled);
                 self.enabled.is_empty()
             }

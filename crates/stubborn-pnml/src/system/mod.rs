@@ -28,7 +28,7 @@ use stubborn_system::{
 };
 
 use crate::bounds::{BoundSource, Bounds};
-use crate::formula::{Atom, Formula};
+use crate::formula::Formula;
 use crate::ids::PlaceId;
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
@@ -42,6 +42,32 @@ pub(crate) enum Meaning {
     AtLeast(PlaceId, u32),
     /// A state formula.
     Formula(Formula),
+}
+
+/// How a net is prepared for execution.
+#[derive(Clone, Copy, Debug)]
+pub struct NetOptions {
+    /// Width of the field of a place of which no bound is known, 1 to 32. A narrow one makes
+    /// short states; a place that needs more is an error outcome, and a wider one can be tried.
+    pub unknown_bits: u8,
+    /// Work for place invariants.
+    pub invariants: InvariantBudget,
+}
+
+impl Default for NetOptions {
+    fn default() -> Self {
+        Self {
+            unknown_bits: 32,
+            invariants: InvariantBudget::default(),
+        }
+    }
+}
+
+impl NetOptions {
+    /// The most tokens that a place without a known bound can hold.
+    fn most_tokens(&self) -> u64 {
+        (1 << self.unknown_bits.clamp(1, 32)) - 1
+    }
 }
 
 /// A net as a [`System`].
@@ -72,12 +98,19 @@ pub struct NetSystem {
     invariants: Invariants,
     bounds: Bounds,
     tables: Tables,
+    /// The field that marks the error state, if any step can fail.
+    failed: Option<FieldId>,
 }
 
 impl NetSystem {
     /// Prepares a net for execution. Fails where a place starts with more tokens than fit.
     pub fn new(net: Net) -> Result<Self, Diagnostic> {
-        let mut invariants = Invariants::find(&net, InvariantBudget::default());
+        Self::with_options(net, NetOptions::default())
+    }
+
+    /// As [`new`](Self::new), with options.
+    pub fn with_options(net: Net, options: NetOptions) -> Result<Self, Diagnostic> {
+        let mut invariants = Invariants::find(&net, options.invariants);
         // Bounds rest on the invariants, so they are multiplied out once more.
         if !invariants.check(&net) {
             invariants = Invariants::default();
@@ -87,7 +120,7 @@ impl NetSystem {
         let mut failures = Vec::new();
         let mut failure_of = vec![None; net.place_count()];
         for place in net.places() {
-            let range = field_range(&net, &bounds, place)?;
+            let range = field_range(&net, &bounds, place, &options)?;
             layout.field(net.place_label(place), range, FieldKind::Integer, None);
             let fits = bounds
                 .bound(place)
@@ -95,13 +128,16 @@ impl NetSystem {
             let what = match bounds.source(place) {
                 BoundSource::Constant => continue,
                 BoundSource::Invariant if fits => continue,
-                BoundSource::Claimed => "more than one token, though the file says it is safe",
-                BoundSource::Invariant | BoundSource::Unknown => "more than 2^32 - 1 tokens",
+                BoundSource::Claimed => "one token, though the file says it is safe".to_owned(),
+                BoundSource::Invariant | BoundSource::Unknown => format!("{} tokens", range.1),
             };
             failure_of[place.index()] = Some(failures.len() as u32);
             failures.push(FailureSite {
                 kind: FailureKind::OutOfRange,
-                message: format!("the place `{}` gets {what}", net.place_label(place)),
+                message: format!(
+                    "the place `{}` gets more than {what}",
+                    net.place_label(place)
+                ),
                 span: None,
             });
         }
@@ -125,6 +161,7 @@ impl NetSystem {
             invariants,
             bounds,
             tables,
+            failed,
         })
     }
 
@@ -159,13 +196,13 @@ impl NetSystem {
         if !formula.is_state_formula() {
             return None;
         }
-        let mut tests = Vec::new();
-        tested_places(&formula, &self.net, &mut tests);
-        tests.sort_unstable();
-        tests.dedup();
+        let places = formula.places(&self.net).into_iter();
+        let mut tests: Vec<FieldId> = places.map(|place| self.field(place)).collect();
+        // A formula is false in the error state, whatever it says.
+        tests.extend(self.failed);
         self.structure.labels.push(Label {
             text: formula.display(&self.net).to_string(),
-            tests: tests.into_iter().map(|place| self.field(place)).collect(),
+            tests,
         });
         self.meanings.push(Meaning::Formula(formula));
         Some(LabelId::new(self.meanings.len() - 1))
@@ -227,7 +264,12 @@ impl System for NetSystem {
 }
 
 /// The values that the field of a place can hold.
-fn field_range(net: &Net, bounds: &Bounds, place: PlaceId) -> Result<(i64, i64), Diagnostic> {
+fn field_range(
+    net: &Net,
+    bounds: &Bounds,
+    place: PlaceId,
+    options: &NetOptions,
+) -> Result<(i64, i64), Diagnostic> {
     let initial = net.initial(place);
     let too_many = || {
         Diagnostic::error(
@@ -252,13 +294,11 @@ fn field_range(net: &Net, bounds: &Bounds, place: PlaceId) -> Result<(i64, i64),
     if constant {
         return Ok((initial as i64, initial as i64));
     }
-    // A proved bound beyond the width of a field is never reached before the width is.
-    let max = bounds
-        .bound(place)
-        .unwrap_or(Tokens::MAX)
-        .min(u64::from(u32::MAX))
-        .max(initial);
-    Ok((0, max as i64))
+    let max = match bounds.bound(place) {
+        Some(bound) => bound.min(u64::from(u32::MAX)),
+        None => options.most_tokens(),
+    };
+    Ok((0, max.max(initial) as i64))
 }
 
 /// Transitions with their guards, and the guards as labels.
@@ -295,34 +335,4 @@ fn structure(net: &Net) -> (Structure, Vec<Meaning>) {
         });
     }
     (structure, meanings)
-}
-
-fn tested_places(formula: &Formula, net: &Net, out: &mut Vec<PlaceId>) {
-    match formula {
-        Formula::Atom(Atom::Constant(_)) => {}
-        Formula::Atom(Atom::Compare(_, left, right)) => {
-            out.extend(left.places.iter().chain(&right.places));
-        }
-        Formula::Atom(Atom::Fireable(transitions)) => {
-            for transition in transitions {
-                out.extend(net.pre(*transition).iter().map(|arc| arc.node));
-            }
-        }
-        Formula::Atom(Atom::Deadlock) => {
-            for transition in net.transitions() {
-                out.extend(net.pre(transition).iter().map(|arc| arc.node));
-            }
-        }
-        Formula::Not(inner)
-        | Formula::Next(inner)
-        | Formula::Globally(inner)
-        | Formula::Finally(inner) => tested_places(inner, net, out),
-        Formula::And(parts) | Formula::Or(parts) => {
-            parts.iter().for_each(|part| tested_places(part, net, out));
-        }
-        Formula::Until(left, right) => {
-            tested_places(left, net, out);
-            tested_places(right, net, out);
-        }
-    }
 }

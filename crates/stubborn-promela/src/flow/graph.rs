@@ -68,7 +68,12 @@ pub(super) fn graph(
     }
     let first = table.elements.sequences[body].first;
     let start = first.map_or(0, |f| table.hunt(f, table.elements.list[f].atomic) + 1);
-    let labels = table.elements.labels.iter().map(|l| (l.name.clone(), l.element + 1)).collect();
+    let labels = table
+        .elements
+        .labels
+        .iter()
+        .map(|l| (l.name.clone(), l.element + 1))
+        .collect();
     let end = (0..size)
         .rev()
         .find(|at| matches!(table.elements.list[*at].node, Node::Basic(Basic::End)))
@@ -100,7 +105,13 @@ pub(super) fn graph(
             }
         }
     }
-    let flow = Flow { states: flags, start, end, labels, size };
+    let flow = Flow {
+        states: flags,
+        start,
+        end,
+        labels,
+        size,
+    };
     check_choices(resolver, process, &flow);
     flow
 }
@@ -115,7 +126,10 @@ fn check_choices(resolver: &mut Resolver<'_>, process: &ast::Process, flow: &Flo
         }
         let endless = |t: &Transition| {
             t.target == state
-                && matches!(*t.action, Action::Basic(Basic::Condition(Expr::Const(1))) | Action::Jump)
+                && matches!(
+                    *t.action,
+                    Action::Basic(Basic::Condition(Expr::Const(1))) | Action::Jump
+                )
         };
         if process.kind != ast::ProcessKind::Never && found.transitions.iter().any(endless) {
             let warning = Diagnostic::warning(
@@ -168,7 +182,13 @@ impl Table<'_, '_> {
             Jump::Break(exit) => self.elements.breaks[*exit],
             Jump::Label { name, scope } => {
                 let mut best = None;
-                for label in self.elements.labels.iter().rev().filter(|l| l.name == *name) {
+                for label in self
+                    .elements
+                    .labels
+                    .iter()
+                    .rev()
+                    .filter(|l| l.name == *name)
+                {
                     if label.scope == *scope {
                         return Some(label.element);
                     }
@@ -186,7 +206,9 @@ impl Table<'_, '_> {
         for at in 0..self.elements.list.len() {
             let element = &self.elements.list[at];
             let span = element.span;
-            let Node::Goto(jump) = &element.node else { continue };
+            let Node::Goto(jump) = &element.node else {
+                continue;
+            };
             match self.destination(jump) {
                 None => {
                     if let Jump::Label { name, .. } = jump {
@@ -196,7 +218,8 @@ impl Table<'_, '_> {
                     self.elements.list[at].node = Node::Basic(Basic::Nothing);
                 }
                 Some(target) if self.elements.list[target].d_step != element.d_step => {
-                    self.resolver.error("PML082", "no jump may enter or leave a d_step", span);
+                    self.resolver
+                        .error("PML082", "no jump may enter or leave a d_step", span);
                     self.elements.list[at].node = Node::Basic(Basic::Nothing);
                 }
                 Some(_) => {}
@@ -238,7 +261,8 @@ impl Table<'_, '_> {
         if !self.endless {
             self.endless = true;
             let span = self.elements.list[from].span;
-            self.resolver.error("PML083", "these jumps go round in circles", span);
+            self.resolver
+                .error("PML083", "these jumps go round in circles", span);
         }
         from
     }
@@ -298,7 +322,9 @@ impl Table<'_, '_> {
                 let head = self.step(at, Action::Blocked, 0, element.atomic);
                 let mut links = Vec::new();
                 for option in &element.subs {
-                    let Some(first) = self.elements.sequences[*option].first else { continue };
+                    let Some(first) = self.elements.sequences[*option].first else {
+                        continue;
+                    };
                     let start = self.hunt_start(first);
                     let dead = matches!(
                         self.elements.list[start].node,
@@ -315,11 +341,16 @@ impl Table<'_, '_> {
             }
             Node::Atomic(seq) | Node::Plain(seq) => {
                 self.enter_block(seq, at);
-                let Some(first) = self.elements.sequences[seq].first else { return };
+                let Some(first) = self.elements.sequences[seq].first else {
+                    return;
+                };
                 let start = self.hunt_start(first) + 1;
                 let head = self.step(at, Action::Blocked, 0, false);
                 let link = self.step(at, Action::Blocked, start, false);
-                self.rows[at + 1] = Some(Row { head, links: vec![link] });
+                self.rows[at + 1] = Some(Row {
+                    head,
+                    links: vec![link],
+                });
                 self.put_sequence(seq);
             }
             Node::DStep(seq) => {
@@ -367,7 +398,10 @@ impl Table<'_, '_> {
         }
         let escapes = self.elements.list[at].escapes.clone();
         let covered = !matches!(self.elements.list[at].node, Node::Join);
-        self.rows[at + 1] = Some(Row { head: step, links: Vec::new() });
+        self.rows[at + 1] = Some(Row {
+            head: step,
+            links: Vec::new(),
+        });
         if covered {
             for escape in escapes {
                 self.put_sequence(escape);
@@ -420,9 +454,14 @@ impl Table<'_, '_> {
 
     /// The inside of a d_step.
     fn d_step(&mut self, seq: Seq, span: Span) -> DStep {
-        let mut graph = DStep { nodes: Vec::new(), span };
+        let mut graph = DStep {
+            nodes: Vec::new(),
+            span,
+        };
         let mut numbers: Vec<Option<usize>> = vec![None; self.elements.list.len()];
-        let Some(first) = self.elements.sequences[seq].first else { return graph };
+        let Some(first) = self.elements.sequences[seq].first else {
+            return graph;
+        };
         let mut todo = vec![first];
         // Numbers are given when a node is first seen; the entry is number 0.
         numbers[first] = Some(0);
@@ -495,8 +534,11 @@ impl Table<'_, '_> {
 fn flatten(mut rows: Vec<Option<Row>>, flags: &mut [State]) -> Vec<Vec<Step>> {
     let carry = |flags: &mut [State], to: StateNr, from: StateNr| {
         if to != 0 && to != from {
-            let (valid_end, progress, accept) =
-                (flags[from].valid_end, flags[from].progress, flags[from].accept);
+            let (valid_end, progress, accept) = (
+                flags[from].valid_end,
+                flags[from].progress,
+                flags[from].accept,
+            );
             flags[to].valid_end |= valid_end;
             flags[to].progress |= progress;
             flags[to].accept |= accept;
@@ -561,7 +603,13 @@ fn flatten(mut rows: Vec<Option<Row>>, flags: &mut [State]) -> Vec<Vec<Step>> {
                     if lists[at].iter().any(|s| s.number == found.number) {
                         continue;
                     }
-                    lists[at].insert(0, Step { escape: *escape, ..found });
+                    lists[at].insert(
+                        0,
+                        Step {
+                            escape: *escape,
+                            ..found
+                        },
+                    );
                 }
             }
         }

@@ -38,7 +38,11 @@ pub struct Flow {
 impl Flow {
     /// The state that a label names.
     pub fn label_state(&self, name: &str) -> Option<StateNr> {
-        self.labels.iter().rev().find(|(n, _)| **n == *name).map(|(_, state)| *state)
+        self.labels
+            .iter()
+            .rev()
+            .find(|(n, _)| **n == *name)
+            .map(|(_, state)| *state)
     }
 
     /// States that can be reached at all, in increasing order of their numbers.
@@ -46,7 +50,9 @@ impl Flow {
         let mut seen = vec![false; self.states.len()];
         let mut todo = vec![self.start];
         while let Some(state) = todo.pop() {
-            let fresh = seen.get_mut(state).is_some_and(|s| !std::mem::replace(s, true));
+            let fresh = seen
+                .get_mut(state)
+                .is_some_and(|s| !std::mem::replace(s, true));
             if fresh {
                 todo.extend(self.states[state].transitions.iter().map(|t| t.target));
             }

@@ -67,14 +67,20 @@ impl Lowering<'_> {
         let first = self.channels.list.last().map_or(1, |c| c.number + 1);
         let items: Vec<_> = ty.fields.iter().map(|f| item(self.source, *f)).collect();
         for at in 0..many {
-            let full_name = if single { name.to_string() } else { format!("{name}[{at}]") };
+            let full_name = if single {
+                name.to_string()
+            } else {
+                format!("{name}[{at}]")
+            };
             let number = first + at as i32;
             let id = self.program.channel(ir::Channel {
                 name: full_name,
                 capacity: ty.capacity,
                 items: items.clone(),
             });
-            self.channels.by_number.insert(number, self.channels.list.len());
+            self.channels
+                .by_number
+                .insert(number, self.channels.list.len());
             self.channels.list.push(ChannelInstance {
                 id,
                 number,
@@ -99,20 +105,26 @@ impl Lowering<'_> {
     /// What variables hold before anything is assigned.
     fn seed(&mut self) {
         let mut seeds: Vec<(ir::VarId, BTreeSet<i32>)> = Vec::new();
-        let mut seed = |lowering: &Self, stores: &[Store], parameter: bool, scalars: Vec<Scalar>| {
-            for (store, scalar) in stores.iter().zip(scalars) {
-                if let (Store::Variable(id), Scalar::Chan) = (store, scalar) {
-                    let own = lowering.channels.own.get(id);
-                    let mut set: BTreeSet<i32> = own.into_iter().flatten().copied().collect();
-                    if set.is_empty() && !parameter {
-                        set.insert(0);
+        let mut seed =
+            |lowering: &Self, stores: &[Store], parameter: bool, scalars: Vec<Scalar>| {
+                for (store, scalar) in stores.iter().zip(scalars) {
+                    if let (Store::Variable(id), Scalar::Chan) = (store, scalar) {
+                        let own = lowering.channels.own.get(id);
+                        let mut set: BTreeSet<i32> = own.into_iter().flatten().copied().collect();
+                        if set.is_empty() && !parameter {
+                            set.insert(0);
+                        }
+                        seeds.push((*id, set));
                     }
-                    seeds.push((*id, set));
                 }
-            }
-        };
+            };
         for (stores, variable) in self.globals.iter().zip(&self.source.globals) {
-            seed(self, stores, false, variable.leaves.iter().map(|l| l.scalar).collect());
+            seed(
+                self,
+                stores,
+                false,
+                variable.leaves.iter().map(|l| l.scalar).collect(),
+            );
         }
         for (number, slot) in self.slots.iter().enumerate() {
             let present = self.table.slots[number].iter().any(|s| s.by.is_none());
@@ -121,7 +133,12 @@ impl Lowering<'_> {
                 for (at, stores) in instance.locals.iter().enumerate() {
                     let leaves = &kind.locals[at].leaves;
                     let parameter = at < kind.parameters && !present;
-                    seed(self, stores, parameter, leaves.iter().map(|l| l.scalar).collect());
+                    seed(
+                        self,
+                        stores,
+                        parameter,
+                        leaves.iter().map(|l| l.scalar).collect(),
+                    );
                 }
             }
         }
@@ -168,7 +185,9 @@ impl Lowering<'_> {
     }
 
     fn hold(&mut self, store: &Store, set: &BTreeSet<i32>) -> bool {
-        let Store::Variable(id) = store else { return false };
+        let Store::Variable(id) = store else {
+            return false;
+        };
         let held = self.channels.held.entry(*id).or_default();
         let before = held.len();
         held.extend(set);
@@ -184,7 +203,9 @@ impl Lowering<'_> {
                     changed |= self.hold(&store, &set);
                 }
             }
-            Basic::Send { channel, values, .. } => {
+            Basic::Send {
+                channel, values, ..
+            } => {
                 for target in self.reachable_channels(channel, context) {
                     for (at, value) in values.iter().enumerate() {
                         if self.channels.list[target].fields.get(at) == Some(&Scalar::Chan) {
@@ -197,17 +218,24 @@ impl Lowering<'_> {
                     }
                 }
             }
-            Basic::Receive { channel, arguments, .. } => {
+            Basic::Receive {
+                channel, arguments, ..
+            } => {
                 for target in self.reachable_channels(channel, context) {
                     for (at, argument) in arguments.iter().enumerate() {
-                        let Argument::Store(place) = argument else { continue };
+                        let Argument::Store(place) = argument else {
+                            continue;
+                        };
                         if place.scalar != Scalar::Chan {
                             continue;
                         }
                         let set = match self.channels.list[target].fields.get(at) {
-                            Some(Scalar::Chan) => {
-                                self.channels.sent.get(&(target, at)).cloned().unwrap_or_default()
-                            }
+                            Some(Scalar::Chan) => self
+                                .channels
+                                .sent
+                                .get(&(target, at))
+                                .cloned()
+                                .unwrap_or_default(),
                             _ => self.every_number(),
                         };
                         if let Some(store) = self.store(place, context).cloned() {
@@ -230,12 +258,14 @@ impl Lowering<'_> {
 
     fn flow_run(&mut self, run: &crate::hir::Run, context: Context) -> bool {
         let mut changed = false;
-        let Some((by, _)) = context.at else { return false };
+        let Some((by, _)) = context.at else {
+            return false;
+        };
         let kind = &self.source.processes[run.process.0];
         for slot in 0..self.slots.len() {
-            let known = self.table.slots[slot].iter().any(|s| {
-                s.process == run.process && s.by == Some((by, run.span.start))
-            });
+            let known = self.table.slots[slot]
+                .iter()
+                .any(|s| s.process == run.process && s.by == Some((by, run.span.start)));
             let instances = &self.slots[slot].instances;
             let Some(instance) = instances.iter().position(|i| i.process == run.process) else {
                 continue;
@@ -290,7 +320,9 @@ impl Lowering<'_> {
 
     fn reachable_channels(&self, place: &Place, context: Context) -> Vec<usize> {
         let held = self.held_by(place, context);
-        held.iter().filter_map(|n| self.channels.by_number.get(n).copied()).collect()
+        held.iter()
+            .filter_map(|n| self.channels.by_number.get(n).copied())
+            .collect()
     }
 
     /// What a reference denotes here.
@@ -298,17 +330,20 @@ impl Lowering<'_> {
         let store = self.store(place, context).cloned();
         match store {
             Some(Store::Constant(numbers)) => {
-                let indices: Vec<ir::Expr> =
-                    place.indices.iter().map(|i| self.expr(i, context)).collect();
+                let indices: Vec<ir::Expr> = place
+                    .indices
+                    .iter()
+                    .map(|i| self.expr(i, context))
+                    .collect();
                 let flat = self.flat_index(place, indices, context);
                 let by_number = &self.channels.by_number;
                 let channels: Vec<Option<usize>> =
                     numbers.iter().map(|n| by_number.get(n).copied()).collect();
                 let single = match (&flat, channels.as_slice()) {
                     (None, [only]) => *only,
-                    (Some(ir::Expr::Const(at)), all) => {
-                        usize::try_from(*at).ok().and_then(|at| all.get(at).copied().flatten())
-                    }
+                    (Some(ir::Expr::Const(at)), all) => usize::try_from(*at)
+                        .ok()
+                        .and_then(|at| all.get(at).copied().flatten()),
                     _ => None,
                 };
                 if let Some(channel) = single {
@@ -325,7 +360,11 @@ impl Lowering<'_> {
                     .collect();
                 let may_miss =
                     range.min < 0 || range.max > last || channels.iter().any(Option::is_none);
-                Target::Dynamic { value, options, may_miss }
+                Target::Dynamic {
+                    value,
+                    options,
+                    may_miss,
+                }
             }
             _ => {
                 let held = self.held_by(place, context);
@@ -337,7 +376,11 @@ impl Lowering<'_> {
                 let may_miss = options.len() < held.len() || options.is_empty();
                 match (options.as_slice(), may_miss) {
                     ([(_, only)], false) => Target::Fixed(*only),
-                    _ => Target::Dynamic { value, options, may_miss },
+                    _ => Target::Dynamic {
+                        value,
+                        options,
+                        may_miss,
+                    },
                 }
             }
         }
@@ -349,16 +392,23 @@ impl Lowering<'_> {
             Target::Fixed(channel) => ChannelRef::Fixed(self.channels.list[*channel].id),
             Target::Dynamic { value, options, .. } => {
                 let site = self.bad_channel(span);
-                let targets =
-                    options.iter().map(|(n, c)| (*n, self.channels.list[*c].id)).collect();
-                ChannelRef::Denoted { value: Box::new(value.clone()), targets, site }
+                let targets = options
+                    .iter()
+                    .map(|(n, c)| (*n, self.channels.list[*c].id))
+                    .collect();
+                ChannelRef::Denoted {
+                    value: Box::new(value.clone()),
+                    targets,
+                    site,
+                }
             }
         }
     }
 
     pub(super) fn bad_channel(&mut self, span: Span) -> ir::Site {
         let message = format!("`{}` uses something that is no channel", self.text(span));
-        self.program.site(FailureKind::BadChannel, message, Some(span))
+        self.program
+            .site(FailureKind::BadChannel, message, Some(span))
     }
 
     /// An expression about a channel: by cases, if the channel is not fixed.
@@ -370,7 +420,11 @@ impl Lowering<'_> {
     ) -> ir::Expr {
         match target {
             Target::Fixed(channel) => about(self, *channel),
-            Target::Dynamic { value, options, may_miss } => {
+            Target::Dynamic {
+                value,
+                options,
+                may_miss,
+            } => {
                 let mut result: Option<ir::Expr> = None;
                 for (number, channel) in options.iter().rev() {
                     let here = about(self, *channel);
@@ -392,7 +446,11 @@ impl Lowering<'_> {
                     ir::Expr::Length(channel),
                     ir::Expr::Const(0),
                 );
-                ir::Expr::If(Box::new(denotes), Box::new(result), Box::new(ir::Expr::Const(0)))
+                ir::Expr::If(
+                    Box::new(denotes),
+                    Box::new(result),
+                    Box::new(ir::Expr::Const(0)),
+                )
             }
         }
     }

@@ -65,13 +65,20 @@ impl Pieces {
                 }
             }
         }
-        let order: Vec<usize> =
-            finished.into_iter().rev().filter(|at| *at == entry || entered[*at] > 1).collect();
+        let order: Vec<usize> = finished
+            .into_iter()
+            .rev()
+            .filter(|at| *at == entry || entered[*at] > 1)
+            .collect();
         let mut number = vec![None; size];
         for (nr, at) in order.iter().enumerate() {
             number[*at] = Some(nr as i32);
         }
-        Self { number, order, cyclic }
+        Self {
+            number,
+            order,
+            cyclic,
+        }
     }
 }
 
@@ -93,11 +100,19 @@ impl Lowering<'_> {
         }
         let next = body.temp();
         let exit = pieces.order.len() as i32;
-        body.statements.push(Statement::Let(next, ir::Expr::Const(0)));
+        body.statements
+            .push(Statement::Let(next, ir::Expr::Const(0)));
         let mut all = Vec::new();
         for (number, at) in pieces.order.iter().enumerate() {
-            let statements =
-                self.piece(graph, *at, &pieces, Some((next, exit)), transition, context, body);
+            let statements = self.piece(
+                graph,
+                *at,
+                &pieces,
+                Some((next, exit)),
+                transition,
+                context,
+                body,
+            );
             all.push(Statement::If {
                 condition: ir::Expr::equal(ir::Expr::Temp(next), ir::Expr::Const(number as i32)),
                 then: statements,
@@ -106,7 +121,9 @@ impl Lowering<'_> {
         }
         if pieces.cyclic {
             let message = format!("the d_step in line {} never ends", self.line(graph.span));
-            let site = self.program.site(FailureKind::EndlessLoop, message, Some(graph.span));
+            let site = self
+                .program
+                .site(FailureKind::EndlessLoop, message, Some(graph.span));
             body.statements.push(Statement::While {
                 condition: ir::Expr::less(ir::Expr::Temp(next), ir::Expr::Const(exit)),
                 body: all,
@@ -140,9 +157,7 @@ impl Lowering<'_> {
                 }
                 return out;
             };
-            if !first
-                && let (Some(number), Some((temp, _))) = (pieces.number[node], next)
-            {
+            if !first && let (Some(number), Some((temp, _))) = (pieces.number[node], next) {
                 out.push(Statement::Let(temp, ir::Expr::Const(number)));
                 return out;
             }
@@ -150,7 +165,10 @@ impl Lowering<'_> {
             match &graph.nodes[node] {
                 DNode::Jump(to) => at = *to,
                 DNode::Step(basic, to, span) => {
-                    let mut inner = Body { statements: Vec::new(), temps: body.temps };
+                    let mut inner = Body {
+                        statements: Vec::new(),
+                        temps: body.temps,
+                    };
                     self.d_statement(basic, *span, context, &mut inner);
                     body.temps = inner.temps;
                     out.extend(inner.statements);
@@ -171,14 +189,18 @@ impl Lowering<'_> {
                             (Some(number), Some((temp, _))) => {
                                 vec![Statement::Let(temp, ir::Expr::Const(number))]
                             }
-                            _ => self.piece(
-                                graph, *option, pieces, next, transition, context, body,
-                            ),
+                            _ => {
+                                self.piece(graph, *option, pieces, next, transition, context, body)
+                            }
                         };
                         otherwise = match condition {
                             ir::Expr::Const(0) => otherwise,
                             ir::Expr::Const(_) => then,
-                            condition => vec![Statement::If { condition, then, otherwise }],
+                            condition => vec![Statement::If {
+                                condition,
+                                then,
+                                otherwise,
+                            }],
                         };
                     }
                     out.extend(otherwise);
@@ -198,7 +220,10 @@ impl Lowering<'_> {
         body: &mut Body,
     ) {
         let mut required = ir::Expr::Const(1);
-        let mut work = Body { statements: Vec::new(), temps: body.temps };
+        let mut work = Body {
+            statements: Vec::new(),
+            temps: body.temps,
+        };
         match basic {
             Basic::Condition(expr) => {
                 if matches!(expr, Expr::Run(_)) {
@@ -208,11 +233,18 @@ impl Lowering<'_> {
                 required = guards::truth(value);
             }
             Basic::Else | Basic::Nothing => {}
-            Basic::Send { channel, values, sorted } => {
+            Basic::Send {
+                channel,
+                values,
+                sorted,
+            } => {
                 let target = self.target(channel, context);
                 let mut chosen: Option<Vec<Statement>> = None;
                 for (channel, denotes) in self.cases(&target).into_iter().rev() {
-                    let mut case = Body { statements: Vec::new(), temps: work.temps };
+                    let mut case = Body {
+                        statements: Vec::new(),
+                        temps: work.temps,
+                    };
                     if self.channels.list[channel].capacity == 0 {
                         let message = "a rendez-vous cannot be offered inside a d_step";
                         let site = self.program.site(FailureKind::Other, message, Some(span));
@@ -227,11 +259,19 @@ impl Lowering<'_> {
                 }
                 work.statements.extend(chosen.unwrap_or_default());
             }
-            Basic::Receive { channel, arguments, random, keep } => {
+            Basic::Receive {
+                channel,
+                arguments,
+                random,
+                keep,
+            } => {
                 let target = self.target(channel, context);
                 let mut chosen: Option<Vec<Statement>> = None;
                 for (channel, denotes) in self.cases(&target).into_iter().rev() {
-                    let mut case = Body { statements: Vec::new(), temps: work.temps };
+                    let mut case = Body {
+                        statements: Vec::new(),
+                        temps: work.temps,
+                    };
                     let pattern = pattern_of(self, arguments, context);
                     let fits = match self.channels.list[channel].capacity {
                         0 => ir::Expr::Const(0),
@@ -278,7 +318,11 @@ fn either(
     match (condition, otherwise) {
         (ir::Expr::Const(_), _) => then,
         (condition, otherwise) => {
-            vec![Statement::If { condition, then, otherwise: otherwise.unwrap_or_default() }]
+            vec![Statement::If {
+                condition,
+                then,
+                otherwise: otherwise.unwrap_or_default(),
+            }]
         }
     }
 }

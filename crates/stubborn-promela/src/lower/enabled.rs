@@ -33,7 +33,9 @@ impl Lowering<'_> {
                 let value = self.expr(expr, context);
                 guards::truth(value)
             }
-            Basic::Send { channel, values, .. } => {
+            Basic::Send {
+                channel, values, ..
+            } => {
                 let target = self.target(channel, context);
                 self.by_channel(&target, span, |lowering, channel| {
                     let found = &lowering.channels.list[channel];
@@ -46,7 +48,12 @@ impl Lowering<'_> {
                     lowering.partner_waits(channel, values, context)
                 })
             }
-            Basic::Receive { channel, arguments, random, .. } => {
+            Basic::Receive {
+                channel,
+                arguments,
+                random,
+                ..
+            } => {
                 let target = self.target(channel, context);
                 let pattern = pattern_of(self, arguments, context);
                 self.by_channel(&target, span, |lowering, channel| {
@@ -111,13 +118,16 @@ impl Lowering<'_> {
 
     /// Whether some other process can take part in a rendez-vous with these values.
     fn partner_waits(&mut self, channel: usize, values: &[Expr], context: Context) -> ir::Expr {
-        let Some((own, _)) = context.at else { return ir::Expr::Const(0) };
+        let Some((own, _)) = context.at else {
+            return ir::Expr::Const(0);
+        };
         let values: Vec<ir::Expr> = values.iter().map(|v| self.expr(v, context)).collect();
         let sent = self.message(channel, values);
         let mut any = ir::Expr::Const(0);
         for slot in (0..self.slots.len()).filter(|s| *s != own) {
             for offer in self.offers(slot, channel) {
-                let mut fits = ir::Expr::at(&self.program, self.slots[slot].process, offer.location);
+                let mut fits =
+                    ir::Expr::at(&self.program, self.slots[slot].process, offer.location);
                 for guard in self.offer_guards(&offer, channel, &sent) {
                     fits = guards::and(fits, guard);
                 }
@@ -141,7 +151,9 @@ impl Lowering<'_> {
                 let there = Context::of(slot, instance);
                 let kind = self.type_of(slot, instance);
                 for state in kind.flow.reachable() {
-                    let Some(location) = self.location(slot, instance, state) else { continue };
+                    let Some(location) = self.location(slot, instance, state) else {
+                        continue;
+                    };
                     let mut can = ir::Expr::Const(0);
                     for transition in &kind.flow.states[state].transitions {
                         if !matches!(*transition.action, Action::Basic(Basic::End)) {

@@ -63,17 +63,24 @@ impl Lowering<'_> {
                 ir::Expr::Length(self.channel_ref(&target, place.span))
             }
             Expr::Probe(probe, place) => self.probe(*probe, place, context),
-            Expr::Poll { channel, pattern, random, span } => {
-                self.poll(channel, pattern, *random, *span, context)
-            }
+            Expr::Poll {
+                channel,
+                pattern,
+                random,
+                span,
+            } => self.poll(channel, pattern, *random, *span, context),
             Expr::Enabled(pid) => self.enabled_of(pid, context),
             Expr::PcValue(pid) => self.pc_value(pid, context),
             Expr::Timeout => ir::Expr::Const(i32::from(context.timeout)),
-            Expr::NonProgress => ir::Expr::Const(0),
+            Expr::NonProgress => self.no_progress(),
             Expr::Pid => ir::Expr::Const(context.at.map_or(0, |(slot, _)| slot as i32)),
             Expr::ProcessCount => self.process_count(),
             Expr::Last => self.last.map_or(ir::Expr::Const(0), ir::Expr::Var),
-            Expr::RemoteLabel { process, pid, label } => {
+            Expr::RemoteLabel {
+                process,
+                pid,
+                label,
+            } => {
                 let state = self.source.processes[process.0].flow.label_state(label);
                 let pid = pid.as_ref().map(|p| self.expr(p, context));
                 self.at_instance(*process, pid, |lowering, slot, instance| {
@@ -86,11 +93,18 @@ impl Lowering<'_> {
                     }
                 })
             }
-            Expr::RemoteVariable { process, pid, place } => {
+            Expr::RemoteVariable {
+                process,
+                pid,
+                place,
+            } => {
                 let pid = pid.as_ref().map(|p| self.expr(p, context));
                 // Indices are evaluated by the one who asks, not by the process asked about.
-                let indices: Vec<ir::Expr> =
-                    place.indices.iter().map(|i| self.expr(i, context)).collect();
+                let indices: Vec<ir::Expr> = place
+                    .indices
+                    .iter()
+                    .map(|i| self.expr(i, context))
+                    .collect();
                 self.at_instance(*process, pid, |lowering, slot, instance| {
                     let there = Context::of(slot, instance);
                     lowering.load_at(place, indices.clone(), there)
@@ -118,14 +132,20 @@ impl Lowering<'_> {
             Binary::And => return guards::and(guards::truth(left), guards::truth(right)),
             Binary::Or => return guards::or(guards::truth(left), guards::truth(right)),
             Binary::Divide | Binary::Remainder => {
-                let op = if op == Binary::Divide { DivideOp::Quotient } else { DivideOp::Remainder };
+                let op = if op == Binary::Divide {
+                    DivideOp::Quotient
+                } else {
+                    DivideOp::Remainder
+                };
                 if let (ir::Expr::Const(a), ir::Expr::Const(b)) = (&left, &right)
                     && let Some(value) = op.apply(*a, *b)
                 {
                     return ir::Expr::Const(value);
                 }
                 let message = format!("`{}` divides by zero", self.text(span));
-                let site = self.program.site(FailureKind::DivisionByZero, message, Some(span));
+                let site = self
+                    .program
+                    .site(FailureKind::DivisionByZero, message, Some(span));
                 return ir::Expr::Divide(op, Box::new(left), Box::new(right), site);
             }
             Binary::Add => BinaryOp::Add,
@@ -144,6 +164,23 @@ impl Lowering<'_> {
             Binary::NotEqual => BinaryOp::NotEqual,
         };
         guards::binary(plain, left, right)
+    }
+
+    /// No process is at a `progress` label.
+    fn no_progress(&self) -> ir::Expr {
+        let mut none = ir::Expr::Const(1);
+        for slot in &self.slots {
+            for instance in &slot.instances {
+                let flow = &self.source.processes[instance.process.0].flow;
+                for (state, location) in instance.locations.iter().enumerate() {
+                    if let (Some(location), true) = (location, flow.states[state].progress) {
+                        let there = guards::is(ir::Expr::Var(slot.counter), *location as i32);
+                        none = guards::and(none, guards::not(there));
+                    }
+                }
+            }
+        }
+        none
     }
 
     /// The number of processes: the slots in use are the first ones.
@@ -173,7 +210,11 @@ impl Lowering<'_> {
     }
 
     pub(super) fn load(&mut self, place: &Place, context: Context) -> ir::Expr {
-        let indices = place.indices.iter().map(|i| self.expr(i, context)).collect();
+        let indices = place
+            .indices
+            .iter()
+            .map(|i| self.expr(i, context))
+            .collect();
         self.load_at(place, indices, context)
     }
 
@@ -206,14 +247,24 @@ impl Lowering<'_> {
     }
 
     fn index_site(&mut self, place: &Place, context: Context) -> ir::Site {
-        let name = self.declared(place, context).map_or_else(String::new, |v| v.name.to_string());
-        let message = format!("`{}`: index outside of the array {name}", self.text(place.span));
-        self.program.site(FailureKind::IndexOutOfBounds, message, Some(place.span))
+        let name = self
+            .declared(place, context)
+            .map_or_else(String::new, |v| v.name.to_string());
+        let message = format!(
+            "`{}`: index outside of the array {name}",
+            self.text(place.span)
+        );
+        self.program
+            .site(FailureKind::IndexOutOfBounds, message, Some(place.span))
     }
 
     /// Where to assign; None for something that cannot be assigned.
     pub(super) fn assignable(&mut self, place: &Place, context: Context) -> Option<ir::Place> {
-        let indices = place.indices.iter().map(|i| self.expr(i, context)).collect();
+        let indices = place
+            .indices
+            .iter()
+            .map(|i| self.expr(i, context))
+            .collect();
         let index = self.flat_index(place, indices, context);
         match self.store(place, context)?.clone() {
             Store::Variable(id) => Some(match index {
@@ -234,7 +285,12 @@ impl Lowering<'_> {
         indices: Vec<ir::Expr>,
         context: Context,
     ) -> Option<ir::Expr> {
-        let dims = self.declared(place, context)?.leaves.get(place.leaf)?.dims.clone();
+        let dims = self
+            .declared(place, context)?
+            .leaves
+            .get(place.leaf)?
+            .dims
+            .clone();
         let mut flat: Option<ir::Expr> = None;
         let mut inside = ir::Expr::Const(1);
         for (index, dim) in indices.into_iter().zip(&dims) {
@@ -242,7 +298,8 @@ impl Lowering<'_> {
                 let range = self.program.interval(&index);
                 let size = *dim as i32;
                 if range.min < 0 || range.max >= size {
-                    let low = guards::binary(BinaryOp::GreaterEqual, index.clone(), ir::Expr::Const(0));
+                    let low =
+                        guards::binary(BinaryOp::GreaterEqual, index.clone(), ir::Expr::Const(0));
                     let high = guards::binary(BinaryOp::Less, index.clone(), ir::Expr::Const(size));
                     inside = guards::and(inside, guards::and(low, high));
                 }
@@ -285,8 +342,10 @@ impl Lowering<'_> {
         context: Context,
     ) -> ir::Expr {
         let target = self.target(place, context);
-        let pattern: Vec<Option<ir::Expr>> =
-            pattern.iter().map(|p| p.as_ref().map(|e| self.expr(e, context))).collect();
+        let pattern: Vec<Option<ir::Expr>> = pattern
+            .iter()
+            .map(|p| p.as_ref().map(|e| self.expr(e, context)))
+            .collect();
         self.by_channel(&target, span, |lowering, channel| {
             lowering.message_fits(channel, &pattern, random, span)
         })
@@ -302,7 +361,11 @@ impl Lowering<'_> {
     ) -> ir::Expr {
         let capacity = self.channels.list[channel].capacity;
         let wanted = pattern.iter().any(Option::is_some);
-        let positions = if random && wanted { capacity } else { capacity.min(1) };
+        let positions = if random && wanted {
+            capacity
+        } else {
+            capacity.min(1)
+        };
         let mut any = ir::Expr::Const(0);
         for position in (0..positions).rev() {
             let here = self.fits_at(channel, pattern, position, span);
@@ -321,8 +384,7 @@ impl Lowering<'_> {
     ) -> ir::Expr {
         let reference = ir::ChannelRef::Fixed(self.channels.list[channel].id);
         let length = ir::Expr::Length(reference.clone());
-        let mut fits =
-            guards::binary(BinaryOp::Greater, length, ir::Expr::Const(position as i32));
+        let mut fits = guards::binary(BinaryOp::Greater, length, ir::Expr::Const(position as i32));
         let fields = self.channels.list[channel].fields.len();
         for (item, wanted) in pattern.iter().enumerate().take(fields) {
             let Some(wanted) = wanted else { continue };
@@ -370,7 +432,11 @@ impl Lowering<'_> {
             return self.alive(slot);
         }
         let mut any = ir::Expr::Const(0);
-        for location in self.slots[slot].instances[instance].locations.iter().flatten() {
+        for location in self.slots[slot].instances[instance]
+            .locations
+            .iter()
+            .flatten()
+        {
             let counter = ir::Expr::Var(self.slots[slot].counter);
             any = guards::or(any, guards::is(counter, *location as i32));
         }
@@ -402,7 +468,9 @@ impl Lowering<'_> {
         match expr {
             Expr::Timeout => true,
             Expr::Unary(_, inner) => Self::asks_timeout(inner),
-            Expr::Binary(_, left, right, _) => Self::asks_timeout(left) || Self::asks_timeout(right),
+            Expr::Binary(_, left, right, _) => {
+                Self::asks_timeout(left) || Self::asks_timeout(right)
+            }
             Expr::Conditional(a, b, c) => {
                 Self::asks_timeout(a) || Self::asks_timeout(b) || Self::asks_timeout(c)
             }

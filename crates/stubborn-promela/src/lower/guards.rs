@@ -80,10 +80,7 @@ pub(crate) fn choose(condition: Expr, yes: Expr, no: Expr) -> Expr {
     match condition {
         Expr::Const(0) => no,
         Expr::Const(_) => yes,
-        condition if yes == no => {
-            let _ = condition;
-            yes
-        }
+        _ if yes == no => yes,
         condition => Expr::If(Box::new(condition), Box::new(yes), Box::new(no)),
     }
 }

@@ -14,6 +14,7 @@
 //! [continue](stubborn_ir::chain) with their process. A `d_step` is one command.
 
 mod channels;
+mod claims;
 mod dsteps;
 mod enabled;
 mod expressions;
@@ -25,9 +26,10 @@ mod storage;
 
 use std::collections::HashMap;
 
+pub use claims::{Claim, ClaimEdge, ClaimState};
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
-use stubborn_system::{FailureKind, Outcome, ProcessId};
+use stubborn_system::{FailureKind, LabelId, Outcome, ProcessId};
 
 use crate::flow::StateNr;
 use crate::hir::{self, ProcId};
@@ -65,7 +67,10 @@ impl Table {
         let mut slots = Vec::new();
         for (at, process) in program.processes.iter().enumerate() {
             for _ in 0..process.active {
-                slots.push(vec![Start { process: ProcId(at), by: None }]);
+                slots.push(vec![Start {
+                    process: ProcId(at),
+                    by: None,
+                }]);
             }
         }
         Self { slots }
@@ -103,7 +108,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { lossy: false, max_processes: 255 }
+        Self {
+            lossy: false,
+            max_processes: 255,
+        }
     }
 }
 
@@ -116,6 +124,10 @@ pub struct Lowered {
     growth: HashMap<usize, Missing>,
     /// What each command is in the model, in the order of `program.commands`.
     pub steps: Vec<StepInfo>,
+    /// Labels of the expressions that were given apart from the model, in their order.
+    pub propositions: Vec<LabelId>,
+    /// The never claims of the model.
+    pub claims: Vec<Claim>,
 }
 
 /// The model's view of a command.
@@ -164,7 +176,10 @@ pub(crate) struct Context {
 
 impl Context {
     fn of(slot: usize, instance: usize) -> Self {
-        Self { at: Some((slot, instance)), timeout: false }
+        Self {
+            at: Some((slot, instance)),
+            timeout: false,
+        }
     }
 }
 
@@ -228,14 +243,34 @@ pub(crate) fn lower(
         }
     }
     lowering.valid_end();
-    Lowered { program: lowering.program, growth: lowering.growth, steps: lowering.steps }
+    let mut propositions = Vec::new();
+    for expr in &source.propositions {
+        let nowhere = Context {
+            at: None,
+            timeout: false,
+        };
+        let holds = guards::truth(lowering.expr(expr, nowhere));
+        propositions.push(lowering.program.label(holds));
+    }
+    let claims = lowering.claims();
+    Lowered {
+        program: lowering.program,
+        growth: lowering.growth,
+        steps: lowering.steps,
+        propositions,
+        claims,
+    }
 }
 
 impl<'a> Lowering<'a> {
     fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
         let error = Diagnostic::error(code, message, span);
         // The same statement is lowered once for each process; people want to hear it once.
-        if !self.diagnostics.iter().any(|d| d.code == code && d.span == span) {
+        if !self
+            .diagnostics
+            .iter()
+            .any(|d| d.code == code && d.span == span)
+        {
             self.diagnostics.push(error);
         }
     }
@@ -246,7 +281,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn location(&self, slot: usize, instance: usize, state: StateNr) -> Option<u32> {
-        self.slots[slot].instances[instance].locations.get(state).copied().flatten()
+        self.slots[slot].instances[instance]
+            .locations
+            .get(state)
+            .copied()
+            .flatten()
     }
 
     /// Whether there is a process with this number.

@@ -18,7 +18,6 @@ pub(super) struct Offer {
     pub(super) slot: usize,
     pub(super) instance: usize,
     pub(super) location: u32,
-    state: usize,
     transition: Arc<Transition>,
     arguments: Vec<Argument>,
     /// Steps of the same process that come first if they match the same message.
@@ -52,7 +51,11 @@ impl Lowering<'_> {
                 false => wrap(scalar, value),
             }
         };
-        fields.iter().map(|f| (*f, values.next().unwrap_or_else(missing))).map(narrow).collect()
+        fields
+            .iter()
+            .map(|f| (*f, values.next().unwrap_or_else(missing)))
+            .map(narrow)
+            .collect()
     }
 
     /// Everything in a slot that may receive on a channel.
@@ -62,11 +65,16 @@ impl Lowering<'_> {
             let context = Context::of(slot, instance);
             let kind = self.type_of(slot, instance);
             for state in kind.flow.reachable() {
-                let Some(location) = self.location(slot, instance, state) else { continue };
+                let Some(location) = self.location(slot, instance, state) else {
+                    continue;
+                };
                 let mut earlier: Vec<Arc<Transition>> = Vec::new();
                 for transition in &kind.flow.states[state].transitions {
-                    let Some(Basic::Receive { channel: place, arguments, .. }) =
-                        receive(transition)
+                    let Some(Basic::Receive {
+                        channel: place,
+                        arguments,
+                        ..
+                    }) = receive(transition)
                     else {
                         continue;
                     };
@@ -84,7 +92,6 @@ impl Lowering<'_> {
                         slot,
                         instance,
                         location,
-                        state,
                         transition: transition.clone(),
                         arguments: arguments.clone(),
                         before,
@@ -125,14 +132,24 @@ impl Lowering<'_> {
         sent: &[ir::Expr],
         context: Context,
     ) -> ir::Expr {
-        let Some(Basic::Receive { channel: place, arguments, .. }) = receive(transition) else {
+        let Some(Basic::Receive {
+            channel: place,
+            arguments,
+            ..
+        }) = receive(transition)
+        else {
             return ir::Expr::Const(0);
         };
         let target = self.target(place, context);
-        let Some(mut fits) = self.denotes(&target, channel) else { return ir::Expr::Const(0) };
+        let Some(mut fits) = self.denotes(&target, channel) else {
+            return ir::Expr::Const(0);
+        };
         for (wanted, value) in pattern_of(self, arguments, context).into_iter().zip(sent) {
             if let Some(wanted) = wanted {
-                fits = guards::and(fits, guards::binary(ir::BinaryOp::Equal, value.clone(), wanted));
+                fits = guards::and(
+                    fits,
+                    guards::binary(ir::BinaryOp::Equal, value.clone(), wanted),
+                );
             }
         }
         fits
@@ -159,7 +176,11 @@ impl Lowering<'_> {
                 }
                 let mut body = Body::default();
                 if !complete {
-                    self.wrong_length(&mut body, "the message has too few or too many fields", span);
+                    self.wrong_length(
+                        &mut body,
+                        "the message has too few or too many fields",
+                        span,
+                    );
                 }
                 self.hand_over(&offer, &sent, &mut body);
                 self.rendezvous_command(step, &offer, guards_here, body);
@@ -170,8 +191,13 @@ impl Lowering<'_> {
     /// Reports a message that does not fit its channel; execution goes on.
     pub(super) fn wrong_length(&mut self, body: &mut Body, message: &str, span: Span) {
         let message = format!("`{}`: {message}", self.text(span));
-        let site = self.program.site(FailureKind::Assertion, message, Some(span));
-        body.statements.push(Statement::Assert { condition: ir::Expr::Const(0), site });
+        let site = self
+            .program
+            .site(FailureKind::Assertion, message, Some(span));
+        body.statements.push(Statement::Assert {
+            condition: ir::Expr::Const(0),
+            site,
+        });
     }
 
     /// Assigns the fields of a message to the receiver's variables.
@@ -179,7 +205,11 @@ impl Lowering<'_> {
         let context = Context::of(offer.slot, offer.instance);
         let span = offer.transition.span;
         if offer.arguments.len() != sent.len() {
-            self.wrong_length(body, "the number of fields differs from that of the channel", span);
+            self.wrong_length(
+                body,
+                "the number of fields differs from that of the channel",
+                span,
+            );
         }
         // All values are computed before any variable changes.
         let mut stores: Vec<(&crate::hir::Place, ir::Expr)> = Vec::new();
@@ -199,7 +229,11 @@ impl Lowering<'_> {
         for (place, value) in stores {
             if let Some(target) = self.assignable(place, context) {
                 let site = self.never;
-                body.statements.push(Statement::Assign { target, value, site });
+                body.statements.push(Statement::Assign {
+                    target,
+                    value,
+                    site,
+                });
             }
         }
         if let Action::DStep(graph) = &*offer.transition.action
@@ -216,15 +250,20 @@ impl Lowering<'_> {
         guards_here: Vec<ir::Expr>,
         mut body: Body,
     ) {
-        let own = self.location(step.slot, step.instance, step.transition.target).unwrap_or(0);
-        let other = self.location(offer.slot, offer.instance, offer.transition.target).unwrap_or(0);
+        let own = self
+            .location(step.slot, step.instance, step.transition.target)
+            .unwrap_or(0);
+        let other = self
+            .location(offer.slot, offer.instance, offer.transition.target)
+            .unwrap_or(0);
         let never = self.never;
         let (sender, receiver) = (&self.slots[step.slot], &self.slots[offer.slot]);
         let processes = vec![sender.process, receiver.process];
         let counters = [(sender.counter, own), (receiver.counter, other)];
         for (counter, location) in counters {
             let location = ir::Expr::Const(location as i32);
-            body.statements.push(Statement::assign(counter, location, never));
+            body.statements
+                .push(Statement::assign(counter, location, never));
         }
         if let Some(last) = self.last {
             let pid = ir::Expr::Const(offer.slot as i32);
@@ -244,9 +283,18 @@ impl Lowering<'_> {
             (offer.slot, other_type, offer.transition.number),
         ];
         let continues = offer.transition.atomic.then_some(processes[1]);
-        let _ = offer.state;
         let sources = vec![Some(step.location), Some(offer.location)];
-        self.command(name, processes, sources, guards_here, body, 0, continues, step.transition.span, parts);
+        self.command(
+            name,
+            processes,
+            sources,
+            guards_here,
+            body,
+            0,
+            continues,
+            step.transition.span,
+            parts,
+        );
     }
 }
 

@@ -46,7 +46,9 @@ fn replaced(expr: &Expr, next: &mut i32) -> Expr {
 impl Lowering<'_> {
     /// Commands for a statement that starts processes: one for each number the first can get.
     pub(super) fn run_steps(&mut self, step: &Step<'_>, basic: &Basic, common: &[ir::Expr]) {
-        let (Basic::Condition(expr) | Basic::Assign(_, expr)) = basic else { return };
+        let (Basic::Condition(expr) | Basic::Assign(_, expr)) = basic else {
+            return;
+        };
         let mut runs = Vec::new();
         collect(expr, &mut runs);
         for run in &runs {
@@ -61,10 +63,16 @@ impl Lowering<'_> {
             let mut body = Body::default();
             let mut missing = None;
             for (at, run) in runs.iter().enumerate() {
-                let start =
-                    Start { process: run.process, by: Some((step.slot, run.span.start)) };
+                let start = Start {
+                    process: run.process,
+                    by: Some((step.slot, run.span.start)),
+                };
                 let slot = first + at;
-                let known = self.table.slots.get(slot).is_some_and(|s| s.contains(&start));
+                let known = self
+                    .table
+                    .slots
+                    .get(slot)
+                    .is_some_and(|s| s.contains(&start));
                 if !known {
                     missing = Some(Missing { slot, start });
                     break;
@@ -73,7 +81,10 @@ impl Lowering<'_> {
             }
             if let Some(missing) = missing {
                 let site = self.growth_site(missing, runs[0].span);
-                let body = Body { statements: vec![Statement::Fail(site)], temps: 0 };
+                let body = Body {
+                    statements: vec![Statement::Fail(site)],
+                    temps: 0,
+                };
                 self.own_command(step, guards, body, 0);
                 continue;
             }
@@ -83,7 +94,11 @@ impl Lowering<'_> {
                 let value = self.expr(&value, step.context);
                 if let Some(target) = self.assignable(place, step.context) {
                     let site = self.never;
-                    body.statements.push(Statement::Assign { target, value, site });
+                    body.statements.push(Statement::Assign {
+                        target,
+                        value,
+                        site,
+                    });
                 }
             }
             self.own_command(step, guards, body, 0);
@@ -125,14 +140,19 @@ impl Lowering<'_> {
 
     /// Fills a free slot.
     fn start(&mut self, run: &Run, slot: usize, context: Context, body: &mut Body) {
-        let found = self.slots[slot].instances.iter().position(|i| i.process == run.process);
+        let found = self.slots[slot]
+            .instances
+            .iter()
+            .position(|i| i.process == run.process);
         let Some(instance) = found else { return };
         let kind = &self.source.processes[run.process.0];
         let never = self.never;
         let mut argument = run.arguments.iter();
         for parameter in 0..kind.parameters {
             for leaf in 0..kind.locals[parameter].leaves.len() {
-                let Some(value) = argument.next() else { continue };
+                let Some(value) = argument.next() else {
+                    continue;
+                };
                 let store = self.slots[slot].instances[instance].locals[parameter][leaf].clone();
                 if let Store::Variable(id) = store {
                     let value = self.expr(value, context);
@@ -163,7 +183,11 @@ impl Lowering<'_> {
         }
         let start = self.location(slot, instance, kind.flow.start).unwrap_or(0);
         let counter = self.slots[slot].counter;
-        body.statements.push(Statement::assign(counter, ir::Expr::Const(start as i32), never));
+        body.statements.push(Statement::assign(
+            counter,
+            ir::Expr::Const(start as i32),
+            never,
+        ));
     }
 
     /// One value an element.
@@ -180,7 +204,11 @@ impl Lowering<'_> {
                 true => ir::Place::Var(id),
                 false => ir::Place::Element(id, ir::Expr::Const(at as i32), site),
             };
-            body.statements.push(Statement::Assign { target, value, site });
+            body.statements.push(Statement::Assign {
+                target,
+                value,
+                site,
+            });
         }
     }
 
@@ -189,11 +217,15 @@ impl Lowering<'_> {
         guards.push(self.gone(step.slot + 1));
         let mut body = Body::default();
         let never = self.never;
-        let stores = self.slots[step.slot].instances[step.instance].locals.clone();
+        let stores = self.slots[step.slot].instances[step.instance]
+            .locals
+            .clone();
         for store in stores.into_iter().flatten() {
             let Store::Variable(id) = store else { continue };
             match self.program.variables[id.index()].len {
-                None => body.statements.push(Statement::assign(id, ir::Expr::Const(0), never)),
+                None => body
+                    .statements
+                    .push(Statement::assign(id, ir::Expr::Const(0), never)),
                 Some(len) => {
                     let zeros = vec![ir::Expr::Const(0); len as usize];
                     self.assign_all(id, false, zeros, &mut body);

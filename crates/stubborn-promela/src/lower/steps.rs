@@ -40,11 +40,19 @@ impl Lowering<'_> {
     pub(super) fn instance_steps(&mut self, slot: usize, instance: usize) {
         let kind = self.type_of(slot, instance);
         for state in kind.flow.reachable() {
-            let Some(location) = self.location(slot, instance, state) else { continue };
+            let Some(location) = self.location(slot, instance, state) else {
+                continue;
+            };
             let transitions = &kind.flow.states[state].transitions;
             for (at, transition) in transitions.iter().enumerate() {
                 let context = Context::of(slot, instance);
-                let step = Step { slot, instance, location, transition, context };
+                let step = Step {
+                    slot,
+                    instance,
+                    location,
+                    transition,
+                    context,
+                };
                 self.step(step, &transitions[..at]);
             }
         }
@@ -54,7 +62,10 @@ impl Lowering<'_> {
         self.step_with(step, earlier);
         // `timeout` holds where nothing else can move: a command of low priority.
         if waits_for_timeout(step.transition) {
-            let context = Context { timeout: true, ..step.context };
+            let context = Context {
+                timeout: true,
+                ..step.context
+            };
             self.step_with(Step { context, ..step }, earlier);
         }
     }
@@ -63,13 +74,25 @@ impl Lowering<'_> {
         let context = step.context;
         let mut common = Vec::new();
         if let Some(provided) = &self.type_of(step.slot, step.instance).provided {
-            let value = self.expr(provided, Context { timeout: false, ..context });
+            let value = self.expr(
+                provided,
+                Context {
+                    timeout: false,
+                    ..context
+                },
+            );
             common.push(guards::truth(value));
         }
         // An executable escape of an `unless` keeps everything else from moving.
         for escape in earlier.iter().filter(|t| t.escape != 0) {
             if escape.escape != step.transition.escape {
-                let can = self.executable(escape, Context { timeout: false, ..context });
+                let can = self.executable(
+                    escape,
+                    Context {
+                        timeout: false,
+                        ..context
+                    },
+                );
                 common.push(guards::not(can));
             }
         }
@@ -133,9 +156,19 @@ impl Lowering<'_> {
                 }
                 self.own_command(step, common, Body::default(), priority);
             }
-            Basic::Send { channel, values, sorted } => {
+            Basic::Send {
+                channel,
+                values,
+                sorted,
+            } => {
                 let target = self.target(channel, context);
-                let most = self.channels.list.iter().map(|c| c.fields.len()).max().unwrap_or(0);
+                let most = self
+                    .channels
+                    .list
+                    .iter()
+                    .map(|c| c.fields.len())
+                    .max()
+                    .unwrap_or(0);
                 if values.len() > most {
                     let message = format!("no channel takes {} fields", values.len());
                     self.error("PML097", message, step.transition.span);
@@ -150,7 +183,12 @@ impl Lowering<'_> {
                 }
                 self.no_channel(step, &target, common);
             }
-            Basic::Receive { channel, arguments, random, keep } => {
+            Basic::Receive {
+                channel,
+                arguments,
+                random,
+                keep,
+            } => {
                 let target = self.target(channel, context);
                 for (channel, denotes) in self.cases(&target) {
                     let mut guards = common.clone();
@@ -183,18 +221,27 @@ impl Lowering<'_> {
 
     /// A command that fails where a reference denotes no channel.
     fn no_channel(&mut self, step: &Step<'_>, target: &Target, mut common: Vec<ir::Expr>) {
-        let Target::Dynamic { value, options, may_miss: true } = target else { return };
+        let Target::Dynamic {
+            value,
+            options,
+            may_miss: true,
+        } = target
+        else {
+            return;
+        };
         for (number, _) in options {
             common.push(guards::not(guards::is(value.clone(), *number)));
         }
         let site = self.bad_channel(step.transition.span);
-        let body = Body { statements: vec![Statement::Fail(site)], temps: 0 };
+        let body = Body {
+            statements: vec![Statement::Fail(site)],
+            temps: 0,
+        };
         self.own_command(step, common, body, 0);
     }
 
     /// A statement that is always executable.
     pub(super) fn simple(&mut self, basic: &Basic, context: Context, span: Span, body: &mut Body) {
-        let site = self.never;
         match basic {
             Basic::Assign(place, value) => {
                 let value = self.expr(value, context);
@@ -216,7 +263,9 @@ impl Lowering<'_> {
             Basic::Assert(condition) => {
                 let condition = self.expr(condition, context);
                 let message = format!("assertion violated: `{}`", self.text(span));
-                let site = self.program.site(FailureKind::Assertion, message, Some(span));
+                let site = self
+                    .program
+                    .site(FailureKind::Assertion, message, Some(span));
                 body.statements.push(Statement::Assert { condition, site });
             }
             Basic::Print(format, arguments) => {
@@ -227,9 +276,8 @@ impl Lowering<'_> {
                 let (text, arguments) = self.print("%e", std::slice::from_ref(value), context);
                 body.statements.push(Statement::Print { text, arguments });
             }
-            _ => {
-                let _ = site;
-            }
+            // Conditions, `else` and channel operations have commands of their own.
+            _ => {}
         }
     }
 
@@ -242,7 +290,11 @@ impl Lowering<'_> {
     ) {
         let site = self.never;
         match self.assignable(place, context) {
-            Some(target) => body.statements.push(Statement::Assign { target, value, site }),
+            Some(target) => body.statements.push(Statement::Assign {
+                target,
+                value,
+                site,
+            }),
             None => {
                 let name = self.variable_name(place.variable, context);
                 self.error("PML094", format!("{name} cannot be assigned"), place.span);
@@ -300,7 +352,14 @@ impl Lowering<'_> {
     ) {
         let room = self.has_room(channel);
         let mut body = Body::default();
-        self.send_body(channel, values, sorted, step.context, step.transition.span, &mut body);
+        self.send_body(
+            channel,
+            values,
+            sorted,
+            step.context,
+            step.transition.span,
+            &mut body,
+        );
         if self.options.lossy {
             let mut full = guards.clone();
             full.push(guards::not(room.clone()));
@@ -323,13 +382,20 @@ impl Lowering<'_> {
         if values.len() != fields {
             self.wrong_length(body, "the message has too few or too many fields", span);
         }
-        let mut lowered: Vec<ir::Expr> =
-            values.iter().take(fields).map(|v| self.expr(v, context)).collect();
+        let mut lowered: Vec<ir::Expr> = values
+            .iter()
+            .take(fields)
+            .map(|v| self.expr(v, context))
+            .collect();
         lowered.resize(fields, ir::Expr::Const(0));
         body.statements.push(Statement::Send {
             channel: ir::ChannelRef::Fixed(self.channels.list[channel].id),
             values: lowered,
-            order: if sorted { SendOrder::Sorted } else { SendOrder::Fifo },
+            order: if sorted {
+                SendOrder::Sorted
+            } else {
+                SendOrder::Fifo
+            },
             site: self.never,
         });
     }
@@ -364,7 +430,11 @@ impl Lowering<'_> {
     ) {
         let fields = self.channels.list[channel].fields.len();
         if arguments.len() != fields {
-            self.wrong_length(body, "the number of fields differs from that of the channel", span);
+            self.wrong_length(
+                body,
+                "the number of fields differs from that of the channel",
+                span,
+            );
         }
         let pattern = pattern_of(self, arguments, context);
         let mut position = None;
@@ -413,14 +483,16 @@ impl Lowering<'_> {
         mut body: Body,
         priority: u8,
     ) {
-        let location =
-            self.location(step.slot, step.instance, step.transition.target).unwrap_or(0);
+        let location = self
+            .location(step.slot, step.instance, step.transition.target)
+            .unwrap_or(0);
         let slot = &self.slots[step.slot];
         let (process, counter) = (slot.process, slot.counter);
         let never = self.never;
         if location != step.location {
             let location = ir::Expr::Const(location as i32);
-            body.statements.push(Statement::assign(counter, location, never));
+            body.statements
+                .push(Statement::assign(counter, location, never));
         }
         if let Some(last) = self.last {
             let pid = ir::Expr::Const(step.slot as i32);
@@ -460,7 +532,11 @@ impl Lowering<'_> {
             return;
         }
         if body.temps > 255 {
-            self.error("PML095", "this step needs too many intermediate values", span);
+            self.error(
+                "PML095",
+                "this step needs too many intermediate values",
+                span,
+            );
         }
         let mut all = ir::Expr::Const(1);
         for condition in conditions.into_iter().rev() {
@@ -470,7 +546,11 @@ impl Lowering<'_> {
         // Names say which command is meant; the same step can become several commands.
         let again = self.names.entry(name.clone()).or_insert(0);
         *again += 1;
-        let name = if *again > 1 { format!("{name} #{again}") } else { name };
+        let name = if *again > 1 {
+            format!("{name} #{again}")
+        } else {
+            name
+        };
         self.program.command(Command {
             name,
             processes,

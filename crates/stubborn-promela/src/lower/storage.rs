@@ -36,7 +36,8 @@ impl Written {
     }
 
     pub(crate) fn contains(&self, process: Option<ProcId>, variable: usize, leaf: usize) -> bool {
-        self.leaves.contains(&(process.map(|p| p.0), variable, leaf))
+        self.leaves
+            .contains(&(process.map(|p| p.0), variable, leaf))
     }
 
     fn flow(&mut self, process: usize, flow: &Flow) {
@@ -89,7 +90,10 @@ pub(crate) fn item(program: &Program, scalar: Scalar) -> Item {
         Scalar::Mtype(set) => {
             let mut names = vec!["0".to_string()];
             names.extend(program.mtypes[set].names.iter().map(|n| n.to_string()));
-            Item { names, ..Item::wrapping(0, 255) }
+            Item {
+                names,
+                ..Item::wrapping(0, 255)
+            }
         }
     }
 }
@@ -162,18 +166,26 @@ impl Lowering<'_> {
             .unwrap_or(0);
         let process = self.program.process(name, names, initial);
         let counter = self.program.processes[process.index()].counter;
-        self.slots.push(Slot { process, counter, instances, valid_until });
-        for at in 0..types.len() {
-            let kind = &self.source.processes[types[at].0];
+        self.slots.push(Slot {
+            process,
+            counter,
+            instances,
+            valid_until,
+        });
+        for (at, process_type) in types.iter().copied().enumerate() {
+            let kind = &self.source.processes[process_type.0];
             let prefix = format!("{}[{number}].", kind.name);
             for (variable, declared) in kind.locals.iter().enumerate() {
                 let constant = (variable < kind.parameters)
-                    .then(|| self.constant_parameter(number, types[at], variable))
+                    .then(|| self.constant_parameter(number, process_type, variable))
                     .flatten();
                 let stores = match constant {
-                    Some(values) => values.into_iter().map(|v| Store::Constant(vec![v])).collect(),
+                    Some(values) => values
+                        .into_iter()
+                        .map(|v| Store::Constant(vec![v]))
+                        .collect(),
                     None => self.declare_variable(
-                        Some((number, types[at])),
+                        Some((number, process_type)),
                         variable,
                         declared,
                         Some(process),
@@ -197,13 +209,18 @@ impl Lowering<'_> {
         for (number, leaf) in variable.leaves.iter().enumerate() {
             let mut name = format!("{prefix}{}{}", variable.name, leaf.suffix);
             // Blocks may use a name again.
-            let again = self.program.variables.iter().filter(|v| v.name == name).count();
+            let again = self
+                .program
+                .variables
+                .iter()
+                .filter(|v| v.name == name)
+                .count();
             if again > 0 {
                 name = format!("{name}'{}", variable.span.start);
             }
             let mut own_channels = None;
             if let LeafInitial::Channel(ty) = &leaf.initial {
-                let many = leaf.dims.is_empty().then_some(1).unwrap_or(leaf.len());
+                let many = if leaf.dims.is_empty() { 1 } else { leaf.len() };
                 let first = self.add_channels(place, &name, many, ty, leaf.dims.is_empty());
                 let numbers: Vec<i32> = (0..many).map(|i| first + i as i32).collect();
                 if !self.written.contains(place.map(|p| p.1), at, number) {
@@ -218,7 +235,13 @@ impl Lowering<'_> {
                 initial.clone_from(numbers);
             }
             let item = item(self.source, leaf.scalar);
-            let id = self.program.variable(ir::Variable { name, item, len, initial, owner });
+            let id = self.program.variable(ir::Variable {
+                name,
+                item,
+                len,
+                initial,
+                owner,
+            });
             if let Some(numbers) = own_channels {
                 self.channels.own.insert(id, numbers);
             }
@@ -239,7 +262,10 @@ impl Lowering<'_> {
         let leaves = &kind.locals[variable].leaves;
         let first: usize = kind.locals[..variable].iter().map(|v| v.leaves.len()).sum();
         let mut values: Option<Vec<i32>> = None;
-        for start in self.table.slots[slot].iter().filter(|s| s.process == process) {
+        for start in self.table.slots[slot]
+            .iter()
+            .filter(|s| s.process == process)
+        {
             let (by, site) = start.by?;
             let run = self.find_run(by, site)?;
             let mut given = Vec::new();
@@ -303,7 +329,9 @@ impl Lowering<'_> {
                         found.locals.get(at)?.get(place.leaf)?
                     }
                 };
-                let Store::Constant(values) = store else { return None };
+                let Store::Constant(values) = store else {
+                    return None;
+                };
                 match place.indices.as_slice() {
                     [] => values.first().copied(),
                     [index] => {
@@ -320,9 +348,10 @@ impl Lowering<'_> {
     pub(super) fn store(&self, place: &Place, context: Context) -> Option<&Store> {
         match (place.variable, context.at) {
             (VarKey::Global(at), _) => self.globals.get(at)?.get(place.leaf),
-            (VarKey::Local(at), Some((slot, instance))) => {
-                self.slots[slot].instances[instance].locals.get(at)?.get(place.leaf)
-            }
+            (VarKey::Local(at), Some((slot, instance))) => self.slots[slot].instances[instance]
+                .locals
+                .get(at)?
+                .get(place.leaf),
             (VarKey::Local(_), None) => None,
         }
     }
@@ -341,15 +370,24 @@ impl Lowering<'_> {
     /// Initial values of globals and of the processes that exist at the start.
     pub(super) fn initialise(&mut self) {
         let source = self.source;
-        let nowhere = Context { at: None, timeout: false };
+        let nowhere = Context {
+            at: None,
+            timeout: false,
+        };
         for (at, variable) in source.globals.iter().enumerate() {
             let stores = self.globals[at].clone();
             self.initial_values(variable, &stores, nowhere);
         }
         for slot in 0..self.slots.len() {
-            let present = self.table.slots[slot].iter().find(|s| s.by.is_none()).copied();
+            let present = self.table.slots[slot]
+                .iter()
+                .find(|s| s.by.is_none())
+                .copied();
             let Some(present) = present else { continue };
-            let found = self.slots[slot].instances.iter().position(|i| i.process == present.process);
+            let found = self.slots[slot]
+                .instances
+                .iter()
+                .position(|i| i.process == present.process);
             let Some(instance) = found else { continue };
             let kind = &source.processes[present.process.0];
             for local in &kind.initialised {

@@ -23,7 +23,6 @@ impl Parser<'_> {
                 self.recover();
             }
         }
-        model.remote_labels = std::mem::take(&mut self.remote_labels);
         model
     }
 
@@ -38,16 +37,18 @@ impl Parser<'_> {
             return None;
         }
         match &*token.text {
-            "active" | "proctype" | "D_proctype" => self.proctype().map(Unit::Process),
+            "active" | "proctype" | "D_proctype" => {
+                self.proctype().map(|p| Unit::Process(Box::new(p)))
+            }
             "init" => {
                 self.next();
                 let priority = self.priority();
                 let body = self.braced_block()?;
-                Some(Unit::Process(Process {
+                Some(Unit::Process(Box::new(Process {
                     active: None,
                     priority,
                     ..bare(ProcessKind::Init, ":init:", token.span, body)
-                }))
+                })))
             }
             "never" => {
                 self.next();
@@ -56,7 +57,12 @@ impl Parser<'_> {
                     (name, _) = self.name("the claim's name")?;
                 }
                 let body = self.braced_block()?;
-                Some(Unit::Process(bare(ProcessKind::Never, &name, token.span, body)))
+                Some(Unit::Process(Box::new(bare(
+                    ProcessKind::Never,
+                    &name,
+                    token.span,
+                    body,
+                ))))
             }
             "trace" | "notrace" => {
                 self.next();
@@ -66,7 +72,7 @@ impl Parser<'_> {
                 };
                 let body = self.braced_block()?;
                 let name = format!(":{}:", token.text);
-                Some(Unit::Process(bare(kind, &name, token.span, body)))
+                Some(Unit::Process(Box::new(bare(kind, &name, token.span, body))))
             }
             "ltl" => self.ltl().map(Unit::Ltl),
             "typedef" => self.typedef().map(Unit::Typedef),
@@ -91,7 +97,10 @@ impl Parser<'_> {
         let mut active = None;
         if self.at_word("active") {
             let word = self.next();
-            let one = crate::ast::Expr { kind: crate::ast::ExprKind::Number(1), span: word.span };
+            let one = crate::ast::Expr {
+                kind: crate::ast::ExprKind::Number(1),
+                span: word.span,
+            };
             active = Some(one);
             if self.take(Kind::OpenBracket) {
                 active = Some(self.expression());
@@ -114,7 +123,8 @@ impl Parser<'_> {
             let declaration = self.declaration()?;
             for variable in &declaration.variables {
                 if !matches!(variable.initial, Initial::None) {
-                    let message = format!("parameter {} cannot have an initial value", variable.name);
+                    let message =
+                        format!("parameter {} cannot have an initial value", variable.name);
                     self.error("PML026", message, variable.span);
                 }
             }
@@ -163,7 +173,8 @@ impl Parser<'_> {
             if tokens[at].kind == Kind::At && tokens[at + 1].kind == Kind::Name {
                 let known = |t: &&crate::token::Token| self.names.proctypes.contains(&t.text);
                 if let Some(process) = tokens[..at].iter().rev().find(known) {
-                    self.remote_labels.push((process.text.clone(), tokens[at + 1].text.clone()));
+                    self.remote_labels
+                        .push((process.text.clone(), tokens[at + 1].text.clone()));
                 }
             }
         }
@@ -207,7 +218,9 @@ impl Parser<'_> {
 
     fn inline_definition(&mut self) {
         self.next();
-        let Some((name, span)) = self.name("the inline's name") else { return };
+        let Some((name, span)) = self.name("the inline's name") else {
+            return;
+        };
         let formals = self.inline_arguments();
         let mut parameters: Vec<Name> = Vec::new();
         for formal in formals {
@@ -269,8 +282,18 @@ impl Parser<'_> {
         token.kind == Kind::Name
             && (matches!(
                 &*token.text,
-                "hidden" | "show" | "local" | "bit" | "bool" | "byte" | "pid" | "short" | "int"
-                    | "unsigned" | "mtype" | "chan"
+                "hidden"
+                    | "show"
+                    | "local"
+                    | "bit"
+                    | "bool"
+                    | "byte"
+                    | "pid"
+                    | "short"
+                    | "int"
+                    | "unsigned"
+                    | "mtype"
+                    | "chan"
             ) || (self.names.typedefs.contains(&token.text)
                 && self.peek_at(1).kind == Kind::Name))
     }
@@ -294,7 +317,12 @@ impl Parser<'_> {
                 break;
             }
         }
-        Some(Declaration { visibility, ty, span, variables })
+        Some(Declaration {
+            visibility,
+            ty,
+            span,
+            variables,
+        })
     }
 
     fn type_name(&mut self) -> Option<Type> {
@@ -351,7 +379,13 @@ impl Parser<'_> {
                 _ => Initial::Value(self.expression()),
             };
         }
-        Some(Declarator { name, span, width, size, initial })
+        Some(Declarator {
+            name,
+            span,
+            width,
+            size,
+            initial,
+        })
     }
 
     /// `[ capacity ] of { types }`

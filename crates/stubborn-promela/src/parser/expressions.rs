@@ -3,9 +3,7 @@
 use stubborn_diagnostics::Span;
 
 use super::{KEYWORDS, MAX_OPERATORS, Parser};
-use crate::ast::{
-    Binary, Expr, ExprKind, Part, Probe, ReceiveArgument, Reference, Run, Unary,
-};
+use crate::ast::{Binary, Expr, ExprKind, Part, Probe, ReceiveArgument, Reference, Run, Unary};
 use crate::token::Kind;
 
 /// Binary operators with their binding strength.
@@ -34,7 +32,10 @@ fn binary(kind: Kind) -> Option<(u8, Binary)> {
 }
 
 pub(super) fn error_at(span: Span) -> Expr {
-    Expr { kind: ExprKind::Error, span }
+    Expr {
+        kind: ExprKind::Error,
+        span,
+    }
 }
 
 impl Parser<'_> {
@@ -102,22 +103,36 @@ impl Parser<'_> {
             // `!!x` is two negations here, not a sorted send.
             Kind::BangBang => {
                 let token = self.next();
-                let inner = self.deeper(Self::unary).unwrap_or_else(|| error_at(token.span));
+                let inner = self
+                    .deeper(Self::unary)
+                    .unwrap_or_else(|| error_at(token.span));
                 let span = token.span.to(inner.span);
-                let once = Expr { kind: ExprKind::Unary(Unary::Not, Box::new(inner)), span };
-                return Expr { kind: ExprKind::Unary(Unary::Not, Box::new(once)), span };
+                let once = Expr {
+                    kind: ExprKind::Unary(Unary::Not, Box::new(inner)),
+                    span,
+                };
+                return Expr {
+                    kind: ExprKind::Unary(Unary::Not, Box::new(once)),
+                    span,
+                };
             }
             _ => return self.primary(),
         };
         let token = self.next();
-        let inner = self.deeper(Self::unary).unwrap_or_else(|| error_at(token.span));
+        let inner = self
+            .deeper(Self::unary)
+            .unwrap_or_else(|| error_at(token.span));
         let span = token.span.to(inner.span);
-        Expr { kind: ExprKind::Unary(operator, Box::new(inner)), span }
+        Expr {
+            kind: ExprKind::Unary(operator, Box::new(inner)),
+            span,
+        }
     }
 
     pub(super) fn primary(&mut self) -> Expr {
         let span = self.peek().span;
-        self.deeper(Self::primary_inside).unwrap_or_else(|| error_at(span))
+        self.deeper(Self::primary_inside)
+            .unwrap_or_else(|| error_at(span))
     }
 
     fn primary_inside(&mut self) -> Expr {
@@ -131,7 +146,10 @@ impl Parser<'_> {
                             let message = format!("{value} does not fit into 32 bits");
                             self.error("PML032", message, token.span);
                         }
-                        Expr { kind: ExprKind::Number(value as i32), span: token.span }
+                        Expr {
+                            kind: ExprKind::Number(value as i32),
+                            span: token.span,
+                        }
                     }
                     Err(_) => {
                         let message = format!("`{}` is no decimal number", token.text);
@@ -153,7 +171,10 @@ impl Parser<'_> {
                     },
                     other => other.map_or(0, |c| c as i32),
                 };
-                Expr { kind: ExprKind::Number(value), span: token.span }
+                Expr {
+                    kind: ExprKind::Number(value),
+                    span: token.span,
+                }
             }
             Kind::OpenParen => self.parenthesised(),
             Kind::Name => self.word(),
@@ -174,7 +195,10 @@ impl Parser<'_> {
             self.expect(Kind::Colon, "`:`");
             let no = self.expression();
             inner.kind = ExprKind::Conditional(
-                Box::new(Expr { kind: inner.kind, span: inner.span }),
+                Box::new(Expr {
+                    kind: inner.kind,
+                    span: inner.span,
+                }),
                 Box::new(yes),
                 Box::new(no),
             );
@@ -195,7 +219,10 @@ impl Parser<'_> {
 
     fn word(&mut self) -> Expr {
         let token = self.peek().clone();
-        let number = |value| Expr { kind: ExprKind::Number(value), span: token.span };
+        let number = |value| Expr {
+            kind: ExprKind::Number(value),
+            span: token.span,
+        };
         let kind = match &*token.text {
             "true" | "skip" => {
                 self.next();
@@ -270,11 +297,16 @@ impl Parser<'_> {
                 return self.remote();
             }
             _ => {
-                let Some(reference) = self.reference() else { return error_at(token.span) };
+                let Some(reference) = self.reference() else {
+                    return error_at(token.span);
+                };
                 return self.after_reference(reference);
             }
         };
-        Expr { kind, span: token.span.to(self.previous_span) }
+        Expr {
+            kind,
+            span: token.span.to(self.previous_span),
+        }
     }
 
     /// A variable, a poll of a channel, or a remote reference to a label.
@@ -286,10 +318,20 @@ impl Parser<'_> {
             self.next();
             let arguments = self.receive_arguments();
             self.expect(Kind::CloseBracket, "`]`");
-            let kind = ExprKind::Poll { channel: reference, arguments, random };
-            return Expr { kind, span: span.to(self.previous_span) };
+            let kind = ExprKind::Poll {
+                channel: reference,
+                arguments,
+                random,
+            };
+            return Expr {
+                kind,
+                span: span.to(self.previous_span),
+            };
         }
-        Expr { kind: ExprKind::Reference(reference), span }
+        Expr {
+            kind: ExprKind::Reference(reference),
+            span,
+        }
     }
 
     /// `name[pid]@label`, `name@label`, `name[pid]:variable`, `name:variable`
@@ -304,24 +346,37 @@ impl Parser<'_> {
             match self.name("a label") {
                 Some((label, _)) => {
                     self.remote_labels.push((name.text.clone(), label.clone()));
-                    ExprKind::RemoteLabel { process: name.text, pid, label }
+                    ExprKind::RemoteLabel {
+                        process: name.text,
+                        pid,
+                        label,
+                    }
                 }
                 None => ExprKind::Error,
             }
         } else if self.take(Kind::Colon) {
             match self.reference() {
-                Some(variable) => ExprKind::RemoteVariable { process: name.text, pid, variable },
+                Some(variable) => ExprKind::RemoteVariable {
+                    process: name.text,
+                    pid,
+                    variable,
+                },
                 None => ExprKind::Error,
             }
         } else {
             self.unexpected("`@label` or `:variable`");
             ExprKind::Error
         };
-        Expr { kind, span: name.span.to(self.previous_span) }
+        Expr {
+            kind,
+            span: name.span.to(self.previous_span),
+        }
     }
 
     fn run(&mut self) -> ExprKind {
-        let Some((process, span)) = self.name("a process type") else { return ExprKind::Error };
+        let Some((process, span)) = self.name("a process type") else {
+            return ExprKind::Error;
+        };
         self.open_paren();
         let mut arguments = Vec::new();
         if self.kind() != Kind::CloseParen {
@@ -332,7 +387,12 @@ impl Parser<'_> {
         }
         self.close_paren();
         let priority = self.take_word("priority").then(|| Box::new(self.primary()));
-        ExprKind::Run(Run { process, span, arguments, priority })
+        ExprKind::Run(Run {
+            process,
+            span,
+            arguments,
+            priority,
+        })
     }
 
     /// `a.b[i].c`

@@ -31,17 +31,78 @@ const MAX_OPERATORS: usize = 1_500;
 
 /// Words that cannot be names.
 const KEYWORDS: &[&str] = &[
-    "active", "assert", "atomic", "bit", "bool", "break", "byte", "c_code", "c_decl", "c_expr",
-    "c_state", "c_track", "D_proctype", "do", "chan", "else", "empty", "enabled", "eval", "false",
-    "fi", "for", "full", "get_priority", "goto", "hidden", "if", "init", "inline", "int", "len",
-    "local", "ltl", "mtype", "nempty", "never", "nfull", "notrace", "np_", "od", "of", "pc_value",
-    "pid", "printf", "printm", "priority", "proctype", "provided", "return", "run", "d_step",
-    "select", "set_priority", "short", "skip", "timeout", "trace", "true", "show", "typedef",
-    "unless", "unsigned", "xr", "xs",
+    "active",
+    "assert",
+    "atomic",
+    "bit",
+    "bool",
+    "break",
+    "byte",
+    "c_code",
+    "c_decl",
+    "c_expr",
+    "c_state",
+    "c_track",
+    "D_proctype",
+    "do",
+    "chan",
+    "else",
+    "empty",
+    "enabled",
+    "eval",
+    "false",
+    "fi",
+    "for",
+    "full",
+    "get_priority",
+    "goto",
+    "hidden",
+    "if",
+    "init",
+    "inline",
+    "int",
+    "len",
+    "local",
+    "ltl",
+    "mtype",
+    "nempty",
+    "never",
+    "nfull",
+    "notrace",
+    "np_",
+    "od",
+    "of",
+    "pc_value",
+    "pid",
+    "printf",
+    "printm",
+    "priority",
+    "proctype",
+    "provided",
+    "return",
+    "run",
+    "d_step",
+    "select",
+    "set_priority",
+    "short",
+    "skip",
+    "timeout",
+    "trace",
+    "true",
+    "show",
+    "typedef",
+    "unless",
+    "unsigned",
+    "xr",
+    "xs",
 ];
 
-/// Understands as much as possible of `tokens`.
-pub(crate) fn parse(tokens: Vec<Token>, diagnostics: &mut Vec<Diagnostic>) -> Model {
+/// Understands as much as possible of `tokens`, and of expressions over the same names.
+pub(crate) fn parse(
+    tokens: Vec<Token>,
+    propositions: Vec<Vec<Token>>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Model {
     let end = tokens.last().map_or(0, |t| t.span.end);
     let mut parser = Parser {
         names: Names::scan(&tokens),
@@ -67,7 +128,13 @@ pub(crate) fn parse(tokens: Vec<Token>, diagnostics: &mut Vec<Diagnostic>) -> Mo
         remote_labels: Vec::new(),
         too_long: false,
     };
-    parser.model()
+    let mut model = parser.model();
+    for proposition in propositions {
+        let expr = parser.proposition(proposition);
+        model.propositions.push(expr);
+    }
+    model.remote_labels = parser.remote_labels;
+    model
 }
 
 /// Names that change how the text around them is read.
@@ -86,7 +153,9 @@ impl Names {
             constants: HashSet::new(),
         };
         for (at, token) in tokens.iter().enumerate() {
-            let Some(next) = tokens.get(at + 1) else { break };
+            let Some(next) = tokens.get(at + 1) else {
+                break;
+            };
             if (token.is_name("proctype") || token.is_name("D_proctype")) && next.kind == Kind::Name
             {
                 names.proctypes.insert(next.text.clone());
@@ -114,9 +183,14 @@ impl Names {
         if let [brace, rest @ ..] = after
             && brace.kind == Kind::OpenBrace
         {
-            let listed = rest.iter().take_while(|t| matches!(t.kind, Kind::Name | Kind::Comma));
-            self.constants
-                .extend(listed.filter(|t| t.kind == Kind::Name).map(|t| t.text.clone()));
+            let listed = rest
+                .iter()
+                .take_while(|t| matches!(t.kind, Kind::Name | Kind::Comma));
+            self.constants.extend(
+                listed
+                    .filter(|t| t.kind == Kind::Name)
+                    .map(|t| t.text.clone()),
+            );
         }
     }
 }
@@ -156,6 +230,23 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
+    /// An expression that stands alone.
+    fn proposition(&mut self, tokens: Vec<Token>) -> crate::ast::Expr {
+        if let Some(last) = tokens.last() {
+            self.end.span = Span {
+                start: last.span.end,
+                end: last.span.end,
+            };
+        }
+        self.rest = tokens.into_iter().rev().collect();
+        self.parens = 1;
+        let expr = self.expression();
+        if self.kind() != Kind::End {
+            self.unexpected("the end of the expression");
+        }
+        expr
+    }
+
     fn peek(&self) -> &Token {
         self.peek_at(0)
     }
@@ -312,7 +403,9 @@ impl Parser<'_> {
             self.error("PML023", message, span);
             return false;
         }
-        let Some(inline) = self.inlines.get(name) else { return false };
+        let Some(inline) = self.inlines.get(name) else {
+            return false;
+        };
         if arguments.len() != inline.parameters.len() {
             let message = format!(
                 "inline {name} takes {} arguments, {} given",
@@ -343,7 +436,11 @@ impl Parser<'_> {
         if self.used > MAX_TOKENS {
             if !self.too_long {
                 self.too_long = true;
-                self.error("PML009", "the model is too long after inline expansion", span);
+                self.error(
+                    "PML009",
+                    "the model is too long after inline expansion",
+                    span,
+                );
             }
             self.rest.clear();
             return false;
@@ -415,7 +512,10 @@ impl Parser<'_> {
         let error = Diagnostic::error("PML025", message, token.span)
             .help("express this in Promela, or check this model with a tool that compiles C");
         self.report(error);
-        while matches!(self.kind(), Kind::Text | Kind::OpenBracket | Kind::OpenBrace) {
+        while matches!(
+            self.kind(),
+            Kind::Text | Kind::OpenBracket | Kind::OpenBrace
+        ) {
             match self.kind() {
                 Kind::Text => {
                     self.next();

@@ -4,9 +4,7 @@ use stubborn_diagnostics::{Diagnostic, Span};
 
 use super::expressions::error_at;
 use super::{Call, KEYWORDS, Parser};
-use crate::ast::{
-    Binary, Block, Expr, ExprKind, Name, Reference, Statement, StatementKind,
-};
+use crate::ast::{Binary, Block, Expr, ExprKind, Name, Reference, Statement, StatementKind};
 use crate::token::Kind;
 
 fn statement(kind: StatementKind, span: Span) -> Statement {
@@ -36,7 +34,11 @@ impl Parser<'_> {
             self.take(Kind::CloseBrace);
         }
         if block.statements.is_empty() {
-            self.error("PML033", "there must be at least one statement here", block.span);
+            self.error(
+                "PML033",
+                "there must be at least one statement here",
+                block.span,
+            );
         }
         self.parens = outer;
         block
@@ -53,7 +55,10 @@ impl Parser<'_> {
 
     /// Statements up to `}`, `::`, `fi` or `od`.
     fn sequence(&mut self) -> Block {
-        let mut block = Block { statements: Vec::new(), span: self.peek().span };
+        let mut block = Block {
+            statements: Vec::new(),
+            span: self.peek().span,
+        };
         loop {
             while matches!(self.kind(), Kind::Semicolon | Kind::Arrow) {
                 self.next();
@@ -72,8 +77,7 @@ impl Parser<'_> {
                 if self.rest.len() == before {
                     self.next();
                 }
-                if !self.at_sequence_end()
-                    && !matches!(self.kind(), Kind::Semicolon | Kind::Arrow)
+                if !self.at_sequence_end() && !matches!(self.kind(), Kind::Semicolon | Kind::Arrow)
                 {
                     self.recover();
                 }
@@ -126,7 +130,9 @@ impl Parser<'_> {
 
     fn statement(&mut self) -> Statement {
         let span = self.peek().span;
-        let kind = self.deeper(Self::statement_inside).unwrap_or(StatementKind::Error);
+        let kind = self
+            .deeper(Self::statement_inside)
+            .unwrap_or(StatementKind::Error);
         statement(kind, span.to(self.previous_span))
     }
 
@@ -230,13 +236,15 @@ impl Parser<'_> {
     fn labelled(&mut self, label: &Name) -> StatementKind {
         let place = self.next().span;
         self.next();
-        let nothing = matches!(self.kind(), Kind::Semicolon | Kind::Arrow) || self.at_sequence_end();
+        let nothing =
+            matches!(self.kind(), Kind::Semicolon | Kind::Arrow) || self.at_sequence_end();
         if nothing {
             return StatementKind::Labelled(label.clone(), None);
         }
         if self.at_declaration() || self.at_word("xr") || self.at_word("xs") {
-            let error = Diagnostic::error("PML035", "a label cannot stand before a declaration", place)
-                .help("put the declaration before the label");
+            let error =
+                Diagnostic::error("PML035", "a label cannot stand before a declaration", place)
+                    .help("put the declaration before the label");
             self.report(error);
             return StatementKind::Error;
         }
@@ -246,7 +254,9 @@ impl Parser<'_> {
 
     /// What starts with a variable: assignment, send, receive, or a condition.
     fn reference_statement(&mut self) -> StatementKind {
-        let Some(reference) = self.reference() else { return StatementKind::Error };
+        let Some(reference) = self.reference() else {
+            return StatementKind::Error;
+        };
         let span = reference.span;
         match self.kind() {
             Kind::Assign => {
@@ -265,15 +275,31 @@ impl Parser<'_> {
                     Kind::Increment => Binary::Add,
                     _ => Binary::Subtract,
                 };
-                let old = Expr { kind: ExprKind::Reference(reference.clone()), span };
-                let one = Expr { kind: ExprKind::Number(1), span: self.previous_span };
+                let old = Expr {
+                    kind: ExprKind::Reference(reference.clone()),
+                    span,
+                };
+                let one = Expr {
+                    kind: ExprKind::Number(1),
+                    span: self.previous_span,
+                };
                 let kind = ExprKind::Binary(operator, Box::new(old), Box::new(one));
-                StatementKind::Assign(reference, Expr { kind, span: span.to(self.previous_span) })
+                StatementKind::Assign(
+                    reference,
+                    Expr {
+                        kind,
+                        span: span.to(self.previous_span),
+                    },
+                )
             }
             Kind::Bang | Kind::BangBang => {
                 let sorted = self.next().kind == Kind::BangBang;
                 let arguments = self.send_arguments();
-                StatementKind::Send { channel: reference, arguments, sorted }
+                StatementKind::Send {
+                    channel: reference,
+                    arguments,
+                    sorted,
+                }
             }
             Kind::Question | Kind::QuestionQuestion
                 if self.peek_at(1).kind != Kind::OpenBracket =>
@@ -284,7 +310,12 @@ impl Parser<'_> {
                 if keep {
                     self.expect(Kind::Greater, "`>`");
                 }
-                StatementKind::Receive { channel: reference, arguments, random, keep }
+                StatementKind::Receive {
+                    channel: reference,
+                    arguments,
+                    random,
+                    keep,
+                }
             }
             _ => {
                 let first = self.after_reference(reference);
@@ -299,7 +330,10 @@ impl Parser<'_> {
         if !self.expand_inline(&token.text, token.span) || self.kind() != Kind::OpenBrace {
             return StatementKind::Error;
         }
-        self.calls.push(Call { name: token.text.clone(), result });
+        self.calls.push(Call {
+            name: token.text.clone(),
+            result,
+        });
         let block = self.deeper(Self::block).unwrap_or_default();
         self.calls.pop();
         StatementKind::Block(block, Some(token.text))
@@ -324,7 +358,11 @@ impl Parser<'_> {
             self.recover();
             self.take_word(close);
         } else if options.is_empty() {
-            self.error("PML033", format!("this `{}` has no options", open.text), open.span);
+            self.error(
+                "PML033",
+                format!("this `{}` has no options", open.text),
+                open.span,
+            );
         }
         self.parens = outer;
         options
@@ -342,16 +380,25 @@ impl Parser<'_> {
             self.close_paren();
             self.take(Kind::Semicolon);
             return match (collection, self.braced_block()) {
-                (Some(collection), Some(body)) => {
-                    StatementKind::ForIn { variable, collection, body }
-                }
+                (Some(collection), Some(body)) => StatementKind::ForIn {
+                    variable,
+                    collection,
+                    body,
+                },
                 _ => StatementKind::Error,
             };
         }
-        let Some((from, to)) = self.range() else { return StatementKind::Error };
+        let Some((from, to)) = self.range() else {
+            return StatementKind::Error;
+        };
         self.take(Kind::Semicolon);
         match self.braced_block() {
-            Some(body) => StatementKind::ForRange { variable, from, to, body },
+            Some(body) => StatementKind::ForRange {
+                variable,
+                from,
+                to,
+                body,
+            },
             None => StatementKind::Error,
         }
     }
@@ -385,7 +432,12 @@ impl Parser<'_> {
             && self.peek_at(4).kind == Kind::CloseParen;
         let plain = simple && written_plainly && self.calls.is_empty();
         match self.range() {
-            Some((from, to)) => StatementKind::Select { variable, from, to, plain },
+            Some((from, to)) => StatementKind::Select {
+                variable,
+                from,
+                to,
+                plain,
+            },
             None => StatementKind::Error,
         }
     }

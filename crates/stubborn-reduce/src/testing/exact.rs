@@ -238,12 +238,13 @@ where
     R: stubborn_system::matrix::Index,
     C: stubborn_system::matrix::Index,
 {
+    let square = matrix.rows() == matrix.columns();
     let mut pairs = Vec::new();
     for r in 0..matrix.rows() {
         for c in 0..matrix.columns() {
             if matrix.contains(R::from_index(r), C::from_index(c)) == present
                 // What a transition does to itself matters to no set.
-                && !(both && r == c)
+                && !(square && r == c)
             {
                 pairs.push((r, c));
             }

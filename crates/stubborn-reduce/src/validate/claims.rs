@@ -79,7 +79,7 @@ impl Trial<'_, '_> {
         let mut enabled: Vec<u32> = steps.iter().map(|(t, _)| *t).collect();
         enabled.dedup();
         for (at, t) in enabled.iter().enumerate() {
-            // A member is never outside its own set: pairs of one transition say nothing.
+            // What a transition does to itself matters to no set.
             for u in &enabled[at + 1..] {
                 let ids = (
                     TransitionId::new(*t as usize),
@@ -144,7 +144,7 @@ impl Trial<'_, '_> {
                 let fault = Fault::MustDisable(id, moved);
                 self.tell(fault, (4, first, t), here, &[id, moved]);
             }
-            if !self.relations.do_not_left_accord.0.contains(moved, id) {
+            if moved != id && !self.relations.do_not_left_accord.0.contains(moved, id) {
                 let mut ends = Vec::new();
                 for node in self.graph.ends(here, t) {
                     ends.extend(self.graph.ends(node, first));

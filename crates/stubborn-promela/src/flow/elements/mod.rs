@@ -4,10 +4,13 @@
 //! the end of a choice, a jump, a block. Numbers are given in the order in which SPIN's parser
 //! finishes the statements, inner ones first.
 
+mod loops;
+mod wrappers;
+
 use stubborn_diagnostics::{Diagnostic, Span};
 
 use crate::ast::{self, Block, Declaration, Initial, Name, ProcessKind, Statement, StatementKind};
-use crate::hir::{Argument, Basic, Expr, Leaf, LeafInitial, Place, Scalar, VarKey, Variable};
+use crate::hir::{Argument, Basic, Expr, Place, VarKey};
 use crate::resolve::Resolver;
 
 /// An element: an index into [`Elements::list`].
@@ -192,14 +195,19 @@ impl Builder<'_, '_> {
     fn close_sequence(&mut self, around: Around, span: Span) -> Seq {
         let seq = self.open.pop().unwrap_or(0);
         let first = self.out.sequences[seq].first;
-        let label = first.and_then(|f| self.out.labels.iter().find(|l| l.element == f)).cloned();
+        let label = first
+            .and_then(|f| self.out.labels.iter().find(|l| l.element == f))
+            .cloned();
         if let Some(label) = label
             && around != Around::Body
         {
             if around == Around::Option {
                 let warning = Diagnostic::warning(
                     "PML070",
-                    format!("label {} before the first statement of an option has no effect", label.name),
+                    format!(
+                        "label {} before the first statement of an option has no effect",
+                        label.name
+                    ),
                     label.span,
                 )
                 .help("put it before the whole `if` or `do`");
@@ -215,7 +223,8 @@ impl Builder<'_, '_> {
             }
         }
         if first.is_none() {
-            self.resolver.error("PML033", "there must be at least one statement here", span);
+            self.resolver
+                .error("PML033", "there must be at least one statement here", span);
             // Something to stand on, so that what follows needs no special cases.
             self.open.push(seq);
             let nothing = self.element(Node::Basic(Basic::Nothing), span);
@@ -252,13 +261,19 @@ impl Builder<'_, '_> {
             // A jump with a special label becomes a step, or the label would be lost.
             let special = |l: &LabelPlace| {
                 l.element == element
-                    && ["accept", "end", "progress"].iter().any(|p| l.name.starts_with(p))
+                    && ["accept", "end", "progress"]
+                        .iter()
+                        .any(|p| l.name.starts_with(p))
             };
             if self.out.labels.iter().any(special) {
                 let span = self.out.list[element].span;
                 let skip = self.element(Node::Basic(Basic::Condition(Expr::Const(1))), span);
-                if let Some(label) =
-                    self.out.labels.iter_mut().rev().find(|l| l.element == element)
+                if let Some(label) = self
+                    .out
+                    .labels
+                    .iter_mut()
+                    .rev()
+                    .find(|l| l.element == element)
                 {
                     label.element = skip;
                 }
@@ -276,7 +291,9 @@ impl Builder<'_, '_> {
     /// One statement of a sequence.
     fn step(&mut self, statement: &Statement, top: bool) {
         match &statement.kind {
-            StatementKind::Declaration(declaration) => self.declaration(declaration, statement, top),
+            StatementKind::Declaration(declaration) => {
+                self.declaration(declaration, statement, top)
+            }
             StatementKind::Exclusive { receive, channels } => {
                 for channel in channels {
                     if let Some(place) = self.resolver.channel(channel) {
@@ -319,8 +336,10 @@ impl Builder<'_, '_> {
         for declarator in &declaration.variables {
             let is_channel = matches!(declarator.initial, Initial::Channel { .. });
             if is_channel && !at_head {
-                let message =
-                    format!("channel {} must be declared at the start of the body", declarator.name);
+                let message = format!(
+                    "channel {} must be declared at the start of the body",
+                    declarator.name
+                );
                 self.resolver.error("PML072", message, declarator.span);
             }
             // What stands after `=` cannot see the variable itself.
@@ -341,7 +360,11 @@ impl Builder<'_, '_> {
             }
             let key = VarKey::Local(local);
             let variable = &self.resolver.locals()[local];
-            let basic = match (&declarator.initial, variable.structure, variable.leaves.first()) {
+            let basic = match (
+                &declarator.initial,
+                variable.structure,
+                variable.leaves.first(),
+            ) {
                 (Initial::List(values), None, Some(leaf)) => {
                     let size = leaf.len();
                     let mut list: Vec<i32> = Vec::new();
@@ -405,14 +428,23 @@ impl Builder<'_, '_> {
 
     fn set_label(&mut self, name: Name, element: El, span: Span) {
         let scope = self.resolver.scope.clone();
-        let double = self.out.labels.iter().find(|l| l.name == name && l.scope == scope);
+        let double = self
+            .out
+            .labels
+            .iter()
+            .find(|l| l.name == name && l.scope == scope);
         if let Some(first) = double {
             let error =
                 Diagnostic::error("PML073", format!("label {name} is declared twice"), span)
                     .related(first.span, "first declared here");
             self.resolver.diagnostics.push(error);
         }
-        self.out.labels.push(LabelPlace { name, scope, element, span });
+        self.out.labels.push(LabelPlace {
+            name,
+            scope,
+            element,
+            span,
+        });
     }
 
     /// The head of an `if` or, with an exit, a `do`; both are placed in the open sequence.
@@ -421,13 +453,19 @@ impl Builder<'_, '_> {
         let head = self.element(node, span);
         let join = self.element(Node::Join, span);
         let first = |b: &Self, seq: Seq| {
-            b.out.sequences[seq].first.map(|f| b.out.list[f].node.clone())
+            b.out.sequences[seq]
+                .first
+                .map(|f| b.out.list[f].node.clone())
         };
-        let is_else =
-            |b: &Self, seq: Seq| matches!(first(b, seq), Some(Node::Basic(Basic::Else)));
-        let elses: Vec<Seq> = options.iter().copied().filter(|o| is_else(self, *o)).collect();
+        let is_else = |b: &Self, seq: Seq| matches!(first(b, seq), Some(Node::Basic(Basic::Else)));
+        let elses: Vec<Seq> = options
+            .iter()
+            .copied()
+            .filter(|o| is_else(self, *o))
+            .collect();
         if elses.len() > 1 {
-            self.resolver.error("PML074", "there are two `else` options here", span);
+            self.resolver
+                .error("PML074", "there are two `else` options here", span);
         }
         if let Some(last) = elses.first() {
             options.retain(|o| o != last);
@@ -453,64 +491,13 @@ impl Builder<'_, '_> {
         head
     }
 
-    fn unless(&mut self, main: Seq, escape: Seq, span: Span) -> El {
-        let head = self.element(Node::Unless, span);
-        let join = self.element(Node::Join, span);
-        self.out.list[head].subs = vec![main, escape];
-        self.append_to(join, main);
-        self.append_to(join, escape);
-        self.attach_escape(main, escape);
-        self.append(head);
-        self.append(join);
-        head
-    }
-
-    fn attach_escape(&mut self, covered: Seq, escape: Seq) {
-        let extent = self.out.sequences[covered].extent;
-        let mut at = self.out.sequences[covered].first;
-        while let Some(element) = at {
-            self.escape_element(element, escape);
-            if at == extent {
-                return;
-            }
-            at = self.out.list[element].next;
-        }
-    }
-
-    fn escape_element(&mut self, element: El, escape: Seq) {
-        if self.out.list[element].escapes.contains(&escape) {
-            return;
-        }
-        for lower in self.out.list[element].escapes.clone() {
-            self.attach_escape(lower, escape);
-        }
-        self.out.list[element].escapes.insert(0, escape);
-        match self.out.list[element].node.clone() {
-            Node::Unless => {
-                let main = self.out.list[element].subs[0];
-                self.attach_escape(main, escape);
-            }
-            Node::If | Node::Do => {
-                for option in self.out.list[element].subs.clone() {
-                    self.attach_escape(option, escape);
-                }
-            }
-            Node::DStep(seq) => {
-                if let Some(first) = self.out.sequences[seq].first {
-                    self.escape_element(first, escape);
-                }
-            }
-            Node::Atomic(seq) | Node::Plain(seq) => self.attach_escape(seq, escape),
-            _ => {}
-        }
-    }
-
     fn prepare(&mut self, statement: &Statement) -> Option<Prepared> {
         let span = statement.span;
         let basic = |b| Some(Prepared::Basic(b, span));
         match &statement.kind {
             StatementKind::Declaration(_) | StatementKind::Exclusive { .. } => {
-                self.resolver.error("PML020", "a statement is expected here", span);
+                self.resolver
+                    .error("PML020", "a statement is expected here", span);
                 None
             }
             StatementKind::Labelled(name, inner) => {
@@ -541,12 +528,25 @@ impl Builder<'_, '_> {
                 self.resolver.no_run(&value, condition.span, "an assertion");
                 basic(Basic::Assert(value))
             }
-            StatementKind::Send { channel, arguments, sorted } => {
+            StatementKind::Send {
+                channel,
+                arguments,
+                sorted,
+            } => {
                 let values = self.resolver.values(arguments);
                 let channel = self.resolver.channel(channel)?;
-                basic(Basic::Send { channel, values, sorted: *sorted })
+                basic(Basic::Send {
+                    channel,
+                    values,
+                    sorted: *sorted,
+                })
             }
-            StatementKind::Receive { channel, arguments, random, keep } => {
+            StatementKind::Receive {
+                channel,
+                arguments,
+                random,
+                keep,
+            } => {
                 let resolved = self.resolver.arguments(arguments);
                 let channel = self.resolver.channel(channel)?;
                 self.check_receive(&resolved, span);
@@ -565,13 +565,20 @@ impl Builder<'_, '_> {
             StatementKind::Break => match self.breaks.last() {
                 Some(exit) => Some(Prepared::Goto(Jump::Break(*exit), span)),
                 None => {
-                    self.resolver.error("PML075", "`break` outside of a loop", span);
+                    self.resolver
+                        .error("PML075", "`break` outside of a loop", span);
                     None
                 }
             },
             StatementKind::Goto(label) => {
                 let scope = self.resolver.scope.clone();
-                Some(Prepared::Goto(Jump::Label { name: label.clone(), scope }, span))
+                Some(Prepared::Goto(
+                    Jump::Label {
+                        name: label.clone(),
+                        scope,
+                    },
+                    span,
+                ))
             }
             StatementKind::If(options) => {
                 let options: Vec<Seq> = options.iter().map(|o| self.option(o)).collect();
@@ -607,15 +614,23 @@ impl Builder<'_, '_> {
                 let seq = self.block(block, Around::Braces);
                 Some(Prepared::Plain(seq, span))
             }
-            StatementKind::ForRange { variable, from, to, body } => {
-                self.for_range(variable, from, to, body, span)
-            }
-            StatementKind::ForIn { variable, collection, body } => {
-                self.for_in(variable, collection, body, span)
-            }
-            StatementKind::Select { variable, from, to, plain } => {
-                self.select(variable, from, to, *plain, span)
-            }
+            StatementKind::ForRange {
+                variable,
+                from,
+                to,
+                body,
+            } => self.for_range(variable, from, to, body, span),
+            StatementKind::ForIn {
+                variable,
+                collection,
+                body,
+            } => self.for_in(variable, collection, body, span),
+            StatementKind::Select {
+                variable,
+                from,
+                to,
+                plain,
+            } => self.select(variable, from, to, *plain, span),
             StatementKind::Unless(main, escape) => self.prepare_unless(main, escape, span),
             StatementKind::SetPriority(..) => {
                 self.resolver.refuse_priority(span);
@@ -630,7 +645,11 @@ impl Builder<'_, '_> {
         for argument in arguments {
             if let Argument::Store(place) = argument
                 && place.indices.is_empty()
-                && self.resolver.variable_of(place.variable).structure.is_none()
+                && self
+                    .resolver
+                    .variable_of(place.variable)
+                    .structure
+                    .is_none()
             {
                 if seen.contains(&place.variable) {
                     let name = self.resolver.variable_of(place.variable).name.clone();
@@ -688,304 +707,12 @@ impl Builder<'_, '_> {
             }
         }
     }
-
-    /// `i = a; do :: i <= b -> body; i++ :: else -> break od`
-    fn for_range(
-        &mut self,
-        variable: &ast::Reference,
-        from: &ast::Expr,
-        to: &ast::Expr,
-        body: &Block,
-        span: Span,
-    ) -> Option<Prepared> {
-        let place = self.resolver.target(variable)?;
-        let (low, high) = (self.resolver.constant_value(from), self.resolver.constant_value(to));
-        if let (Some(low), Some(high)) = (low, high)
-            && low > high
-        {
-            let message = format!("this loop would run from {low} to {high}");
-            self.resolver.error("PML077", message, span);
-        }
-        let from = self.resolver.expr(from);
-        let to = self.resolver.expr(to);
-        let condition = compare(ast::Binary::LessEqual, &place, to, span);
-        Some(self.counting(place, from, condition, Vec::new(), body, span))
-    }
-
-    fn for_in(
-        &mut self,
-        variable: &ast::Reference,
-        collection: &ast::Reference,
-        body: &Block,
-        span: Span,
-    ) -> Option<Prepared> {
-        let key = self.resolver.lookup(&collection.parts[0].name);
-        let array = key.map(|k| self.resolver.variable_of(k).clone());
-        let Some(array) = array.filter(|_| collection.parts.len() == 1) else {
-            self.resolver.error("PML078", "`in` needs an array or a channel", collection.span);
-            return None;
-        };
-        let index = self.resolver.lookup(&variable.parts[0].name);
-        let structure = index.and_then(|k| self.resolver.variable_of(k).structure);
-        if structure.is_none() {
-            let Some(size) = array.leaves.first().filter(|_| array.is_array).map(|l| l.dims[0])
-            else {
-                let message = format!("{} is no array", array.name);
-                self.resolver.error("PML078", message, collection.span);
-                return None;
-            };
-            let place = self.resolver.target(variable)?;
-            let last = Expr::Const(size as i32 - 1);
-            let condition = compare(ast::Binary::LessEqual, &place, last, span);
-            return Some(self.counting(place, Expr::Const(0), condition, Vec::new(), body, span));
-        }
-        let channel = self.resolver.channel(collection)?;
-        let fits = match array.leaves.first().map(|l| &l.initial) {
-            Some(LeafInitial::Channel(ty)) => ty.capacity > 0,
-            _ => false,
-        };
-        if !fits {
-            let message = format!("{} is no channel with room for messages", array.name);
-            self.resolver.error("PML078", message, collection.span);
-            return None;
-        }
-        self.counters += 1;
-        let counter = Variable {
-            name: format!("for {}", self.counters).into(),
-            span,
-            leaves: vec![Leaf {
-                suffix: String::new(),
-                scalar: Scalar::Byte,
-                dims: Vec::new(),
-                initial: LeafInitial::Zero,
-            }],
-            is_array: false,
-            structure: None,
-            hidden: false,
-        };
-        let local = self.resolver.add_local(counter);
-        let place = Place {
-            variable: VarKey::Local(local),
-            leaf: 0,
-            indices: Vec::new(),
-            scalar: Scalar::Byte,
-            span,
-        };
-        let length = Expr::Len(Box::new(channel.clone()));
-        let condition = compare(ast::Binary::Less, &place, length, span);
-        let message = [ast::ReceiveArgument::Variable(variable.clone())];
-        let arguments = self.resolver.arguments(&message);
-        let value = ast::Expr { kind: ast::ExprKind::Reference(variable.clone()), span };
-        let values = self.resolver.values(&[value]);
-        let rotate = vec![
-            Basic::Receive { channel: channel.clone(), arguments, random: false, keep: false },
-            Basic::Send { channel, values, sorted: false },
-        ];
-        Some(self.counting(place, Expr::Const(0), condition, rotate, body, span))
-    }
-
-    /// The common part of all counting loops.
-    fn counting(
-        &mut self,
-        place: Place,
-        from: Expr,
-        condition: Expr,
-        before: Vec<Basic>,
-        body: &Block,
-        span: Span,
-    ) -> Prepared {
-        let exit = self.new_loop();
-        self.add(Prepared::Basic(Basic::Assign(place.clone(), from), span));
-        self.at_head = false;
-        self.open_sequence();
-        self.add(Prepared::Basic(Basic::Condition(condition), span));
-        for basic in before {
-            self.add(Prepared::Basic(basic, span));
-        }
-        self.enter_scope();
-        for statement in &body.statements {
-            self.step(statement, false);
-        }
-        self.leave_scope();
-        let looped = self.finish_counting(place, span);
-        let leave = self.leave_loop(true, exit, span);
-        self.breaks.pop();
-        Prepared::Do(vec![leave, looped], exit, span)
-    }
-
-    fn finish_counting(&mut self, place: Place, span: Span) -> Seq {
-        let old = Expr::Load(Box::new(place.clone()));
-        let more =
-            Expr::Binary(ast::Binary::Add, Box::new(old), Box::new(Expr::Const(1)), span);
-        self.add(Prepared::Basic(Basic::Assign(place, more), span));
-        self.close_sequence(Around::Made, span)
-    }
-
-    fn leave_loop(&mut self, with_else: bool, exit: usize, span: Span) -> Seq {
-        self.open_sequence();
-        if with_else {
-            self.add(Prepared::Basic(Basic::Else, span));
-        }
-        self.add(Prepared::Goto(Jump::Break(exit), span));
-        self.close_sequence(Around::Made, span)
-    }
-
-    /// One step with a choice of values, or `i = a; do :: i < b -> i++ :: break od`.
-    fn select(
-        &mut self,
-        variable: &ast::Reference,
-        from: &ast::Expr,
-        to: &ast::Expr,
-        plain: bool,
-        span: Span,
-    ) -> Option<Prepared> {
-        let place = self.resolver.target(variable)?;
-        let (low, high) = (self.resolver.constant_value(from), self.resolver.constant_value(to));
-        let from = self.resolver.expr(from);
-        let to = self.resolver.expr(to);
-        if let (Some(low), Some(high)) = (low, high) {
-            if low > high {
-                let message = format!("there is no value from {low} to {high}");
-                self.resolver.error("PML077", message, span);
-                return None;
-            }
-            if plain && high - low <= 32 {
-                let mut options = Vec::new();
-                for value in low..=high {
-                    self.open_sequence();
-                    let assign = Basic::Assign(place.clone(), Expr::Const(value as i32));
-                    self.add(Prepared::Basic(assign, span));
-                    options.push(self.close_sequence(Around::Made, span));
-                }
-                return Some(Prepared::If(options, span));
-            }
-        }
-        self.add(Prepared::Basic(Basic::Assign(place.clone(), from), span));
-        self.open_sequence();
-        let condition = compare(ast::Binary::Less, &place, to, span);
-        self.add(Prepared::Basic(Basic::Condition(condition), span));
-        let exit = self.new_loop();
-        let looped = self.finish_counting(place, span);
-        let leave = self.leave_loop(false, exit, span);
-        self.breaks.pop();
-        let options = if plain { vec![looped, leave] } else { vec![leave, looped] };
-        Some(Prepared::Do(options, exit, span))
-    }
-
-    fn prepare_unless(
-        &mut self,
-        main: &Statement,
-        escape: &Statement,
-        span: Span,
-    ) -> Option<Prepared> {
-        let main = self.prepare(main)?;
-        let escape = self.prepare(escape)?;
-        let escape_seq = match escape {
-            Prepared::Plain(seq, _) => seq,
-            other => self.alone(other, Around::Escape, span),
-        };
-        match main {
-            Prepared::Plain(seq, _) => Some(Prepared::Unless(seq, escape_seq, span)),
-            Prepared::Labelled(name, inner, label_span) => {
-                let (seq, atomic, d_step) = match *inner {
-                    Prepared::Plain(seq, _) => (seq, false, false),
-                    Prepared::Atomic(seq, _) => (seq, true, false),
-                    Prepared::DStep(seq, _) => (seq, false, true),
-                    other => {
-                        let labelled = Prepared::Labelled(name, Box::new(other), label_span);
-                        let seq = self.alone(labelled, Around::Main, span);
-                        return Some(Prepared::Unless(seq, escape_seq, span));
-                    }
-                };
-                // The label moves out of the `unless`.
-                let whole = self.alone(
-                    Prepared::Unless(seq, escape_seq, span),
-                    Around::Made,
-                    span,
-                );
-                let lifted = match (atomic, d_step) {
-                    (true, _) => Prepared::Atomic(whole, span),
-                    (_, true) => Prepared::DStep(whole, span),
-                    _ => Prepared::Plain(whole, span),
-                };
-                Some(Prepared::Labelled(name, Box::new(lifted), label_span))
-            }
-            other => {
-                let seq = self.alone(other, Around::Main, span);
-                Some(Prepared::Unless(seq, escape_seq, span))
-            }
-        }
-    }
-
-    /// A sequence of one statement.
-    fn alone(&mut self, prepared: Prepared, around: Around, span: Span) -> Seq {
-        self.open_sequence();
-        self.add(prepared);
-        self.close_sequence(around, span)
-    }
-
-    fn make_atomic(&mut self, seq: Seq, d_step: bool) {
-        let (first, last) = {
-            let sequence = &self.out.sequences[seq];
-            (sequence.first, sequence.last)
-        };
-        self.walk_atomic(first, last, d_step);
-        let Some(last) = last else { return };
-        match self.out.list[last].node.clone() {
-            Node::Plain(inner) | Node::Atomic(inner) => self.make_atomic(inner, d_step),
-            Node::Unless => {
-                let main = self.out.list[last].subs[0];
-                self.make_atomic(main, d_step);
-            }
-            _ => {
-                self.out.list[last].atomic = false;
-                self.out.list[last].last_atomic = true;
-            }
-        }
-    }
-
-    fn walk_atomic(&mut self, first: Option<El>, last: Option<El>, d_step: bool) {
-        let mut at = first;
-        while let Some(element) = at {
-            self.out.list[element].atomic = true;
-            self.out.list[element].in_d_step |= d_step;
-            let inner = match self.out.list[element].node.clone() {
-                Node::Atomic(inner) => Some(inner),
-                Node::DStep(inner) if d_step => Some(inner),
-                Node::Plain(inner) => Some(inner),
-                Node::Unless if d_step => {
-                    let span = self.out.list[element].span;
-                    let warning =
-                        Diagnostic::warning("PML079", "`unless` has no effect in a d_step", span);
-                    self.resolver.diagnostics.push(warning);
-                    None
-                }
-                _ => None,
-            };
-            if let Some(inner) = inner {
-                // Inner ones are absorbed.
-                self.out.list[element].node = Node::Plain(inner);
-                let sequence = self.out.sequences[inner].clone();
-                self.walk_atomic(sequence.first, sequence.last, d_step);
-            }
-            for sub in self.out.list[element].subs.clone() {
-                let sequence = self.out.sequences[sub].clone();
-                self.walk_atomic(sequence.first, sequence.last, d_step);
-            }
-            if at == last {
-                return;
-            }
-            at = self.out.list[element].next;
-        }
-    }
-}
-
-fn compare(operator: ast::Binary, place: &Place, right: Expr, span: Span) -> Expr {
-    let left = Expr::Load(Box::new(place.clone()));
-    Expr::Binary(operator, Box::new(left), Box::new(right), span)
 }
 
 /// The closing brace of a block.
 fn last_byte(span: Span) -> Span {
-    Span { start: span.end.saturating_sub(1).max(span.start), end: span.end }
+    Span {
+        start: span.end.saturating_sub(1).max(span.start),
+        end: span.end,
+    }
 }

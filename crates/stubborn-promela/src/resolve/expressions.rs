@@ -1,0 +1,382 @@
+//! Expressions and references.
+
+use stubborn_diagnostics::Span;
+
+use super::{Resolver, contains_run};
+use crate::ast::{self, ExprKind, Name, ProcessKind, Reference};
+use crate::hir::{Argument, Expr, Place, ProcId, Run, Scalar, VarKey, Variable};
+
+impl Resolver<'_> {
+    /// A resolved expression; 0 stands for one that has no meaning.
+    pub(crate) fn expr(&mut self, expr: &ast::Expr) -> Expr {
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Number(value) => Expr::Const(*value),
+            ExprKind::Constant(name) => match self.constants.get(name) {
+                Some((_, value, _)) => Expr::Const(*value),
+                None => Expr::Const(0),
+            },
+            ExprKind::Reference(reference) => self.load(reference),
+            ExprKind::Unary(operator, inner) => Expr::Unary(*operator, Box::new(self.expr(inner))),
+            ExprKind::Binary(operator, left, right) => {
+                let left = self.expr(left);
+                let right = self.expr(right);
+                Expr::Binary(*operator, Box::new(left), Box::new(right), span)
+            }
+            ExprKind::Conditional(condition, yes, no) => {
+                let condition = self.expr(condition);
+                let yes = self.expr(yes);
+                let no = self.expr(no);
+                Expr::Conditional(Box::new(condition), Box::new(yes), Box::new(no))
+            }
+            ExprKind::Run(run) => self.run(run),
+            ExprKind::Len(channel) => match self.channel(channel) {
+                Some(place) => Expr::Len(Box::new(place)),
+                None => Expr::Const(0),
+            },
+            ExprKind::Probe(probe, channel) => match self.channel(channel) {
+                Some(place) => Expr::Probe(*probe, Box::new(place)),
+                None => Expr::Const(0),
+            },
+            ExprKind::Poll {
+                channel,
+                arguments,
+                random,
+            } => {
+                let Some(channel) = self.channel(channel) else {
+                    return Expr::Const(0);
+                };
+                let mut pattern = Vec::new();
+                for argument in self.arguments(arguments) {
+                    pattern.push(match argument {
+                        Argument::Match(expr) => Some(expr),
+                        _ => None,
+                    });
+                }
+                Expr::Poll {
+                    channel: Box::new(channel),
+                    pattern,
+                    random: *random,
+                    span,
+                }
+            }
+            ExprKind::Enabled(pid) => Expr::Enabled(Box::new(self.expr(pid))),
+            ExprKind::PcValue(pid) => Expr::PcValue(Box::new(self.expr(pid))),
+            ExprKind::GetPriority(_) => {
+                self.refuse_priority(span);
+                Expr::Const(1)
+            }
+            ExprKind::Timeout => Expr::Timeout,
+            ExprKind::NonProgress => {
+                if self.kind != Some(ProcessKind::Never) {
+                    self.error("PML050", "np_ can only be used in a never claim", span);
+                }
+                Expr::NonProgress
+            }
+            ExprKind::RemoteLabel {
+                process,
+                pid,
+                label,
+            } => {
+                let Some(id) = self.process_id(process) else {
+                    return Expr::Const(0);
+                };
+                let pid = pid.as_ref().map(|p| Box::new(self.expr(p)));
+                self.remote.push((id, label.clone(), span));
+                Expr::RemoteLabel {
+                    process: id,
+                    pid,
+                    label: label.clone(),
+                }
+            }
+            ExprKind::RemoteVariable {
+                process,
+                pid,
+                variable,
+            } => self.remote_variable(process, pid.as_deref(), variable, span),
+            ExprKind::Error => Expr::Const(0),
+        }
+    }
+
+    pub(super) fn process_id(&self, name: &str) -> Option<ProcId> {
+        self.headers
+            .iter()
+            .position(|h| *h.name == *name)
+            .map(ProcId)
+    }
+
+    pub(super) fn load(&mut self, reference: &Reference) -> Expr {
+        if let [part] = reference.parts.as_slice()
+            && part.index.is_none()
+        {
+            match &*part.name {
+                "_pid" => return Expr::Pid,
+                "_nr_pr" => return Expr::ProcessCount,
+                "_last" => {
+                    self.program.uses_last = true;
+                    return Expr::Last;
+                }
+                "_priority" => {
+                    self.refuse_priority(part.span);
+                    return Expr::Const(1);
+                }
+                "_" => {
+                    self.error("PML051", "`_` can only be written to", part.span);
+                    return Expr::Const(0);
+                }
+                _ => {}
+            }
+        }
+        match self.place(reference) {
+            Some(place) => Expr::Load(Box::new(place)),
+            None => Expr::Const(0),
+        }
+    }
+
+    pub(super) fn run(&mut self, run: &ast::Run) -> Expr {
+        let arguments = self.values(&run.arguments);
+        if let Some(priority) = &run.priority {
+            self.refuse_priority(priority.span);
+        }
+        let known = self.process_id(&run.process);
+        match known.map(|id| (id, self.headers[id.0].kind)) {
+            Some((process, ProcessKind::Proctype)) => Expr::Run(Box::new(Run {
+                process,
+                arguments,
+                span: run.span,
+            })),
+            _ => {
+                let message = format!("there is no process type {}", run.process);
+                self.error("PML052", message, run.span);
+                Expr::Const(0)
+            }
+        }
+    }
+
+    /// Values of arguments; a variable of a typedef stands for all its fields.
+    pub(crate) fn values(&mut self, arguments: &[ast::Expr]) -> Vec<Expr> {
+        let mut out = Vec::new();
+        for argument in arguments {
+            if let ExprKind::Reference(reference) = &argument.kind
+                && let Some(places) = self.whole_structure(reference)
+            {
+                out.extend(places.into_iter().map(|p| Expr::Load(Box::new(p))));
+                continue;
+            }
+            let value = self.expr(argument);
+            self.no_run(&value, argument.span, "an argument");
+            out.push(value);
+        }
+        out
+    }
+
+    pub(crate) fn arguments(&mut self, arguments: &[ast::ReceiveArgument]) -> Vec<Argument> {
+        let mut out = Vec::new();
+        for argument in arguments {
+            match argument {
+                ast::ReceiveArgument::Match(expr) => out.push(Argument::Match(self.expr(expr))),
+                ast::ReceiveArgument::Variable(reference) => {
+                    if reference.parts.len() == 1 && &*reference.parts[0].name == "_" {
+                        out.push(Argument::Ignore);
+                    } else if let Some(places) = self.whole_structure(reference) {
+                        out.extend(places.into_iter().map(Argument::Store));
+                    } else if let Some(place) = self.target(reference) {
+                        out.push(Argument::Store(place));
+                    } else {
+                        out.push(Argument::Ignore);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    pub(crate) fn no_run(&mut self, expr: &Expr, span: Span, what: &str) {
+        if contains_run(expr) {
+            self.error("PML053", format!("`run` cannot be used in {what}"), span);
+        }
+    }
+
+    /// A variable that is written to.
+    pub(crate) fn target(&mut self, reference: &Reference) -> Option<Place> {
+        if let [part] = reference.parts.as_slice()
+            && matches!(&*part.name, "_pid" | "_last" | "_nr_pr" | "_priority")
+        {
+            self.error(
+                "PML051",
+                format!("{} cannot be assigned", part.name),
+                part.span,
+            );
+            return None;
+        }
+        self.place(reference)
+    }
+
+    pub(crate) fn channel(&mut self, reference: &Reference) -> Option<Place> {
+        let place = self.place(reference)?;
+        if place.scalar != Scalar::Chan {
+            let name = &reference.parts[reference.parts.len() - 1].name;
+            self.error("PML054", format!("{name} is no channel"), reference.span);
+            return None;
+        }
+        Some(place)
+    }
+
+    /// The variable that a name denotes here.
+    pub(crate) fn lookup(&self, name: &str) -> Option<VarKey> {
+        match self.visible_local(name) {
+            Some(at) => Some(VarKey::Local(at)),
+            None => self.global_names.get(name).map(|at| VarKey::Global(*at)),
+        }
+    }
+
+    pub(crate) fn variable_of(&self, key: VarKey) -> &Variable {
+        match key {
+            VarKey::Global(at) => &self.program.globals[at],
+            VarKey::Local(at) => &self.locals[at],
+        }
+    }
+
+    /// A number in a variable.
+    pub(crate) fn place(&mut self, reference: &Reference) -> Option<Place> {
+        let first = &reference.parts[0];
+        let Some(key) = self.lookup(&first.name) else {
+            let message = format!("{} is not declared", first.name);
+            self.error("PML055", message, first.span);
+            return None;
+        };
+        let (name, structure) = {
+            let variable = self.variable_of(key);
+            (variable.name.clone(), variable.structure)
+        };
+        let (suffix, indices) = self.path(reference);
+        let leaves = &self.variable_of(key).leaves;
+        let Some(leaf) = leaves.iter().position(|l| l.suffix == suffix) else {
+            let message = match structure {
+                Some(_) if leaves.iter().any(|l| l.suffix.starts_with(&suffix)) => {
+                    format!("{name}{suffix} has fields, only one of them can be used here")
+                }
+                Some(_) => format!("{name} has no field `{}`", suffix.trim_start_matches('.')),
+                None => format!("{name} has no fields"),
+            };
+            self.error("PML056", message, reference.span);
+            return None;
+        };
+        let (dims, scalar) = (leaves[leaf].dims.len(), leaves[leaf].scalar);
+        if indices.len() != dims {
+            let message = match indices.len() < dims {
+                true => format!("the array index of {name}{suffix} is missing"),
+                false => format!("{name}{suffix} is no array"),
+            };
+            self.error("PML057", message, reference.span);
+            return None;
+        }
+        Some(Place {
+            variable: key,
+            leaf,
+            indices,
+            scalar,
+            span: reference.span,
+        })
+    }
+
+    /// Suffix and indices of a reference.
+    pub(super) fn path(&mut self, reference: &Reference) -> (String, Vec<Expr>) {
+        let mut suffix = String::new();
+        let mut indices = Vec::new();
+        for (at, part) in reference.parts.iter().enumerate() {
+            if at > 0 {
+                suffix.push('.');
+                suffix.push_str(&part.name);
+            }
+            if let Some(index) = &part.index {
+                let value = self.expr(index);
+                self.no_run(&value, index.span, "an index");
+                indices.push(value);
+            }
+        }
+        (suffix, indices)
+    }
+
+    /// All numbers of a variable of a typedef; None if it is anything else.
+    pub(super) fn whole_structure(&mut self, reference: &Reference) -> Option<Vec<Place>> {
+        let key = self.lookup(&reference.parts[0].name)?;
+        self.variable_of(key).structure?;
+        let (suffix, indices) = self.path(reference);
+        let leaves = &self.variable_of(key).leaves;
+        if leaves.iter().any(|l| l.suffix == suffix) {
+            return None;
+        }
+        let inside = format!("{suffix}.");
+        let mut places = Vec::new();
+        for (leaf, found) in leaves.iter().enumerate() {
+            if !found.suffix.starts_with(&inside) || found.dims.len() < indices.len() {
+                continue;
+            }
+            let inner = &found.dims[indices.len()..];
+            let total: usize = inner.iter().map(|d| *d as usize).product();
+            for flat in 0..total {
+                let mut all = indices.clone();
+                let mut rest = flat;
+                let mut tail = Vec::new();
+                for dim in inner.iter().rev() {
+                    tail.push(Expr::Const((rest % *dim as usize) as i32));
+                    rest /= *dim as usize;
+                }
+                all.extend(tail.into_iter().rev());
+                places.push(Place {
+                    variable: key,
+                    leaf,
+                    indices: all,
+                    scalar: found.scalar,
+                    span: reference.span,
+                });
+            }
+        }
+        (!places.is_empty()).then_some(places)
+    }
+
+    pub(super) fn remote_variable(
+        &mut self,
+        process: &Name,
+        pid: Option<&ast::Expr>,
+        variable: &Reference,
+        span: Span,
+    ) -> Expr {
+        let pid = pid.map(|p| Box::new(self.expr(p)));
+        let Some(id) = self.process_id(process) else {
+            return Expr::Const(0);
+        };
+        let Some(other) = self.program.processes.get(id.0) else {
+            let message = format!("variables of {process} can only be read after its body");
+            self.error("PML058", message, span);
+            return Expr::Const(0);
+        };
+        let name = &variable.parts[0].name;
+        let Some(at) = other.locals.iter().position(|v| v.name == *name) else {
+            let message = format!("{process} has no variable {name}");
+            self.error("PML058", message, span);
+            return Expr::Const(0);
+        };
+        let other = other.locals[at].clone();
+        let (suffix, indices) = self.path(variable);
+        let found = other.leaves.iter().position(|l| l.suffix == suffix);
+        let Some(leaf) = found.filter(|l| other.leaves[*l].dims.len() == indices.len()) else {
+            self.error("PML056", format!("{name}{suffix} is no number"), span);
+            return Expr::Const(0);
+        };
+        let scalar = other.leaves[leaf].scalar;
+        let place = Place {
+            variable: VarKey::Local(at),
+            leaf,
+            indices,
+            scalar,
+            span,
+        };
+        Expr::RemoteVariable {
+            process: id,
+            pid,
+            place: Box::new(place),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Names, types and arity: from the model as written to the model as meant.
+
+mod declarations;
+mod expressions;
+
+use std::collections::HashMap;
+
+use stubborn_diagnostics::{Diagnostic, Span};
+
+use crate::ast::{self, Binary, Name, ProcessKind, Unit};
+use crate::flow;
+use crate::hir::{Expr, LeafInitial, MtypeSet, Place, ProcId, Process, Program, Scalar, Variable};
+
+/// Arrays and channels larger than this are refused.
+const MAX_SIZE: i64 = 1 << 16;
+/// Numbers in one variable, all arrays and fields counted.
+const MAX_NUMBERS: usize = 1 << 20;
+
+/// A `typedef`.
+pub(crate) struct Structure {
+    name: Name,
+    fields: Vec<Field>,
+}
+
+struct Field {
+    name: Name,
+    size: Option<u32>,
+    kind: FieldKind,
+}
+
+enum FieldKind {
+    Number(Scalar, LeafInitial),
+    Structure(usize),
+}
+
+/// Name and number of the parameters of a process type, known before its body is read.
+struct Header {
+    name: Name,
+    kind: ProcessKind,
+    span: Span,
+}
+
+/// A declared name, visible in a scope.
+struct Local {
+    name: Name,
+    index: usize,
+    /// The block it is declared in.
+    scope: Vec<u32>,
+}
+
+/// Everything that is known while a model is read.
+pub(crate) struct Resolver<'a> {
+    pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
+    program: Program,
+    structures: Vec<Structure>,
+    constants: HashMap<Name, (usize, i32, Span)>,
+    headers: Vec<Header>,
+    global_names: HashMap<Name, usize>,
+    /// Locals of the process type at hand.
+    locals: Vec<Variable>,
+    local_names: Vec<Local>,
+    /// The block at hand, as a path of numbers.
+    pub(crate) scope: Vec<u32>,
+    /// Kind of the process type at hand.
+    kind: Option<ProcessKind>,
+    /// Remote references to variables, resolved when all bodies are known.
+    remote: Vec<(ProcId, Name, Span)>,
+    pub(crate) exclusive: Vec<(bool, Place)>,
+    /// Labels that are referred to from outside: process type and label.
+    pub(crate) remote_labels: Vec<(Name, Name)>,
+}
+
+/// Checks a model.
+pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> Program {
+    let mut resolver = Resolver {
+        diagnostics,
+        program: Program::default(),
+        structures: Vec::new(),
+        constants: HashMap::new(),
+        headers: Vec::new(),
+        global_names: HashMap::new(),
+        locals: Vec::new(),
+        local_names: Vec::new(),
+        scope: Vec::new(),
+        kind: None,
+        remote: Vec::new(),
+        exclusive: Vec::new(),
+        remote_labels: model.remote_labels.clone(),
+    };
+    resolver.program.mtypes.push(MtypeSet {
+        name: "".into(),
+        names: Vec::new(),
+    });
+    resolver.headers(model);
+    for unit in &model.units {
+        resolver.unit(unit);
+    }
+    // Whatever may be said in a never claim may be said in a proposition.
+    resolver.kind = Some(ProcessKind::Never);
+    resolver.locals = Vec::new();
+    resolver.local_names = Vec::new();
+    for proposition in &model.propositions {
+        let expr = resolver.expr(proposition);
+        resolver.no_run(&expr, proposition.span, "a proposition");
+        resolver.program.propositions.push(expr);
+    }
+    resolver.check_remote();
+    let runnable = |p: &Process| p.active > 0;
+    if !resolver.program.processes.iter().any(runnable) {
+        let error = Diagnostic::error("PML040", "this model starts no process", Span::new(0, 1))
+            .help("add an `init` or mark a process type as `active`");
+        resolver.diagnostics.push(error);
+    }
+    resolver.program
+}
+
+impl Resolver<'_> {
+    pub(crate) fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
+        self.diagnostics
+            .push(Diagnostic::error(code, message, span));
+    }
+
+    /// Everything that may be used before it is declared: constants and process types.
+    fn headers(&mut self, model: &ast::Model) {
+        for unit in &model.units {
+            match unit {
+                Unit::Process(process) => {
+                    let double = self.headers.iter().find(|h| h.name == process.name);
+                    if let Some(first) = double {
+                        let message = format!("{} is declared twice", process.name);
+                        let error = Diagnostic::error("PML041", message, process.span)
+                            .related(first.span, "first declared here");
+                        self.diagnostics.push(error);
+                    }
+                    self.headers.push(Header {
+                        name: process.name.clone(),
+                        kind: process.kind,
+                        span: process.span,
+                    });
+                }
+                Unit::Mtype(mtype) => {
+                    let name = mtype.set.clone().unwrap_or_else(|| "".into());
+                    let set = self.mtype_set(&name);
+                    // The last name of a declaration gets the lowest number.
+                    for (constant, span) in mtype.names.iter().rev() {
+                        if let Some((_, _, first)) = self.constants.get(constant) {
+                            let message = format!("{constant} is declared twice");
+                            let error = Diagnostic::error("PML041", message, *span)
+                                .related(*first, "first declared here");
+                            self.diagnostics.push(error);
+                            continue;
+                        }
+                        let names = &mut self.program.mtypes[set].names;
+                        names.push(constant.clone());
+                        let value = names.len() as i32;
+                        if value == 256 {
+                            let message = "an mtype set has at most 255 names";
+                            self.diagnostics
+                                .push(Diagnostic::error("PML042", message, *span));
+                        }
+                        self.constants.insert(constant.clone(), (set, value, *span));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn mtype_set(&mut self, name: &Name) -> usize {
+        let sets = &mut self.program.mtypes;
+        sets.iter()
+            .position(|s| s.name == *name)
+            .unwrap_or_else(|| {
+                sets.push(MtypeSet {
+                    name: name.clone(),
+                    names: Vec::new(),
+                });
+                sets.len() - 1
+            })
+    }
+
+    fn unit(&mut self, unit: &Unit) {
+        match unit {
+            Unit::Process(process) => self.process(process),
+            Unit::Declaration(declaration) => {
+                for declarator in &declaration.variables {
+                    let variable = self.variable(declaration, declarator, true);
+                    self.global(variable);
+                }
+            }
+            Unit::Typedef(typedef) => self.typedef(typedef),
+            Unit::Mtype(_) => {}
+            Unit::Ltl(ltl) => self.program.formulas.push(ltl.clone()),
+        }
+    }
+
+    fn global(&mut self, variable: Variable) {
+        if let Some(first) = self.global_names.get(&variable.name) {
+            let message = format!("{} is declared twice", variable.name);
+            let error = Diagnostic::error("PML041", message, variable.span)
+                .related(self.program.globals[*first].span, "first declared here");
+            self.diagnostics.push(error);
+            return;
+        }
+        self.check_name(&variable);
+        self.global_names
+            .insert(variable.name.clone(), self.program.globals.len());
+        self.program.globals.push(variable);
+    }
+
+    fn check_name(&mut self, variable: &Variable) {
+        let name = &variable.name;
+        if self.headers.iter().any(|h| h.name == *name) || self.constants.contains_key(name) {
+            let message = format!("{name} is already the name of something else");
+            self.error("PML041", message, variable.span);
+        }
+        if matches!(&**name, "_" | "_pid" | "_last" | "_nr_pr" | "_priority") {
+            let message = format!("{name} is predefined and cannot be declared");
+            self.error("PML043", message, variable.span);
+        }
+    }
+
+    fn process(&mut self, process: &ast::Process) {
+        self.locals = Vec::new();
+        self.local_names = Vec::new();
+        self.scope = Vec::new();
+        self.exclusive = Vec::new();
+        self.kind = Some(process.kind);
+        for declaration in &process.parameters {
+            for declarator in &declaration.variables {
+                if declarator.size.is_some() {
+                    let message = format!("parameter {} cannot be an array", declarator.name);
+                    self.error("PML049", message, declarator.span);
+                }
+                self.local(declaration, declarator, false);
+            }
+        }
+        let parameters = self.locals.len();
+        let active = match (&process.active, process.kind) {
+            (Some(count), _) => {
+                let value = self.constant(count).unwrap_or(1);
+                if !(0..=255).contains(&value) {
+                    let message = format!("there can be at most 255 processes, not {value}");
+                    self.error("PML046", message, count.span);
+                }
+                value.clamp(0, 255) as u32
+            }
+            (None, ProcessKind::Init) => 1,
+            (None, _) => 0,
+        };
+        let provided = process.provided.as_ref().map(|e| self.expr(e));
+        if let Some(priority) = &process.priority {
+            self.refuse_priority(priority.span);
+        }
+        let (flow, initialised) = flow::build(self, process);
+        self.program.processes.push(Process {
+            kind: process.kind,
+            name: process.name.clone(),
+            span: process.span,
+            active,
+            locals: std::mem::take(&mut self.locals),
+            parameters,
+            initialised,
+            provided,
+            exclusive: std::mem::take(&mut self.exclusive),
+            flow,
+        });
+        self.kind = None;
+    }
+
+    pub(crate) fn refuse_priority(&mut self, span: Span) {
+        let error = Diagnostic::error("PML060", "process priorities are not supported", span)
+            .help("remove the priority, or model it with a `provided` clause");
+        self.diagnostics.push(error);
+    }
+
+    fn check_remote(&mut self) {
+        for (process, label, span) in std::mem::take(&mut self.remote) {
+            let found = self.program.processes.get(process.0);
+            if found.is_none_or(|p| p.flow.label_state(&label).is_none()) {
+                let name = &self.headers[process.0].name;
+                self.error("PML058", format!("{name} has no label {label}"), span);
+            }
+        }
+    }
+}
+
+/// Whether evaluating an expression starts a process.
+pub(crate) fn contains_run(expr: &Expr) -> bool {
+    match expr {
+        Expr::Run(_) => true,
+        Expr::Unary(_, inner) => contains_run(inner),
+        Expr::Binary(_, left, right, _) => contains_run(left) || contains_run(right),
+        Expr::Conditional(a, b, c) => contains_run(a) || contains_run(b) || contains_run(c),
+        _ => false,
+    }
+}
+
+/// A binary operator on constants; None for a division by zero.
+pub(crate) fn apply(operator: Binary, a: i32, b: i32) -> Option<i32> {
+    Some(match operator {
+        Binary::Add => a.wrapping_add(b),
+        Binary::Subtract => a.wrapping_sub(b),
+        Binary::Multiply => a.wrapping_mul(b),
+        Binary::Divide => {
+            if b == 0 {
+                return None;
+            }
+            a.wrapping_div(b)
+        }
+        Binary::Remainder => {
+            if b == 0 {
+                return None;
+            }
+            a.wrapping_rem(b)
+        }
+        Binary::BitAnd => a & b,
+        Binary::BitXor => a ^ b,
+        Binary::BitOr => a | b,
+        Binary::ShiftLeft => a.wrapping_shl(b as u32),
+        Binary::ShiftRight => a.wrapping_shr(b as u32),
+        Binary::Less => i32::from(a < b),
+        Binary::LessEqual => i32::from(a <= b),
+        Binary::Greater => i32::from(a > b),
+        Binary::GreaterEqual => i32::from(a >= b),
+        Binary::Equal => i32::from(a == b),
+        Binary::NotEqual => i32::from(a != b),
+        Binary::And => i32::from(a != 0 && b != 0),
+        Binary::Or => i32::from(a != 0 || b != 0),
+    })
+}

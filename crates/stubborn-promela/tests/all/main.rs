@@ -1,0 +1,11 @@
+//! Tests of the Promela front-end, in one program so that it links once.
+
+mod corpus;
+mod diagnostics;
+mod own_models;
+mod random_programs;
+mod relations;
+mod robustness;
+mod spin;
+mod support;
+mod trails;

@@ -1,0 +1,104 @@
+//! The small models of `tests/models` give what stands in them.
+
+use std::path::Path;
+
+use crate::support::{count, examples};
+
+#[test]
+fn small_models_have_the_expected_counts() {
+    let mut wrong = Vec::new();
+    for example in examples() {
+        let found = match count(Path::new("m.pml"), &example.text, 100_000) {
+            Ok(counts) if counts.failures.is_empty() => format!(
+                "states {} transitions {} errors {}",
+                counts.states, counts.transitions, counts.errors
+            ),
+            Ok(_) => "fails".to_string(),
+            Err(message) => message,
+        };
+        if found != example.expected {
+            wrong.push(format!(
+                "{}\n  expected {}\n  found {found}",
+                example.title, example.expected
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn lost_messages_are_an_option() {
+    let text = "chan q = [1] of { byte }; active proctype A() { q!1; q!2; q!3; assert(q?[1]) }";
+    let mut options = stubborn_promela::Options::default();
+    options.lowering.lossy = true;
+    let counts = crate::support::count_with(Path::new("m.pml"), text, 1_000, &options);
+    let counts = counts.expect("a good model");
+    assert_eq!(
+        (counts.states, counts.transitions, counts.errors),
+        (6, 6, 0)
+    );
+}
+
+#[test]
+fn endless_creation_ends_in_a_clear_failure() {
+    let text = "init { do :: run P() od } proctype P() { end: false }";
+    let mut options = stubborn_promela::Options::default();
+    options.lowering.max_processes = 12;
+    let counts = crate::support::count_with(Path::new("m.pml"), text, 1_000, &options);
+    let counts = counts.expect("a good model");
+    assert_eq!(counts.failures, ["more than 12 processes"]);
+    assert_eq!(counts.states, 12);
+}
+
+#[test]
+fn an_endless_atomic_sequence_is_a_failure() {
+    let text = "byte x; active proctype A() { atomic { do :: x = 1 - x od } }";
+    let counts = count(Path::new("m.pml"), text, 1_000).expect("a good model");
+    assert_eq!(
+        counts.failures,
+        ["an uninterrupted sequence of steps never ends"]
+    );
+}
+
+#[test]
+fn propositions_become_labels() {
+    use stubborn_promela::{load, source::NoIncludes};
+    use stubborn_system::System;
+    let text =
+        "#define high (x > 2)\nbyte x = 3; active proctype P() { here: x = 0; progress: x = 1 }";
+    let options = stubborn_promela::Options {
+        propositions: vec!["high && P@here".into(), "x == 0 || len(q) > 1".into()],
+        ..Default::default()
+    };
+    assert!(
+        load(Path::new("m.pml"), text, &options, &NoIncludes).is_err(),
+        "q is not declared"
+    );
+    let options = stubborn_promela::Options {
+        propositions: vec!["high && P@here".into(), "np_".into(), "!high".into()],
+        ..Default::default()
+    };
+    let loaded = load(Path::new("m.pml"), text, &options, &NoIncludes).expect("a good model");
+    let mut executor = loaded.model.executor();
+    let state = loaded.model.initial_states();
+    let values: Vec<bool> = loaded
+        .lowered
+        .propositions
+        .iter()
+        .map(|l| executor.label(&state, *l))
+        .collect();
+    assert_eq!(values, [true, true, false]);
+}
+
+#[test]
+fn never_claims_become_automata() {
+    use stubborn_promela::{load, source::NoIncludes};
+    let text = "byte x; active proctype P() { x = 1 }
+        never { do :: x == 0 :: x == 1 -> break :: else od; accept: do :: x == 1 od }";
+    let loaded = load(Path::new("m.pml"), text, &Default::default(), &NoIncludes);
+    let claims = loaded.expect("a good model").lowered.claims;
+    assert_eq!(claims.len(), 1);
+    let (start, states) = (claims[0].start, &claims[0].states);
+    assert_eq!(states[start].edges.len(), 3);
+    assert_eq!(states.iter().filter(|s| s.accepting).count(), 1);
+}

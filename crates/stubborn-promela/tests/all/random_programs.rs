@@ -1,0 +1,198 @@
+//! Random small programs, counted by SPIN and by us.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::support::{Scratch, count, has_spin, spin_counts};
+
+/// A small generator of numbers (xorshift); the same seed gives the same programs.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % bound.max(1)
+    }
+
+    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
+    }
+}
+
+/// Writes a program of a few processes that use two numbers, a buffer and a rendez-vous.
+pub(crate) fn program(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let mut text =
+        String::from("byte x, y;\nchan q = [2] of { byte };\nchan r = [0] of { byte };\n");
+    for name in ["A", "B", "C"].iter().take(2 + random.below(2)) {
+        let _ = writeln!(text, "active proctype {name}() {{ byte v;");
+        let mut writer = Writer {
+            random: &mut random,
+            inside: Inside::Body,
+            loops: 0,
+        };
+        let statements = 2 + writer.random.below(3);
+        let body = writer.sequence(statements, 2);
+        let _ = writeln!(text, "{body}\n}}");
+    }
+    text
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Body,
+    Atomic,
+    DStep,
+}
+
+struct Writer<'r> {
+    random: &'r mut Random,
+    inside: Inside,
+    loops: usize,
+}
+
+impl Writer<'_> {
+    fn sequence(&mut self, statements: usize, depth: usize) -> String {
+        let parts: Vec<String> = (0..statements).map(|_| self.statement(depth)).collect();
+        parts.join("; ")
+    }
+
+    fn variable(&mut self) -> &'static str {
+        self.random.pick(&["x", "y", "v"])
+    }
+
+    fn condition(&mut self) -> String {
+        let number = self.random.below(3);
+        match self.random.below(5) {
+            0 => format!("len(q) < {number}"),
+            1 => format!("q?[{number}]"),
+            2 => format!(
+                "({} != {number} || {} == {})",
+                self.variable(),
+                self.variable(),
+                self.variable()
+            ),
+            _ => format!(
+                "{} {} {number}",
+                self.variable(),
+                self.random.pick(&["==", "!=", "<", ">="])
+            ),
+        }
+    }
+
+    fn simple(&mut self) -> String {
+        let number = self.random.below(3);
+        let target = self.variable();
+        let kinds = if self.inside == Inside::DStep { 3 } else { 8 };
+        match self.random.below(kinds) {
+            0 => format!("{target} = {number}"),
+            1 => format!("{target} = ({} + {}) % 3", self.variable(), self.variable()),
+            2 => format!("{target} = 1 - {target} % 2"),
+            3 => format!("q!{target}"),
+            4 => format!(
+                "q?{}",
+                self.random.pick(&["v", "x", "0", "1", "eval(y)", "_"])
+            ),
+            5 => format!("r!{target}"),
+            6 => format!("r?{}", self.random.pick(&["v", "1", "_"])),
+            _ => self.condition(),
+        }
+    }
+
+    fn statement(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return self.simple();
+        }
+        match self.random.below(9) {
+            0 if self.inside == Inside::Body => {
+                self.inside = Inside::Atomic;
+                let count = 2 + self.random.below(2);
+                let body = self.sequence(count, depth - 1);
+                self.inside = Inside::Body;
+                format!("atomic {{ {body} }}")
+            }
+            1 if self.inside != Inside::DStep => {
+                let outer = self.inside;
+                let guard = self.condition();
+                self.inside = Inside::DStep;
+                let body = self.sequence(2, 0);
+                self.inside = outer;
+                format!("d_step {{ {guard}; {body} }}")
+            }
+            2 if self.inside == Inside::Body => {
+                let main = self.sequence(2, depth - 1);
+                let guard = self.condition();
+                let escape = self.simple();
+                format!("{{ {main} }} unless {{ {guard} -> {escape} }}")
+            }
+            3 if self.inside != Inside::DStep && self.loops == 0 => {
+                self.loops += 1;
+                let guard = self.condition();
+                let step = self.sequence(1, depth - 1);
+                let leave = self.condition();
+                self.loops -= 1;
+                format!("do :: {guard} -> {step} :: {leave} -> break od")
+            }
+            4 | 5 if self.inside != Inside::DStep => {
+                let mut options = String::new();
+                for _ in 0..2 {
+                    let first = self.condition();
+                    let rest = self.sequence(1, depth - 1);
+                    let _ = write!(options, ":: {first} -> {rest} ");
+                }
+                if self.random.below(2) == 0 {
+                    let rest = self.simple();
+                    let _ = write!(options, ":: else -> {rest} ");
+                }
+                format!("if {options}fi")
+            }
+            _ => self.simple(),
+        }
+    }
+}
+
+fn compare(seeds: std::ops::Range<u64>) {
+    if !has_spin() {
+        return;
+    }
+    let scratch = Scratch::new(&format!("random-{}", seeds.start));
+    let mut compared = 0;
+    for seed in seeds {
+        let text = program(seed);
+        let ours = match count(Path::new("m.pml"), &text, 200_000) {
+            Ok(counts) => counts,
+            Err(message) => panic!("seed {seed}: {message}\n{text}"),
+        };
+        // A failure ends SPIN's search at once, and an endless chain never ends it.
+        if !ours.failures.is_empty() || !ours.complete {
+            continue;
+        }
+        let Some(spin) = spin_counts(&text, &scratch).filter(|c| c.complete) else {
+            continue;
+        };
+        assert_eq!(
+            (ours.states, ours.transitions, ours.errors),
+            (spin.states, spin.transitions, spin.errors),
+            "seed {seed}:\n{text}"
+        );
+        compared += 1;
+    }
+    assert!(compared > 0, "no program could be compared");
+}
+
+#[test]
+fn a_few_random_programs_have_the_counts_of_spin() {
+    compare(1..9);
+}
+
+#[test]
+#[ignore = "long: compiles a verifier for each program, about ten minutes"]
+fn many_random_programs_have_the_counts_of_spin() {
+    compare(100..400);
+}

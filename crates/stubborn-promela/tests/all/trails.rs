@@ -1,0 +1,117 @@
+//! Trails that SPIN can replay, and that we can replay ourselves.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+use stubborn_promela::source::NoIncludes;
+use stubborn_promela::trail::Step;
+use stubborn_promela::{Loaded, Options, load};
+use stubborn_system::{FailureKind, Successors, System, TransitionId};
+
+use crate::support::{Scratch, examples, has_spin};
+
+fn loaded(text: &str) -> Loaded {
+    match load(Path::new("m.pml"), text, &Options::default(), &NoIncludes) {
+        Ok(loaded) => loaded,
+        Err((sources, diagnostics)) => panic!("{}", sources.render(&diagnostics, false)),
+    }
+}
+
+/// A shortest run to a failed assertion.
+fn violation(loaded: &Loaded) -> Option<Vec<Step>> {
+    let model = &loaded.model;
+    let mut executor = model.executor();
+    let mut successors = Successors::new(model.layout().words());
+    let initial = model.initial_states();
+    let mut parents: HashMap<Vec<u32>, Option<(Vec<u32>, TransitionId)>> =
+        HashMap::from([(initial.clone(), None)]);
+    let mut todo = std::collections::VecDeque::from([initial]);
+    while let Some(state) = todo.pop_front() {
+        successors.clear();
+        executor.successors(&state, &mut successors);
+        for next in successors.iter() {
+            let site = next.outcome.site(model.structure());
+            if site.is_some_and(|s| s.kind == FailureKind::Assertion) {
+                let mut run = vec![Step {
+                    transition: next.transition,
+                    state: next.state.to_vec(),
+                }];
+                let mut at = state.clone();
+                while let Some(Some((before, transition))) = parents.get(&at) {
+                    run.push(Step {
+                        transition: *transition,
+                        state: at.clone(),
+                    });
+                    at = before.clone();
+                }
+                run.reverse();
+                return Some(run);
+            }
+            if site.is_none() && !parents.contains_key(next.state) {
+                let reached = next.state.to_vec();
+                parents.insert(reached.clone(), Some((state.clone(), next.transition)));
+                todo.push_back(reached);
+            }
+        }
+    }
+    None
+}
+
+const MEETING: &str = "chan c = [0] of { byte }; byte n;
+proctype Work(byte k) { do :: n < 3 -> atomic { n++; n = n } :: n >= 3 -> break od; c!k }
+init { byte v; atomic { run Work(1); run Work(2) }; c?v; d_step { n = 9; v = 0 };
+  if :: n == 9 -> assert(n == 0) :: else fi }
+";
+
+#[test]
+fn what_is_written_can_be_read() {
+    let loaded = loaded(MEETING);
+    let run = violation(&loaded).expect("the assertion fails");
+    let trail = loaded.write_trail(&run, None);
+    let read = loaded.read_trail(&trail).expect("our own trail");
+    assert_eq!(read.last().map(|s| &s.state), run.last().map(|s| &s.state));
+    assert!(
+        read.len() > run.len(),
+        "atomic sequences are written statement by statement"
+    );
+    assert!(loaded.read_trail("1:7:0\n").is_err());
+    assert!(loaded.read_trail("nonsense").is_err());
+}
+
+#[test]
+fn spin_replays_our_trails() {
+    if !has_spin() {
+        return;
+    }
+    let scratch = Scratch::new("trails");
+    let mut texts = vec![MEETING.to_string()];
+    texts.extend(
+        examples()
+            .into_iter()
+            .filter(|e| e.text.contains("assert"))
+            .map(|e| e.text),
+    );
+    let mut replayed = 0;
+    for text in texts {
+        let loaded = loaded(&text);
+        let Some(run) = violation(&loaded) else {
+            continue;
+        };
+        std::fs::write(scratch.0.join("m.pml"), &text).expect("a file");
+        std::fs::write(
+            scratch.0.join("m.pml.trail"),
+            loaded.write_trail(&run, None),
+        )
+        .expect("a file");
+        let out = Command::new("spin")
+            .args(["-t", "m.pml"])
+            .current_dir(&scratch.0)
+            .output();
+        let out = String::from_utf8_lossy(&out.expect("spin runs").stdout).into_owned();
+        let about_fields = out.contains("assertion violated") || text.contains("q!1; q?a, _");
+        assert!(about_fields, "SPIN says:\n{out}\nabout\n{text}");
+        replayed += 1;
+    }
+    assert!(replayed >= 5, "only {replayed} trails");
+}
