@@ -60,6 +60,7 @@ pub struct StepRecord {
 
 impl TraceRecord {
     /// Describes a trace of a model.
+    #[allow(clippy::infinite_iter)] // the cycle of a trace is listed once
     pub fn new(model: &LoadedModel, trace: &Trace) -> Self {
         Self {
             stem: trace.stem().map(|step| record(model, &step)).collect(),
