@@ -23,7 +23,7 @@ impl<'m> Interpreter<'m> {
     pub fn new(model: &'m Model) -> Self {
         Self {
             model,
-            temps: vec![0; 256],
+            temps: vec![0; model.temporaries()],
         }
     }
 
@@ -80,7 +80,7 @@ impl<'m> Interpreter<'m> {
             temps: &mut self.temps,
             violated: None,
         };
-        let result = guards.and_then(|()| run.body(&command.body));
+        let result = guards.and_then(|()| run.whole_body(&command.body));
         let violated = run.violated;
         match (result, violated) {
             (Ok(()), None) => {}
@@ -125,7 +125,7 @@ impl<'m> Interpreter<'m> {
             temps: &mut self.temps,
             violated: None,
         }
-        .body(body)
+        .whole_body(body)
     }
 
     /// The value of an expression without temporaries.
@@ -236,7 +236,7 @@ impl Scope<'_> {
                 let field = self.model.encoding().first_field(*variable);
                 self.model.layout().get(state, field) as i32
             }
-            Expr::Temp(temp) => self.temps[temp.index()],
+            Expr::Temp(temp) => self.temps.get(temp.index()).copied().unwrap_or(0),
             Expr::Element(variable, index, site) => {
                 let index = self.evaluate(state, index)?;
                 element(self.model, *variable, index, *site)?.get(state) as i32
@@ -299,6 +299,12 @@ impl Run<'_> {
 
     fn value(&self, expr: &Expr) -> Result<i32, Site> {
         self.scope().evaluate(self.words, expr)
+    }
+
+    /// Runs a whole body: temporaries start at 0.
+    fn whole_body(&mut self, body: &[Statement]) -> Result<(), Site> {
+        self.temps.fill(0);
+        self.body(body)
     }
 
     fn body(&mut self, body: &[Statement]) -> Result<(), Site> {

@@ -41,6 +41,7 @@ pub struct Model {
     dispatch: Dispatch,
     chains: Chains,
     largest_priority: u8,
+    temporaries: usize,
 }
 
 /// Which commands to look at, by program counters.
@@ -81,6 +82,7 @@ impl Model {
             .map(|c| c.priority)
             .max()
             .unwrap_or(0);
+        let temporaries = program.temporaries();
         Ok(Self {
             program,
             encoding,
@@ -89,6 +91,7 @@ impl Model {
             dispatch,
             chains,
             largest_priority,
+            temporaries,
         })
     }
 
@@ -105,6 +108,11 @@ impl Model {
     /// What can follow within a transition; see [`crate::chain`].
     pub fn chains(&self) -> &Chains {
         &self.chains
+    }
+
+    /// How many temporaries bodies use.
+    pub(crate) fn temporaries(&self) -> usize {
+        self.temporaries
     }
 
     /// Largest priority number of any command.
@@ -253,9 +261,26 @@ fn channel_uses<'a>(body: &'a [Statement], uses: &mut Vec<&'a Statement>) {
 }
 
 /// True if the guards say that the one channel operation of the body finds room or a message.
+///
+/// A reference that is evaluated after something else happened may denote another channel
+/// than the guards looked at.
 fn channel_use_is_guarded(program: &Program, command: &crate::Command) -> bool {
     let mut uses = Vec::new();
     channel_uses(&command.body, &mut uses);
+    let denoted = uses.iter().any(|statement| match statement {
+        Statement::Send { channel, .. } | Statement::Receive { channel, .. } => {
+            matches!(channel, ChannelRef::Denoted { .. })
+        }
+        _ => false,
+    });
+    if denoted
+        && !command
+            .body
+            .first()
+            .is_some_and(|first| std::ptr::eq(first, uses[0]))
+    {
+        return false;
+    }
     let guarded_by = |condition: &Expr| {
         command
             .guards

@@ -506,4 +506,25 @@ impl Program {
             span,
         )
     }
+
+    /// How many temporaries bodies use: one more than the largest that a `Let` names.
+    /// (A temporary that was not set is 0.)
+    pub(crate) fn temporaries(&self) -> usize {
+        fn most(body: &[Statement]) -> usize {
+            let of = |statement: &Statement| match statement {
+                Statement::Let(temp, _) => temp.index() + 1,
+                Statement::If {
+                    then, otherwise, ..
+                } => most(then).max(most(otherwise)),
+                Statement::While { body, .. } => most(body),
+                _ => 0,
+            };
+            body.iter().map(of).max().unwrap_or(0)
+        }
+        self.commands
+            .iter()
+            .map(|c| most(&c.body))
+            .max()
+            .unwrap_or(0)
+    }
 }

@@ -46,5 +46,5 @@ fn random_programs_behave_as_interpreted() {
 #[test]
 #[ignore = "long: many more random programs"]
 fn many_random_programs_behave_as_interpreted() {
-    check_all(1_000_000..1_020_000);
+    check_all(1_000_000..1_010_000);
 }

@@ -17,6 +17,10 @@
 //! members under pairwise relations: with do-not-accord they stay enabled and commute at every
 //! step, with do-not-left-accord they move left one step at a time.
 //!
+//! Deadlocks and goal-driven sets look at runs in which no step fails: a failing step would
+//! conflict with every other one, yet such a run leads to no deadlock and to no goal (except that
+//! the failing step may be a goal itself). `tables::without_failures` says why this is right.
+//!
 //! Questions are not mixed: a set for deadlocks is none for goals, and a goal-driven one loses
 //! deadlocks. Whoever asks both needs two runs.
 
@@ -47,7 +51,8 @@ impl Goals {
 /// What a reduced search must preserve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// Every state without successors.
+    /// Every state without successors, except the state that failed steps lead to: whether a
+    /// step can fail is a question of its own, answered with [`Goals::transitions`].
     Deadlocks,
     /// Whether a goal can be reached.
     Goals(Goals),
@@ -133,6 +138,12 @@ impl Plan {
             Aim::Traces { labels, .. } => (labels.clone(), &[]),
             Aim::Deadlocks | Aim::Goals(_) => (Vec::new(), &[]),
         }
+    }
+
+    /// Whether runs in which a step fails need not be preserved: they lead to no deadlock and
+    /// to no goal, except that the failing step itself may be a goal.
+    pub(crate) fn ignores_failed_runs(&self) -> bool {
+        self.proviso == Proviso::None
     }
 
     /// Whether some invisible enabled transition must be a key of the set if there is one (I).

@@ -7,7 +7,7 @@
 //! and lowers further counters by joining. A later choice of a scapegoat then adds fewer
 //! transitions, or none.
 
-use stubborn_system::{LabelId, Reason, TransitionId};
+use stubborn_system::Reason;
 
 use crate::closure::Grow;
 use crate::growth::{Growth, Policy};
@@ -55,27 +55,23 @@ impl<'t> CountingGrow<'t> {
         match inverse.users.row(set as usize) {
             Row::List(users) => {
                 for user in users.iter().filter(|u| !view.is_enabled(**u)) {
-                    self.join(into, view, set, *user);
+                    self.join(into, *user);
                 }
             }
             Row::Bits(users) => {
                 for (at, users) in users.iter().enumerate() {
                     let new = users & !view.facts.enabled[at] & !into.members()[at];
                     for bit in stubborn_system::bits::ones(new) {
-                        self.join(into, view, set, (at * 64 + bit) as u32);
+                        self.join(into, (at * 64 + bit) as u32);
                     }
                 }
             }
         }
     }
 
-    fn join(&mut self, into: &mut Growth, view: &View<'_>, set: u32, user: u32) {
-        let (label, _) = view.tables.condition(EnablingSet(set));
-        let reason = Reason::MayEnable(
-            TransitionId::new(user as usize),
-            LabelId::new(label as usize),
-        );
-        if into.add_covered(user, reason) {
+    /// Nothing asked for it, but keeping it out would win nothing.
+    fn join(&mut self, into: &mut Growth, user: u32) {
+        if into.add_covered(user, Reason::NotExcluded) {
             self.pending.push(user);
         }
     }

@@ -21,7 +21,7 @@ use crate::growth::Policy;
 use crate::inc::Incremental;
 use crate::rows::put;
 use crate::tables::{Inverse, Tables};
-use crate::view::{Facts, View, mix};
+use crate::view::{Facts, Source, View, mix};
 
 /// A reduction for one system and one question: any algorithm of this crate.
 #[derive(Debug)]
@@ -227,7 +227,7 @@ impl Reducer for Worker<'_> {
         let mut view = View {
             tables: &self.reduction.tables,
             facts: &mut self.facts,
-            source: Some((expansion.state, &mut *expansion.executor)),
+            source: Source::Executor(expansion.state, &mut *expansion.executor),
         };
         self.algorithm.choose(&mut view, kept);
         if let (Some(cache), Some(miss)) = (&mut self.cache, miss) {
@@ -238,16 +238,17 @@ impl Reducer for Worker<'_> {
     }
 
     fn last_set(&self) -> Vec<SetMember> {
-        let mut facts = self.facts.clone();
-        match self.last {
+        let log = match self.last {
             Last::Everything => return self.reduction.everything(),
-            Last::Computed => facts.replay(&self.reduction.tables, &self.facts.log),
-            Last::Remembered => facts.replay(&self.reduction.tables, &self.answers),
-        }
+            Last::Computed => &self.facts.log,
+            Last::Remembered => &self.answers,
+        };
+        let mut facts = self.facts.clone();
+        facts.infer(&self.reduction.tables);
         let mut view = View {
             tables: &self.reduction.tables,
             facts: &mut facts,
-            source: None,
+            source: Source::Log(log),
         };
         let mut kept = BitSet::new(self.reduction.tables.transitions);
         let mut algorithm = self.reduction.algorithm(true);

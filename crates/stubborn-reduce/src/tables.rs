@@ -10,7 +10,7 @@
 //! transitions, so these are added to its do-not-accord and do-not-left-accord rows. That
 //! keeps do-not-accord symmetric, and deletion follows the same edges backwards.
 
-use stubborn_system::{LabelId, Relations, Structure, TransitionId};
+use stubborn_system::{LabelId, Matrix, May, Relations, Structure, TransitionId};
 
 use crate::aim::{Aim, Goals, Plan};
 use crate::rows::{Rows, has, put};
@@ -95,14 +95,30 @@ impl Tables {
             }
             row
         };
-        let accord = structure
-            .transition_ids()
-            .map(|t| with_visible(t, relations.do_not_accord.0.row_indices(t)))
-            .collect();
-        let left = structure
-            .transition_ids()
-            .map(|t| with_visible(t, relations.do_not_left_accord.0.row_indices(t)))
-            .collect();
+        let (accord, left) = if plan.ignores_failed_runs() {
+            without_failures(structure, relations)
+        } else {
+            (
+                relations.do_not_accord.clone(),
+                relations.do_not_left_accord.clone(),
+            )
+        };
+        let goals = match &plan.aim {
+            Aim::Goals(goals) => goals.clone(),
+            _ => Goals::default(),
+        };
+        let sought = outcome_writers(structure, &goals.transitions);
+        let rows = |conflicts: &Conflicts| -> Vec<Vec<u32>> {
+            let mut rows: Vec<_> = structure
+                .transition_ids()
+                .map(|t| with_visible(t, conflicts.0.row_indices(t)))
+                .collect();
+            for (t, writers) in goals.transitions.iter().zip(&sought) {
+                rows[t.index()].extend(writers);
+            }
+            rows
+        };
+        let (accord, left) = (rows(&accord), rows(&left));
 
         let guard_rows: Vec<Vec<u32>> = structure
             .transitions
@@ -136,10 +152,7 @@ impl Tables {
             low_priority,
             visible,
             needs_invisible_key: plan.needs_invisible_key(),
-            goals: match &plan.aim {
-                Aim::Goals(goals) => goals.clone(),
-                _ => Goals::default(),
-            },
+            goals,
         }
     }
 
@@ -194,6 +207,50 @@ pub(crate) struct Inverse {
     /// Transition `t` to those that cannot move left over `t`.
     pub(crate) left_from: Rows,
 }
+
+/// Conflicts between transitions in runs in which no step fails.
+///
+/// A failing step ends a run, so it conflicts with every other step, and a model with a few
+/// array accesses would hardly be reduced. But a run that fails leads to no deadlock and to no
+/// state of interest. Think of a failing step as one that only sets a flag: then two transitions
+/// accord unless they share a field, for whether a step fails depends on the fields it looks at.
+/// Where the given relations exclude a conflict, failing included, there is none in runs that do
+/// not fail either. So a conflict counts only if both say so. When the run that is moved about
+/// does not fail, neither does the moved one: both end with the same flag.
+fn without_failures(structure: &Structure, relations: &Relations) -> (Conflicts, Conflicts) {
+    let mut unfailing = structure.clone();
+    for transition in &mut unfailing.transitions {
+        transition.may_fail = false;
+    }
+    let sets = Relations::from_sets(&unfailing);
+    (
+        relations.do_not_accord.refine(&sets.do_not_accord),
+        relations
+            .do_not_left_accord
+            .refine(&sets.do_not_left_accord),
+    )
+}
+
+/// For each transition that is a goal by its outcome, those that may change the outcome. Two
+/// orders that end in the same state may still differ in whether an assertion on the way holds.
+fn outcome_writers(structure: &Structure, sought: &[TransitionId]) -> Vec<Vec<u32>> {
+    sought
+        .iter()
+        .map(|t| {
+            let t = structure.transition(*t);
+            let tests = t.guards.iter().flat_map(|g| &structure.label(*g).tests);
+            let looked: Vec<_> = t.reads.iter().chain(tests).collect();
+            let writes = |u: &TransitionId| {
+                let writes = &structure.transition(*u).writes;
+                looked.iter().any(|field| writes.contains(field))
+            };
+            let all = structure.transition_ids().filter(writes);
+            all.map(|u| u.index() as u32).collect()
+        })
+        .collect()
+}
+
+type Conflicts = May<Matrix<TransitionId, TransitionId>>;
 
 /// Labels that never hold together with one of the guards, in order.
 fn excluders_of(guards: &[u32], excludes: &[Vec<u32>], disabling_sets: bool) -> Vec<u32> {

@@ -82,15 +82,6 @@ impl Facts {
             }
         }
     }
-
-    /// Takes answers over from a walk through the cache.
-    pub(crate) fn replay(&mut self, tables: &Tables, answers: &[(u32, bool)]) {
-        self.infer(tables);
-        for (label, holds) in answers {
-            self.learn(tables, *label, *holds);
-            self.log.push((*label, *holds));
-        }
-    }
 }
 
 #[inline]
@@ -104,8 +95,16 @@ fn or(into: &mut [u64], from: &[u64]) {
 pub(crate) struct View<'a> {
     pub(crate) tables: &'a Tables,
     pub(crate) facts: &'a mut Facts,
-    /// `None` when a computation is repeated: every answer is known then.
-    pub(crate) source: Option<(&'a [u32], &'a mut dyn Executor)>,
+    pub(crate) source: Source<'a>,
+}
+
+/// Who answers questions about labels.
+pub(crate) enum Source<'a> {
+    /// The executor, about a state.
+    Executor(&'a [u32], &'a mut dyn Executor),
+    /// A log, when a computation is repeated. (Answers are not told before they are asked for:
+    /// what is known at which time influences choices.)
+    Log(&'a [(u32, bool)]),
 }
 
 impl View<'_> {
@@ -121,11 +120,19 @@ impl View<'_> {
 
     #[cold]
     fn ask(&mut self, label: u32) -> bool {
-        let Some((state, executor)) = &mut self.source else {
-            debug_assert!(false, "a repeated computation asked something new");
-            return false;
+        let holds = match &mut self.source {
+            Source::Executor(state, executor) => {
+                executor.label(state, LabelId::new(label as usize))
+            }
+            Source::Log(log) => {
+                let answer = log.iter().find(|(asked, _)| *asked == label);
+                debug_assert!(
+                    answer.is_some(),
+                    "a repeated computation asked something new"
+                );
+                answer.is_some_and(|(_, holds)| *holds)
+            }
         };
-        let holds = executor.label(state, LabelId::new(label as usize));
         self.facts.learn(self.tables, label, holds);
         self.facts.log.push((label, holds));
         holds

@@ -10,7 +10,7 @@ use stubborn_ir::Model;
 use stubborn_reduce::validate::explore::{Explored, explore};
 use stubborn_reduce::validate::{Limits, validate};
 use stubborn_reduce::{Aim, Algorithm, Choice, Config, Plan, Proviso, StubbornReduction};
-use stubborn_system::{Relations, System};
+use stubborn_system::{RelationLevel, Relations, System};
 
 fn reduced(model: &Model, config: &Config) -> Explored {
     let relations = Relations::from_sets(model.structure());
@@ -62,9 +62,18 @@ fn two_tables() {
 
 #[test]
 fn all_algorithms_are_valid_at_one_table() {
-    let model = banquet(1, 4);
-    let relations = Relations::from_sets(model.structure());
-    for algorithm in Algorithm::ALL.iter().filter(|a| **a != Algorithm::Goal) {
+    let model = banquet(1, 5);
+    let levels = [
+        RelationLevel::Sets,
+        RelationLevel::Exact,
+        RelationLevel::Reach,
+    ];
+    let algorithms = Algorithm::ALL.iter().filter(|a| **a != Algorithm::Goal);
+    for (level, algorithm) in levels
+        .iter()
+        .flat_map(|l| algorithms.clone().map(move |a| (l, a)))
+    {
+        let relations = model.relations(*level);
         let plan = Plan::new(&Config::new(*algorithm), Aim::Deadlocks).expect("a plan");
         let report = validate(&model, &relations, &plan, &Limits::default()).expect("a report");
         assert!(report.is_clean(), "{algorithm}: {:?}", report.violations);

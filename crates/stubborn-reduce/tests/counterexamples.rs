@@ -61,6 +61,7 @@ fn inconsistent_labelling_needs_all_squares() {
         strong: false,
         visible: Some(visible),
         invisible_key: true,
+        ignores_failed_runs: false,
         goals: None,
     };
     let start = tiny.initial_states();
@@ -261,6 +262,7 @@ fn visibility_does_not_depend_on_the_current_value() {
         strong: true,
         visible: Some(bits(2, visible)),
         invisible_key: false,
+        ignores_failed_runs: false,
         goals: None,
     };
     // From `false` only `raise` can change p: with that alone visible, {lower} would do.
@@ -362,5 +364,60 @@ fn low_priority_leaves_nothing_to_rely_on() {
             );
             assert_eq!((kept.count(), set.len()), (2, 3), "{}", plan.settings);
         }
+    }
+}
+
+/// A step that can fail somewhere conflicts with everything, but not in runs that do not fail.
+#[test]
+fn possible_failure_does_not_prevent_reduction() {
+    let mut tiny = Tiny::new(&[2, 2, 3]);
+    let zero =
+        |tiny: &mut Tiny, v: usize| tiny.label(format!("x{v} = 0"), &[v], move |s| s[v] == 0);
+    let (a, b, c) = (zero(&mut tiny, 0), zero(&mut tiny, 1), zero(&mut tiny, 2));
+    tiny.simple("a", &[a], (&[], &[0]), |s| s[0] = 1);
+    let risky = Transition {
+        name: "risky".into(),
+        guards: vec![b],
+        reads: fields(&[2]),
+        writes: fields(&[1]),
+        may_fail: true,
+        ..Transition::default()
+    };
+    let risky = tiny.transition(risky, |s| match s[2] {
+        2 => vec![None],
+        _ => vec![Some(vec![s[0], 1, s[2]])],
+    });
+    let break_it = tiny.simple("break", &[c], (&[], &[2]), |s| s[2] = 2);
+    let relations = Relations::from_sets(tiny.structure());
+    assert_eq!(relations.do_not_accord.0.row(risky).count(), 3);
+    for config in common::all_configs() {
+        let aim = match config.algorithm {
+            Algorithm::Ample1 | Algorithm::Ample2 => continue,
+            Algorithm::Goal => Aim::Goals(Goals {
+                any_of: Vec::new(),
+                transitions: vec![risky],
+            }),
+            _ => Aim::Deadlocks,
+        };
+        let plan = Plan::new(&config, aim).expect("a plan");
+        let report = validate(&tiny, &relations, &plan, &Limits::default()).expect("a report");
+        assert!(
+            report.is_clean(),
+            "{}: {:?}",
+            plan.settings,
+            report.violations
+        );
+        assert!(report.states_reduced > 0, "{}", plan.settings);
+        // What decides about failure stays a conflict.
+        let reduction = StubbornReduction::new(&tiny, &relations, plan).expect("a reduction");
+        let mut executor = tiny.executor();
+        let start = tiny.initial_states();
+        let (_, set) = ask(
+            &tiny,
+            executor.as_mut(),
+            reduction.reducer().as_mut(),
+            &start,
+        );
+        assert_eq!(set.contains(&risky), set.contains(&break_it));
     }
 }

@@ -8,8 +8,10 @@ use stubborn_reduce::testing::random::{Random, Shape, system};
 use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::{Limits, validate};
-use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, Proviso};
-use stubborn_system::{LabelId, Relations, System};
+use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, Proviso, StubbornReduction};
+use stubborn_system::{
+    BitSet, Expansion, LabelId, Reason, Reduction, Relations, Successors, System, TransitionId,
+};
 
 /// The shapes take turns.
 fn shape(seed: u64) -> Shape {
@@ -138,4 +140,66 @@ fn every_combination_of_strategies_runs() {
         };
         check(&tiny, &relations, config, aim, 3);
     }
+}
+
+/// Every member of an explained set has a reason that holds in the state.
+#[test]
+fn reasons_are_true() {
+    let mut explained = 0;
+    for seed in 0..60 {
+        let tiny = system(seed, shape(seed));
+        let structure = tiny.structure();
+        let relations = relations_over(&tiny, &tiny.all_states());
+        for algorithm in Algorithm::ALL {
+            let aim = match algorithm {
+                Algorithm::Goal => {
+                    Aim::Goals(Goals::labels([LabelId::new(structure.labels.len() - 1)]))
+                }
+                _ => Aim::Deadlocks,
+            };
+            let plan = Plan::new(&Config::new(*algorithm), aim).expect("a plan");
+            let Ok(reduction) = StubbornReduction::new(&tiny, &relations, plan) else {
+                continue;
+            };
+            let mut reducer = reduction.reducer();
+            let mut executor = tiny.executor();
+            for state in tiny.all_states() {
+                let mut successors = Successors::new(tiny.layout().words());
+                executor.successors(&state, &mut successors);
+                let mut kept = BitSet::new(structure.transitions.len());
+                let mut expansion = Expansion {
+                    state: &state,
+                    executor: executor.as_mut(),
+                    successors: &successors,
+                    is_known: None,
+                };
+                reducer.reduce(&mut expansion, &mut kept);
+                let set = reducer.last_set();
+                let is_member = |t: TransitionId| set.iter().any(|m| m.transition == t);
+                let is_enabled = |t: TransitionId| successors.transitions().contains(&t);
+                for member in &set {
+                    let new = member.transition;
+                    match member.reason {
+                        Reason::DoesNotAccord(by) => {
+                            assert!(is_member(by) && is_enabled(by));
+                            assert!(relations.do_not_accord.0.contains(by, new));
+                        }
+                        Reason::MayEnable(by, label) => {
+                            assert!(is_member(by) && !is_enabled(by));
+                            let relation = if executor.label(&state, label) {
+                                &relations.may_disable.0
+                            } else {
+                                &relations.may_enable.0
+                            };
+                            assert!(relation.contains(label, new));
+                        }
+                        Reason::NeededByGoal(_) => assert_eq!(*algorithm, Algorithm::Goal),
+                        Reason::Start | Reason::Visibility | Reason::NotExcluded => {}
+                    }
+                    explained += 1;
+                }
+            }
+        }
+    }
+    assert!(explained > 1_000);
 }

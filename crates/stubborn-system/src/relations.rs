@@ -57,6 +57,12 @@ pub enum RelationLevel {
 }
 
 /// What reductions know of a system. Each relation says what a pair means.
+///
+/// All of them are about executions in which no step fails: in them, a transition whose step
+/// would fail counts as disabled. That is enough, because a path to a proper deadlock, or to
+/// a state that satisfies or violates a property, has no failing step in it, and a search
+/// takes every step of a state in which one fails. Whether a step *can* fail is a goal of its
+/// own; the transitions that could make it fail do not accord with it.
 #[derive(Clone, Debug)]
 pub struct Relations {
     /// `(g, t)`: from a reachable state where `g` is false, firing `t` can make it true.
@@ -104,8 +110,8 @@ impl Relations {
             }
         }
         for (id, transition) in structure.transition_ids().zip(&structure.transitions) {
-            // A failing step ends everything; a low-priority one looks at everything.
-            if transition.may_fail || transition.priority > 0 {
+            // A low-priority transition looks at everything.
+            if transition.priority > 0 {
                 for other in structure.transition_ids() {
                     conflicts.insert(id, other);
                     conflicts.insert(other, id);

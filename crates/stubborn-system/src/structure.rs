@@ -23,7 +23,7 @@ pub struct Transition {
     pub writes: Vec<FieldId>,
     /// More than one successor is possible.
     pub nondeterministic: bool,
-    /// The step may fail and lead to the error state; it then conflicts with everything.
+    /// The step may fail and lead to the error state.
     pub may_fail: bool,
     /// 0 for ordinary transitions. A transition of priority `n > 0` is enabled only where no
     /// transition of a smaller number is (Promela's `timeout` is 1).

@@ -24,8 +24,6 @@ pub(super) struct Pairs<'m> {
     supports: &'m [Support],
     syntax: &'m Syntax<'m>,
     domains: Option<&'m Domains>,
-    /// Commands that may fail: they end everything, so they accord with nothing.
-    fails: Vec<bool>,
 }
 
 impl<'m> Pairs<'m> {
@@ -35,21 +33,12 @@ impl<'m> Pairs<'m> {
         syntax: &'m Syntax<'m>,
         domains: Option<&'m Domains>,
     ) -> Self {
-        let transitions = &model.structure().transitions;
-        let fails = transitions.iter().map(|t| t.may_fail).collect();
-        let mut pairs = Self {
+        Self {
             model,
             supports,
             syntax,
             domains,
-            fails,
-        };
-        let refined = model
-            .structure()
-            .transition_ids()
-            .map(|t| pairs.fails[t.index()] && pairs.row().really_fails(t).unwrap_or(true));
-        pairs.fails = refined.collect();
-        pairs
+        }
     }
 
     /// A decider for one row, with a budget of its own.
@@ -76,8 +65,9 @@ impl<'m> Pairs<'m> {
         self.syntax.never_after(self.support(t), u, self.support(u))
     }
 
+    /// Low priority: whether it is enabled depends on everything.
     fn is_special(&self, t: TransitionId) -> bool {
-        self.fails[t.index()] || self.model.structure().transition(t).priority > 0
+        self.model.structure().transition(t).priority > 0
     }
 }
 
@@ -214,26 +204,6 @@ impl Row<'_, '_> {
         found.unwrap_or(true)
     }
 
-    /// Whether a command that may fail by its declared ranges does so for values that it can
-    /// really meet; `None` if that is too much to try.
-    fn really_fails(&mut self, t: TransitionId) -> Option<bool> {
-        let support = self.pairs.support(t);
-        if support.chain {
-            return None;
-        }
-        let model = self.pairs.model;
-        let body = &model.program().commands[t.index()].body;
-        self.search(&[&support.looked], &[t], Vec::new(), |row, state| {
-            let failing_guard = |g: &LabelId| {
-                row.interpreter
-                    .evaluate(state, &model.program().labels[g.index()].expr)
-                    .is_err()
-            };
-            support.guards.iter().any(failing_guard)
-                || row.interpreter.run_body(&mut state.to_vec(), body).is_err()
-        })
-    }
-
     /// Whether some values of the fields, with the guards of `enabled` and the conditions
     /// true, satisfy `wanted`; `None` if there are too many to try.
     fn search(
@@ -300,9 +270,10 @@ impl Row<'_, '_> {
         let program = self.pairs.model.program();
         let command = &program.commands[t.index()];
         let holds = |g: &LabelId| {
-            self.interpreter
-                .evaluate(state, &program.labels[g.index()].expr)
-                != Ok(0)
+            let value = self
+                .interpreter
+                .evaluate(state, &program.labels[g.index()].expr);
+            value.is_ok_and(|v| v != 0)
         };
         if !command.guards.iter().all(holds) {
             return None;
@@ -314,9 +285,12 @@ impl Row<'_, '_> {
             .map(|()| after)
     }
 
+    /// Whether both orders are possible and end in the same state, if each is possible alone.
     fn commute(&mut self, state: &[u32], t: TransitionId, u: TransitionId) -> bool {
-        let one = self.fire(state, t).and_then(|s| self.fire(&s, u));
-        let other = self.fire(state, u).and_then(|s| self.fire(&s, t));
-        one.is_some() && one == other
+        let (Some(after_t), Some(after_u)) = (self.fire(state, t), self.fire(state, u)) else {
+            return true;
+        };
+        let one = self.fire(&after_t, u);
+        one.is_some() && one == self.fire(&after_u, t)
     }
 }

@@ -170,10 +170,15 @@ impl<'m> Syntax<'m> {
         let ignored: Vec<FieldId> = channel
             .map(|c| self.model.encoding().channel_fields(c).collect())
             .unwrap_or_default();
+        let program = self.model.program();
         let disables = |g: &LabelId, by: TransitionId, support: &Support| {
             let tests = &self.model.structure().label(*g).tests;
             let on_channel = tests.iter().all(|f| ignored.contains(f));
-            !on_channel && self.may_turn(*g, by, support, false)
+            // A guard that fails to evaluate holds, but the step is then no ordinary one.
+            let spoils = || {
+                shares(tests, &support.writes) && program.may_fail(&program.labels[g.index()].expr)
+            };
+            !on_channel && (self.may_turn(*g, by, support, false) || spoils())
         };
         if us.guards.iter().any(|g| disables(g, t, ts))
             || ts.guards.iter().any(|g| disables(g, u, us))
@@ -189,13 +194,18 @@ impl<'m> Syntax<'m> {
                 if other.writes.binary_search(field).is_err() {
                     return false;
                 }
-                !matches!(
-                    (self.change(a, *field), self.change(b, *field)),
-                    (Change::Increment(_), Change::Increment(_))
-                ) && !matches!(
-                    (self.change(a, *field), self.change(b, *field)),
-                    (Change::Constant(v), Change::Constant(w)) if v == w
-                )
+                // One increment can make the other overflow.
+                let transition = |t: TransitionId| self.model.structure().transition(t);
+                let overflow = transition(a).may_fail || transition(b).may_fail;
+                (overflow
+                    || !matches!(
+                        (self.change(a, *field), self.change(b, *field)),
+                        (Change::Increment(_), Change::Increment(_))
+                    ))
+                    && !matches!(
+                        (self.change(a, *field), self.change(b, *field)),
+                        (Change::Constant(v), Change::Constant(w)) if v == w
+                    )
             })
         };
         conflict(t, &ts.writes, u, us) || conflict(u, &us.writes, t, ts)

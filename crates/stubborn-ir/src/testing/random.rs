@@ -458,11 +458,9 @@ impl Generator {
             1 => 3,
             _ => 0,
         };
-        // Chains are rare, and mostly short.
-        let continues = match processes.last() {
-            Some(process) if self.rng.one_in(8) => Some(*process),
-            _ => None,
-        };
+        // Now and then a process goes on at once.
+        let continues =
+            (count > 0 && self.rng.one_in(8)).then(|| ProcessId::new(self.rng.below(count)));
         self.program.command(Command {
             name: format!("t{nr}"),
             processes,

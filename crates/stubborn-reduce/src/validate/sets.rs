@@ -31,6 +31,8 @@ pub struct Conditions {
     pub visible: Option<BitSet>,
     /// I.
     pub invisible_key: bool,
+    /// Steps that fail lead nowhere that matters: paths stop before them.
+    pub ignores_failed_runs: bool,
     /// No path outside the set reaches a state where all labels of one of these hold, or takes
     /// one of the transitions.
     pub goals: Option<crate::aim::Goals>,
@@ -50,11 +52,19 @@ impl Conditions {
             strong: !by_goal && !plan.settings.weak,
             visible: (plan.proviso != Proviso::None).then_some(bits),
             invisible_key: plan.needs_invisible_key(),
+            ignores_failed_runs: plan.ignores_failed_runs(),
             goals: match &plan.aim {
                 Aim::Goals(goals) if by_goal => Some(goals.clone()),
                 _ => None,
             },
         }
+    }
+}
+
+impl Conditions {
+    fn nowhere(&self, system: &dyn System) -> Option<Vec<u32>> {
+        let error = system.structure().error_state.clone();
+        error.filter(|_| self.ignores_failed_runs)
     }
 }
 
@@ -89,6 +99,7 @@ pub fn check(
         let mut checker = Checker {
             graph: &mut graph,
             set: &members,
+            nowhere: conditions.nowhere(system),
             limit: limits.states_around,
             cut_short: false,
         };
@@ -173,6 +184,7 @@ pub fn check_set(
     let mut checker = Checker {
         graph: &mut graph,
         set,
+        nowhere: conditions.nowhere(system),
         limit: usize::MAX,
         cut_short: false,
     };
@@ -188,6 +200,8 @@ type Origin = Option<(usize, u32)>;
 struct Checker<'g, 's> {
     graph: &'g mut Graph<'s>,
     set: &'g BitSet,
+    /// The state that failing steps lead to, if they do not matter.
+    nowhere: Option<Vec<u32>>,
     limit: usize,
     cut_short: bool,
 }
@@ -248,6 +262,17 @@ impl Checker<'_, '_> {
         }
     }
 
+    fn leads_nowhere(&self, node: Node) -> bool {
+        self.nowhere.as_deref() == Some(self.graph.state(node))
+    }
+
+    /// Where a transition leads that matters.
+    fn ends(&mut self, node: Node, t: u32) -> Vec<Node> {
+        let mut ends = self.graph.ends(node, t);
+        ends.retain(|end| !self.leads_nowhere(*end));
+        ends
+    }
+
     /// All states reached by transitions outside the set, each with how it was reached.
     fn outside(&mut self, from: Node) -> Vec<(Node, Origin)> {
         let mut reached = vec![(from, None)];
@@ -255,7 +280,10 @@ impl Checker<'_, '_> {
         let mut at = 0;
         while at < reached.len() {
             let steps = self.graph.steps(reached[at].0).to_vec();
-            for (t, next) in steps.into_iter().filter(|(t, _)| !self.is_member(*t)) {
+            for (t, next) in steps {
+                if self.is_member(t) || self.leads_nowhere(next) {
+                    continue;
+                }
                 if reached.len() >= self.limit {
                     self.cut_short = true;
                     return reached;
@@ -361,7 +389,7 @@ impl Checker<'_, '_> {
         let invisible = !conditions.visible.as_ref().is_some_and(seen);
         let start = Position {
             here: node,
-            twin: self.graph.ends(node, t),
+            twin: self.ends(node, t),
             joined: true,
         };
         let mut numbers = HashMap::from([(start.clone(), 0)]);
@@ -369,7 +397,7 @@ impl Checker<'_, '_> {
         let mut at = 0;
         while at < positions.len() {
             let (position, _) = positions[at].clone();
-            let ends = self.graph.ends(position.here, t);
+            let ends = self.ends(position.here, t);
             let id = TransitionId::new(t as usize);
             let origins = || {
                 positions
@@ -386,12 +414,12 @@ impl Checker<'_, '_> {
             }
             let joined = position.joined && !ends.is_empty();
             for (u, next) in self.graph.steps(position.here).to_vec() {
-                if self.is_member(u) {
+                if self.is_member(u) || self.leads_nowhere(next) {
                     continue;
                 }
                 let mut twin = Vec::new();
                 for node in &position.twin {
-                    twin.extend(self.graph.ends(*node, u));
+                    twin.extend(self.ends(*node, u));
                 }
                 twin.sort_unstable();
                 twin.dedup();
