@@ -24,9 +24,9 @@ Try it:
   stubborn simulate examples/alternating_bit_broken.dve --replay bug.json";
 
 /// A model checker: finds deadlocks, failing assertions and broken invariants of concurrent
-/// systems, with counterexamples that people can read.
+/// systems written in DVE, Promela or as Petri nets, with counterexamples that people can read
 #[derive(Debug, Parser)]
-#[command(name = "stubborn", version, about, after_help = AFTER_HELP)]
+#[command(name = "stubborn", version, after_help = AFTER_HELP)]
 #[command(
     max_term_width = 100,
     subcommand_required = true,
@@ -568,6 +568,7 @@ Examples:
   stubborn inspect examples/peterson.dve
   stubborn inspect examples/peterson.dve --fields --guards
   stubborn inspect examples/philosophers.dve --relations exact --transition hungry
+  stubborn inspect examples/philosophers.dve --state start --por deletion
   stubborn inspect examples/peterson.dve --format dot --process P_0 | dot -Tsvg > p0.svg")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
@@ -592,6 +593,18 @@ pub(crate) struct InspectArgs {
     /// Relations between transitions and guards, as precise as LEVEL asks for
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = "What to show")]
     pub(crate) relations: Option<RelationsName>,
+
+    /// The stubborn set at the end of a saved trace, and why each transition is in it
+    ///
+    /// `start` is the initial state. Traces are written by `check --trace` and
+    /// `simulate --save`.
+    #[arg(long, value_name = "TRACE", help_heading = "What to show")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// How the set of --state is computed
+    #[arg(long, value_name = "NAME", requires = "state", help_heading = "What to show",
+          value_parser = names(Algorithm::ALL, Algorithm::name))]
+    pub(crate) por: Option<String>,
 
     /// As text, as one JSON object, or as control-flow graphs for Graphviz
     #[arg(

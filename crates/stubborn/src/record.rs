@@ -60,6 +60,7 @@ pub struct StepRecord {
 
 impl TraceRecord {
     /// Describes a trace of a model.
+    #[allow(clippy::infinite_iter)] // the cycle of a trace is listed once
     pub fn new(model: &LoadedModel, trace: &Trace) -> Self {
         Self {
             stem: trace.stem().map(|step| record(model, &step)).collect(),
@@ -145,11 +146,11 @@ impl SavedTrace {
 
     /// Reads a trace file.
     pub fn from_json(text: &str) -> Result<Self, ReplayError> {
-        let saved: SavedTrace = serde_json::from_str(text)
-            .map_err(|error| ReplayError(format!("this is no trace file: {error}")))?;
-        if saved.format != FORMAT {
-            return Err(ReplayError("this is no trace file".into()));
-        }
+        let saved: Option<SavedTrace> = serde_json::from_str(text).ok();
+        let Some(saved) = saved.filter(|saved| saved.format == FORMAT) else {
+            let text = "this is no trace that `check --trace` or `simulate --save` wrote";
+            return Err(ReplayError(text.into()));
+        };
         if saved.version != VERSION {
             let version = saved.version;
             let text = format!("this trace has format version {version}, known is {VERSION}");

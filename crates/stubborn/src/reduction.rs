@@ -261,7 +261,7 @@ fn kept_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            let step = (u128::from(random) * successors.len() as u128 >> 64) as usize;
+            let step = ((u128::from(random) * successors.len() as u128) >> 64) as usize;
             state.copy_from_slice(successors.state(step));
         }
     }

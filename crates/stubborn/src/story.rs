@@ -188,11 +188,16 @@ pub fn state(system: &dyn System, state: &[u32], all: bool) -> String {
     out
 }
 
-/// Why nobody can move in `state`: for every process, what it waits for.
+/// Why nobody can move in `state`: for every process, what it waits for; without processes,
+/// the state itself.
 pub fn why_stuck(system: &dyn System, state: &[u32]) -> String {
     let structure = system.structure();
+    if structure.processes.is_empty() {
+        let values = self::state(system, state, false);
+        return format!("  No transition is enabled there:\n{}", indented(&values));
+    }
     let mut executor = system.executor();
-    let mut out = String::new();
+    let mut out = String::from("  Nobody can move:\n");
     for (at, process) in structure.processes.iter().enumerate() {
         let Some(field) = process.location else {
             continue;
@@ -225,6 +230,11 @@ pub fn why_stuck(system: &dyn System, state: &[u32]) -> String {
         }
     }
     out
+}
+
+/// A text two blanks farther to the right.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 /// The guards that keep a transition from being enabled, with the values they look at.

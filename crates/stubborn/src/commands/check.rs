@@ -233,7 +233,7 @@ fn verdicts(report: &Report, paint: Paint) -> String {
 fn headline(question: &Question) -> String {
     match question.target {
         Target::Deadlock => "no deadlock".into(),
-        Target::InvalidEnd => "no deadlock (every process can go on, or is at an end)".into(),
+        Target::InvalidEnd => "no invalid end state".into(),
         Target::Errors => "no step fails".into(),
         Target::Assertions => "assertions".into(),
         Target::Label(_) => match question.kind {
@@ -279,23 +279,17 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
     let system = model.reference();
     let structure = system.structure();
     match (question.target, violation.step) {
-        (Target::Deadlock | Target::InvalidEnd, _) => {
-            format!(
-                "  Nobody can move:\n{}",
-                story::why_stuck(system, &violation.state)
-            )
-        }
+        (Target::Deadlock | Target::InvalidEnd, _) => story::why_stuck(system, &violation.state),
         (Target::Label(label), _) => {
             let place = story::source_line(model, question.span);
             let values = story::why_bad(system, label, &violation.state);
             format!("  It does not hold there{values}\n{place}")
         }
         (_, Some((_, outcome))) => match outcome.site(structure) {
-            Some(site) => {
-                let place = story::source_line(model, site.span);
-                let message = &site.message;
-                format!("  The last step fails: {message}\n{place}")
-            }
+            Some(site) => match story::source_line(model, site.span) {
+                place if place.is_empty() => String::new(),
+                place => format!("  It fails here:\n{place}"),
+            },
             None => String::new(),
         },
         (_, None) => String::new(),

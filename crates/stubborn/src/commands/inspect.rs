@@ -1,6 +1,7 @@
 //! `stubborn inspect`: what a model is made of, as text, JSON or control-flow graphs.
 
 mod dot;
+mod explain;
 mod json;
 mod text;
 
@@ -15,6 +16,10 @@ use crate::terminal::print;
 pub(crate) fn run(args: &InspectArgs) -> Result<Status, Failure> {
     let (model, _) = load(&args.model, &[], false)?;
     let view = View::new(args, &model)?;
+    if let Some(file) = &args.state {
+        print(&explain::show(&view, file)?);
+        return Ok(Status::Fine);
+    }
     print(&match args.format {
         InspectFormat::Text => text::show(&view),
         InspectFormat::Json => json::show(&view),

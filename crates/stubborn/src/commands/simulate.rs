@@ -1,6 +1,7 @@
 //! `stubborn simulate`: random walks, walks by hand, and saved traces.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use stubborn::record::SavedTrace;
 use stubborn::system::{Executor, Successors, System};
@@ -38,11 +39,8 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-fn replay(
-    args: &SimulateArgs,
-    model: &LoadedModel,
-    path: &std::path::Path,
-) -> Result<Trace, Failure> {
+/// Reads a trace file and runs it on a model.
+pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<(SavedTrace, Trace), Failure> {
     let shown = path.display();
     let unreadable =
         |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
@@ -56,6 +54,11 @@ fn replay(
     let in_file = |error| Failure::wrong(format!("{shown}: {error}"));
     let saved = SavedTrace::from_json(&text).map_err(in_file)?;
     let trace = saved.replay(model).map_err(in_file)?;
+    Ok((saved, trace))
+}
+
+fn replay(args: &SimulateArgs, model: &LoadedModel, path: &Path) -> Result<Trace, Failure> {
+    let (saved, trace) = read_trace(model, path)?;
     let mut walk = Walk::new(model, args.states);
     print(&format!(
         "{}: {}\n",
@@ -226,10 +229,7 @@ impl<'m> Walk<'m> {
         if self.system.structure().error_state.as_deref() == Some(state) {
             print("the run ends here: its last step failed\n");
         } else {
-            print(&format!(
-                "nobody can move:\n{}",
-                story::why_stuck(self.system, state)
-            ));
+            print(&story::why_stuck(self.system, state));
         }
         let _ = std::io::stdout().flush();
     }
@@ -254,6 +254,6 @@ impl Dice {
 
     /// A number below `limit`, which is not 0.
     fn below(&mut self, limit: usize) -> usize {
-        (u128::from(self.next()) * limit as u128 >> 64) as usize
+        ((u128::from(self.next()) * limit as u128) >> 64) as usize
     }
 }

@@ -28,7 +28,8 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
         ..Limits::default()
     };
     let paint = Paint::for_stdout();
-    let mut status = Status::Fine;
+    // As long as everything is refused, something is wrong with the command.
+    let mut status = Status::Wrong;
     for (name, aim) in aims(&model) {
         let config = match &options.por {
             Por::Chosen(config) => config.clone(),
@@ -54,9 +55,11 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
         };
         // The reference execution: real code, and the simplest there is.
         let report = validate(model.reference(), &relations, &plan, &limits)?;
-        if !report.is_clean() {
-            status = Status::Violated;
-        }
+        status = match status {
+            Status::Violated => Status::Violated,
+            _ if report.is_clean() => Status::Fine,
+            _ => Status::Violated,
+        };
         print(&told(&model, &name, &plan, &report, paint));
     }
     Ok(status)

@@ -71,7 +71,10 @@ fn edges(
         .filter(|label| own_counter.is_none_or(|f| label.tests != [f]))
         .map(|label| label.text.as_str())
         .collect();
-    let label = conditions.join("\n");
+    let mut label = conditions.join("\n");
+    if transition.processes.len() > 1 {
+        label = format!("{}\n{label}", transition.name);
+    }
     match targets.get(&(id, process)) {
         Some(reached) => {
             for target in reached {

@@ -1,0 +1,158 @@
+//! A stubborn set at one state: what is in it, and what pulled each transition in.
+//!
+//! This is how one learns to write models that reduce well: the reasons lead from the kept
+//! transitions to the variables over which they quarrel.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use stubborn::reduce::explain::{Access, shared_fields};
+use stubborn::reduce::{Aim, Config, Goals, Plan, StubbornReduction};
+use stubborn::system::{
+    BitSet, Expansion, Reason, Reduction, RelationLevel, SetMember, Successors, TransitionId,
+};
+use stubborn::{Trace, story};
+
+use super::View;
+use crate::commands::simulate::read_trace;
+use crate::exit::Failure;
+
+/// More disabled members than this are counted.
+const LISTED: usize = 40;
+
+pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
+    let system = view.model.reference();
+    let trace = if file == Path::new("start") {
+        Trace::new(&system.initial_states()[..system.layout().words()])
+    } else {
+        read_trace(view.model, file)?.1
+    };
+    let level = view.args.relations.map_or(RelationLevel::Reach, Into::into);
+    let algorithm = view.args.por.as_deref().unwrap_or("beam").parse()?;
+    let labels = view.structure.properties.iter().map(|p| p.violated_by);
+    let aim = match algorithm {
+        stubborn::reduce::Algorithm::Goal => Aim::Goals(Goals::labels(labels)),
+        _ => Aim::Deadlocks,
+    };
+    let plan = Plan::new(&Config::new(algorithm), aim)?;
+    let relations = system.relations(level);
+    let reduction = StubbornReduction::new(system, &relations, plan)?;
+
+    let state = trace.last_state();
+    let mut executor = system.executor();
+    let mut successors = Successors::new(state.len());
+    executor.successors(state, &mut successors);
+    let mut kept = BitSet::new(view.structure.transitions.len());
+    let mut reducer = reduction.reducer();
+    let mut expansion = Expansion {
+        state,
+        executor: &mut *executor,
+        successors: &successors,
+        is_known: None,
+    };
+    let enabled: Vec<TransitionId> = expansion.enabled().collect();
+    let is_reduced = reducer.reduce(&mut expansion, &mut kept);
+    let set = reducer.last_set();
+
+    let steps = trace.len();
+    let mut out = format!(
+        "The state after {steps} steps\n{}",
+        story::state(system, state, false)
+    );
+    let name = reduction.plan().settings.to_string();
+    let kept_count = enabled.iter().filter(|t| kept.contains(t.index())).count();
+    let _ = writeln!(
+        out,
+        "\n{} of {} enabled transitions are kept by {name}",
+        kept_count,
+        enabled.len()
+    );
+    if !is_reduced {
+        out += "Nothing is left out here.\n";
+    }
+    for id in &enabled {
+        let mark = if kept.contains(id.index()) {
+            "kept    "
+        } else {
+            "left out"
+        };
+        let _ = writeln!(out, "  {mark}  {}", view.structure.transition(*id).name);
+    }
+    if set
+        .iter()
+        .all(|member| member.reason == Reason::NotExcluded)
+    {
+        return Ok(out);
+    }
+    out += "\nThe set, and why each transition is in it\n";
+    let (on, off): (Vec<&SetMember>, Vec<&SetMember>) = set
+        .iter()
+        .partition(|member| enabled.contains(&member.transition));
+    for member in on.iter().chain(off.iter().take(LISTED)) {
+        let is_enabled = enabled.contains(&member.transition);
+        let name = &view.structure.transition(member.transition).name;
+        let what = if is_enabled { "enabled " } else { "disabled" };
+        let _ = writeln!(
+            out,
+            "  {what}  {name}\n            {}",
+            reason(view, member)
+        );
+    }
+    if off.len() > LISTED {
+        let _ = writeln!(out, "  and {} more disabled ones", off.len() - LISTED);
+    }
+    Ok(out)
+}
+
+fn reason(view: &View<'_>, member: &SetMember) -> String {
+    let name = |id: TransitionId| &view.structure.transition(id).name;
+    match member.reason {
+        Reason::Start => "the computation started here".into(),
+        Reason::DoesNotAccord(other) => {
+            let shared = shared_fields(view.structure, other, member.transition);
+            let fields: Vec<String> = shared
+                .iter()
+                .take(4)
+                .map(|shared| {
+                    let field = view.field_name(shared.field);
+                    format!(
+                        "{field} (that {}, this {})",
+                        does(shared.first),
+                        does(shared.second)
+                    )
+                })
+                .collect();
+            let over = if fields.is_empty() {
+                "one of them may fail or has low priority".into()
+            } else {
+                format!("over {}", fields.join(", "))
+            };
+            format!("does not accord with `{}`: {over}", name(other))
+        }
+        Reason::MayEnable(other, guard) => {
+            let guard = &view.structure.label(guard).text;
+            format!("may change `{guard}`, for which `{}` waits", name(other))
+        }
+        Reason::NeededByGoal(label) => {
+            let label = &view.structure.label(label).text;
+            format!("may make the goal true: {label}")
+        }
+        Reason::Visibility => "a condition on visible transitions asked for it".into(),
+        Reason::NotExcluded => "nothing allowed to leave it out".into(),
+    }
+}
+
+/// `tests and writes`.
+fn does(access: Access) -> String {
+    let words = [
+        (access.tests, "tests"),
+        (access.reads, "reads"),
+        (access.writes, "writes"),
+    ];
+    let words: Vec<&str> = words
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, word)| *word)
+        .collect();
+    words.join(" and ")
+}

@@ -1,0 +1,372 @@
+//! The program as scripts see it: JSON, files, pipes, signals, exit statuses.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+
+fn stubborn(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stubborn"));
+    command.args(arguments);
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    stubborn(arguments).output().expect("the program starts")
+}
+
+fn example(name: &str) -> String {
+    format!("{EXAMPLES}/{name}")
+}
+
+fn json(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// A folder of its own for each test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    folder
+}
+
+const FIELDS: [&str; 16] = [
+    "model",
+    "language",
+    "por",
+    "order",
+    "threads",
+    "store",
+    "states",
+    "transitions",
+    "deadlocks",
+    "invalid_ends",
+    "depth",
+    "complete",
+    "load_seconds",
+    "explore_seconds",
+    "peak_memory_bytes",
+    "bytes_per_state",
+];
+
+#[test]
+fn explore_prints_exactly_the_agreed_fields() {
+    let path = example("philosophers.dve");
+    let object = json(&run(&["explore", "--json", &path]));
+    let names: Vec<&str> = object
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(names, FIELDS);
+    assert_eq!(object["model"], path.as_str());
+    assert_eq!(object["language"], "dve");
+    assert_eq!(object["por"], "none");
+    assert_eq!(object["order"], "bfs");
+    assert_eq!(object["threads"], 1);
+    assert_eq!(object["store"], "tree");
+    assert_eq!(object["states"], 242);
+    assert_eq!(object["transitions"], 805);
+    assert_eq!(object["deadlocks"], 1);
+    assert_eq!(object["invalid_ends"], Value::Null);
+    assert_eq!(object["depth"], 12);
+    assert_eq!(object["complete"], true);
+}
+
+#[test]
+fn explore_says_when_a_limit_stopped_it() {
+    let path = example("cache_coherence.dve");
+    let output = run(&[
+        "explore",
+        "--json",
+        "--max-states",
+        "1000",
+        "--order",
+        "dfs",
+        &path,
+    ]);
+    assert_eq!(output.status.code(), Some(3));
+    let object = json(&output);
+    assert_eq!(object["complete"], false);
+    assert_eq!(object["order"], "dfs");
+}
+
+#[test]
+fn check_adds_properties_with_traces() {
+    let output = run(&["check", "--json", &example("alternating_bit_broken.dve")]);
+    assert_eq!(output.status.code(), Some(1));
+    let object = json(&output);
+    for field in FIELDS {
+        assert!(object.get(field).is_some(), "{field} is missing");
+    }
+    let properties = object["properties"].as_array().expect("a list");
+    let kinds: Vec<&str> = properties
+        .iter()
+        .filter_map(|p| p["kind"].as_str())
+        .collect();
+    assert_eq!(kinds, ["deadlock", "error", "assertion"]);
+    let verdicts: Vec<&str> = properties
+        .iter()
+        .filter_map(|p| p["verdict"].as_str())
+        .collect();
+    assert_eq!(verdicts, ["holds", "holds", "violated"]);
+    assert_eq!(properties[0]["trace"], Value::Null);
+    let trace = &properties[2]["trace"];
+    assert_eq!(trace["cycle"], Value::Array(Vec::new()));
+    let stem = trace["stem"].as_array().expect("a list of steps");
+    assert_eq!(stem.len(), 8);
+    assert_eq!(stem[0]["transition"], "Sender: send -> wait (data!)");
+    assert_eq!(stem[0]["process"], "Sender");
+    let location = stem[0]["location"].as_str().expect("a place");
+    assert!(
+        location.ends_with("alternating_bit_broken.dve:17:5"),
+        "{location}"
+    );
+    assert_eq!(
+        stem[0]["changes"]["Sender"],
+        serde_json::json!(["send", "wait"])
+    );
+    // What each property needed, beside the sum.
+    let sum: u64 = properties.iter().filter_map(|p| p["states"].as_u64()).sum();
+    assert_eq!(object["states"].as_u64(), Some(sum));
+}
+
+#[test]
+fn a_saved_trace_can_be_replayed_and_read() {
+    let folder = folder("replay");
+    let file = folder.join("bug.json");
+    let file = file.to_str().expect("a plain name");
+    let model = example("alternating_bit_broken.dve");
+    let output = run(&["check", &model, "--trace", file]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("saved as"));
+
+    let output = run(&["simulate", &model, "--replay", file]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("8. Receiver: judge -> deliver"), "{text}");
+
+    // The correct protocol does not do that.
+    let output = run(&[
+        "simulate",
+        &example("alternating_bit.dve"),
+        "--replay",
+        file,
+    ]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    let problem = "step 8: `Receiver: judge -> deliver` is not possible there";
+    assert!(text.contains(problem), "{text}");
+}
+
+#[test]
+fn a_simulated_run_can_be_saved() {
+    let folder = folder("save");
+    let file = folder.join("run.json");
+    let file = file.to_str().expect("a plain name");
+    let model = example("peterson.dve");
+    let first = run(&[
+        "simulate", &model, "--steps", "30", "--seed", "5", "--save", file,
+    ]);
+    assert_eq!(first.status.code(), Some(0));
+    let again = run(&["simulate", &model, "--replay", file]);
+    let (first, again) = (
+        String::from_utf8_lossy(&first.stdout).into_owned(),
+        String::from_utf8_lossy(&again.stdout).into_owned(),
+    );
+    assert!(again.ends_with(&first), "{first}\n{again}");
+}
+
+#[test]
+fn steps_can_be_chosen_from_a_pipe() {
+    let mut child = stubborn(&["simulate", "-i", &example("philosophers.dve")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input
+        .write_all(b"1\nu\n99\n?\ns\nr\nq\n")
+        .expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    for part in [
+        "[1] Philosopher_0: thinking -> hungry",
+        "`99` is no choice here",
+        "take a random step",
+        "taken[4] = 0",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+}
+
+#[test]
+fn a_model_may_come_from_a_pipe() {
+    let mut child = stubborn(&["explore", "-q", "-", "--language", "dve"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let text = std::fs::read(example("philosophers.dve")).expect("it is there");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(&text).expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("242 states"));
+}
+
+#[test]
+fn hostile_files_end_in_a_message() {
+    let folder = folder("hostile");
+    let parentheses = "(".repeat(1_000_000);
+    let names = "abcdefgh ".repeat(100_000);
+    let files: Vec<(&str, Vec<u8>)> = vec![
+        ("zeros", vec![0; 10_000]),
+        ("bytes", (0..=255_u8).cycle().skip(1).filter(|b| *b != 0).take(50_000).collect()),
+        ("empty", Vec::new()),
+        ("deep", format!("byte x; process P {{ state a; init a; trans a -> a {{ guard {parentheses}x; }}; }} system async;").into_bytes()),
+        ("long", names.into_bytes()),
+        ("open", b"<pnml><net>".repeat(10_000)),
+    ];
+    for (name, content) in &files {
+        for language in ["dve", "pml", "pnml"] {
+            let path = folder.join(format!("{name}.{language}"));
+            std::fs::write(&path, content).expect("it can be written");
+            let output = run(&["check", path.to_str().expect("a plain name")]);
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{name}.{language}: {error}");
+            assert!(error.starts_with("error"), "{name}.{language}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_100_megabytes_ends_in_a_message() {
+    let path = folder("large").join("large.dve");
+    let file = std::fs::File::create(&path).expect("it can be made");
+    file.set_len(100 << 20).expect("there is room for a hole");
+    let output = run(&["check", path.to_str().expect("a plain name")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("100 MiB"));
+    std::fs::remove_file(&path).expect("it can be removed");
+}
+
+/// 2^40 states: nobody waits for the end.
+fn endless() -> PathBuf {
+    let path = folder("endless").join("endless.dve");
+    let mut text = String::new();
+    for process in 0..5 {
+        text += &format!(
+            "process P{process} {{ byte x; state a; init a; trans \
+             a -> a {{ guard x < 255; effect x = x + 1; }}, \
+             a -> a {{ guard x > 0; effect x = x - 1; }}; }}\n"
+        );
+    }
+    std::fs::write(&path, text + "system async;\n").expect("it can be written");
+    path
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_with_what_was_learnt() {
+    let path = endless();
+    let path = path.to_str().expect("a plain name");
+    let child = stubborn(&["explore", path, "--json", "--memory-limit", "2G"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(Duration::from_millis(700));
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.expect("there is a kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3));
+    let object: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    assert_eq!(object["complete"], false);
+}
+
+#[test]
+fn memory_and_time_limits_end_cleanly() {
+    let path = endless();
+    let path = path.to_str().expect("a plain name");
+    for limit in [["--memory-limit", "20M"], ["--timeout", "0.2"]] {
+        let output = run(&["check", path, "-q", limit[0], limit[1]]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("limit was reached"), "{text}");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_is_no_error() {
+    let mut child = stubborn(&[
+        "inspect",
+        &example("cache_coherence.dve"),
+        "--format",
+        "json",
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("the program starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let commands = [
+        "check", "explore", "simulate", "inspect", "validate", "ltl", "bench",
+    ];
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = run(&["completions", shell]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        for command in commands {
+            assert!(text.contains(command), "{command} is missing for {shell}");
+        }
+    }
+    let folder = folder("man");
+    let output = run(&["man", "--folder", folder.to_str().expect("a plain name")]);
+    assert_eq!(output.status.code(), Some(0));
+    for command in commands {
+        assert!(
+            folder.join(format!("stubborn-{command}.1")).is_file(),
+            "{command}"
+        );
+    }
+    assert!(String::from_utf8_lossy(&run(&["man"]).stdout).contains(".TH"));
+}
+
+#[test]
+fn a_bench_is_a_table() {
+    let output = run(&[
+        "bench",
+        &example("peterson.dve"),
+        &example("philosophers.dve"),
+        "--threads",
+        "1",
+    ]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("| peterson | 705 | 1,725 |"), "{text}");
+    assert!(text.contains("geometric mean"), "{text}");
+}
