@@ -17,9 +17,10 @@
 //! members under pairwise relations: with do-not-accord they stay enabled and commute at every
 //! step, with do-not-left-accord they move left one step at a time.
 //!
-//! All sets look at runs in which no step fails, as [`Relations`](stubborn_system::Relations)
-//! do: a run that fails leads to no deadlock and to no goal, except that the failing step may
-//! be a goal itself. In a state where a step fails, everything is kept.
+//! All of it is about runs in which no step fails, as [relations](stubborn_system::Relations) are:
+//! a step that would fail counts as disabled. Otherwise it would conflict with every other step,
+//! and models with arrays would hardly be reduced. Where a step fails, nothing is left out.
+//! Whether a step *can* fail is a goal of its own.
 //!
 //! Questions are not mixed: a set for deadlocks is none for goals, and a goal-driven one loses
 //! deadlocks. Whoever asks both needs two runs.

@@ -142,7 +142,7 @@ impl Reduction for StubbornReduction {
 /// How the last set came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
-    /// Without looking: at most one transition was enabled.
+    /// Without looking: at most one transition was enabled, or a step fails.
     Everything,
     /// Computed.
     Computed,
@@ -194,16 +194,23 @@ impl Worker<'_> {
     }
 }
 
+impl Worker<'_> {
+    /// In relations, a transition whose step fails counts as disabled, and nothing is known of
+    /// what would enable it.
+    fn some_step_fails(&self, expansion: &Expansion<'_>) -> bool {
+        let successors = expansion.successors;
+        self.reduction.tables.may_fail
+            && (0..successors.len()).any(|at| successors.outcome(at) != Outcome::FINE)
+    }
+}
+
 impl Reducer for Worker<'_> {
     fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
         kept.clear();
         self.note(expansion);
         let count = self.facts.enabled_list.len();
         let may_be_empty = self.reduction.plan.settings.algorithm == Algorithm::Goal;
-        // A step that fails counts as disabled in all relations, so it must not be a key.
-        let successors = expansion.successors;
-        let fails = (0..successors.len()).any(|i| successors.outcome(i) != Outcome::FINE);
-        if count == 0 || fails || count == 1 && !may_be_empty {
+        if count == 0 || count == 1 && !may_be_empty || self.some_step_fails(expansion) {
             self.last = Last::Everything;
             kept.words_mut().copy_from_slice(&self.facts.enabled);
             return false;

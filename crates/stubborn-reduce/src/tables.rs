@@ -47,6 +47,8 @@ pub(crate) struct Tables {
     pub(crate) accord: Rows,
     /// Do not left-accord, with condition V; row `t` are those that `t` cannot move left over.
     pub(crate) left: Rows,
+    /// Some step can fail.
+    pub(crate) may_fail: bool,
     /// Transitions of low priority: they may be disabled although all guards hold.
     pub(crate) low_priority: Vec<u32>,
     /// Visible transitions, as bits.
@@ -142,6 +144,7 @@ impl Tables {
             enabling: Rows::new(transitions, enabling),
             accord: Rows::new(transitions, symmetric(accord)),
             left: Rows::new(transitions, left),
+            may_fail: structure.transitions.iter().any(|t| t.may_fail),
             low_priority,
             visible,
             needs_invisible_key: plan.needs_invisible_key(),

@@ -365,7 +365,7 @@ fn low_priority_leaves_nothing_to_rely_on() {
     }
 }
 
-/// A step that can fail somewhere conflicts with everything, but not in runs that do not fail.
+/// A step that can fail somewhere ends everything there, but runs that do not fail are reduced.
 #[test]
 fn possible_failure_does_not_prevent_reduction() {
     let mut tiny = Tiny::new(&[2, 2, 3]);
@@ -387,8 +387,6 @@ fn possible_failure_does_not_prevent_reduction() {
     });
     let break_it = tiny.simple("break", &[c], (&[], &[2]), |s| s[2] = 2);
     let relations = Relations::from_sets(tiny.structure());
-    // Sharing nothing, `a` and `risky` accord although `risky` may fail.
-    assert_eq!(relations.do_not_accord.0.row(risky).count(), 2);
     for config in common::all_configs() {
         let aim = match config.algorithm {
             Algorithm::Ample1 | Algorithm::Ample2 => continue,

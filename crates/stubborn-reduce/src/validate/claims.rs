@@ -68,8 +68,13 @@ struct Trial<'a, 's> {
 
 impl Trial<'_, '_> {
     fn try_state(&mut self, state: &[u32]) {
+        // In the state of failure, labels mean nothing and nothing is enabled.
+        let error = self.graph.system().structure().error_state.as_deref();
+        if error == Some(state) {
+            return;
+        }
         let here = self.graph.node(state);
-        let steps = self.steps(here);
+        let steps = self.graph.steps(here).to_vec();
         let labels = self.labels(here);
         self.try_labels(here, &labels);
         for (t, next) in &steps {
@@ -92,23 +97,6 @@ impl Trial<'_, '_> {
                 }
             }
         }
-    }
-
-    /// The steps that do not fail: relations are about these.
-    fn steps(&mut self, node: Node) -> Vec<(u32, Node)> {
-        let mut steps = self.graph.steps(node).to_vec();
-        let error = self.graph.system().structure().error_state.as_deref();
-        steps.retain(|(_, next)| error != Some(self.graph.state(*next)));
-        steps
-    }
-
-    /// Where a transition leads without failing.
-    fn ends(&mut self, node: Node, t: u32) -> Vec<Node> {
-        let steps = self.steps(node).into_iter();
-        steps
-            .filter(|(u, _)| *u == t)
-            .map(|(_, next)| next)
-            .collect()
     }
 
     fn labels(&mut self, node: Node) -> BitSet {
@@ -152,7 +140,7 @@ impl Trial<'_, '_> {
     /// What is enabled after a step, and whether it could have come first.
     fn try_what_follows(&mut self, here: Node, first: u32, next: Node) {
         let id = TransitionId::new(first as usize);
-        for (t, end) in self.steps(next) {
+        for (t, end) in self.graph.steps(next).to_vec() {
             let moved = TransitionId::new(t as usize);
             if self.relations.must_disable.0.contains(id, moved) {
                 let fault = Fault::MustDisable(id, moved);
@@ -160,8 +148,8 @@ impl Trial<'_, '_> {
             }
             if moved != id && !self.relations.do_not_left_accord.0.contains(moved, id) {
                 let mut ends = Vec::new();
-                for node in self.ends(here, t) {
-                    ends.extend(self.ends(node, first));
+                for node in self.graph.ends(here, t) {
+                    ends.extend(self.graph.ends(node, first));
                 }
                 if !ends.contains(&end) {
                     let fault = Fault::LeftAccord(moved, id);
@@ -175,8 +163,8 @@ impl Trial<'_, '_> {
     fn accord(&mut self, here: Node, t: u32, u: u32) -> bool {
         let mut both = |first: u32, second: u32| {
             let mut all = Vec::new();
-            for node in self.ends(here, first) {
-                let ends = self.ends(node, second);
+            for node in self.graph.ends(here, first) {
+                let ends = self.graph.ends(node, second);
                 if ends.is_empty() {
                     return None;
                 }
