@@ -10,10 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
-use stubborn_ir::{Model, Program};
+use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Property, System};
+use stubborn_system::{Property, System, TransitionId};
 
 use crate::languages;
 use crate::languages::promela::Growth;
@@ -104,6 +104,7 @@ pub struct LoadedModel {
     warnings: Vec<Diagnostic>,
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
+    asserting: Vec<TransitionId>,
     unchecked: Vec<String>,
     growth: Option<Growth>,
 }
@@ -145,6 +146,11 @@ impl LoadedModel {
         &self.system.structure().properties
     }
 
+    /// The transitions that may find an assertion violated on their way.
+    pub fn asserting(&self) -> &[TransitionId] {
+        &self.asserting
+    }
+
     /// Names of properties that the model states but that cannot be checked yet.
     pub fn unchecked(&self) -> &[String] {
         &self.unchecked
@@ -178,6 +184,7 @@ impl LoadedModel {
             warnings: parts.warnings,
             system: parts.system,
             reference: parts.reference,
+            asserting: parts.asserting,
             unchecked: parts.unchecked,
             growth: parts.growth,
         }
@@ -343,6 +350,7 @@ pub(crate) struct Parts {
     pub(crate) warnings: Vec<Diagnostic>,
     pub(crate) system: Arc<dyn System>,
     pub(crate) reference: Arc<dyn System>,
+    pub(crate) asserting: Vec<TransitionId>,
     pub(crate) unchecked: Vec<String>,
     /// Where the model is more than the file it was loaded from.
     pub(crate) text: Option<ModelText>,
@@ -362,6 +370,7 @@ impl Parts {
 
     /// A packed program, compiled or not.
     pub(crate) fn of_model(model: Model, warnings: Vec<Diagnostic>, engine: Engine) -> Self {
+        let asserting = asserting(&model);
         let reference = Arc::new(model);
         let system: Arc<dyn System> = match engine {
             Engine::Compiled => Arc::new(CompiledModel::new(Arc::clone(&reference))),
@@ -371,11 +380,36 @@ impl Parts {
             warnings,
             system,
             reference,
+            asserting,
             unchecked: Vec::new(),
             text: None,
             growth: None,
         }
     }
+}
+
+/// The transitions of a program that contain an assertion, or run on into one.
+fn asserting(model: &Model) -> Vec<TransitionId> {
+    fn asserts(body: &[Statement]) -> bool {
+        body.iter().any(|statement| match statement {
+            Statement::Assert { .. } => true,
+            Statement::If {
+                then, otherwise, ..
+            } => asserts(then) || asserts(otherwise),
+            Statement::While { body, .. } => asserts(body),
+            _ => false,
+        })
+    }
+    let commands = &model.program().commands;
+    let own: Vec<bool> = commands.iter().map(|c| asserts(&c.body)).collect();
+    let with_followers = |at: &usize| {
+        let mut followers = model.chains().followers(*at).iter();
+        own[*at] || followers.any(|f| own[*f as usize])
+    };
+    (0..commands.len())
+        .filter(with_followers)
+        .map(TransitionId::new)
+        .collect()
 }
 
 /// Why a front-end delivers nothing.

@@ -110,8 +110,7 @@ impl PlannedRun {
 /// Questions that one reduced search can answer together.
 struct Group {
     questions: Vec<usize>,
-    /// `None` if no reduction is known to be sound.
-    aim: Option<Aim>,
+    aim: Aim,
 }
 
 fn groups(model: &LoadedModel, questions: &[Question]) -> Vec<Group> {
@@ -123,12 +122,16 @@ fn groups(model: &LoadedModel, questions: &[Question]) -> Vec<Group> {
             .collect()
     };
     let structure = model.system().structure();
-    let failing = || Goals {
+    let failing = Goals {
         any_of: Vec::new(),
         transitions: structure
             .transition_ids()
             .filter(|t| structure.transition(*t).may_fail)
             .collect(),
+    };
+    let asserting = Goals {
+        any_of: Vec::new(),
+        transitions: model.asserting().to_vec(),
     };
     let labels = questions.iter().filter_map(|q| match q.target {
         Target::Label(label) => Some(label),
@@ -137,20 +140,19 @@ fn groups(model: &LoadedModel, questions: &[Question]) -> Vec<Group> {
     let all = [
         Group {
             questions: of(&|t| matches!(t, Target::Deadlock | Target::InvalidEnd)),
-            aim: Some(Aim::Deadlocks),
+            aim: Aim::Deadlocks,
         },
         Group {
             questions: of(&|t| *t == Target::Errors),
-            aim: Some(Aim::Goals(failing())),
+            aim: Aim::Goals(failing),
         },
         Group {
             questions: of(&|t| matches!(t, Target::Label(_))),
-            aim: Some(Aim::Goals(Goals::labels(labels))),
+            aim: Aim::Goals(Goals::labels(labels)),
         },
         Group {
-            // Nothing tells which transitions contain assertions.
             questions: of(&|t| *t == Target::Assertions),
-            aim: None,
+            aim: Aim::Goals(asserting),
         },
     ];
     all.into_iter()
@@ -177,13 +179,9 @@ pub(crate) fn plan(
     let relations = system.relations(options.relations);
     let mut runs = Vec::new();
     for group in groups(model, questions) {
-        let reduction = match &group.aim {
-            Some(aim) => reduction(system, &relations, &options.por, aim.clone())?,
-            None => None,
-        };
         runs.push(PlannedRun {
             questions: group.questions,
-            reduction,
+            reduction: reduction(system, &relations, &options.por, group.aim)?,
         });
     }
     // A search that sees everything answers everything.

@@ -74,6 +74,13 @@ fn aims(model: &LoadedModel) -> Vec<(String, Aim)> {
         let name = "assertions and invariants".to_owned();
         aims.push((name, Aim::Goals(Goals::labels(labels))));
     }
+    if !model.asserting().is_empty() {
+        let goals = Goals {
+            any_of: Vec::new(),
+            transitions: model.asserting().to_vec(),
+        };
+        aims.push(("steps with assertions".to_owned(), Aim::Goals(goals)));
+    }
     let failing: Vec<_> = structure
         .transition_ids()
         .filter(|t| structure.transition(*t).may_fail)

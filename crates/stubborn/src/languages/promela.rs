@@ -178,3 +178,36 @@ impl Executor for Watcher<'_> {
         self.inner.labels(state, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{CheckOptions, Language, LoadOptions, ReductionOptions, Verdict, questions};
+
+    /// The assertion looks at what another process writes, and leaves no trace in the state:
+    /// a reduction that judged by states alone would check it only once.
+    #[test]
+    fn reduced_searches_find_violated_assertions() {
+        let texts = [
+            "byte x; active proctype A() { x = 1; x = 2 } active proctype B() { assert(x != 1) }",
+            "byte x; active proctype A() { x = 1 } active proctype B() { assert(x == 0) }",
+            "byte x, y; active proctype A() { y = 1; x = 1; y = 0 }
+             active proctype B() { atomic { skip; assert(x + y != 2) } }",
+        ];
+        for text in texts {
+            let model = crate::load_text("m.pml", text, Language::Promela, &LoadOptions::default())
+                .unwrap_or_else(|error| panic!("{error}"));
+            let mut lengths = Vec::new();
+            for reduction in [ReductionOptions::none(), ReductionOptions::default()] {
+                let options = CheckOptions {
+                    reduction,
+                    ..CheckOptions::default()
+                };
+                let report = crate::check(&model, &questions(&model), &options).expect("it runs");
+                assert_eq!(report.verdict(), Verdict::Violated, "{text}");
+                let violations = report.answers.iter().filter_map(|a| a.violation.as_ref());
+                lengths.push(violations.map(|v| v.length).collect::<Vec<_>>());
+            }
+            assert_eq!(lengths[0], lengths[1], "{text}");
+        }
+    }
+}
