@@ -65,6 +65,8 @@ pub mod prepare;
 pub mod product;
 pub mod property;
 pub mod proviso;
+#[cfg(test)]
+mod regressions;
 pub mod space;
 pub mod walk;
 mod watch;
