@@ -1,5 +1,6 @@
 //! One check of one property: the product, the walk, the verdict.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
@@ -8,10 +9,11 @@ use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::{Reduction, Relations, System};
 
 use crate::lasso::{self, Counterexample};
-use crate::prepare::{Prepared, ReductionOff, Soundness, prepare};
+use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, prepare};
 use crate::product::{Product, Surroundings, Watcher};
 use crate::property::Property;
 use crate::proviso::Proviso;
+use crate::shared::SharedExpansions;
 use crate::space::Counts;
 use crate::walk::{Emptiness, Walk};
 
@@ -47,7 +49,13 @@ pub struct ReductionRequest<'a> {
     pub relations: &'a Relations,
     /// How cycles get their expanded states.
     pub proviso: Proviso,
+    /// What to do where the automaton is not fit for a reduction.
+    pub fitting: Fitting,
 }
+
+/// So many walks may fail to find out which states to expand wherever they occur; then all
+/// are.
+const MOST_WALKS: u32 = 12;
 
 impl<'a> Check<'a> {
     /// An unreduced check.
@@ -80,12 +88,17 @@ impl<'a> Check<'a> {
             Ok((prepared, reduction, used)) => (prepared, Some(reduction), used),
             Err(why) => (Prepared::as_is(automaton), None, ReductionUse::Off(why)),
         };
-        let proviso = match &used {
-            ReductionUse::On { proviso, .. } => *proviso,
-            ReductionUse::Off(_) => Proviso::NONE,
+        let (proviso, by_state) = match &used {
+            ReductionUse::On {
+                proviso, soundness, ..
+            } => (*proviso, *soundness == Soundness::ByState),
+            ReductionUse::Off(_) => (Proviso::NONE, false),
         };
         let prepare_time = started.elapsed();
-        let mut result = self.search(&prepared, reduction.as_ref(), proviso)?;
+        let mut result = match by_state {
+            false => self.search(&prepared, reduction.as_ref(), proviso)?,
+            true => self.search_by_state(&prepared, reduction.as_ref(), proviso)?,
+        };
         result.reduction = used;
         result.prepare_time = prepare_time;
         Ok(result)
@@ -106,7 +119,7 @@ impl<'a> Check<'a> {
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
         let reduction =
             StubbornReduction::new(self.system, request.relations, plan).map_err(refused)?;
-        let (prepared, soundness) = prepare(self.property, automaton)?;
+        let (prepared, soundness) = prepare(self.property, automaton, request.fitting)?;
         let used = ReductionUse::On {
             name: reduction.name(),
             proviso: request.proviso,
@@ -122,28 +135,70 @@ impl<'a> Check<'a> {
         reduction: Option<&StubbornReduction>,
         proviso: Proviso,
     ) -> Result<CheckResult, SearchError> {
-        let started = Instant::now();
-        let mut result = CheckResult {
-            verdict: Verdict::Holds,
-            counterexample: None,
-            counts: Counts::default(),
-            automaton_states: prepared.automaton.state_count(),
-            reduction: ReductionUse::Off(ReductionOff::NotAsked),
-            store_bytes: 0,
-            peak_bytes: 0,
-            prepare_time: Duration::ZERO,
-            time: Duration::ZERO,
+        let frame = (&self.budget(), Instant::now());
+        let (result, _) = self.walk(prepared, reduction, proviso, frame, None)?;
+        Ok(result)
+    }
+
+    /// The same, with states that are expanded wherever they occur. See
+    /// [`shared`](crate::shared).
+    fn search_by_state(
+        &self,
+        prepared: &Prepared,
+        reduction: Option<&StubbornReduction>,
+        mut proviso: Proviso,
+    ) -> Result<CheckResult, SearchError> {
+        let budget = self.budget();
+        let shared = Store::new(self.system.layout().words(), &self.store, &budget);
+        let shared = match shared {
+            Ok(store) => store,
+            Err(error) => return Ok(CheckResult::unknown(prepared, limit_of(error))),
         };
-        let budget = match self.limits.memory {
+        let started = Instant::now();
+        let mut walks = 0;
+        loop {
+            walks += 1;
+            if walks == MOST_WALKS {
+                proviso = Proviso::FULL;
+            }
+            let (mut result, is_final) = self.walk(
+                prepared,
+                reduction,
+                proviso,
+                (&budget, started),
+                Some(&shared),
+            )?;
+            if is_final || walks == MOST_WALKS || result.verdict != Verdict::Holds {
+                result.walks = walks;
+                return Ok(result);
+            }
+        }
+    }
+
+    fn budget(&self) -> Arc<MemoryBudget> {
+        match self.limits.memory {
             Some(bytes) => MemoryBudget::new(bytes),
             None => MemoryBudget::unlimited(),
-        };
+        }
+    }
+
+    /// One walk through the product. Also says whether no state of the system was newly
+    /// expanded.
+    fn walk(
+        &self,
+        prepared: &Prepared,
+        reduction: Option<&StubbornReduction>,
+        proviso: Proviso,
+        (budget, started): (&Arc<MemoryBudget>, Instant),
+        shared: Option<&Store>,
+    ) -> Result<(CheckResult, bool), SearchError> {
+        let mut result = CheckResult::unknown(prepared, Limit::Memory);
         let width = self.system.layout().words() + 1;
-        let store = match Store::new(width, &self.store, &budget) {
+        let store = match Store::new(width, &self.store, budget) {
             Ok(store) => store,
             Err(error) => {
                 result.verdict = Verdict::Unknown(limit_of(error));
-                return Ok(result);
+                return Ok((result, true));
             }
         };
         if !store.is_exact() {
@@ -159,18 +214,25 @@ impl<'a> Check<'a> {
         };
         let surroundings = Surroundings {
             store: &store,
-            budget: &budget,
+            budget,
             limits: self.limits,
+            started,
             observer: self.observer,
         };
         let reducer = reduction.map(|reduction| reduction.reducer());
-        let mut product = Product::new(self.system, &watcher, reducer, surroundings);
+        let mut product = Product::new(
+            self.system,
+            &watcher,
+            reducer,
+            shared.map(SharedExpansions::new),
+            surroundings,
+        );
         let all_marks = prepared.automaton.all_marks();
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all_marks));
         let found = walk.run();
         result.counts = walk.counts;
         match found {
-            Ok(false) => {}
+            Ok(false) => result.verdict = Verdict::Holds,
             Err(limit) => result.verdict = Verdict::Unknown(limit),
             Ok(true) => {
                 result.verdict = Verdict::Violated;
@@ -188,7 +250,8 @@ impl<'a> Check<'a> {
         result.store_bytes = store.bytes();
         result.peak_bytes = budget.peak();
         result.time = started.elapsed();
-        Ok(result)
+        let is_final = !product.has_new_expansions();
+        Ok((result, is_final))
     }
 }
 
@@ -248,4 +311,24 @@ pub struct CheckResult {
     pub prepare_time: Duration,
     /// Searching.
     pub time: Duration,
+    /// How often the product was walked; the counts are those of the last time.
+    pub walks: u32,
+}
+
+impl CheckResult {
+    /// Before anything was found out.
+    fn unknown(prepared: &Prepared, limit: Limit) -> Self {
+        Self {
+            verdict: Verdict::Unknown(limit),
+            counterexample: None,
+            counts: Counts::default(),
+            automaton_states: prepared.automaton.state_count(),
+            reduction: ReductionUse::Off(ReductionOff::NotAsked),
+            store_bytes: 0,
+            peak_bytes: 0,
+            prepare_time: Duration::ZERO,
+            time: Duration::ZERO,
+            walks: 1,
+        }
+    }
 }

@@ -51,7 +51,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`check`], [`property`], [`claim`] | what goes in and what comes out |
-//! | [`mod@prepare`] | when a reduced product is sound |
+//! | [`mod@prepare`], `shared` | when a reduced product is sound |
 //! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`space`], [`product`] | what is walked |
@@ -67,6 +67,7 @@ pub mod property;
 pub mod proviso;
 #[cfg(test)]
 mod regressions;
+mod shared;
 pub mod space;
 pub mod walk;
 mod watch;
@@ -74,7 +75,7 @@ mod watch;
 pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
 pub use lasso::Counterexample;
-pub use prepare::{ReductionOff, Soundness};
+pub use prepare::{Fitting, ReductionOff, Soundness};
 pub use property::{Claim, ClaimEdge, Property};
 pub use proviso::Proviso;
 pub use walk::Emptiness;

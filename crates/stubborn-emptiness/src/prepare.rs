@@ -6,7 +6,8 @@
 //! with on-the-fly partial order reduction*, 2019): it does not if the automaton is
 //! deterministic, or in [stutter normal form](stubborn_ltl::stutter). Marks on edges between
 //! components are never collected for ever, so setting all of them there changes nothing,
-//! and brings most automata into that form at once. The others are brought there.
+//! and brings most automata into that form at once. The others are brought there, or the
+//! expansions are made a function of the system's state, as [`Fitting`] says.
 
 use std::fmt;
 
@@ -25,6 +26,19 @@ pub enum Soundness {
     StutterNormal,
     /// It was brought into stutter normal form.
     Normalised,
+    /// Which nodes of the product are expanded depends on the state of the system alone.
+    ByState,
+}
+
+/// What to do with an automaton that is neither deterministic nor in stutter normal form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Fitting {
+    /// Bring it into stutter normal form. It becomes larger, and so does the product.
+    Normalise,
+    /// Leave it, and expand states wherever they occur in the product. The walk may have
+    /// to be repeated.
+    #[default]
+    ByState,
 }
 
 /// Why there is no reduction.
@@ -82,6 +96,7 @@ impl Prepared {
 pub(crate) fn prepare(
     property: &Property,
     automaton: &Automaton,
+    fitting: Fitting,
 ) -> Result<(Prepared, Soundness), ReductionOff> {
     match property.is_stutter_invariant() {
         Some(true) => {}
@@ -95,6 +110,10 @@ pub(crate) fn prepare(
     let marked = mark_between_components(automaton);
     if marked.is_stutter_normal() {
         return Ok((Prepared::as_is(marked), Soundness::StutterNormal));
+    }
+    if fitting == Fitting::ByState {
+        let prepared = Prepared::as_is(automaton.clone());
+        return Ok((prepared, Soundness::ByState));
     }
     let normal = normalise_stutter(&marked).ok_or(ReductionOff::NormalFormTooLarge)?;
     let prepared = Prepared {

@@ -21,6 +21,7 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
+use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
 
 /// How often limits are looked at, in nodes.
@@ -53,6 +54,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) store: &'a Store,
     pub(crate) budget: &'a Arc<MemoryBudget>,
     pub(crate) limits: Limits<'a>,
+    /// When the check began.
+    pub(crate) started: Instant,
     pub(crate) observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
 }
 
@@ -64,6 +67,8 @@ pub(crate) struct Product<'a> {
     automaton: &'a Automaton,
     starts: &'a [StateId],
     labels: &'a [LabelId],
+    /// States of the system to expand wherever they occur.
+    shared: Option<SharedExpansions<'a>>,
     /// For each state of the automaton, the propositions that its edges look at.
     looked_at: Vec<Vec<u32>>,
     surroundings: Surroundings<'a>,
@@ -77,7 +82,6 @@ pub(crate) struct Product<'a> {
     moves: Vec<(StateId, Marks)>,
     vector: Vec<u32>,
     mask: Vec<u64>,
-    started: Instant,
     last_report: (std::time::Duration, u64),
     granted: usize,
 }
@@ -87,6 +91,7 @@ impl<'a> Product<'a> {
         system: &'a dyn System,
         watcher: &Watcher<'a>,
         reducer: Option<Box<dyn Reducer + 'a>>,
+        shared: Option<SharedExpansions<'a>>,
         surroundings: Surroundings<'a>,
     ) -> Self {
         let automaton = watcher.automaton;
@@ -105,6 +110,7 @@ impl<'a> Product<'a> {
             system,
             executor: system.executor(),
             reducer,
+            shared,
             automaton,
             starts: watcher.starts,
             labels: watcher.labels,
@@ -119,7 +125,6 @@ impl<'a> Product<'a> {
             moves: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),
-            started: Instant::now(),
             last_report: Default::default(),
             granted: 0,
         }
@@ -130,6 +135,13 @@ impl<'a> Product<'a> {
         self.load(node)?;
         let words = self.cursor.words();
         Ok(&words[..words.len() - 1])
+    }
+
+    /// Whether states of the system were expanded that were not from the start.
+    pub(crate) fn has_new_expansions(&self) -> bool {
+        self.shared
+            .as_ref()
+            .is_some_and(SharedExpansions::has_grown)
     }
 
     /// Appends all edges of a node.
@@ -174,7 +186,15 @@ impl<'a> Product<'a> {
         let state = &self.cursor.words()[..words];
         self.executor.successors(state, &mut self.successors);
         let mut left_out = false;
-        if let (Some(reducer), true) = (&mut self.reducer, part != Part::All) {
+        let expanded_anyway = match (&mut self.shared, part) {
+            (Some(shared), Part::Kept) => shared.contains(state),
+            (Some(shared), Part::Rest) => {
+                shared.insert(state)?;
+                false
+            }
+            _ => false,
+        };
+        if let (Some(reducer), false) = (&mut self.reducer, part == Part::All || expanded_anyway) {
             left_out = reducer.reduce(
                 &mut Expansion {
                     state,
@@ -271,7 +291,7 @@ impl<'a> Product<'a> {
         if limits.time.is_none() && self.surroundings.observer.is_none() {
             return Ok(());
         }
-        let elapsed = self.started.elapsed();
+        let elapsed = self.surroundings.started.elapsed();
         if limits.time.is_some_and(|longest| elapsed > longest) {
             return Err(Limit::Time);
         }

@@ -97,11 +97,14 @@ impl Proviso {
     /// No proviso: unsound for infinite runs, only to measure what a proviso costs.
     pub const NONE: Self = Self::new(Rule::Nothing, End::Source);
 
+    /// Expand every state.
+    pub const FULL: Self = Self::new(Rule::Full, End::Source);
+
     /// All provisos, each once.
     pub fn all() -> Vec<Self> {
         let mut all = vec![
             Self::NONE,
-            Self::new(Rule::Full, End::Source),
+            Self::FULL,
             Self::new(Rule::ClosedSet, End::Source),
         ];
         for (rule, end, deepest) in Self::RULES.map(|(_, rule, end, deepest)| (rule, end, deepest))
@@ -238,7 +241,7 @@ impl FromStr for Proviso {
     fn from_str(text: &str) -> Result<Self, UnknownProviso> {
         match text {
             "none" => return Ok(Self::NONE),
-            "full" => return Ok(Self::new(Rule::Full, End::Source)),
+            "full" => return Ok(Self::FULL),
             "closed-set" => return Ok(Self::new(Rule::ClosedSet, End::Source)),
             _ => {}
         }

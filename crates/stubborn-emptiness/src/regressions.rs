@@ -8,7 +8,9 @@ use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
 use stubborn_system::{LabelId, System};
 
 use crate::prepare::Prepared;
-use crate::{Check, Emptiness, Property, Proviso, ReductionRequest, ReductionUse, Verdict};
+use crate::{
+    Check, Emptiness, Fitting, Property, Proviso, ReductionRequest, ReductionUse, Verdict,
+};
 
 const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Closure,
@@ -19,12 +21,17 @@ const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Inc,
 ];
 
+fn both_ways() -> impl Iterator<Item = (Proviso, Fitting)> {
+    let all = Proviso::all_sound().into_iter();
+    all.flat_map(|proviso| [(proviso, Fitting::ByState), (proviso, Fitting::Normalise)])
+}
+
 /// The verdict must be "violated" with every reduction, proviso and emptiness check.
 fn always_violated(system: &Tiny, property: &Property) {
     let relations = relations_over(system, &system.all_states());
     for algorithm in ALGORITHMS {
         for weak in [false, true] {
-            for proviso in Proviso::all_sound() {
+            for (proviso, fitting) in both_ways() {
                 for emptiness in Emptiness::ALL {
                     let mut config = Config::new(algorithm);
                     config.weak = weak;
@@ -37,6 +44,7 @@ fn always_violated(system: &Tiny, property: &Property) {
                             config,
                             relations: &relations,
                             proviso,
+                            fitting,
                         }),
                         ..Check::new(system, property)
                     };

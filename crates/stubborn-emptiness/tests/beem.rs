@@ -1,12 +1,12 @@
 //! Verdicts of the BEEM database (Pelánek, *BEEM: Benchmarks for Explicit Model Checkers*,
 //! 2007) for its LTL properties, with and without reduction, by every emptiness check.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use stubborn_diagnostics::SourceFile;
 use stubborn_emptiness::{
-    Check, CheckResult, Claim, ClaimEdge, ClaimGuards, Emptiness, Property, Proviso,
+    Check, CheckResult, Claim, ClaimEdge, ClaimGuards, Emptiness, Fitting, Property, Proviso,
     ReductionRequest, ReductionUse, Verdict,
 };
 use stubborn_ir::Model;
@@ -33,7 +33,7 @@ fn corpus() -> Option<PathBuf> {
 }
 
 /// The properties with a verdict, of instances of bearable size, the smallest first.
-fn rows(corpus: &std::path::Path, most: u64) -> Vec<Row> {
+fn rows(corpus: &std::path::Path, sizes_wanted: &std::ops::RangeInclusive<u64>) -> Vec<Row> {
     let read = |name: &str| std::fs::read_to_string(corpus.join(name)).expect("it is there");
     let sizes = read("EXPECTED.tsv");
     let sizes: HashMap<&str, u64> = sizes
@@ -60,7 +60,7 @@ fn rows(corpus: &std::path::Path, most: u64) -> Vec<Row> {
                 states: *sizes.get(instance)?,
             })
         })
-        .filter(|row| row.states <= most)
+        .filter(|row| sizes_wanted.contains(&row.states))
         .collect();
     rows.sort_by_key(|row| row.states);
     rows
@@ -106,92 +106,163 @@ fn check_row(row: &Row, result: &CheckResult, what: &str) {
     assert_eq!(has_lasso, !row.holds, "{} {what}", row.file);
 }
 
+/// What to try on each property.
+struct Matrix<'a> {
+    emptiness: &'a [Emptiness],
+    algorithms: &'a [Algorithm],
+    provisos: &'a [&'a str],
+    fittings: &'a [Fitting],
+}
+
+/// What came out for one way to reduce.
 #[derive(Default)]
 struct Sums {
     agreed: usize,
-    on: usize,
-    off: HashMap<String, usize>,
-    sound: HashMap<String, usize>,
-    /// Logarithms of reduced by full product sizes, of properties that hold.
+    violated: usize,
+    /// How often which argument made the reduction sound, or there was none.
+    reasons: BTreeMap<String, usize>,
+    walks: u32,
+    states: u64,
+    /// Logarithms of reduced by full product sizes, of properties that hold and reductions
+    /// that were on.
     ratios: Vec<f64>,
 }
 
-fn check_all(most: u64, provisos: &[Proviso], algorithms: &[Algorithm]) {
+fn check_all(sizes: std::ops::RangeInclusive<u64>, matrix: &Matrix<'_>) {
     let Some(corpus) = corpus() else { return };
-    let mut sums: HashMap<(Algorithm, Proviso), Sums> = HashMap::new();
-    let rows = rows(&corpus, most);
+    let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
+    let mut full_states = 0;
+    let rows = rows(&corpus, &sizes);
     for row in &rows {
         let (model, property) = load(&corpus, &row.file);
         let relations = model.relations(RelationLevel::Reach);
-        let mut full = 0;
-        for emptiness in Emptiness::ALL {
+        for emptiness in matrix.emptiness {
             let check = Check {
-                emptiness,
+                emptiness: *emptiness,
                 ..Check::new(&model, &property)
             };
-            let unreduced = check.run().unwrap_or_else(|e| panic!("{}: {e}", row.file));
-            check_row(row, &unreduced, emptiness.name());
-            full = unreduced.counts.states;
-            for algorithm in algorithms {
-                for proviso in provisos {
-                    let check = Check {
-                        reduction: Some(ReductionRequest {
-                            config: Config::new(*algorithm),
-                            relations: &relations,
-                            proviso: *proviso,
-                        }),
-                        ..check.clone()
-                    };
-                    let what = format!("{} {algorithm} {proviso}", emptiness.name());
-                    let reduced = check
-                        .run()
-                        .unwrap_or_else(|e| panic!("{} {what}: {e}", row.file));
-                    check_row(row, &reduced, &what);
-                    let sum = sums.entry((*algorithm, *proviso)).or_default();
-                    sum.agreed += 1;
-                    match &reduced.reduction {
-                        ReductionUse::On { soundness, .. } => {
-                            *sum.sound.entry(format!("{soundness:?}")).or_default() += 1;
-                            sum.on += 1;
-                        }
-                        ReductionUse::Off(why) => {
-                            *sum.off.entry(why.to_string()).or_default() += 1;
-                        }
-                    }
-                    if row.holds {
-                        if std::env::var_os("BEEM_DETAILS").is_some() {
-                            eprintln!(
-                                "{} {what}: {} of {full}, {:?} {} {}",
-                                row.file,
-                                reduced.counts.states,
-                                reduced.reduction,
-                                unreduced.automaton_states,
-                                reduced.automaton_states,
-                            );
-                        }
-                        sum.ratios
-                            .push((reduced.counts.states as f64 / full as f64).ln());
-                    }
-                }
+            let full = check.run().unwrap_or_else(|e| panic!("{}: {e}", row.file));
+            check_row(row, &full, emptiness.name());
+            full_states += full.counts.states;
+            for (algorithm, proviso, fitting) in matrix.ways() {
+                let check = Check {
+                    reduction: Some(ReductionRequest {
+                        config: Config::new(algorithm),
+                        relations: &relations,
+                        proviso,
+                        fitting,
+                    }),
+                    ..check.clone()
+                };
+                let what = format!("{} {algorithm} {proviso} {fitting:?}", emptiness.name());
+                let reduced = check
+                    .run()
+                    .unwrap_or_else(|e| panic!("{} {what}: {e}", row.file));
+                check_row(row, &reduced, &what);
+                sums.entry(what).or_default().add(row, &full, &reduced);
             }
         }
-        let _ = full;
     }
-    eprintln!("{} rows", rows.len());
-    for ((algorithm, proviso), sum) in sums {
+    eprintln!(
+        "{} properties; unreduced products have {full_states} states",
+        rows.len()
+    );
+    for (what, sum) in sums {
         let mean = sum.ratios.iter().sum::<f64>() / sum.ratios.len().max(1) as f64;
         eprintln!(
-            "{algorithm} {proviso}: {} verdicts agree, reduced {} {:?}, not {:?}, {:.1}% of the full product where the property holds",
+            "{what}: {} verdicts agree ({} violated), {} states, {:.1}% of the full product \
+             where the property holds (geometric mean of {}), {:?}, {} walks",
             sum.agreed,
-            sum.on,
-            sum.sound,
-            sum.off,
-            mean.exp() * 100.0
+            sum.violated,
+            sum.states,
+            mean.exp() * 100.0,
+            sum.ratios.len(),
+            sum.reasons,
+            sum.walks,
         );
+    }
+}
+
+impl Matrix<'_> {
+    fn ways(&self) -> impl Iterator<Item = (Algorithm, Proviso, Fitting)> + '_ {
+        self.algorithms.iter().flat_map(move |algorithm| {
+            self.provisos.iter().flat_map(move |proviso| {
+                let proviso: Proviso = proviso.parse().expect("there is such a proviso");
+                self.fittings
+                    .iter()
+                    .map(move |fitting| (*algorithm, proviso, *fitting))
+            })
+        })
+    }
+}
+
+impl Sums {
+    fn add(&mut self, row: &Row, full: &CheckResult, reduced: &CheckResult) {
+        self.agreed += 1;
+        self.violated += usize::from(!row.holds);
+        self.walks += reduced.walks;
+        self.states += reduced.counts.states;
+        let (reason, is_on) = match &reduced.reduction {
+            ReductionUse::On { soundness, .. } => (format!("{soundness:?}"), true),
+            ReductionUse::Off(why) => (why.to_string(), false),
+        };
+        *self.reasons.entry(reason).or_default() += 1;
+        if row.holds && is_on {
+            let ratio = reduced.counts.states as f64 / full.counts.states as f64;
+            self.ratios.push(ratio.ln());
+        }
     }
 }
 
 #[test]
 fn small_instances_have_their_verdicts() {
-    check_all(3_000, &[Proviso::default()], &[Algorithm::Beam]);
+    check_all(
+        0..=3_000,
+        &Matrix {
+            emptiness: &Emptiness::ALL,
+            algorithms: &[Algorithm::Beam],
+            provisos: &["highlink-stab-scan", "source"],
+            fittings: &[Fitting::ByState],
+        },
+    );
+}
+
+#[test]
+#[ignore = "long: instances of up to 30,000 states, many provisos"]
+fn instances_have_their_verdicts_with_many_provisos() {
+    check_all(
+        0..=30_000,
+        &Matrix {
+            emptiness: &Emptiness::ALL,
+            algorithms: &[Algorithm::Beam, Algorithm::Deletion],
+            provisos: &[
+                "highlink-stab-scan",
+                "highlink-weighted-source-known-scan",
+                "highlink-deepest-dest-scan",
+                "dead-colored-dest-unknown-scan",
+                "colored-dest",
+                "weighted-source-known-scan",
+                "cond-dest-unknown",
+                "cond-source-known",
+                "dest",
+                "source",
+                "closed-set",
+            ],
+            fittings: &[Fitting::ByState, Fitting::Normalise],
+        },
+    );
+}
+
+#[test]
+#[ignore = "long: instances of up to 400,000 states"]
+fn larger_instances_have_their_verdicts() {
+    check_all(
+        30_001..=400_000,
+        &Matrix {
+            emptiness: &Emptiness::ALL,
+            algorithms: &[Algorithm::Beam],
+            provisos: &["highlink-stab-scan"],
+            fittings: &[Fitting::ByState],
+        },
+    );
 }

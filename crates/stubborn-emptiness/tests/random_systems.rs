@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse, Verdict,
+    Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
+    Verdict,
 };
 use stubborn_ltl::automaton::{Automaton, Marks, StateId};
 use stubborn_ltl::components::components_of;
@@ -89,7 +90,7 @@ fn compare(
     system: &dyn System,
     relations: &Relations,
     property: &Property,
-    choices: &[(Algorithm, Proviso)],
+    choices: &[(Algorithm, Proviso, Fitting)],
     tally: &mut Tally,
 ) {
     let violated = is_violated(system, property.automaton(), property.labels());
@@ -109,12 +110,13 @@ fn compare(
         let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(full.verdict, expected, "{what} {emptiness:?}");
         assert_eq!(full.counterexample.is_some(), violated, "{what}");
-        for (algorithm, proviso) in choices {
+        for (algorithm, proviso, fitting) in choices {
             let check = Check {
                 reduction: Some(ReductionRequest {
                     config: Config::new(*algorithm),
                     relations,
                     proviso: *proviso,
+                    fitting: *fitting,
                 }),
                 ..check.clone()
             };
@@ -269,10 +271,11 @@ fn run(cases: u64, provisos_per_case: usize) {
             0 => weaken(&exact, &mut random::Random::new(seed), 10),
             _ => exact,
         };
-        let choices: Vec<(Algorithm, Proviso)> = (0..provisos_per_case)
+        let choices: Vec<(Algorithm, Proviso, Fitting)> = (0..provisos_per_case)
             .map(|_| {
                 let algorithm = algorithms[random.below(algorithms.len())];
-                (algorithm, provisos[random.below(provisos.len())])
+                let fitting = [Fitting::ByState, Fitting::Normalise][random.below(2)];
+                (algorithm, provisos[random.below(provisos.len())], fitting)
             })
             .collect();
         let mut formulas = Formulas::new();
@@ -313,7 +316,7 @@ fn run(cases: u64, provisos_per_case: usize) {
                 &system,
                 &relations,
                 &property,
-                &choices[..1],
+                &choices[..2],
                 &mut tally,
             );
         }
@@ -356,6 +359,7 @@ fn without_proviso_violations_are_missed() {
                 config: Config::new(Algorithm::Beam),
                 relations: &relations,
                 proviso: Proviso::NONE,
+                fitting: Fitting::default(),
             }),
             ..Check::new(&system, &property)
         };
