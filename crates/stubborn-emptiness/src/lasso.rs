@@ -8,6 +8,8 @@
 //! labels spell is checked against the property; what does not pass is no counterexample but
 //! a bug, and reported as such.
 
+use std::collections::hash_map::Entry;
+
 use rapidhash::{RapidHashMap, RapidHashSet};
 use stubborn_ltl::automaton::Marks;
 use stubborn_ltl::lasso::{Lasso, Letter};
@@ -147,8 +149,8 @@ fn nearest_edge(
             return Ok((path, edge.marks));
         }
         for edge in &edges {
-            if !parents.contains_key(&edge.to) {
-                parents.insert(edge.to, node);
+            if let Entry::Vacant(place) = parents.entry(edge.to) {
+                place.insert(node);
                 queue.push_back(edge.to);
             }
         }
@@ -245,7 +247,7 @@ fn shorten_cycle(states: &mut Vec<u32>, words: usize, cycle_start: usize) {
     let cycle = &states[cycle_start * words..];
     let length = cycle.len() / words - 1;
     let period = (1..length)
-        .filter(|period| length % period == 0)
+        .filter(|period| length.is_multiple_of(*period))
         .find(|period| {
             let (first, rest) = (
                 &cycle[..length * words - period * words],

@@ -10,12 +10,15 @@ use stubborn_emptiness::{
     ReductionRequest, ReductionUse, Verdict,
 };
 use stubborn_ir::Model;
+use stubborn_ltl::formula::Formulas;
+use stubborn_ltl::parser::{AnyName, Syntax, parse};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{RelationLevel, System};
 
 /// A property with a known verdict.
 struct Row {
     file: String,
+    formula: String,
     holds: bool,
     /// States of the system alone.
     states: u64,
@@ -47,11 +50,12 @@ fn rows(corpus: &std::path::Path, sizes_wanted: &std::ops::RangeInclusive<u64>) 
         .lines()
         .filter_map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            let [instance, _, _, "LTL", answer, _, _, file] = columns[..] else {
+            let [instance, _, _, "LTL", answer, _, formula, file] = columns[..] else {
                 return None;
             };
             Some(Row {
                 file: file.into(),
+                formula: formula.into(),
                 holds: match answer {
                     "yes" => true,
                     "no" => false,
@@ -66,10 +70,15 @@ fn rows(corpus: &std::path::Path, sizes_wanted: &std::ops::RangeInclusive<u64>) 
     rows
 }
 
-fn load(corpus: &std::path::Path, file: &str) -> (Model, Property) {
+fn compile(corpus: &std::path::Path, file: &str) -> stubborn_dve::Lowered {
     let text = std::fs::read_to_string(corpus.join(file)).expect("it is there");
     let (lowered, messages) = stubborn_dve::compile(&SourceFile::new(file, text));
-    let mut lowered = lowered.unwrap_or_else(|| panic!("{file}: {messages:?}"));
+    lowered.unwrap_or_else(|| panic!("{file}: {messages:?}"))
+}
+
+/// The model with its property process.
+fn load(corpus: &std::path::Path, file: &str) -> (Model, Property) {
+    let mut lowered = compile(corpus, file);
     let automaton = lowered
         .automaton()
         .expect("it has a property process")
@@ -91,6 +100,51 @@ fn load(corpus: &std::path::Path, file: &str) -> (Model, Property) {
     let property = Property::from_claim(&claim, guards);
     let model = Model::new(lowered.into_program()).expect("it is small");
     (model, property)
+}
+
+/// What the names in formulas of a family of models mean, as far as that is not computed
+/// from parameters.
+fn propositions(corpus: &std::path::Path, row: &Row) -> HashMap<String, String> {
+    let family = row
+        .file
+        .trim_start_matches("ltl/")
+        .split('.')
+        .next()
+        .unwrap_or("");
+    let text =
+        std::fs::read_to_string(corpus.join(format!("xml/{family}.xml"))).unwrap_or_default();
+    let inner = |part: &str, tag: &str| {
+        let (_, rest) = part.split_once(&format!("<{tag}>"))?;
+        let (inner, _) = rest.split_once(&format!("</{tag}>"))?;
+        let plain = inner
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&amp;", "&");
+        Some(plain.trim().to_owned())
+    };
+    text.split("<ap>")
+        .skip(1)
+        .filter_map(|part| Some((inner(part, "ap-name")?, inner(part, "ap-expression")?)))
+        .collect()
+}
+
+/// The model with the formula as people wrote it; `None` if a name of it is not known.
+fn load_formula(corpus: &std::path::Path, row: &Row) -> Option<(Model, Property)> {
+    let meanings = propositions(corpus, row);
+    let mut formulas = Formulas::new();
+    let (formula, _) = parse(&mut formulas, &row.formula, Syntax::Spot, &mut AnyName);
+    let formula = formula?;
+    let mut lowered = compile(corpus, &row.file);
+    let mut labels = Vec::new();
+    for name in formulas.names() {
+        let text = SourceFile::new(name.clone(), meanings.get(name)?.clone());
+        let (expression, _) = stubborn_dve::load_expression(lowered.model(), &text);
+        let condition = lowered.condition(&expression?);
+        labels.push(lowered.program_mut().label(condition));
+    }
+    let property = Property::from_formula(formulas, formula, labels, &Default::default()).ok()?;
+    let model = Model::new(lowered.into_program()).expect("it is small");
+    Some((model, property))
 }
 
 fn verdict_of(row: &Row) -> Verdict {
@@ -265,4 +319,49 @@ fn larger_instances_have_their_verdicts() {
             fittings: &[Fitting::ByState],
         },
     );
+}
+
+/// The same verdicts from the formulas themselves: parsed, translated, checked.
+fn check_formulas(sizes: std::ops::RangeInclusive<u64>) {
+    let Some(corpus) = corpus() else { return };
+    let (mut checked, mut reduced_rows, mut ratios) = (0, 0, 0.0);
+    for row in rows(&corpus, &sizes) {
+        let Some((model, property)) = load_formula(&corpus, &row) else {
+            continue;
+        };
+        let relations = model.relations(RelationLevel::Reach);
+        let check = Check::new(&model, &property);
+        let full = check.run().unwrap_or_else(|e| panic!("{}: {e}", row.file));
+        check_row(&row, &full, &row.formula);
+        let check = Check {
+            reduction: Some(ReductionRequest {
+                config: Config::new(Algorithm::Beam),
+                relations: &relations,
+                proviso: Proviso::default(),
+                fitting: Fitting::default(),
+            }),
+            ..check
+        };
+        let reduced = check.run().unwrap_or_else(|e| panic!("{}: {e}", row.file));
+        check_row(&row, &reduced, &row.formula);
+        checked += 1;
+        if row.holds {
+            reduced_rows += 1;
+            ratios += (reduced.counts.states as f64 / full.counts.states as f64).ln();
+        }
+    }
+    let mean = (ratios / f64::from(reduced_rows.max(1))).exp() * 100.0;
+    eprintln!("{checked} formulas have their verdicts; reduced to {mean:.1}% where they hold");
+    assert!(checked > 10);
+}
+
+#[test]
+fn formulas_of_small_instances_have_their_verdicts() {
+    check_formulas(0..=3_000);
+}
+
+#[test]
+#[ignore = "long: instances of up to 200,000 states"]
+fn formulas_of_larger_instances_have_their_verdicts() {
+    check_formulas(3_001..=200_000);
 }

@@ -329,7 +329,7 @@ fn run(cases: u64, provisos_per_case: usize) {
 
 #[test]
 fn reduced_verdicts_are_the_unreduced_ones() {
-    run(400, 6);
+    run(250, 6);
 }
 
 #[test]
