@@ -113,7 +113,7 @@ impl<'a> Check<'a> {
         let refused =
             |error: stubborn_reduce::ConfigError| ReductionOff::Refused(error.to_string());
         let aim = Aim::Traces {
-            labels: self.property.labels().to_vec(),
+            labels: self.property.used_labels(),
             infinite: true,
         };
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
@@ -287,6 +287,15 @@ pub enum ReductionUse {
     },
     /// It was not.
     Off(ReductionOff),
+}
+
+impl std::fmt::Display for ReductionUse {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::On { name, proviso, .. } => write!(out, "{name} --proviso {proviso}"),
+            Self::Off(why) => write!(out, "none: {why}"),
+        }
+    }
 }
 
 /// What a check found out, and what it took.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use stubborn_ltl::automaton::{Automaton, Marks, StateId};
+use stubborn_ltl::components::{Components, Strength};
 use stubborn_search::{Limit, Limits, Progress};
 use stubborn_store::{Batch, Cursor, MemoryBudget, StateHandle, Store, StoreError, Worker};
 use stubborn_system::{
@@ -71,6 +72,8 @@ pub(crate) struct Product<'a> {
     shared: Option<SharedExpansions<'a>>,
     /// For each state of the automaton, the propositions that its edges look at.
     looked_at: Vec<Vec<u32>>,
+    /// For each state of the automaton, whether every cycle through it is accepting.
+    weak: Vec<bool>,
     surroundings: Surroundings<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
@@ -115,6 +118,7 @@ impl<'a> Product<'a> {
             starts: watcher.starts,
             labels: watcher.labels,
             looked_at: looked_at.collect(),
+            weak: weak_states(automaton, watcher.starts),
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
@@ -343,6 +347,12 @@ impl Space for Product<'_> {
         self.edges_of(node, Part::Rest, out).map(|_| ())
     }
 
+    fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {
+        self.load(node)?;
+        let last = self.cursor.words().last();
+        Ok(last.is_some_and(|state| self.weak[*state as usize]))
+    }
+
     fn flags(&mut self, node: Node) -> u8 {
         self.worker.flags(StateHandle::from_bits(node.0))
     }
@@ -358,6 +368,21 @@ impl Space for Product<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// For each state of an automaton, whether every cycle through it is accepting. Where runs
+/// start elsewhere than in the initial state, nothing is said.
+fn weak_states(automaton: &Automaton, starts: &[StateId]) -> Vec<bool> {
+    if starts != [automaton.initial()] {
+        return vec![false; automaton.state_count()];
+    }
+    let components = Components::of(automaton);
+    let strengths = components.strengths(automaton);
+    let is_weak = |state: StateId| {
+        let strength = components.get(state).map(|component| strengths[component]);
+        matches!(strength, Some(Strength::Weak | Strength::Terminal))
+    };
+    automaton.states().map(is_weak).collect()
 }
 
 impl Drop for Product<'_> {

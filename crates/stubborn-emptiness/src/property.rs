@@ -127,6 +127,17 @@ impl Property {
         &self.labels
     }
 
+    /// Those of them that its edges look at.
+    pub fn used_labels(&self) -> Vec<LabelId> {
+        let states = self.automaton.states();
+        let edges = states.flat_map(|state| self.automaton.edges(state));
+        let used = edges.flat_map(|edge| self.automaton.guards().support(edge.guard));
+        let mut labels: Vec<LabelId> = used.map(|at| self.labels[at as usize]).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+
     /// The formula, if it came from one.
     pub fn formula(&self) -> Option<&LabelledFormula> {
         self.formula.as_ref()

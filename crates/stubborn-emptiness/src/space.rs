@@ -47,6 +47,13 @@ pub trait Space {
     /// Appends the edges that the reduction left out.
     fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit>;
 
+    /// Whether every cycle through the node is accepting. Only for searches that can make use
+    /// of it; false is always right.
+    fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {
+        let _ = node;
+        Ok(false)
+    }
+
     /// The [flags] of a node.
     fn flags(&mut self, node: Node) -> u8;
 

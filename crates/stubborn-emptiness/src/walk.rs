@@ -28,7 +28,8 @@ pub enum Emptiness {
     Components,
     /// By a nested depth-first search for one acceptance set (Courcoubetis, Vardi, Wolper,
     /// Yannakakis, *Memory-efficient algorithms for the verification of temporal
-    /// properties*, 1992, with accepting edges instead of states). For comparison.
+    /// properties*, 1992, with accepting edges instead of states). In weak components of the
+    /// automaton any cycle will do, and there is no second pass. For comparison.
     Nested,
 }
 
@@ -44,6 +45,28 @@ impl Emptiness {
         }
     }
 }
+
+impl std::str::FromStr for Emptiness {
+    type Err = UnknownEmptiness;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEmptiness> {
+        let found = Self::ALL.into_iter().find(|check| check.name() == text);
+        found.ok_or_else(|| UnknownEmptiness(text.into()))
+    }
+}
+
+/// A name that is no emptiness check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownEmptiness(String);
+
+impl std::fmt::Display for UnknownEmptiness {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = Emptiness::ALL.map(Emptiness::name).join(", ");
+        write!(out, "`{}` is no emptiness check; there are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownEmptiness {}
 
 /// Whether anything dangerous was seen behind a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +128,10 @@ pub(crate) struct Frame {
     late: bool,
     /// It was expanded when the walk was about to leave it.
     expanded_late: bool,
-    /// One of its edges has all marks.
+    /// One of its edges has all marks, and a second pass must find out about cycles.
     has_accepting_edge: bool,
+    /// Every cycle through it is accepting, as a nested search knows.
+    accepts_every_cycle: bool,
     /// The deepest bound of an interval that holds no expanded node yet; -1 if none.
     pub(crate) need: i32,
     /// The deepest destination that waits to be marked; -1 if none.
@@ -263,7 +288,8 @@ impl<'s, S: Space> Walk<'s, S> {
             return Ok(false);
         }
         self.counts.transitions += 1;
-        if self.all_marks.is_some_and(|all| edge.marks.contains(all)) {
+        if !frame.accepts_every_cycle && self.all_marks.is_some_and(|all| edge.marks.contains(all))
+        {
             self.frames[depth].has_accepting_edge = true;
         }
         if status == Status::New {
@@ -274,6 +300,7 @@ impl<'s, S: Space> Walk<'s, S> {
             let inside = self.close_cycle(place, edge.marks);
             if self.emptiness == Emptiness::Components
                 && self.all_marks.is_some_and(|all| inside.contains(all))
+                || frame.accepts_every_cycle && matches!(status, Status::OnPath(_))
             {
                 return Ok(true);
             }
@@ -349,11 +376,15 @@ impl<'s, S: Space> Walk<'s, S> {
             late: false,
             expanded_late: false,
             has_accepting_edge: false,
+            accepts_every_cycle: false,
             need: -1,
             collected: -1,
             reach: Reach::NOTHING,
         });
         let left_out = self.space.kept(node, &mut self.edges)?;
+        if self.emptiness == Emptiness::Nested && self.all_marks.is_some() {
+            self.frames[depth].accepts_every_cycle = self.space.accepts_every_cycle(node)?;
+        }
         if !left_out {
             self.note_expanded(depth);
         } else if self.proviso.rule == Rule::Full

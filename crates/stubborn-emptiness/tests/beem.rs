@@ -288,7 +288,7 @@ fn instances_have_their_verdicts_with_many_provisos() {
         0..=30_000,
         &Matrix {
             emptiness: &Emptiness::ALL,
-            algorithms: &[Algorithm::Beam, Algorithm::Deletion],
+            algorithms: &[Algorithm::Beam],
             provisos: &[
                 "highlink-stab-scan",
                 "highlink-weighted-source-known-scan",
@@ -302,6 +302,25 @@ fn instances_have_their_verdicts_with_many_provisos() {
                 "source",
                 "closed-set",
             ],
+            fittings: &[Fitting::ByState],
+        },
+    );
+}
+
+#[test]
+#[ignore = "long: instances of up to 30,000 states, several reductions"]
+fn instances_have_their_verdicts_with_several_reductions() {
+    check_all(
+        0..=30_000,
+        &Matrix {
+            emptiness: &Emptiness::ALL,
+            algorithms: &[
+                Algorithm::Beam,
+                Algorithm::Closure,
+                Algorithm::Deletion,
+                Algorithm::Ample1,
+            ],
+            provisos: &["highlink-stab-scan"],
             fittings: &[Fitting::ByState, Fitting::Normalise],
         },
     );
