@@ -135,11 +135,14 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
         .collect()
 }
 
-fn check(files: &[std::path::PathBuf], limit: usize) -> usize {
+fn check(files: &[std::path::PathBuf], limit: usize, most_transitions: usize) -> usize {
     let mut checked = 0;
     for file in files {
         let lowered = support::lowered(&support::read(file));
         let model = Model::new(lowered.into_program()).expect("a sound program");
+        if model.structure().transitions.len() > most_transitions {
+            continue;
+        }
         let Some(states) = states(&model, limit) else {
             continue;
         };
@@ -149,25 +152,12 @@ fn check(files: &[std::path::PathBuf], limit: usize) -> usize {
             RelationLevel::Exact,
             RelationLevel::Reach,
         ] {
-            let begin = std::time::Instant::now();
             let relations = model.relations(level);
-            let time = begin.elapsed();
             let wrong = falsify(&model, &relations, &states);
             assert!(
                 wrong.is_empty(),
                 "{} at {level:?}: {wrong:#?}",
                 file.display()
-            );
-            println!(
-                "{:30} {:6} states {:5} transitions {level:?}: accord-not {:6} left {:6} enable {:6} disable {:6} apart {:6} {time:?}",
-                file.file_name().unwrap_or_default().display(),
-                states.len(),
-                model.structure().transitions.len(),
-                relations.do_not_accord.0.count(),
-                relations.do_not_left_accord.0.count(),
-                relations.may_enable.0.count(),
-                relations.may_disable.0.count(),
-                relations.never_together.0.count(),
             );
         }
         checked += 1;
@@ -177,20 +167,20 @@ fn check(files: &[std::path::PathBuf], limit: usize) -> usize {
 
 #[test]
 fn own_models_do_not_falsify_any_relation() {
-    assert!(check(&support::own_models(), 3_000) > 10);
+    assert!(check(&support::own_models(), 3_000, 100) > 10);
 }
 
 #[test]
 fn small_corpus_models_do_not_falsify_any_relation() {
     let Some(beem) = support::beem() else { return };
     let files = support::models_in(&beem.join("models"));
-    assert!(check(&files, 3_000) > 10);
+    assert!(check(&files, 3_000, 60) > 10);
 }
 
 #[test]
-#[ignore = "long: all relation levels on models of up to 100,000 states"]
+#[ignore = "long: all relation levels on models of up to 20,000 states"]
 fn corpus_models_do_not_falsify_any_relation() {
     let Some(beem) = support::beem() else { return };
     let files = support::models_in(&beem.join("models"));
-    assert!(check(&files, 100_000) > 80);
+    assert!(check(&files, 20_000, usize::MAX) > 40);
 }
