@@ -9,7 +9,7 @@
 //!
 //! The reduction sees the system state only, so kept steps are a function of it; which
 //! nodes are expanded by the proviso depends on the automaton's state too, see
-//! [`mod@crate::prepare`] for when that is sound.
+//! [`crate::prepare`] for when that is sound.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,13 +33,13 @@ const REPORT_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// An automaton with what its propositions mean.
 #[derive(Clone, Debug)]
-pub struct Watcher<'a> {
+pub(crate) struct Watcher<'a> {
     /// The automaton of the runs to look for.
-    pub automaton: &'a Automaton,
+    pub(crate) automaton: &'a Automaton,
     /// Where its runs start.
-    pub starts: &'a [StateId],
+    pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
-    pub labels: &'a [LabelId],
+    pub(crate) labels: &'a [LabelId],
 }
 
 /// Which edges of a node.

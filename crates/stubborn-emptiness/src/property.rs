@@ -8,6 +8,8 @@ use stubborn_ltl::stutter::{is_stutter_invariant, is_stutter_invariant_automaton
 use stubborn_ltl::translate::{TranslationError, TranslationOptions, translate};
 use stubborn_system::LabelId;
 
+use crate::claim::ClaimGuards;
+
 /// A temporal property of the runs of a system.
 #[derive(Clone, Debug)]
 pub struct Property {
@@ -90,9 +92,9 @@ impl Property {
     /// acceptance on states and a label as the guard of each edge (`None` is always), such
     /// as the property process of a DVE model or a never claim.
     ///
-    /// [`ClaimGuards`](crate::claim::ClaimGuards) turns the labels into functions of simpler
+    /// [`ClaimGuards`](crate::ClaimGuards) turns the labels into functions of simpler
     /// ones, so that `p` and `not p` are known to exclude each other.
-    pub fn from_claim(claim: &Claim, guards: crate::claim::ClaimGuards) -> Self {
+    pub fn from_claim(claim: &Claim, guards: ClaimGuards) -> Self {
         let (mut draft, labels, of_label) = guards.into_parts();
         while draft.edges.len() < claim.accepting.len() {
             draft.add_state();
