@@ -50,20 +50,20 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`check`], [`property`], [`claim`] | what goes in and what comes out |
-//! | [`mod@prepare`], `shared` | when a reduced product is sound |
+//! | `check`, `property`, `claim` | what goes in and what comes out |
+//! | `prepare`, `shared` | when a reduced product is sound |
 //! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
-//! | [`space`], [`product`] | what is walked |
-//! | [`lasso`] | counterexamples |
+//! | [`space`], `product` | what is walked |
+//! | `lasso` | counterexamples |
 
-pub mod check;
-pub mod claim;
-pub mod lasso;
+mod check;
+mod claim;
+mod lasso;
 mod nested;
-pub mod prepare;
-pub mod product;
-pub mod property;
+mod prepare;
+mod product;
+mod property;
 pub mod proviso;
 #[cfg(test)]
 mod regressions;
@@ -76,6 +76,7 @@ pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness};
-pub use property::{Claim, ClaimEdge, Property};
-pub use proviso::Proviso;
-pub use walk::Emptiness;
+pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
+pub use proviso::{Proviso, UnknownProviso};
+pub use space::Counts;
+pub use walk::{Emptiness, UnknownEmptiness};

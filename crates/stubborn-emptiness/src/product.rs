@@ -9,7 +9,7 @@
 //!
 //! The reduction sees the system state only, so kept steps are a function of it; which
 //! nodes are expanded by the proviso depends on the automaton's state too, see
-//! [`mod@crate::prepare`] for when that is sound.
+//! [`crate::prepare`] for when that is sound.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,13 +33,13 @@ const REPORT_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// An automaton with what its propositions mean.
 #[derive(Clone, Debug)]
-pub struct Watcher<'a> {
+pub(crate) struct Watcher<'a> {
     /// The automaton of the runs to look for.
-    pub automaton: &'a Automaton,
+    pub(crate) automaton: &'a Automaton,
     /// Where its runs start.
-    pub starts: &'a [StateId],
+    pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
-    pub labels: &'a [LabelId],
+    pub(crate) labels: &'a [LabelId],
 }
 
 /// Which edges of a node.
@@ -210,6 +210,7 @@ impl<'a> Product<'a> {
             );
         }
         let first = out.len();
+        self.batch.clear();
         if self.successors.is_empty() {
             if part != Part::Rest {
                 self.vector.clear();
@@ -217,6 +218,7 @@ impl<'a> Product<'a> {
                 self.mask.clear();
                 self.mask.resize((words + 1).div_ceil(64), 0);
                 self.add_moves(first, out)?;
+                self.flush(first, out)?;
             }
             return Ok(false);
         }
@@ -241,25 +243,35 @@ impl<'a> Product<'a> {
             self.mask.resize((words + 1).div_ceil(64), 0);
             self.add_moves(first, out)?;
         }
+        self.flush(first, out)?;
         Ok(left_out)
     }
 
-    /// Appends the edges to the system state in `vector` with every move of the automaton.
+    /// Notes the edges to the system state in `vector` with every move of the automaton;
+    /// they are appended when the batch is full.
     fn add_moves(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
         let last = self.vector.len() - 1;
         self.mask[last / 64] |= 1 << (last % 64);
-        self.batch.clear();
         for (target, _) in &self.moves {
             self.vector[last] = target.0;
             self.batch
                 .push(&self.cursor, &self.vector, Some(&self.mask));
         }
+        match self.batch.is_full() {
+            true => self.flush(first, out),
+            false => Ok(()),
+        }
+    }
+
+    /// Stores what was noted and appends its edges.
+    fn flush(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
         let inserted = self.worker.insert_batch(&mut self.batch);
         let inserted = inserted.map_err(|error| match error {
             StoreError::OutOfMemory(_) => Limit::Memory,
             StoreError::Full => Limit::StoreFull,
         })?;
-        for (inserted, (_, marks)) in inserted.iter().zip(&self.moves) {
+        let moves = self.moves.iter().cycle();
+        for (inserted, (_, marks)) in inserted.iter().zip(moves) {
             let edge = Edge {
                 to: Node(inserted.handle.to_bits()),
                 marks: *marks,
@@ -271,6 +283,7 @@ impl<'a> Product<'a> {
                 out.push(edge);
             }
         }
+        self.batch.clear();
         Ok(())
     }
 

@@ -1,12 +1,16 @@
 //! What is checked: an automaton of the violating runs, and where it came from.
 
 use rapidhash::RapidHashMap;
+use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use stubborn_ltl::formula::{Formula, Formulas};
 use stubborn_ltl::guard::Guard;
+use stubborn_ltl::parser::{Atoms, Syntax, parse};
 use stubborn_ltl::stutter::{is_stutter_invariant, is_stutter_invariant_automaton};
 use stubborn_ltl::translate::{TranslationError, TranslationOptions, translate};
 use stubborn_system::LabelId;
+
+use crate::claim::ClaimGuards;
 
 /// A temporal property of the runs of a system.
 #[derive(Clone, Debug)]
@@ -69,6 +73,41 @@ impl Property {
         })
     }
 
+    /// Reads a formula that all runs should satisfy. `resolve` turns the text of a
+    /// proposition, an expression of the model, into a label. Without a property there is at
+    /// least one error among the messages.
+    pub fn parse(
+        text: &str,
+        syntax: Syntax,
+        resolve: &mut dyn FnMut(&str, Span) -> Result<LabelId, Diagnostic>,
+        options: &TranslationOptions,
+    ) -> (Option<Self>, Vec<Diagnostic>) {
+        let mut formulas = Formulas::new();
+        let mut atoms = ModelExpressions {
+            resolve,
+            known: Vec::new(),
+            bare: syntax == Syntax::Spin,
+        };
+        let (formula, mut messages) = parse(&mut formulas, text, syntax, &mut atoms);
+        let Some(formula) = formula else {
+            return (None, messages);
+        };
+        let label_of = |name: &String| {
+            let known = atoms.known.iter().find(|(known, _)| known == name);
+            known.map(|(_, label)| *label)
+        };
+        let labels: Option<Vec<LabelId>> = formulas.names().iter().map(label_of).collect();
+        // The parser asked for every name that it put into the arena.
+        let labels = labels.unwrap_or_default();
+        match Self::from_formula(formulas, formula, labels, options) {
+            Ok(property) => (Some(property), messages),
+            Err(error) => {
+                messages.push(error.diagnostic(Span::new(0, text.len())));
+                (None, messages)
+            }
+        }
+    }
+
     /// That the automaton accepts no run: `labels` has one for each of its propositions.
     ///
     /// # Panics
@@ -90,9 +129,9 @@ impl Property {
     /// acceptance on states and a label as the guard of each edge (`None` is always), such
     /// as the property process of a DVE model or a never claim.
     ///
-    /// [`ClaimGuards`](crate::claim::ClaimGuards) turns the labels into functions of simpler
+    /// [`ClaimGuards`](crate::ClaimGuards) turns the labels into functions of simpler
     /// ones, so that `p` and `not p` are known to exclude each other.
-    pub fn from_claim(claim: &Claim, guards: crate::claim::ClaimGuards) -> Self {
+    pub fn from_claim(claim: &Claim, guards: ClaimGuards) -> Self {
         let (mut draft, labels, of_label) = guards.into_parts();
         while draft.edges.len() < claim.accepting.len() {
             draft.add_state();
@@ -155,6 +194,31 @@ impl Property {
             .ok(),
             None => is_stutter_invariant_automaton(&self.automaton),
         }
+    }
+}
+
+/// Propositions that are expressions of a model.
+struct ModelExpressions<'r> {
+    resolve: &'r mut dyn FnMut(&str, Span) -> Result<LabelId, Diagnostic>,
+    known: Vec<(String, LabelId)>,
+    /// Whether they may stand in a formula without quotes.
+    bare: bool,
+}
+
+impl Atoms for ModelExpressions<'_> {
+    fn atom(&mut self, text: &str, span: Span) -> Result<String, Diagnostic> {
+        let label = (self.resolve)(text, span)?;
+        // Two spellings of one label are one proposition.
+        let known = self.known.iter().find(|(_, known)| *known == label);
+        if let Some((name, _)) = known {
+            return Ok(name.clone());
+        }
+        self.known.push((text.to_owned(), label));
+        Ok(text.to_owned())
+    }
+
+    fn takes_expressions(&self) -> bool {
+        self.bare
     }
 }
 

@@ -7,6 +7,14 @@
 //! not, and if there may be any when the walk is over, it starts again with what is
 //! remembered, until nothing new comes up. (A violation found on the way is one in any
 //! case.)
+//!
+//! Is it enough that cycles of the *product* have expanded states, where the theorem speaks
+//! of cycles of the reduced system? Yes: the theorem fails for an accepted run only if the
+//! run it constructs goes round a cycle without expanded states and without visible steps,
+//! postponing the next step of the accepted run for ever. The automaton accepts the word of
+//! that run with its present letter repeated as often as one likes, because the property is
+//! stutter-invariant. So it has runs along the cycle of any length, and, having finitely
+//! many states, the product has a cycle there, too.
 
 use stubborn_search::Limit;
 use stubborn_store::{Cursor, Store, StoreError, Worker};

@@ -2,8 +2,8 @@
 //!
 //! The searches of this crate know nothing of systems or automata: they walk a [`Space`],
 //! whose edges carry acceptance marks and whose nodes have reduced and complete lists of
-//! edges. [`Product`](crate::product::Product) is the space that matters; tests walk random
-//! graphs.
+//! edges. The product of a system with an automaton is the space that matters; tests walk
+//! random graphs.
 
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;

@@ -9,8 +9,7 @@
 //! and the walk is about to leave it; whether it is the root of its component is decided
 //! after that.
 //!
-//! What the proviso decides is in [`watch`](crate::watch), the second pass of a nested
-//! search in [`nested`](crate::nested).
+//! What the proviso decides is in `watch`, the second pass of a nested search in `nested`.
 
 use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
