@@ -60,6 +60,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 ..Check::new(&model, &property)
             };
             let reduced = check.run()?;
+            if proviso.is_sound() && reduced.verdict != full.verdict {
+                return Err(format!("{file}: {algorithm} {proviso} changes the verdict").into());
+            }
             let percent = 100.0 * reduced.counts.states as f64 / states as f64;
             write!(out, "\t{percent:.1}")?;
             notes = match reduced.reduction {

@@ -166,6 +166,8 @@ struct Matrix<'a> {
     algorithms: &'a [Algorithm],
     provisos: &'a [&'a str],
     fittings: &'a [Fitting],
+    /// Only properties that do not hold: violations are found quickly in any product.
+    only_violated: bool,
 }
 
 /// What came out for one way to reduce.
@@ -186,7 +188,8 @@ fn check_all(sizes: std::ops::RangeInclusive<u64>, matrix: &Matrix<'_>) {
     let Some(corpus) = corpus() else { return };
     let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
     let mut full_states = 0;
-    let rows = rows(&corpus, &sizes);
+    let mut rows = rows(&corpus, &sizes);
+    rows.retain(|row| !(matrix.only_violated && row.holds));
     for row in &rows {
         let (model, property) = load(&corpus, &row.file);
         let relations = model.relations(RelationLevel::Reach);
@@ -277,6 +280,7 @@ fn small_instances_have_their_verdicts() {
             algorithms: &[Algorithm::Beam],
             provisos: &["highlink-stab-scan", "source"],
             fittings: &[Fitting::ByState],
+            only_violated: false,
         },
     );
 }
@@ -303,6 +307,7 @@ fn instances_have_their_verdicts_with_many_provisos() {
                 "closed-set",
             ],
             fittings: &[Fitting::ByState],
+            only_violated: false,
         },
     );
 }
@@ -322,6 +327,7 @@ fn instances_have_their_verdicts_with_several_reductions() {
             ],
             provisos: &["highlink-stab-scan"],
             fittings: &[Fitting::ByState, Fitting::Normalise],
+            only_violated: false,
         },
     );
 }
@@ -336,6 +342,22 @@ fn larger_instances_have_their_verdicts() {
             algorithms: &[Algorithm::Beam],
             provisos: &["highlink-stab-scan"],
             fittings: &[Fitting::ByState],
+            only_violated: false,
+        },
+    );
+}
+
+#[test]
+#[ignore = "long: violations in the largest instances"]
+fn violations_in_the_largest_instances_are_found() {
+    check_all(
+        400_001..=u64::MAX,
+        &Matrix {
+            emptiness: &Emptiness::ALL,
+            algorithms: &[Algorithm::Beam, Algorithm::Closure],
+            provisos: &["highlink-stab-scan"],
+            fittings: &[Fitting::ByState],
+            only_violated: true,
         },
     );
 }
