@@ -82,15 +82,22 @@ pub(crate) fn hash_pair(value: u64) -> u64 {
 /// The hash of a vector.
 #[inline]
 pub(crate) fn hash_words(words: &[u32]) -> u64 {
-    let mut state = FIRST ^ words.len() as u64;
-    let mut blocks = words.chunks_exact(4);
+    hash_each(words, |word| *word)
+}
+
+/// The hash of the vector of what `value` says of each element.
+#[inline]
+pub(crate) fn hash_each<T>(elements: &[T], value: impl Fn(&T) -> u32) -> u64 {
+    let value = |element| u64::from(value(element));
+    let mut state = FIRST ^ elements.len() as u64;
+    let mut blocks = elements.chunks_exact(4);
     for block in &mut blocks {
-        let low = u64::from(block[0]) | u64::from(block[1]) << 32;
-        let high = u64::from(block[2]) | u64::from(block[3]) << 32;
+        let low = value(&block[0]) | value(&block[1]) << 32;
+        let high = value(&block[2]) | value(&block[3]) << 32;
         state = fold_product(low ^ SECOND, high ^ state);
     }
-    for word in blocks.remainder() {
-        state = fold_product(u64::from(*word) ^ SECOND, state ^ THIRD);
+    for element in blocks.remainder() {
+        state = fold_product(value(element) ^ SECOND, state ^ THIRD);
     }
     fold_product(state ^ SECOND, THIRD)
 }

@@ -8,8 +8,9 @@
 //! reads one line of the index and, if the item is there, one of the arena.
 //!
 //! Lookups are lock-free; an insertion locks its bucket for a few stores. The
-//! index grows by being built again from the arena: the transient is the old
-//! index, without the items.
+//! index grows by one pass over its buckets, on several threads if it is large:
+//! homes are monotone in the hash, so that the pass writes the new buckets from
+//! left to right, too. The transient is the old index, without the items.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::hash::place;
@@ -28,6 +29,12 @@ const TAGS_IN_FIRST: usize = 8;
 /// says that somebody is inserting.
 const COUNT_SHIFT: u32 = 32;
 const LOCKED: u64 = 1 << 63;
+/// Growth uses more than one thread from this many buckets on.
+const PARALLEL_FROM: usize = if cfg!(all(test, not(loom))) {
+    8
+} else {
+    (2 << 20) / 64
+};
 
 /// One cache line: sixteen bytes with the tags (eight bits of each hash), the
 /// count and a lock, then the numbers of the items.
@@ -99,7 +106,7 @@ impl Bucket {
         &self,
         tag: u8,
         is_it: &impl Fn(u32) -> bool,
-        create: &impl Fn() -> Result<u32, NoRoom>,
+        create: &mut impl FnMut() -> Result<u32, NoRoom>,
     ) -> Result<Option<(u32, bool)>, NoRoom> {
         let mut backoff = Backoff::default();
         loop {
@@ -177,44 +184,73 @@ impl Index {
         &self,
         hash: u64,
         is_it: impl Fn(u32) -> bool,
-        create: impl Fn() -> Result<u32, NoRoom>,
+        mut create: impl FnMut() -> Result<u32, NoRoom>,
     ) -> Result<(u32, bool), NoRoom> {
         let home = place(hash, self.buckets.len() as u64);
         let tag = hash as u8;
         // From home to the end, then from the beginning: there are more entries
         // than items, so that some bucket has room or has the item.
         for bucket in self.buckets[home..].iter().chain(&self.buckets[..home]) {
-            if let Some(found) = bucket.find_or_add(tag, &is_it, &create)? {
+            if let Some(found) = bucket.find_or_add(tag, &is_it, &mut create)? {
                 return Ok(found);
             }
         }
         Err(NoRoom)
     }
 
-    /// An index for `capacity` items with the items `0..count` in it.
-    pub(crate) fn rebuilt(
+    /// A copy with room for `capacity` items, made with the help of `threads` threads.
+    pub(crate) fn resized(
+        &self,
         budget: &Arc<MemoryBudget>,
         capacity: usize,
-        count: u32,
-        hash_of: impl Fn(u32) -> u64,
+        threads: usize,
+        hash_of: impl Fn(u32) -> u64 + Sync,
     ) -> Result<Self, OutOfMemory> {
-        /// Items whose buckets are fetched together.
-        const AHEAD: u32 = 16;
-        let index = Self::new(budget, capacity)?;
-        let mut start = 0;
-        while start < count {
-            let end = count.min(start + AHEAD);
-            let mut hashes = [0; AHEAD as usize];
-            for (hash, number) in hashes.iter_mut().zip(start..end) {
-                *hash = hash_of(number);
-                index.prefetch(*hash);
+        let larger = Self::new(budget, capacity)?;
+        let threads = if self.buckets.len() < PARALLEL_FROM {
+            1
+        } else {
+            threads.max(1)
+        };
+        let part = self.buckets.len().div_ceil(threads);
+        std::thread::scope(|scope| {
+            let copy = |buckets| larger.copy_from(buckets, &hash_of);
+            let mut parts = self.buckets.chunks(part);
+            let own = parts.next();
+            for part in parts {
+                // A part that no thread can be had for is copied here.
+                let spawned = std::thread::Builder::new().spawn_scoped(scope, move || copy(part));
+                if spawned.is_err() {
+                    copy(part);
+                }
             }
-            for (hash, number) in hashes.iter().zip(start..end) {
-                let added = index.find_or_add(*hash, |_| false, || Ok(number));
-                debug_assert_eq!(added, Ok((number, true)));
+            own.map(copy);
+        });
+        Ok(larger)
+    }
+
+    /// Adds the items of another index, none of which is here.
+    fn copy_from(&self, buckets: &[Bucket], hash_of: &impl Fn(u32) -> u64) {
+        /// Buckets whose items are fetched together.
+        const TOGETHER: usize = 4;
+        let mut pending: Vec<(u64, u32)> = Vec::with_capacity(TOGETHER * ENTRIES);
+        for group in buckets.chunks(TOGETHER) {
+            pending.clear();
+            for bucket in group {
+                let second = bucket.tags[1].load(Ordering::Relaxed);
+                let count = ((second >> COUNT_SHIFT) as usize).min(ENTRIES);
+                let numbers = bucket.numbers[..count].iter();
+                pending.extend(numbers.map(|number| (0, number.load(Ordering::Relaxed))));
             }
-            start = end;
+            // Hashing waits for the items; all of them at once, with nothing in
+            // between that would order the reads.
+            for (hash, number) in &mut pending {
+                *hash = hash_of(*number);
+            }
+            for (hash, number) in &pending {
+                let added = self.find_or_add(*hash, |_| false, || Ok(*number));
+                debug_assert_eq!(added, Ok((*number, true)));
+            }
         }
-        Ok(index)
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::budget::MemoryBudget;
 use crate::gate::Gate;
-use crate::nodes::NodeTable;
+use crate::nodes::{NodeTable, SpareIds};
 use crate::quotient::QuotientTable;
 use crate::{Store, StoreKind, StoreOptions};
 use loom::sync::Arc;
@@ -75,14 +75,17 @@ fn a_node_has_one_id_and_its_contents_are_visible() {
     model(|| {
         let budget = MemoryBudget::unlimited();
         let table = Arc::new(NodeTable::new(&budget, 4).unwrap());
-        let insert = |table: &NodeTable, pair: [u32; 2]| {
-            let id = table.insert(pair, NodeTable::hash(pair)).unwrap();
+        let insert = |table: &NodeTable, pair: [u32; 2], spare: &mut SpareIds| {
+            let id = table.insert(pair, NodeTable::hash(pair), spare).unwrap();
             assert_eq!(table.get(id), pair);
             id
         };
         let other = Arc::clone(&table);
-        let theirs = thread::spawn(move || (insert(&other, [7, 8]), insert(&other, [9, 9])));
-        let ours = insert(&table, [7, 8]);
+        let theirs = thread::spawn(move || {
+            let spare = &mut SpareIds::default();
+            (insert(&other, [7, 8], spare), insert(&other, [9, 9], spare))
+        });
+        let ours = insert(&table, [7, 8], &mut SpareIds::default());
         let (same, different) = theirs.join().unwrap();
         assert_eq!(ours, same);
         assert_ne!(ours, different);

@@ -6,7 +6,7 @@ use crate::hash::hash_pair;
 use crate::index::Index;
 use crate::quotient::NoRoom;
 use crate::region::{Region, prefetch};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, OwnLine};
 use std::sync::Arc;
 
 /// The id of a pair in a [`NodeTable`].
@@ -20,6 +20,17 @@ impl NodeId {
     const COUNT: usize = u32::MAX as usize;
 }
 
+/// Ids that a thread has reserved and not used yet. Threads take them by the
+/// dozen, so that they seldom meet at the counter, and do not write to the same
+/// cache lines at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct SpareIds(std::ops::Range<u32>);
+
+impl SpareIds {
+    /// How many a thread takes at once: four cache lines of nodes.
+    const AT_ONCE: u64 = if cfg!(loom) { 2 } else { 32 };
+}
+
 /// A concurrent, growing set of pairs that gives each an id for ever.
 ///
 /// One table serves all inner nodes of all tree positions: a pair of words at
@@ -28,9 +39,9 @@ impl NodeId {
 pub(crate) struct NodeTable {
     index: Index,
     nodes: Region<AtomicU64>,
-    /// The next free id; it may run past the capacity when several threads
-    /// find the table full at once.
-    next: AtomicU64,
+    /// The first id that no thread has reserved; it may run past the capacity
+    /// when several threads find the table full at once.
+    next: OwnLine<AtomicU64>,
     budget: Arc<MemoryBudget>,
 }
 
@@ -41,12 +52,12 @@ impl NodeTable {
         Ok(Self {
             index: Index::new(budget, capacity)?,
             nodes: Region::new(budget, capacity)?,
-            next: AtomicU64::new(0),
+            next: OwnLine(AtomicU64::new(0)),
             budget: Arc::clone(budget),
         })
     }
 
-    /// The number of nodes.
+    /// The number of nodes, with the ids that threads have in reserve.
     pub(crate) fn len(&self) -> usize {
         (self.next.load(Ordering::Relaxed) as usize).min(self.nodes.len())
     }
@@ -90,18 +101,35 @@ impl NodeTable {
 
     /// The id of `pair`, which hashes to `hash`.
     #[inline]
-    pub(crate) fn insert(&self, [left, right]: [u32; 2], hash: u64) -> Result<NodeId, NoRoom> {
+    pub(crate) fn insert(
+        &self,
+        [left, right]: [u32; 2],
+        hash: u64,
+        spare: &mut SpareIds,
+    ) -> Result<NodeId, NoRoom> {
         let pair = u64::from(left) | u64::from(right) << 32;
         let is_it = |number: u32| self.nodes[number as usize].load(Ordering::Relaxed) == pair;
         let create = || {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let node = self.nodes.get(number as usize).ok_or(NoRoom)?;
-            node.store(pair, Ordering::Relaxed);
-            Ok(number as u32)
+            let number = match spare.0.next() {
+                Some(number) => number,
+                None => self.reserve(spare)?,
+            };
+            self.nodes[number as usize].store(pair, Ordering::Relaxed);
+            Ok(number)
         };
         self.index
             .find_or_add(hash, is_it, create)
             .map(|(number, _)| NodeId(number))
+    }
+
+    /// Takes more ids into reserve, and gives out the first.
+    #[cold]
+    fn reserve(&self, spare: &mut SpareIds) -> Result<u32, NoRoom> {
+        let capacity = self.nodes.len() as u64;
+        let first = self.next.fetch_add(SpareIds::AT_ONCE, Ordering::Relaxed);
+        let end = (first + SpareIds::AT_ONCE).min(capacity);
+        spare.0 = first.min(capacity) as u32..end as u32;
+        spare.0.next().ok_or(NoRoom)
     }
 
     /// The id of `pair`, which hashes to `hash`, if it has one.
@@ -112,16 +140,19 @@ impl NodeTable {
         found.ok().map(|(number, _)| NodeId(number))
     }
 
-    /// Grows by `factor`, but no further than there are ids.
-    pub(crate) fn grow(&mut self, factor: f64) -> Result<(), OutOfMemory> {
+    /// Grows by `factor`, but no further than there are ids, with the help of
+    /// `threads` threads.
+    pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), OutOfMemory> {
         let count = self.len();
         let capacity = ((self.nodes.len() as f64 * factor) as usize).max(self.nodes.len() + 1);
         let capacity = capacity.min(NodeId::COUNT);
         let hash_of = |number: u32| hash_pair(self.nodes[number as usize].load(Ordering::Relaxed));
-        let index = Index::rebuilt(&self.budget, capacity, count as u32, hash_of)?;
+        let index = self
+            .index
+            .resized(&self.budget, capacity, threads, hash_of)?;
         self.nodes.extend(capacity)?;
         self.index = index;
-        self.next = AtomicU64::new(count as u64);
+        self.next = OwnLine(AtomicU64::new(count as u64));
         Ok(())
     }
 }
@@ -136,18 +167,19 @@ mod tests {
         let budget = MemoryBudget::unlimited();
         let mut table = NodeTable::new(&budget, 10).unwrap();
         let mut model = HashMap::new();
+        let mut spare = SpareIds::default();
         for step in 0..30_000u32 {
             let pair = [step % 173, step.wrapping_mul(step) % 301];
             let id = loop {
-                match table.insert(pair, NodeTable::hash(pair)) {
+                match table.insert(pair, NodeTable::hash(pair), &mut spare) {
                     Ok(id) => break id,
-                    Err(NoRoom) => table.grow(1.2).unwrap(),
+                    Err(NoRoom) => table.grow(1.2, 2).unwrap(),
                 }
             };
             assert_eq!(*model.entry(pair).or_insert(id), id);
             assert_eq!(table.get(id), pair);
         }
-        assert_eq!(table.len(), model.len());
+        assert_eq!(table.len() - spare.0.len(), model.len());
         assert!(model.iter().all(|(pair, id)| table.get(*id) == *pair));
     }
 
@@ -155,20 +187,27 @@ mod tests {
     fn a_refused_growth_keeps_everything() {
         let budget = MemoryBudget::new(30_000);
         let mut table = NodeTable::new(&budget, 1000).unwrap();
+        let mut spare = SpareIds::default();
         for value in 0..1000 {
             table
-                .insert([value, 1], NodeTable::hash([value, 1]))
+                .insert([value, 1], NodeTable::hash([value, 1]), &mut spare)
                 .unwrap();
         }
-        assert_eq!(table.insert([0, 0], NodeTable::hash([0, 0])), Err(NoRoom));
-        assert!(table.grow(4.0).is_err());
+        assert_eq!(
+            table.insert([0, 0], NodeTable::hash([0, 0]), &mut spare),
+            Err(NoRoom)
+        );
+        assert!(table.grow(4.0, 1).is_err());
         assert_eq!(table.len(), 1000);
         for value in 0..1000 {
             assert_eq!(
-                table.insert([value, 1], NodeTable::hash([value, 1])),
+                table.insert([value, 1], NodeTable::hash([value, 1]), &mut spare),
                 Ok(NodeId(value))
             );
         }
-        assert_eq!(table.insert([0, 0], NodeTable::hash([0, 0])), Err(NoRoom));
+        assert_eq!(
+            table.insert([0, 0], NodeTable::hash([0, 0]), &mut spare),
+            Err(NoRoom)
+        );
     }
 }

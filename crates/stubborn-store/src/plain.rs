@@ -2,12 +2,12 @@
 //! their numbers. Fast and exact, at the price of the vectors' full size.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
-use crate::hash::hash_words;
+use crate::hash::{hash_each, hash_words};
 use crate::index::Index;
 use crate::quotient::NoRoom;
 use crate::region::{Region, prefetch};
 use crate::store::{Inserted, StateHandle, StoreError};
-use crate::sync::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU8, AtomicU32, AtomicU64, Ordering, OwnLine};
 use std::sync::Arc;
 
 /// The number of states a plain store can number.
@@ -21,7 +21,7 @@ pub(crate) struct Plain {
     flags: Region<AtomicU8>,
     /// The next free number; it may run past the capacity when several threads
     /// find the arena full at once.
-    next: AtomicU64,
+    next: OwnLine<AtomicU64>,
     budget: Arc<MemoryBudget>,
 }
 
@@ -38,7 +38,7 @@ impl Plain {
             index: Index::new(budget, capacity)?,
             words: Region::new(budget, capacity.saturating_mul(width))?,
             flags: Region::new(budget, capacity)?,
-            next: AtomicU64::new(0),
+            next: OwnLine(AtomicU64::new(0)),
             budget: Arc::clone(budget),
         })
     }
@@ -139,7 +139,7 @@ impl Plain {
     }
 
     /// Makes room.
-    pub(crate) fn grow(&mut self, factor: f64) -> Result<(), StoreError> {
+    pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), StoreError> {
         let capacity = self.flags.len();
         if capacity >= MOST {
             return Err(StoreError::Full);
@@ -148,17 +148,16 @@ impl Plain {
         let larger = ((capacity as f64 * factor) as usize)
             .max(capacity + 1)
             .min(MOST);
-        let mut words = vec![0; self.width];
-        let words = std::cell::RefCell::new(&mut words);
-        let index = Index::rebuilt(&self.budget, larger, count as u32, |number| {
-            let words = &mut *words.borrow_mut();
-            self.load(StateHandle::from_bits(u64::from(number)), words);
-            hash_words(words)
-        })?;
+        let hash_of = |number: u32| {
+            hash_each(self.row(number as usize), |word| {
+                word.load(Ordering::Relaxed)
+            })
+        };
+        let index = self.index.resized(&self.budget, larger, threads, hash_of)?;
         self.words.extend(larger.saturating_mul(self.width))?;
         self.flags.extend(larger)?;
         self.index = index;
-        self.next = AtomicU64::new(count as u64);
+        self.next = OwnLine(AtomicU64::new(count as u64));
         Ok(())
     }
 }

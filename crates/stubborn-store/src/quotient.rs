@@ -51,7 +51,7 @@ const LOCKED: u32 = 1 << 31;
 const PARALLEL_FROM: usize = if cfg!(all(test, not(loom))) {
     1
 } else {
-    32 << 20
+    2 << 20
 };
 
 /// One cache line: a count and a lock, the low 32 bits of the entries, and

@@ -7,7 +7,7 @@ use crate::gate::Gate;
 use crate::lossy::{Bitstate, Compact};
 use crate::plain::Plain;
 use crate::quotient::NoRoom;
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, OwnLine};
 use crate::tree::{Memo, Round, Shape, Shortage, Tree};
 use crate::worker::Worker;
 use std::fmt;
@@ -84,8 +84,8 @@ impl std::error::Error for StoreError {}
 /// How states are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum StoreKind {
-    /// Tree compression, exact. Vectors of one or two words, which have no inner
-    /// nodes to share, are stored plainly instead. There is no limit at the other
+    /// Tree compression, exact. Vectors of one word, which have nothing to share,
+    /// are stored plainly instead. There is no limit at the other
     /// end: incremental insertion and loading cost as much as there are changed
     /// parts, and on the synthetic model of the benchmarks the tree was about as fast as
     /// whole vectors at 49 words (at a twentieth of the memory), and four times as
@@ -149,7 +149,7 @@ pub struct Store {
     width: usize,
     kind: StoreKind,
     pub(crate) gate: Gate<Tables>,
-    pub(crate) len: AtomicU64,
+    pub(crate) len: OwnLine<AtomicU64>,
     bytes: AtomicU64,
     /// A growth ahead of need was refused: do not try again before there is need.
     refused: AtomicBool,
@@ -177,7 +177,7 @@ impl Store {
         budget: &Arc<MemoryBudget>,
     ) -> Result<Self, StoreError> {
         let kind = match options.kind {
-            StoreKind::Tree if width < 3 => StoreKind::Plain,
+            StoreKind::Tree if width < 2 => StoreKind::Plain,
             kind => kind,
         };
         let capacity = options.initial_capacity;
@@ -200,7 +200,7 @@ impl Store {
             kind,
             bytes: AtomicU64::new(tables.bytes() as u64),
             gate: Gate::new(tables),
-            len: AtomicU64::new(0),
+            len: OwnLine(AtomicU64::new(0)),
             refused: AtomicBool::new(false),
             growth_factor: options.growth_factor.max(1.0),
             force_growth_every: options.force_growth_every.filter(|every| *every > 0),
@@ -400,7 +400,7 @@ impl Tables {
     fn grow(&mut self, shortage: Shortage, factor: f64, threads: usize) -> Result<(), StoreError> {
         match self {
             Self::Tree(tree) => tree.grow(shortage, factor, threads),
-            Self::Plain(plain) => plain.grow(factor),
+            Self::Plain(plain) => plain.grow(factor, threads),
             Self::Compact(compact) => Ok(compact.grow(factor, threads)?),
             Self::Bitstate(_) => Ok(()),
         }

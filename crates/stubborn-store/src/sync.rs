@@ -67,6 +67,20 @@ mod cell {
     }
 }
 
+/// A value on cache lines of its own (two, since processors fetch them in
+/// pairs): threads that write it do not slow down those that read its neighbours.
+#[repr(align(128))]
+pub(crate) struct OwnLine<T>(pub(crate) T);
+
+impl<T> std::ops::Deref for OwnLine<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// Locks, also after a panic of another thread: no invariant of this crate
 /// spans a panic, since nothing is changed half-way under these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,7 +7,8 @@
 //!
 //! The tree has the shape of a binary heap: position 1 is the root, the children
 //! of `p` are `2p` and `2p + 1`, and with `n` leaves the positions `n .. 2n` are
-//! leaves of two words each (an odd last word is paired with zero). All nodes but
+//! leaves of two words each (an odd last word is paired with zero; vectors of up to
+//! six words have leaves of their own, see [`Shape`]). All nodes but
 //! the root live in one [`NodeTable`] under ids that never change; the root is
 //! the pair of the ids at positions 2 and 3. That pair is the state's handle: it
 //! says where the state's words are without a look at the root table, and it
@@ -26,7 +27,7 @@
 //! for all, then look up for all.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
-use crate::nodes::{NodeId, NodeTable};
+use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::quotient::{NoRoom, QuotientTable};
 use crate::store::{Inserted, StateHandle, StoreError};
 use std::sync::Arc;
@@ -54,19 +55,53 @@ pub(crate) struct Step {
 }
 
 /// Where the words of a state are in its tree.
+///
+/// Wide vectors have neighbours in one leaf: they belong to one process and change
+/// together. A narrow vector has few nodes below its root, and what counts is that
+/// neither half has nearly as many values as there are states. Shared variables come
+/// first in a vector and processes after them, so every other word goes to the other
+/// half: each gets a share of both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     width: usize,
     leaves: usize,
+    narrow: Option<&'static [LeafWords]>,
 }
 
+/// The words of a leaf.
+type LeafWords = [usize; 2];
+
+/// In place of a word where a leaf has only one.
+const NO_WORD: usize = usize::MAX;
+
+/// The leaves of vectors of two words and more. The first half of the root has the
+/// leaves under position 2: with three leaves the last two, else the first ones.
+const NARROW: [&[LeafWords]; 5] = [
+    &[[0, NO_WORD], [1, NO_WORD]],
+    &[[0, 2], [1, NO_WORD]],
+    &[[0, 2], [1, 3]],
+    &[[1, 3], [0, 2], [4, NO_WORD]],
+    &[[0, 2], [4, NO_WORD], [1, 3], [5, NO_WORD]],
+];
+
 impl Shape {
-    /// The tree of vectors of `width` words, at least three.
+    /// The tree of vectors of `width` words, at least two.
     pub(crate) fn new(width: usize) -> Self {
-        debug_assert!(width >= 3, "narrow vectors are stored plainly");
+        debug_assert!(width >= 2, "single words are stored plainly");
+        let narrow = NARROW.get(width.wrapping_sub(2)).copied();
         Self {
             width,
-            leaves: width.div_ceil(2),
+            leaves: narrow.map_or(width.div_ceil(2), <[_]>::len),
+            narrow,
+        }
+    }
+
+    /// The words of a leaf; the second may be none of the vector's.
+    #[inline(always)]
+    fn words_of(&self, leaf: usize) -> LeafWords {
+        match self.narrow {
+            Some(leaves) => leaves[leaf],
+            None => [2 * leaf, 2 * leaf + 1],
         }
     }
 
@@ -76,11 +111,11 @@ impl Shape {
     }
 
     fn leaf_step(&self, words: &[u32], leaf: usize) -> Step {
-        let right = words.get(2 * leaf + 1).copied().unwrap_or(0);
+        let [left, right] = self.words_of(leaf);
         Step {
             position: (self.leaves + leaf) as u32,
             receiver: 0,
-            halves: [words[2 * leaf], right],
+            halves: [words[left], words.get(right).copied().unwrap_or(0)],
         }
     }
 
@@ -147,8 +182,16 @@ impl Shape {
         mask: &'a [u64],
     ) -> impl Iterator<Item = usize> + use<'a> {
         let width = self.width;
-        let mut block = mask.len();
-        let mut pairs = 0u64;
+        // Bit `2l` stands for leaf `l`.
+        let (mut block, mut pairs) = (mask.len(), 0u64);
+        if let Some(leaves) = self.narrow {
+            let bits = mask.first().copied().unwrap_or(0);
+            for (leaf, words) in leaves.iter().enumerate() {
+                let in_mask = |word: usize| word < width && bits >> word & 1 == 1;
+                pairs |= u64::from(words.iter().any(|word| in_mask(*word))) << (2 * leaf);
+            }
+            block = 0;
+        }
         std::iter::from_fn(move || {
             while pairs == 0 {
                 block = block.checked_sub(1)?;
@@ -169,12 +212,10 @@ impl Shape {
         before: &'a [u32],
         after: &'a [u32],
     ) -> impl Iterator<Item = usize> + use<'a> {
-        let pairs = before.chunks(2).zip(after.chunks(2));
-        pairs
-            .enumerate()
-            .rev()
-            .filter(|(_, (before, after))| before != after)
-            .map(|(leaf, _)| leaf)
+        let shape = *self;
+        let differs = move |word: usize| before.get(word) != after.get(word);
+        self.all_leaves()
+            .filter(move |leaf| shape.words_of(*leaf).into_iter().any(differs))
     }
 }
 
@@ -191,13 +232,15 @@ pub(crate) struct Round {
     pending: Vec<(u32, u64)>,
 }
 
-/// A thread's memory of nodes that it looked up lately: a small direct-mapped
-/// cache. Ids never change, so nothing in it becomes wrong.
+/// What a thread keeps from one insertion to the next: ids for new nodes, and a
+/// memory of nodes that it looked up lately, a small direct-mapped cache. Ids
+/// never change, so nothing in it becomes wrong.
 ///
 /// Most changed leaves and many nodes above them recur soon, and this spares two
 /// lines of shared memory each.
 pub(crate) struct Memo {
     entries: Box<[Remembered]>,
+    spare: SpareIds,
 }
 
 /// One line of the memory.
@@ -221,6 +264,7 @@ impl Memo {
         };
         Self {
             entries: vec![nothing; 1 << Self::SIZE_BITS].into(),
+            spare: SpareIds::default(),
         }
     }
 
@@ -370,7 +414,7 @@ impl Tree {
                 let (number, hash) = round.pending[at];
                 let climb = &mut climbs[number as usize];
                 let pair = steps[climb.next as usize].halves;
-                let id = self.nodes.insert(pair, hash)?;
+                let id = self.nodes.insert(pair, hash, &mut memo.spare)?;
                 memo.put(pair, id);
                 Self::take(steps, climb, id);
                 if let Some(hash) = self.climb_by_memory(steps, climb, memo) {
@@ -446,9 +490,9 @@ impl Tree {
                 stack[height + 1] = (2 * position, NodeId(left));
                 height += 2;
             } else {
-                let word = 2 * (at - self.shape.leaves);
-                words[word] = left;
-                if let Some(second) = words.get_mut(word + 1) {
+                let [first, second] = self.shape.words_of(at - self.shape.leaves);
+                words[first] = left;
+                if let Some(second) = words.get_mut(second) {
                     *second = right;
                 }
             }
@@ -489,7 +533,7 @@ impl Tree {
     ) -> Result<(), StoreError> {
         match shortage {
             Shortage::Nodes if self.nodes.is_exhausted() => return Err(StoreError::Full),
-            Shortage::Nodes => self.nodes.grow(factor)?,
+            Shortage::Nodes => self.nodes.grow(factor, threads)?,
             Shortage::Roots => self.roots.grow(factor, threads)?,
             Shortage::Keys => {
                 let old = self.roots.bits() / 2;
@@ -521,6 +565,26 @@ mod tests {
         assert_eq!(leaves, [65, 64, 32, 31, 1, 0]);
         let all: Vec<_> = shape.leaves_in_mask(&[u64::MAX; 3]).collect();
         assert_eq!(all, shape.all_leaves().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn narrow_vectors_have_every_word_in_one_leaf() {
+        for width in 2..=9 {
+            let shape = Shape::new(width);
+            for word in 0..width {
+                let in_leaf = |leaf: &usize| shape.words_of(*leaf).contains(&word);
+                let leaves: Vec<_> = shape.all_leaves().filter(in_leaf).collect();
+                assert_eq!(leaves.len(), 1);
+                let by_mask: Vec<_> = shape.leaves_in_mask(&[1 << word]).collect();
+                assert_eq!(by_mask, leaves);
+                let (before, mut after) = (vec![0; width], vec![0; width]);
+                after[word] = 1;
+                let by_value: Vec<_> = shape.differing_leaves(&before, &after).collect();
+                assert_eq!(by_value, leaves);
+            }
+            let all: Vec<_> = shape.leaves_in_mask(&[u64::MAX]).collect();
+            assert_eq!(all, shape.all_leaves().collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -396,15 +396,15 @@ fn lossy_stores_say_so_and_lose_little() {
 }
 
 #[test]
-fn narrow_vectors_are_stored_plainly_with_dense_numbers() {
-    let store = Store::new(2, &StoreOptions::default(), &MemoryBudget::unlimited()).unwrap();
+fn single_words_are_stored_plainly_with_dense_numbers() {
+    let store = Store::new(1, &StoreOptions::default(), &MemoryBudget::unlimited()).unwrap();
     assert_eq!(store.kind(), StoreKind::Plain);
     let mut worker = store.worker();
     let cursor = store.cursor();
     for number in 0..100u32 {
-        let inserted = worker.insert(&cursor, &[number % 50, 3], None).unwrap();
+        let inserted = worker.insert(&cursor, &[number % 50], None).unwrap();
         assert_eq!(store.dense_number(inserted.handle), Some(number % 50));
     }
-    let tree = Store::new(3, &StoreOptions::default(), &MemoryBudget::unlimited()).unwrap();
+    let tree = Store::new(2, &StoreOptions::default(), &MemoryBudget::unlimited()).unwrap();
     assert_eq!(tree.kind(), StoreKind::Tree);
 }

@@ -1,6 +1,7 @@
 //! The command line: reads options, runs one command, and turns its outcome into an exit
 //! status. Results go to standard output, everything else to standard error.
 
+mod allocator;
 mod commands;
 mod exit;
 mod interrupt;
@@ -17,6 +18,7 @@ use crate::options::{Cli, Command};
 
 fn main() -> ExitCode {
     exit::install_panic_hook();
+    allocator::share_one_heap();
     let cli = Cli::parse();
     // Expressions may nest deeply, and traces of depth-first searches are long: a roomy
     // stack costs nothing until it is used.
