@@ -35,15 +35,17 @@ fn states(model: &Model, limit: usize) -> Option<Vec<Vec<u32>>> {
     Some(list)
 }
 
+/// The state after a transition, `None` if it is disabled or fails: relations are about steps
+/// that do not fail.
 fn fire(
+    model: &Model,
     executor: &mut dyn Executor,
-    words: usize,
     state: &[u32],
     t: TransitionId,
-) -> Option<(Vec<u32>, Outcome)> {
-    let mut out = Successors::new(words);
+) -> Option<Vec<u32>> {
+    let mut out = Successors::new(model.layout().words());
     executor.fire(state, t, &mut out);
-    (!out.is_empty()).then(|| (out.state(0).to_vec(), out.outcome(0)))
+    (!out.is_empty() && out.outcome(0) == Outcome::FINE).then(|| out.state(0).to_vec())
 }
 
 /// One message for each kind of wrong entry.
@@ -74,7 +76,7 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
         executor.successors(state, &mut out);
         for first in out.iter() {
             let t = first.transition;
-            if structure.error_state.as_deref() == Some(first.state) {
+            if first.outcome != Outcome::FINE {
                 continue;
             }
             executor.labels(first.state, &mut after);
@@ -97,16 +99,16 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
             }
             let mut second_steps = Successors::new(words);
             executor.successors(first.state, &mut second_steps);
-            for second in second_steps.iter() {
+            for second in second_steps.iter().filter(|s| s.outcome == Outcome::FINE) {
                 // `t` then `u` was possible: can `u` be moved left over `t`?
                 let u = second.transition;
                 if relations.must_disable.0.contains(t, u) {
                     wrong.insert("must_disable", format!("{} after {}", name(u), name(t)));
                 }
                 if u != t && !relations.do_not_left_accord.0.contains(u, t) {
-                    let moved = fire(&mut *executor, words, state, u)
-                        .and_then(|(s, _)| fire(&mut *executor, words, &s, t));
-                    if moved.as_ref().map(|(s, _)| s.as_slice()) != Some(second.state) {
+                    let moved = fire(model, &mut *executor, state, u)
+                        .and_then(|s| fire(model, &mut *executor, &s, t));
+                    if moved.as_deref() != Some(second.state) {
                         wrong.insert(
                             "do_not_left_accord",
                             format!("{} over {}", name(u), name(t)),
@@ -114,13 +116,13 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
                     }
                 }
             }
-            for other in out.iter() {
+            for other in out.iter().filter(|s| s.outcome == Outcome::FINE) {
                 let u = other.transition;
                 if u <= t || relations.do_not_accord.0.contains(t, u) {
                     continue;
                 }
-                let one = fire(&mut *executor, words, first.state, u).map(|(s, _)| s);
-                let two = fire(&mut *executor, words, other.state, t).map(|(s, _)| s);
+                let one = fire(model, &mut *executor, first.state, u);
+                let two = fire(model, &mut *executor, other.state, t);
                 if one.is_none() || one != two {
                     wrong.insert("do_not_accord", format!("{} and {}", name(t), name(u)));
                 }
@@ -133,11 +135,14 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
         .collect()
 }
 
-fn check(files: &[std::path::PathBuf], limit: usize) -> usize {
+fn check(files: &[std::path::PathBuf], limit: usize, most_transitions: usize) -> usize {
     let mut checked = 0;
     for file in files {
         let lowered = support::lowered(&support::read(file));
         let model = Model::new(lowered.into_program()).expect("a sound program");
+        if model.structure().transitions.len() > most_transitions {
+            continue;
+        }
         let Some(states) = states(&model, limit) else {
             continue;
         };
@@ -147,25 +152,12 @@ fn check(files: &[std::path::PathBuf], limit: usize) -> usize {
             RelationLevel::Exact,
             RelationLevel::Reach,
         ] {
-            let begin = std::time::Instant::now();
             let relations = model.relations(level);
-            let time = begin.elapsed();
             let wrong = falsify(&model, &relations, &states);
             assert!(
                 wrong.is_empty(),
                 "{} at {level:?}: {wrong:#?}",
                 file.display()
-            );
-            println!(
-                "{:30} {:6} states {:5} transitions {level:?}: accord-not {:6} left {:6} enable {:6} disable {:6} apart {:6} {time:?}",
-                file.file_name().unwrap_or_default().display(),
-                states.len(),
-                model.structure().transitions.len(),
-                relations.do_not_accord.0.count(),
-                relations.do_not_left_accord.0.count(),
-                relations.may_enable.0.count(),
-                relations.may_disable.0.count(),
-                relations.never_together.0.count(),
             );
         }
         checked += 1;
@@ -175,20 +167,20 @@ fn check(files: &[std::path::PathBuf], limit: usize) -> usize {
 
 #[test]
 fn own_models_do_not_falsify_any_relation() {
-    assert!(check(&support::own_models(), 3_000) > 10);
+    assert!(check(&support::own_models(), 3_000, 100) > 10);
 }
 
 #[test]
 fn small_corpus_models_do_not_falsify_any_relation() {
     let Some(beem) = support::beem() else { return };
     let files = support::models_in(&beem.join("models"));
-    assert!(check(&files, 3_000) > 10);
+    assert!(check(&files, 3_000, 60) > 10);
 }
 
 #[test]
-#[ignore = "long: all relation levels on models of up to 100,000 states"]
+#[ignore = "long: all relation levels on models of up to 20,000 states"]
 fn corpus_models_do_not_falsify_any_relation() {
     let Some(beem) = support::beem() else { return };
     let files = support::models_in(&beem.join("models"));
-    assert!(check(&files, 100_000) > 80);
+    assert!(check(&files, 20_000, usize::MAX) > 40);
 }

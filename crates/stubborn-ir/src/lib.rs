@@ -40,6 +40,7 @@ pub mod chain;
 pub mod effects;
 pub mod encoding;
 pub mod expr;
+pub mod fuse;
 pub mod interpreter;
 pub mod intervals;
 pub mod model;

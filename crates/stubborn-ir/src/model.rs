@@ -260,7 +260,14 @@ fn channel_uses<'a>(body: &'a [Statement], uses: &mut Vec<&'a Statement>) {
     }
 }
 
-/// True if the guards say that the one channel operation of the body finds room or a message.
+fn used_channel(statement: &Statement) -> Option<&ChannelRef> {
+    match statement {
+        Statement::Send { channel, .. } | Statement::Receive { channel, .. } => Some(channel),
+        _ => None,
+    }
+}
+
+/// True if the guards say that each channel operation of the body finds room or a message.
 ///
 /// A reference that is evaluated after something else happened may denote another channel
 /// than the guards looked at.
@@ -273,12 +280,12 @@ fn channel_use_is_guarded(program: &Program, command: &crate::Command) -> bool {
         }
         _ => false,
     });
-    if denoted
-        && !command
+    let alone_and_first = uses.len() == 1
+        && command
             .body
             .first()
-            .is_some_and(|first| std::ptr::eq(first, uses[0]))
-    {
+            .is_some_and(|first| std::ptr::eq(first, uses[0]));
+    if denoted && !alone_and_first {
         return false;
     }
     let guarded_by = |condition: &Expr| {
@@ -287,14 +294,23 @@ fn channel_use_is_guarded(program: &Program, command: &crate::Command) -> bool {
             .iter()
             .any(|g| &program.labels[g.index()].expr == condition)
     };
-    match uses.as_slice() {
-        [] => true,
-        [Statement::Send { channel, .. }] => {
-            program.has_room(channel).is_some_and(|c| guarded_by(&c))
-        }
-        [Statement::Receive { channel, .. }] => guarded_by(&Program::has_message(channel)),
-        _ => false,
-    }
+    // Each channel is used once, so that what the guards say still holds then.
+    let distinct = uses.iter().enumerate().all(|(at, one)| {
+        uses[..at]
+            .iter()
+            .all(|other| match (used_channel(one), used_channel(other)) {
+                (Some(a), Some(b)) => a.targets().all(|c| b.targets().all(|d| c != d)),
+                _ => true,
+            })
+    });
+    distinct
+        && uses.iter().all(|one| match one {
+            Statement::Send { channel, .. } => {
+                program.has_room(channel).is_some_and(|c| guarded_by(&c))
+            }
+            Statement::Receive { channel, .. } => guarded_by(&Program::has_message(channel)),
+            _ => true,
+        })
 }
 
 impl Program {

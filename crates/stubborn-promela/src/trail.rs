@@ -99,10 +99,11 @@ impl Loaded {
                 for command in range {
                     let transition = TransitionId::new(command as usize);
                     let own = self.lines(&first, transition);
+                    // A trail may end within the statements of the last command.
                     let matches = own
                         .iter()
-                        .enumerate()
-                        .all(|(i, part)| lines.get(at + i).is_some_and(|(_, line)| line == part));
+                        .zip(&lines[at..])
+                        .all(|(part, (_, line))| line == part);
                     if !matches || own.is_empty() {
                         continue;
                     }

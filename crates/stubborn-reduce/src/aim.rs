@@ -17,9 +17,10 @@
 //! members under pairwise relations: with do-not-accord they stay enabled and commute at every
 //! step, with do-not-left-accord they move left one step at a time.
 //!
-//! Deadlocks and goal-driven sets look at runs in which no step fails: a failing step would
-//! conflict with every other one, yet such a run leads to no deadlock and to no goal (except that
-//! the failing step may be a goal itself). `tables::without_failures` says why this is right.
+//! All of it is about runs in which no step fails, as [relations](stubborn_system::Relations) are:
+//! a step that would fail counts as disabled. Otherwise it would conflict with every other step,
+//! and models with arrays would hardly be reduced. Where a step fails, nothing is left out.
+//! Whether a step *can* fail is a goal of its own.
 //!
 //! Questions are not mixed: a set for deadlocks is none for goals, and a goal-driven one loses
 //! deadlocks. Whoever asks both needs two runs.
@@ -138,12 +139,6 @@ impl Plan {
             Aim::Traces { labels, .. } => (labels.clone(), &[]),
             Aim::Deadlocks | Aim::Goals(_) => (Vec::new(), &[]),
         }
-    }
-
-    /// Whether runs in which a step fails need not be preserved: they lead to no deadlock and
-    /// to no goal, except that the failing step itself may be a goal.
-    pub(crate) fn ignores_failed_runs(&self) -> bool {
-        self.proviso == Proviso::None
     }
 
     /// Whether some invisible enabled transition must be a key of the set if there is one (I).

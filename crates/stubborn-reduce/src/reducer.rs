@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use stubborn_system::{
-    BitSet, Expansion, Reason, Reducer, Reduction, Relations, SetMember, System, TransitionId,
+    BitSet, Expansion, Outcome, Reason, Reducer, Reduction, Relations, SetMember, System,
+    TransitionId,
 };
 
 use crate::aim::Plan;
@@ -141,7 +142,7 @@ impl Reduction for StubbornReduction {
 /// How the last set came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
-    /// Without looking: at most one transition was enabled.
+    /// Without looking: at most one transition was enabled, or a step fails.
     Everything,
     /// Computed.
     Computed,
@@ -193,13 +194,23 @@ impl Worker<'_> {
     }
 }
 
+impl Worker<'_> {
+    /// In relations, a transition whose step fails counts as disabled, and nothing is known of
+    /// what would enable it.
+    fn some_step_fails(&self, expansion: &Expansion<'_>) -> bool {
+        let successors = expansion.successors;
+        self.reduction.tables.may_fail
+            && (0..successors.len()).any(|at| successors.outcome(at) != Outcome::FINE)
+    }
+}
+
 impl Reducer for Worker<'_> {
     fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
         kept.clear();
         self.note(expansion);
         let count = self.facts.enabled_list.len();
         let may_be_empty = self.reduction.plan.settings.algorithm == Algorithm::Goal;
-        if count == 0 || count == 1 && !may_be_empty {
+        if count == 0 || count == 1 && !may_be_empty || self.some_step_fails(expansion) {
             self.last = Last::Everything;
             kept.words_mut().copy_from_slice(&self.facts.enabled);
             return false;

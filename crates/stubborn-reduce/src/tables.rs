@@ -47,6 +47,8 @@ pub(crate) struct Tables {
     pub(crate) accord: Rows,
     /// Do not left-accord, with condition V; row `t` are those that `t` cannot move left over.
     pub(crate) left: Rows,
+    /// Some step can fail.
+    pub(crate) may_fail: bool,
     /// Transitions of low priority: they may be disabled although all guards hold.
     pub(crate) low_priority: Vec<u32>,
     /// Visible transitions, as bits.
@@ -95,14 +97,6 @@ impl Tables {
             }
             row
         };
-        let (accord, left) = if plan.ignores_failed_runs() {
-            without_failures(structure, relations)
-        } else {
-            (
-                relations.do_not_accord.clone(),
-                relations.do_not_left_accord.clone(),
-            )
-        };
         let goals = match &plan.aim {
             Aim::Goals(goals) => goals.clone(),
             _ => Goals::default(),
@@ -118,7 +112,8 @@ impl Tables {
             }
             rows
         };
-        let (accord, left) = (rows(&accord), rows(&left));
+        let accord = rows(&relations.do_not_accord);
+        let left = rows(&relations.do_not_left_accord);
 
         let guard_rows: Vec<Vec<u32>> = structure
             .transitions
@@ -149,6 +144,7 @@ impl Tables {
             enabling: Rows::new(transitions, enabling),
             accord: Rows::new(transitions, symmetric(accord)),
             left: Rows::new(transitions, left),
+            may_fail: structure.transitions.iter().any(|t| t.may_fail),
             low_priority,
             visible,
             needs_invisible_key: plan.needs_invisible_key(),
@@ -206,29 +202,6 @@ pub(crate) struct Inverse {
     pub(crate) users: Rows,
     /// Transition `t` to those that cannot move left over `t`.
     pub(crate) left_from: Rows,
-}
-
-/// Conflicts between transitions in runs in which no step fails.
-///
-/// A failing step ends a run, so it conflicts with every other step, and a model with a few
-/// array accesses would hardly be reduced. But a run that fails leads to no deadlock and to no
-/// state of interest. Think of a failing step as one that only sets a flag: then two transitions
-/// accord unless they share a field, for whether a step fails depends on the fields it looks at.
-/// Where the given relations exclude a conflict, failing included, there is none in runs that do
-/// not fail either. So a conflict counts only if both say so. When the run that is moved about
-/// does not fail, neither does the moved one: both end with the same flag.
-fn without_failures(structure: &Structure, relations: &Relations) -> (Conflicts, Conflicts) {
-    let mut unfailing = structure.clone();
-    for transition in &mut unfailing.transitions {
-        transition.may_fail = false;
-    }
-    let sets = Relations::from_sets(&unfailing);
-    (
-        relations.do_not_accord.refine(&sets.do_not_accord),
-        relations
-            .do_not_left_accord
-            .refine(&sets.do_not_left_accord),
-    )
 }
 
 /// For each transition that is a goal by its outcome, those that may change the outcome. Two

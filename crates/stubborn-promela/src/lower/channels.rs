@@ -14,7 +14,7 @@ use stubborn_system::{ChannelId, FailureKind};
 use super::storage::{Store, item};
 use super::{Context, Lowering, guards};
 use crate::flow::{Action, DNode};
-use crate::hir::{Argument, Basic, ChannelType, Expr, Place, Scalar};
+use crate::hir::{Argument, Basic, ChannelType, Expr, Leaf, LeafInitial, Place, Scalar};
 
 /// All channels of the model.
 #[derive(Clone, Debug, Default)]
@@ -105,40 +105,29 @@ impl Lowering<'_> {
     /// What variables hold before anything is assigned.
     fn seed(&mut self) {
         let mut seeds: Vec<(ir::VarId, BTreeSet<i32>)> = Vec::new();
-        let mut seed =
-            |lowering: &Self, stores: &[Store], parameter: bool, scalars: Vec<Scalar>| {
-                for (store, scalar) in stores.iter().zip(scalars) {
-                    if let (Store::Variable(id), Scalar::Chan) = (store, scalar) {
-                        let own = lowering.channels.own.get(id);
-                        let mut set: BTreeSet<i32> = own.into_iter().flatten().copied().collect();
-                        if set.is_empty() && !parameter {
-                            set.insert(0);
-                        }
-                        seeds.push((*id, set));
+        let mut seed = |lowering: &Self, stores: &[Store], given: bool, leaves: &[Leaf]| {
+            for (store, leaf) in stores.iter().zip(leaves) {
+                if let (Store::Variable(id), Scalar::Chan) = (store, leaf.scalar) {
+                    let own = lowering.channels.own.get(id);
+                    let mut set: BTreeSet<i32> = own.into_iter().flatten().copied().collect();
+                    let given = given || matches!(leaf.initial, LeafInitial::Value(_));
+                    if set.is_empty() && !given {
+                        set.insert(0);
                     }
+                    seeds.push((*id, set));
                 }
-            };
+            }
+        };
         for (stores, variable) in self.globals.iter().zip(&self.source.globals) {
-            seed(
-                self,
-                stores,
-                false,
-                variable.leaves.iter().map(|l| l.scalar).collect(),
-            );
+            seed(self, stores, false, &variable.leaves);
         }
         for (number, slot) in self.slots.iter().enumerate() {
             let present = self.table.slots[number].iter().any(|s| s.by.is_none());
             for instance in &slot.instances {
                 let kind = &self.source.processes[instance.process.0];
                 for (at, stores) in instance.locals.iter().enumerate() {
-                    let leaves = &kind.locals[at].leaves;
                     let parameter = at < kind.parameters && !present;
-                    seed(
-                        self,
-                        stores,
-                        parameter,
-                        leaves.iter().map(|l| l.scalar).collect(),
-                    );
+                    seed(self, stores, parameter, &kind.locals[at].leaves);
                 }
             }
         }
@@ -149,6 +138,18 @@ impl Lowering<'_> {
     fn flow_round(&mut self) -> bool {
         let mut changed = false;
         let source = self.source;
+        let nowhere = Context {
+            at: None,
+            timeout: false,
+        };
+        for (variable, stores) in source.globals.iter().zip(self.globals.clone()) {
+            for (leaf, store) in variable.leaves.iter().zip(stores) {
+                if let (Scalar::Chan, LeafInitial::Value(expr)) = (leaf.scalar, &leaf.initial) {
+                    let set = self.numbers(expr, nowhere);
+                    changed |= self.hold(&store, &set);
+                }
+            }
+        }
         for slot in 0..self.slots.len() {
             for instance in 0..self.slots[slot].instances.len() {
                 let context = Context::of(slot, instance);
@@ -156,7 +157,7 @@ impl Lowering<'_> {
                 let kind = &source.processes[process.0];
                 for local in &kind.initialised {
                     for (at, leaf) in kind.locals[*local].leaves.iter().enumerate() {
-                        if let (Scalar::Chan, crate::hir::LeafInitial::Value(expr)) =
+                        if let (Scalar::Chan, LeafInitial::Value(expr)) =
                             (leaf.scalar, &leaf.initial)
                         {
                             let set = self.numbers(expr, context);

@@ -104,6 +104,8 @@ pub struct Options {
     pub lossy: bool,
     /// Most processes at a time.
     pub max_processes: usize,
+    /// Make single commands of atomic sequences where possible; the states stay the same.
+    pub fuse: bool,
 }
 
 impl Default for Options {
@@ -111,6 +113,7 @@ impl Default for Options {
         Self {
             lossy: false,
             max_processes: 255,
+            fuse: true,
         }
     }
 }
@@ -133,7 +136,8 @@ pub struct Lowered {
 /// The model's view of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepInfo {
-    /// For each process that takes part: its number, its type, and the step's number within it.
+    /// The statements it consists of, in order: number and type of the process, and the number of
+    /// the step within that type. A rendez-vous is two of them, sender first.
     pub parts: Vec<(usize, ProcId, usize)>,
 }
 
@@ -253,6 +257,17 @@ pub(crate) fn lower(
         propositions.push(lowering.program.label(holds));
     }
     let claims = lowering.claims();
+    if options.fuse {
+        let origins = ir::fuse::fuse(&mut lowering.program);
+        let steps = std::mem::take(&mut lowering.steps);
+        let parts = |origin: &usize| steps[*origin].parts.clone();
+        lowering.steps = origins
+            .iter()
+            .map(|all| StepInfo {
+                parts: all.iter().flat_map(parts).collect(),
+            })
+            .collect();
+    }
     Lowered {
         program: lowering.program,
         growth: lowering.growth,

@@ -229,6 +229,15 @@ impl Lowering<'_> {
                 }
                 own_channels = Some(numbers);
             }
+            // A channel reference that never changes is the channel itself.
+            if let (LeafInitial::Value(expr), crate::hir::Scalar::Chan, true) =
+                (&leaf.initial, leaf.scalar, leaf.dims.is_empty())
+                && !self.written.contains(place.map(|p| p.1), at, number)
+                && let Some(value) = self.constant_reference(place, expr)
+            {
+                stores.push(Store::Constant(vec![value]));
+                continue;
+            }
             let len = (!leaf.dims.is_empty()).then_some(leaf.len() as u32);
             let mut initial = vec![0; leaf.len().max(1)];
             if let (Some(numbers), None) = (&own_channels, owner) {
@@ -248,6 +257,27 @@ impl Lowering<'_> {
             stores.push(Store::Variable(id));
         }
         stores
+    }
+
+    /// The channel that an initial value always is.
+    fn constant_reference(&self, place: Option<(usize, ProcId)>, expr: &Expr) -> Option<i32> {
+        match (place, expr) {
+            (Some((slot, process)), _) => {
+                let instances = &self.slots.get(slot)?.instances;
+                let instance = instances.iter().position(|i| i.process == process)?;
+                self.constant_argument(slot, &instance, expr)
+            }
+            (None, Expr::Load(source)) => match source.variable {
+                VarKey::Global(at) if source.indices.is_empty() => {
+                    match self.globals.get(at)?.get(source.leaf)? {
+                        Store::Constant(values) => values.first().copied(),
+                        Store::Variable(_) => None,
+                    }
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The values of a parameter, if every start in the table gives the same constants and the

@@ -157,3 +157,9 @@ active proctype S() { if :: c!1 :: n == 2 fi }
 chan a = [0] of { byte }; chan b = [0] of { byte };
 proctype Relay(chan from, to) { byte v; from?v; to!v + 1 }
 init { byte v; atomic { run Relay(a, b); run Relay(b, a) }; a!1; a?v; assert(v == 3) }
+
+/* model: channel variables that start as another channel */
+/* expect: states 10 transitions 11 errors 0 */
+chan a = [1] of { byte }; chan b = a; chan c = a;
+active proctype S() { chan d = b; d!1; c = d; c!2 }
+active proctype R() { byte v; b?v; c?v; assert(v == 2) }

@@ -23,31 +23,36 @@ type Step = (Vec<u32>, BitSet, Vec<Ends>);
 /// Where one transition can end.
 type Ends = HashSet<Vec<u32>>;
 
-/// The states that one transition leads to.
-pub fn ends(
+/// The states that one transition leads to; a step that fails counts as disabled.
+fn ends(
+    system: &dyn System,
     executor: &mut dyn Executor,
-    words: usize,
     state: &[u32],
     transition: TransitionId,
-) -> HashSet<Vec<u32>> {
-    let mut out = Successors::new(words);
+) -> Ends {
+    let mut out = Successors::new(system.layout().words());
     executor.fire(state, transition, &mut out);
-    (0..out.len()).map(|i| out.state(i).to_vec()).collect()
+    let error = system.structure().error_state.as_deref();
+    (0..out.len())
+        .map(|i| out.state(i))
+        .filter(|end| error != Some(*end))
+        .map(<[u32]>::to_vec)
+        .collect()
 }
 
 fn around(system: &dyn System, executor: &mut dyn Executor, state: &[u32]) -> Around {
-    let (words, structure) = (system.layout().words(), system.structure());
+    let structure = system.structure();
     let mut labels = BitSet::new(structure.labels.len());
     executor.labels(state, &mut labels);
     let mut steps = Vec::new();
     for t in structure.transition_ids() {
         let mut after = Vec::new();
-        for next in ends(executor, words, state, t) {
+        for next in ends(system, executor, state, t) {
             let mut labels = BitSet::new(structure.labels.len());
             executor.labels(&next, &mut labels);
             let second = structure
                 .transition_ids()
-                .map(|u| ends(executor, words, &next, u))
+                .map(|u| ends(system, executor, &next, u))
                 .collect();
             after.push((next, labels, second));
         }
@@ -93,17 +98,18 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
     let structure = system.structure();
     let (n, k) = (structure.transitions.len(), structure.labels.len());
     let mut executor = system.executor();
+    // In the state of failure, labels mean nothing.
     let all: Vec<Around> = states
         .iter()
+        .filter(|s| structure.error_state.as_ref() != Some(s))
         .map(|s| around(system, executor.as_mut(), s))
         .collect();
-    let is_error = |s: &[u32]| structure.error_state.as_deref() == Some(s);
     let changes = |g: LabelId, t: TransitionId, from: bool| {
         all.iter().any(|here| {
             here.labels.contains(g.index()) == from
                 && here.steps[t.index()]
                     .iter()
-                    .any(|(next, labels, _)| labels.contains(g.index()) != from && !is_error(next))
+                    .any(|(_, labels, _)| labels.contains(g.index()) != from)
         })
     };
     let pair = |f: &dyn Fn(&Around, usize, usize) -> bool, a: TransitionId, b: TransitionId| {

@@ -68,6 +68,11 @@ struct Trial<'a, 's> {
 
 impl Trial<'_, '_> {
     fn try_state(&mut self, state: &[u32]) {
+        // In the state of failure, labels mean nothing and nothing is enabled.
+        let error = self.graph.system().structure().error_state.as_deref();
+        if error == Some(state) {
+            return;
+        }
         let here = self.graph.node(state);
         let steps = self.graph.steps(here).to_vec();
         let labels = self.labels(here);
@@ -112,12 +117,9 @@ impl Trial<'_, '_> {
         }
     }
 
-    /// Which labels a step turns on or off. In the state of failure, labels mean nothing.
+    /// Which labels a step turns on or off.
     fn try_changes(&mut self, here: Node, before: &BitSet, t: u32, next: Node) {
         let structure = self.graph.system().structure();
-        if structure.error_state.as_deref() == Some(self.graph.state(next)) {
-            return;
-        }
         let after = self.labels(next);
         let id = TransitionId::new(t as usize);
         for g in structure.label_ids() {

@@ -1,4 +1,5 @@
-//! The full state graph as far as anybody asked for it; states as small numbers.
+//! The full state graph as far as anybody asked for it; states as small numbers. Steps that fail
+//! are left out: relations and conditions are about runs in which none does.
 
 use std::collections::HashMap;
 
@@ -58,7 +59,7 @@ impl<'s> Graph<'s> {
         &self.states[node.0 as usize]
     }
 
-    /// All steps from a state.
+    /// All steps from a state that do not fail.
     pub(crate) fn steps(&mut self, node: Node) -> &[(u32, Node)] {
         let at = node.0 as usize;
         if self.steps[at].is_none() {
@@ -66,10 +67,13 @@ impl<'s> Graph<'s> {
             let mut successors = std::mem::replace(&mut self.successors, Successors::new(0));
             successors.clear();
             self.executor.successors(&state, &mut successors);
-            let steps = (0..successors.len()).map(|i| {
-                let transition = successors.transitions()[i].index() as u32;
-                (transition, self.node(successors.state(i)))
-            });
+            let error = self.system.structure().error_state.as_deref();
+            let steps = (0..successors.len())
+                .filter(|i| error != Some(successors.state(*i)))
+                .map(|i| {
+                    let transition = successors.transitions()[i].index() as u32;
+                    (transition, self.node(successors.state(i)))
+                });
             let steps: Vec<_> = steps.collect();
             self.successors = successors;
             self.steps[at] = Some(steps);

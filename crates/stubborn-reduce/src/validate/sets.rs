@@ -31,8 +31,6 @@ pub struct Conditions {
     pub visible: Option<BitSet>,
     /// I.
     pub invisible_key: bool,
-    /// Steps that fail lead nowhere that matters: paths stop before them.
-    pub ignores_failed_runs: bool,
     /// No path outside the set reaches a state where all labels of one of these hold, or takes
     /// one of the transitions.
     pub goals: Option<crate::aim::Goals>,
@@ -52,19 +50,11 @@ impl Conditions {
             strong: !by_goal && !plan.settings.weak,
             visible: (plan.proviso != Proviso::None).then_some(bits),
             invisible_key: plan.needs_invisible_key(),
-            ignores_failed_runs: plan.ignores_failed_runs(),
             goals: match &plan.aim {
                 Aim::Goals(goals) if by_goal => Some(goals.clone()),
                 _ => None,
             },
         }
-    }
-}
-
-impl Conditions {
-    fn nowhere(&self, system: &dyn System) -> Option<Vec<u32>> {
-        let error = system.structure().error_state.clone();
-        error.filter(|_| self.ignores_failed_runs)
     }
 }
 
@@ -86,6 +76,7 @@ pub fn check(
     let mut executor = system.executor();
     for state in states {
         let (kept, set) = ask(system, executor.as_mut(), reducer.as_mut(), state);
+        let enabled = enabled_at(system, executor.as_mut(), state);
         let mut members = BitSet::new(transitions);
         set.iter().for_each(|t| {
             members.insert(t.index());
@@ -99,13 +90,16 @@ pub fn check(
         let mut checker = Checker {
             graph: &mut graph,
             set: &members,
-            nowhere: conditions.nowhere(system),
             limit: limits.states_around,
             cut_short: false,
         };
         let mut faults = Vec::new();
-        let reduced = checker.compare_kept(node, &kept, &mut faults);
-        report.states_reduced += usize::from(reduced);
+        report.states_reduced += usize::from(kept != enabled);
+        let mut expected = members.clone();
+        expected.intersect_with(&enabled);
+        if expected != kept {
+            faults.push((Fault::KeptDiffers, Vec::new()));
+        }
         checker.check(node, &conditions, &mut faults);
         report.states_cut_short += usize::from(checker.cut_short);
         for (fault, sequence) in faults {
@@ -148,6 +142,17 @@ pub fn check(
     }
 }
 
+/// The enabled transitions, failing ones included.
+fn enabled_at(system: &dyn System, executor: &mut dyn Executor, state: &[u32]) -> BitSet {
+    let mut successors = Successors::new(system.layout().words());
+    executor.successors(state, &mut successors);
+    let mut enabled = BitSet::new(system.structure().transitions.len());
+    for transition in successors.transitions() {
+        enabled.insert(transition.index());
+    }
+    enabled
+}
+
 /// What a reducer keeps at a state, and the set behind it.
 pub fn ask(
     system: &dyn System,
@@ -184,7 +189,6 @@ pub fn check_set(
     let mut checker = Checker {
         graph: &mut graph,
         set,
-        nowhere: conditions.nowhere(system),
         limit: usize::MAX,
         cut_short: false,
     };
@@ -200,8 +204,6 @@ type Origin = Option<(usize, u32)>;
 struct Checker<'g, 's> {
     graph: &'g mut Graph<'s>,
     set: &'g BitSet,
-    /// The state that failing steps lead to, if they do not matter.
-    nowhere: Option<Vec<u32>>,
     limit: usize,
     cut_short: bool,
 }
@@ -220,21 +222,6 @@ struct Position {
 impl Checker<'_, '_> {
     fn is_member(&self, transition: u32) -> bool {
         self.set.contains(transition as usize)
-    }
-
-    /// Kept transitions must be the enabled members. Returns whether something was left out.
-    fn compare_kept(&mut self, node: Node, kept: &BitSet, faults: &mut Faults) -> bool {
-        let mut enabled = BitSet::new(self.set.len());
-        for (t, _) in self.graph.steps(node) {
-            enabled.insert(*t as usize);
-        }
-        let reduced = *kept != enabled;
-        let mut expected = self.set.clone();
-        expected.intersect_with(&enabled);
-        if expected != *kept {
-            faults.push((Fault::KeptDiffers, Vec::new()));
-        }
-        reduced
     }
 
     fn check(&mut self, node: Node, conditions: &Conditions, faults: &mut Faults) {
@@ -262,17 +249,6 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn leads_nowhere(&self, node: Node) -> bool {
-        self.nowhere.as_deref() == Some(self.graph.state(node))
-    }
-
-    /// Where a transition leads that matters.
-    fn ends(&mut self, node: Node, t: u32) -> Vec<Node> {
-        let mut ends = self.graph.ends(node, t);
-        ends.retain(|end| !self.leads_nowhere(*end));
-        ends
-    }
-
     /// All states reached by transitions outside the set, each with how it was reached.
     fn outside(&mut self, from: Node) -> Vec<(Node, Origin)> {
         let mut reached = vec![(from, None)];
@@ -281,7 +257,7 @@ impl Checker<'_, '_> {
         while at < reached.len() {
             let steps = self.graph.steps(reached[at].0).to_vec();
             for (t, next) in steps {
-                if self.is_member(t) || self.leads_nowhere(next) {
+                if self.is_member(t) {
                     continue;
                 }
                 if reached.len() >= self.limit {
@@ -347,7 +323,6 @@ impl Checker<'_, '_> {
         goals: &crate::aim::Goals,
         faults: &mut Faults,
     ) {
-        let structure = self.graph.system().structure();
         let here = self.graph.state(outside[0].0).to_vec();
         for disjunct in &goals.any_of {
             if self.all_hold(&here, disjunct) {
@@ -355,8 +330,7 @@ impl Checker<'_, '_> {
             }
             for at in 1..outside.len() {
                 let state = self.graph.state(outside[at].0).to_vec();
-                if structure.error_state.as_ref() != Some(&state) && self.all_hold(&state, disjunct)
-                {
+                if self.all_hold(&state, disjunct) {
                     let path = path(outside.iter().map(|(_, origin)| *origin), at);
                     faults.push((Fault::GoalOutside, path));
                     return;
@@ -389,7 +363,7 @@ impl Checker<'_, '_> {
         let invisible = !conditions.visible.as_ref().is_some_and(seen);
         let start = Position {
             here: node,
-            twin: self.ends(node, t),
+            twin: self.graph.ends(node, t),
             joined: true,
         };
         let mut numbers = HashMap::from([(start.clone(), 0)]);
@@ -397,7 +371,7 @@ impl Checker<'_, '_> {
         let mut at = 0;
         while at < positions.len() {
             let (position, _) = positions[at].clone();
-            let ends = self.ends(position.here, t);
+            let ends = self.graph.ends(position.here, t);
             let id = TransitionId::new(t as usize);
             let origins = || {
                 positions
@@ -414,12 +388,12 @@ impl Checker<'_, '_> {
             }
             let joined = position.joined && !ends.is_empty();
             for (u, next) in self.graph.steps(position.here).to_vec() {
-                if self.is_member(u) || self.leads_nowhere(next) {
+                if self.is_member(u) {
                     continue;
                 }
                 let mut twin = Vec::new();
                 for node in &position.twin {
-                    twin.extend(self.ends(*node, u));
+                    twin.extend(self.graph.ends(*node, u));
                 }
                 twin.sort_unstable();
                 twin.dedup();

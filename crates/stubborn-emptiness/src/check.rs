@@ -1,0 +1,343 @@
+//! One check of one property: the product, the walk, the verdict.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
+use stubborn_search::{Limit, Limits, Progress, SearchError};
+use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
+use stubborn_system::{Reduction, Relations, System};
+
+use crate::lasso::{self, Counterexample};
+use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, prepare};
+use crate::product::{Product, Surroundings, Watcher};
+use crate::property::Property;
+use crate::proviso::Proviso;
+use crate::shared::SharedExpansions;
+use crate::space::Counts;
+use crate::walk::{Emptiness, Walk};
+
+/// A check, ready to [run](Check::run).
+#[derive(Clone)]
+pub struct Check<'a> {
+    /// The system.
+    pub system: &'a dyn System,
+    /// The system to replay counterexamples on: another execution of the same model (the
+    /// interpreter, where `system` is compiled code). By default `system` itself, with a
+    /// fresh executor.
+    pub replay: Option<&'a dyn System>,
+    /// What to check.
+    pub property: &'a Property,
+    /// How acceptance is looked for.
+    pub emptiness: Emptiness,
+    /// How to reduce the product, where that is sound; `None` not to.
+    pub reduction: Option<ReductionRequest<'a>>,
+    /// How states are stored; exactly.
+    pub store: StoreOptions,
+    /// When to give up.
+    pub limits: Limits<'a>,
+    /// Told how far the check is, a few times a second.
+    pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// A wish for a reduction.
+#[derive(Clone)]
+pub struct ReductionRequest<'a> {
+    /// How sets are computed.
+    pub config: Config,
+    /// The relations of the system.
+    pub relations: &'a Relations,
+    /// How cycles get their expanded states.
+    pub proviso: Proviso,
+    /// What to do where the automaton is not fit for a reduction.
+    pub fitting: Fitting,
+}
+
+/// So many walks may fail to find out which states to expand wherever they occur; then all
+/// are.
+const MOST_WALKS: u32 = 12;
+
+impl<'a> Check<'a> {
+    /// An unreduced check.
+    pub fn new(system: &'a dyn System, property: &'a Property) -> Self {
+        Self {
+            system,
+            replay: None,
+            property,
+            emptiness: Emptiness::default(),
+            reduction: None,
+            store: StoreOptions::default(),
+            limits: Limits::default(),
+            observer: None,
+        }
+    }
+
+    /// Runs the check.
+    ///
+    /// # Errors
+    /// Where the parts do not fit together, and where a counterexample turns out not to be
+    /// one: then something in this program is wrong.
+    pub fn run(&self) -> Result<CheckResult, SearchError> {
+        let started = Instant::now();
+        let own = self.property.automaton();
+        let automaton = match self.emptiness {
+            Emptiness::Nested if own.acceptance_sets() > 1 => own.degeneralise(),
+            _ => own.clone(),
+        };
+        let (prepared, reduction, used) = match self.prepare(&automaton) {
+            Ok((prepared, reduction, used)) => (prepared, Some(reduction), used),
+            Err(why) => (Prepared::as_is(automaton), None, ReductionUse::Off(why)),
+        };
+        let (proviso, by_state) = match &used {
+            ReductionUse::On {
+                proviso, soundness, ..
+            } => (*proviso, *soundness == Soundness::ByState),
+            ReductionUse::Off(_) => (Proviso::NONE, false),
+        };
+        let prepare_time = started.elapsed();
+        let mut result = match by_state {
+            false => self.search(&prepared, reduction.as_ref(), proviso)?,
+            true => self.search_by_state(&prepared, reduction.as_ref(), proviso)?,
+        };
+        result.reduction = used;
+        result.prepare_time = prepare_time;
+        Ok(result)
+    }
+
+    /// What is needed for a reduction, or why there is none.
+    fn prepare(
+        &self,
+        automaton: &stubborn_ltl::automaton::Automaton,
+    ) -> Result<(Prepared, StubbornReduction, ReductionUse), ReductionOff> {
+        let request = self.reduction.as_ref().ok_or(ReductionOff::NotAsked)?;
+        let refused =
+            |error: stubborn_reduce::ConfigError| ReductionOff::Refused(error.to_string());
+        let aim = Aim::Traces {
+            labels: self.property.used_labels(),
+            infinite: true,
+        };
+        let plan = Plan::new(&request.config, aim).map_err(refused)?;
+        let reduction =
+            StubbornReduction::new(self.system, request.relations, plan).map_err(refused)?;
+        let (prepared, soundness) = prepare(self.property, automaton, request.fitting)?;
+        let used = ReductionUse::On {
+            name: reduction.name(),
+            proviso: request.proviso,
+            soundness,
+        };
+        Ok((prepared, reduction, used))
+    }
+
+    /// Looks for a violating run in the product with this automaton.
+    pub(crate) fn search(
+        &self,
+        prepared: &Prepared,
+        reduction: Option<&StubbornReduction>,
+        proviso: Proviso,
+    ) -> Result<CheckResult, SearchError> {
+        let frame = (&self.budget(), Instant::now());
+        let (result, _) = self.walk(prepared, reduction, proviso, frame, None)?;
+        Ok(result)
+    }
+
+    /// The same, with states that are expanded wherever they occur. See
+    /// [`shared`](crate::shared).
+    fn search_by_state(
+        &self,
+        prepared: &Prepared,
+        reduction: Option<&StubbornReduction>,
+        mut proviso: Proviso,
+    ) -> Result<CheckResult, SearchError> {
+        let budget = self.budget();
+        let shared = Store::new(self.system.layout().words(), &self.store, &budget);
+        let shared = match shared {
+            Ok(store) => store,
+            Err(error) => return Ok(CheckResult::unknown(prepared, limit_of(error))),
+        };
+        let started = Instant::now();
+        let mut walks = 0;
+        loop {
+            walks += 1;
+            if walks == MOST_WALKS {
+                proviso = Proviso::FULL;
+            }
+            let (mut result, is_final) = self.walk(
+                prepared,
+                reduction,
+                proviso,
+                (&budget, started),
+                Some(&shared),
+            )?;
+            if is_final || walks == MOST_WALKS || result.verdict != Verdict::Holds {
+                result.walks = walks;
+                return Ok(result);
+            }
+        }
+    }
+
+    fn budget(&self) -> Arc<MemoryBudget> {
+        match self.limits.memory {
+            Some(bytes) => MemoryBudget::new(bytes),
+            None => MemoryBudget::unlimited(),
+        }
+    }
+
+    /// One walk through the product. Also says whether no state of the system was newly
+    /// expanded.
+    fn walk(
+        &self,
+        prepared: &Prepared,
+        reduction: Option<&StubbornReduction>,
+        proviso: Proviso,
+        (budget, started): (&Arc<MemoryBudget>, Instant),
+        shared: Option<&Store>,
+    ) -> Result<(CheckResult, bool), SearchError> {
+        let mut result = CheckResult::unknown(prepared, Limit::Memory);
+        let width = self.system.layout().words() + 1;
+        let store = match Store::new(width, &self.store, budget) {
+            Ok(store) => store,
+            Err(error) => {
+                result.verdict = Verdict::Unknown(limit_of(error));
+                return Ok((result, true));
+            }
+        };
+        if !store.is_exact() {
+            return Err(SearchError::Mismatch(
+                "temporal properties need a store that keeps states apart: `tree` or `plain`"
+                    .into(),
+            ));
+        }
+        let watcher = Watcher {
+            automaton: &prepared.automaton,
+            starts: &prepared.starts,
+            labels: self.property.labels(),
+        };
+        let surroundings = Surroundings {
+            store: &store,
+            budget,
+            limits: self.limits,
+            started,
+            observer: self.observer,
+        };
+        let reducer = reduction.map(|reduction| reduction.reducer());
+        let mut product = Product::new(
+            self.system,
+            &watcher,
+            reducer,
+            shared.map(SharedExpansions::new),
+            surroundings,
+        );
+        let all_marks = prepared.automaton.all_marks();
+        let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all_marks));
+        let found = walk.run();
+        result.counts = walk.counts;
+        match found {
+            Ok(false) => result.verdict = Verdict::Holds,
+            Err(limit) => result.verdict = Verdict::Unknown(limit),
+            Ok(true) => {
+                result.verdict = Verdict::Violated;
+                let nodes = lasso::find(&mut walk);
+                drop(walk);
+                let states = nodes.and_then(|nodes| lasso::system_states(&mut product, &nodes));
+                // Without memory for it the violation is real all the same.
+                if let Ok((states, cycle_start)) = states {
+                    let system = self.replay.unwrap_or(self.system);
+                    let confirmed = lasso::confirm(system, self.property, states, cycle_start)?;
+                    result.counterexample = Some(confirmed);
+                }
+            }
+        }
+        result.store_bytes = store.bytes();
+        result.peak_bytes = budget.peak();
+        result.time = started.elapsed();
+        let is_final = !product.has_new_expansions();
+        Ok((result, is_final))
+    }
+}
+
+fn limit_of(error: StoreError) -> Limit {
+    match error {
+        StoreError::OutOfMemory(_) => Limit::Memory,
+        StoreError::Full => Limit::StoreFull,
+    }
+}
+
+/// What a check found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// No run violates the property.
+    Holds,
+    /// Some run does.
+    Violated,
+    /// A limit was reached before.
+    Unknown(Limit),
+}
+
+/// Whether a check was reduced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReductionUse {
+    /// It was.
+    On {
+        /// The reduction, as the command line would say it.
+        name: String,
+        /// The proviso.
+        proviso: Proviso,
+        /// Why that is sound.
+        soundness: Soundness,
+    },
+    /// It was not.
+    Off(ReductionOff),
+}
+
+impl std::fmt::Display for ReductionUse {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::On { name, proviso, .. } => write!(out, "{name} --proviso {proviso}"),
+            Self::Off(why) => write!(out, "none: {why}"),
+        }
+    }
+}
+
+/// What a check found out, and what it took.
+#[derive(Clone, Debug)]
+pub struct CheckResult {
+    /// The answer.
+    pub verdict: Verdict,
+    /// A violating run, replayed on the unreduced system and checked against the property.
+    /// Missing for a violated property only if a limit left no room to find it again.
+    pub counterexample: Option<Counterexample>,
+    /// States and transitions of the product, as far as they were looked at.
+    pub counts: Counts,
+    /// States of the automaton in the product.
+    pub automaton_states: usize,
+    /// Whether there was a reduction, and why not.
+    pub reduction: ReductionUse,
+    /// Tables of the store at the end, with free space.
+    pub store_bytes: usize,
+    /// The most that store and search took at once.
+    pub peak_bytes: usize,
+    /// Preparing the automaton and the reduction.
+    pub prepare_time: Duration,
+    /// Searching.
+    pub time: Duration,
+    /// How often the product was walked; the counts are those of the last time.
+    pub walks: u32,
+}
+
+impl CheckResult {
+    /// Before anything was found out.
+    fn unknown(prepared: &Prepared, limit: Limit) -> Self {
+        Self {
+            verdict: Verdict::Unknown(limit),
+            counterexample: None,
+            counts: Counts::default(),
+            automaton_states: prepared.automaton.state_count(),
+            reduction: ReductionUse::Off(ReductionOff::NotAsked),
+            store_bytes: 0,
+            peak_bytes: 0,
+            prepare_time: Duration::ZERO,
+            time: Duration::ZERO,
+            walks: 1,
+        }
+    }
+}

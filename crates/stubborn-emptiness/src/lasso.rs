@@ -1,0 +1,261 @@
+//! From an accepting component to a counterexample that a person can follow.
+//!
+//! A search only knows that some open component has all marks. A shortest way into it, and
+//! in it a short cycle that collects the marks one after the other, are found by
+//! breadth-first searches among the nodes of open components, with all edges of the product
+//! instead of the reduced ones: every one of them is a step of the system. The result is
+//! replayed on the system, step by step, by an executor of its own, and the word that its
+//! labels spell is checked against the property; what does not pass is no counterexample but
+//! a bug, and reported as such.
+
+use std::collections::hash_map::Entry;
+
+use rapidhash::{RapidHashMap, RapidHashSet};
+use stubborn_ltl::automaton::Marks;
+use stubborn_ltl::lasso::{Lasso, Letter};
+use stubborn_search::{Limit, SearchError, Trace, replay};
+use stubborn_system::{LabelId, System};
+
+use crate::product::Product;
+use crate::property::Property;
+use crate::space::{Edge, Node, Space};
+use crate::walk::Walk;
+
+/// A run that violates a property.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// The run: a stem and a cycle; without a cycle if it ends in a state without any step,
+    /// which then counts as repeated for ever.
+    pub trace: Trace,
+    /// Whether it ends in such a state.
+    pub ends: bool,
+}
+
+/// Nodes of the product: a way into the accepting component, then a cycle. The cycle starts
+/// where the stem ends, and its first node is not repeated at its end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeLasso {
+    /// Without the first node of the cycle.
+    stem: Vec<Node>,
+    cycle: Vec<Node>,
+}
+
+/// Where a search came from.
+type Parents = RapidHashMap<Node, Node>;
+
+/// A lasso through the accepting component that `walk` found.
+pub(crate) fn find(walk: &mut Walk<'_, Product<'_>>) -> Result<NodeLasso, Limit> {
+    let inside: RapidHashSet<Node> = walk.accepting_component().collect();
+    let mut starts = Vec::new();
+    walk.space().initial(&mut starts)?;
+    let mut stem = way_into(walk, &starts, &inside)?;
+    let Some(first) = stem.pop() else {
+        return Ok(NodeLasso::default());
+    };
+    let cycle = cycle_through(walk, first, &inside)?;
+    Ok(NodeLasso { stem, cycle })
+}
+
+/// A shortest path from a start to the component, over open nodes.
+fn way_into(
+    walk: &mut Walk<'_, Product<'_>>,
+    starts: &[Node],
+    inside: &RapidHashSet<Node>,
+) -> Result<Vec<Node>, Limit> {
+    let mut parents = Parents::default();
+    let mut queue = std::collections::VecDeque::new();
+    for start in starts.iter().filter(|start| walk.is_open(**start)) {
+        parents.insert(*start, *start);
+        queue.push_back(*start);
+    }
+    let mut edges: Vec<Edge> = Vec::new();
+    while let Some(node) = queue.pop_front() {
+        if inside.contains(&node) {
+            return Ok(path_to(&parents, node));
+        }
+        edges.clear();
+        walk.space().all_edges(node, &mut edges)?;
+        for edge in &edges {
+            if walk.is_open(edge.to) && !parents.contains_key(&edge.to) {
+                parents.insert(edge.to, node);
+                queue.push_back(edge.to);
+            }
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The nodes from the start of a search to `node`.
+fn path_to(parents: &Parents, mut node: Node) -> Vec<Node> {
+    let mut path = vec![node];
+    while let Some(parent) = parents.get(&node).filter(|parent| **parent != node) {
+        node = *parent;
+        path.push(node);
+    }
+    path.reverse();
+    path
+}
+
+/// A cycle through `first` inside the component, with all marks.
+fn cycle_through(
+    walk: &mut Walk<'_, Product<'_>>,
+    first: Node,
+    inside: &RapidHashSet<Node>,
+) -> Result<Vec<Node>, Limit> {
+    let all = walk.wanted_marks();
+    let mut collected = Marks::NONE;
+    let mut cycle = vec![first];
+    loop {
+        let here = cycle[cycle.len() - 1];
+        let done = collected.contains(all);
+        if done && here == first && cycle.len() > 1 {
+            cycle.pop();
+            return Ok(cycle);
+        }
+        let wanted = |edge: &Edge| match done {
+            true => edge.to == first,
+            // Without acceptance sets nothing is missing, and any edge is progress.
+            false => edge.marks.0 & all.0 & !collected.0 != 0,
+        };
+        let (path, marks) = nearest_edge(walk, here, inside, wanted)?;
+        if path.is_empty() {
+            return Ok(Vec::new());
+        }
+        cycle.extend(path);
+        collected = collected.union(marks);
+    }
+}
+
+/// The shortest path inside the component that ends with a wanted edge, without its first
+/// node; and the marks on that last edge. Empty if there is none.
+fn nearest_edge(
+    walk: &mut Walk<'_, Product<'_>>,
+    from: Node,
+    inside: &RapidHashSet<Node>,
+    wanted: impl Fn(&Edge) -> bool,
+) -> Result<(Vec<Node>, Marks), Limit> {
+    let mut parents = Parents::default();
+    parents.insert(from, from);
+    let mut queue = std::collections::VecDeque::from([from]);
+    let mut edges: Vec<Edge> = Vec::new();
+    while let Some(node) = queue.pop_front() {
+        edges.clear();
+        walk.space().all_edges(node, &mut edges)?;
+        edges.retain(|edge| inside.contains(&edge.to));
+        if let Some(edge) = edges.iter().find(|edge| wanted(edge)) {
+            let mut path = path_to(&parents, node);
+            path.push(edge.to);
+            path.remove(0);
+            return Ok((path, edge.marks));
+        }
+        for edge in &edges {
+            if let Entry::Vacant(place) = parents.entry(edge.to) {
+                place.insert(node);
+                queue.push_back(edge.to);
+            }
+        }
+    }
+    Ok((Vec::new(), Marks::NONE))
+}
+
+/// The states of the system along a lasso, from an initial one to the first state of the
+/// cycle the second time; and where the cycle begins.
+pub(crate) fn system_states(
+    product: &mut Product<'_>,
+    lasso: &NodeLasso,
+) -> Result<(Vec<u32>, usize), Limit> {
+    let mut states = Vec::new();
+    let all = lasso.stem.iter().chain(&lasso.cycle);
+    for node in all.chain(lasso.cycle.first()) {
+        states.extend_from_slice(product.system_state(*node)?);
+    }
+    Ok((states, lasso.stem.len()))
+}
+
+/// The counterexample, if the states are a run of `system` that violates the property.
+pub(crate) fn confirm(
+    system: &dyn System,
+    property: &Property,
+    mut states: Vec<u32>,
+    mut cycle_start: usize,
+) -> Result<Counterexample, SearchError> {
+    let failed = |text: &str| Err(SearchError::ReplayFailed(text.into()));
+    let words = system.layout().words();
+    if states.len() < (cycle_start + 2) * words {
+        return failed("the accepting cycle was not found again");
+    }
+    let mut executor = system.executor();
+    let mut successors = stubborn_system::Successors::new(words);
+    let first = &states[cycle_start * words..][..words];
+    executor.successors(first, &mut successors);
+    let ends = successors.is_empty();
+    if ends {
+        // The system stands still; only the automaton moved.
+        if states[cycle_start * words..]
+            .chunks_exact(words)
+            .any(|s| s != first)
+        {
+            return failed("a state without steps is left");
+        }
+        // It may have stood still before the cycle, too.
+        let last = first.to_vec();
+        while cycle_start > 0 && states[(cycle_start - 1) * words..][..words] == last {
+            cycle_start -= 1;
+        }
+        states.truncate((cycle_start + 1) * words);
+    } else {
+        shorten_cycle(&mut states, words, cycle_start);
+    }
+    let mut trace = replay(system, states, None)?;
+    if !ends {
+        if trace.state(cycle_start) != trace.last_state() {
+            return failed("the cycle is not closed");
+        }
+        trace.close_cycle(cycle_start);
+    }
+    let mut letters = |labels: &[LabelId], from: usize, to: usize| -> Vec<Letter> {
+        let letter = |number: usize| {
+            let mut letter = vec![0; labels.len().div_ceil(64)];
+            for (at, label) in labels.iter().enumerate() {
+                if executor.label(trace.state(number), *label) {
+                    letter[at / 64] |= 1 << (at % 64);
+                }
+            }
+            letter
+        };
+        (from..to).map(letter).collect()
+    };
+    let end = if ends { trace.len() + 1 } else { trace.len() };
+    let mut word = |labels: &[LabelId]| Lasso {
+        stem: letters(labels, 0, cycle_start),
+        cycle: letters(labels, cycle_start, end),
+    };
+    if !property.automaton().accepts(&word(property.labels())) {
+        return failed("the run is not accepted by the automaton of the property");
+    }
+    if let Some(formula) = property.formula()
+        && word(&formula.labels).satisfies(&formula.formulas, formula.formula)
+    {
+        return failed("the run satisfies the formula");
+    }
+    Ok(Counterexample { trace, ends })
+}
+
+/// Where the cycle repeats a shorter one (the automaton went round several times), keeps
+/// that one once.
+fn shorten_cycle(states: &mut Vec<u32>, words: usize, cycle_start: usize) {
+    let cycle = &states[cycle_start * words..];
+    let length = cycle.len() / words - 1;
+    let period = (1..length)
+        .filter(|period| length.is_multiple_of(*period))
+        .find(|period| {
+            let (first, rest) = (
+                &cycle[..length * words - period * words],
+                &cycle[period * words..length * words],
+            );
+            first == rest
+        });
+    if let Some(period) = period {
+        states.truncate((cycle_start + period + 1) * words);
+    }
+}

@@ -1,0 +1,82 @@
+//! LTL checking: is there a run of the system that an automaton accepts?
+//!
+//! A [`Check`] takes a system and a [`Property`] (an automaton of the violating runs, made
+//! from a formula or from a claim in the model), walks their product depth-first, and says
+//! whether the property holds, with a lasso if it does not. The product is reduced where
+//! that is sound, with a cycle [`Proviso`] by name; the result says whether it was, and why
+//! not.
+//!
+//! This is a crate of its own because it joins two others that should not know each other:
+//! formulas and automata (`stubborn-ltl`) on one side, searching (`stubborn-search`, whose
+//! traces, replay and limits it shares) on the other. Its walk is not a search order of that
+//! crate: it follows components, which need a table of what is live, and all provisos of the
+//! literature, which need colours and depths of those nodes.
+//!
+//! ```
+//! use stubborn_emptiness::{Check, Property, Verdict};
+//! use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
+//! use stubborn_ltl::formula::Formulas;
+//! use stubborn_ltl::parser::{AnyName, Syntax, parse};
+//!
+//! // A light that is switched on and off for ever.
+//! let mut program = Program::new("light");
+//! let x = program.variable(Variable::integer("x", 0, 1, 0));
+//! let site = program.out_of_range_site("x", None);
+//! let flipped = Expr::minus(Expr::Const(1), Expr::Var(x));
+//! program.command(Command {
+//!     name: "flip".into(),
+//!     body: vec![Statement::assign(x, flipped, site)],
+//!     ..Command::default()
+//! });
+//! let on = program.label(Expr::equal(Expr::Var(x), Expr::Const(1)));
+//! let model = Model::new(program)?;
+//!
+//! let verdict = |text: &str| {
+//!     let mut formulas = Formulas::new();
+//!     let (formula, _) = parse(&mut formulas, text, Syntax::Spin, &mut AnyName);
+//!     let formula = formula.ok_or("a formula with errors")?;
+//!     let property = Property::from_formula(formulas, formula, vec![on], &Default::default())?;
+//!     let result = Check::new(&model, &property).run()?;
+//!     Ok::<_, Box<dyn std::error::Error>>((result.verdict, result.counterexample))
+//! };
+//! assert_eq!(verdict("[] <> on")?.0, Verdict::Holds);
+//! let (violated, counterexample) = verdict("<> [] on")?;
+//! assert_eq!(violated, Verdict::Violated);
+//! assert_eq!(counterexample.ok_or("memory is not scarce")?.trace.cycle().len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where things are
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `check`, `property`, `claim` | what goes in and what comes out |
+//! | `prepare`, `shared` | when a reduced product is sound |
+//! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
+//! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
+//! | [`space`], `product` | what is walked |
+//! | `lasso` | counterexamples |
+
+mod check;
+mod claim;
+mod lasso;
+mod nested;
+mod prepare;
+mod product;
+mod property;
+pub mod proviso;
+#[cfg(test)]
+mod regressions;
+mod shared;
+pub mod space;
+pub mod walk;
+mod watch;
+
+pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
+pub use claim::ClaimGuards;
+pub use lasso::Counterexample;
+pub use prepare::{Fitting, ReductionOff, Soundness};
+pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
+pub use proviso::{Proviso, UnknownProviso};
+pub use space::Counts;
+pub use walk::{Emptiness, UnknownEmptiness};

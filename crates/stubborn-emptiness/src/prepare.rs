@@ -1,0 +1,139 @@
+//! When a reduced product is sound, and how an automaton is made fit for it.
+//!
+//! Partial-order reduction keeps one of many runs that differ by stuttering, so the property
+//! must not see stuttering; that is decided by automata. And it must not matter that
+//! expanding a node of the product depends on the automaton's state (Siegel, *What's wrong
+//! with on-the-fly partial order reduction*, 2019): it does not if the automaton is
+//! deterministic, or in [stutter normal form](stubborn_ltl::stutter). Marks on edges between
+//! components are never collected for ever, so setting all of them there changes nothing,
+//! and brings most automata into that form at once. The others are brought there, or the
+//! expansions are made a function of the system's state, as [`Fitting`] says.
+
+use std::fmt;
+
+use stubborn_ltl::automaton::{Automaton, StateId};
+use stubborn_ltl::components::Components;
+use stubborn_ltl::stutter::normalise_stutter;
+
+use crate::property::Property;
+
+/// Why a reduced product has the same verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Soundness {
+    /// The automaton is deterministic.
+    Deterministic,
+    /// The automaton is in stutter normal form.
+    StutterNormal,
+    /// It was brought into stutter normal form.
+    Normalised,
+    /// Which nodes of the product are expanded depends on the state of the system alone.
+    ByState,
+}
+
+/// What to do with an automaton that is neither deterministic nor in stutter normal form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Fitting {
+    /// Bring it into stutter normal form. It becomes larger, and so does the product.
+    Normalise,
+    /// Leave it, and expand states wherever they occur in the product. The walk may have
+    /// to be repeated.
+    #[default]
+    ByState,
+}
+
+/// Why there is no reduction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReductionOff {
+    /// Nobody asked for one.
+    NotAsked,
+    /// The property can tell stutter-equivalent runs apart.
+    StutterSensitive,
+    /// Whether the property can do that is too expensive to find out.
+    StutteringUnknown,
+    /// The automaton in stutter normal form would be too large.
+    NormalFormTooLarge,
+    /// The chosen reduction does not go with this question; in words.
+    Refused(String),
+}
+
+impl fmt::Display for ReductionOff {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked => out.write_str("no reduction was asked for"),
+            Self::StutterSensitive => out.write_str(
+                "the property is not stutter-invariant: a reduction could change its value",
+            ),
+            Self::StutteringUnknown => out.write_str(
+                "whether the property is stutter-invariant is too expensive to find out",
+            ),
+            Self::NormalFormTooLarge => out.write_str(
+                "the automaton of the property would become too large in the form that a \
+                 reduction needs",
+            ),
+            Self::Refused(why) => out.write_str(why),
+        }
+    }
+}
+
+/// An automaton, ready for a product.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub(crate) automaton: Automaton,
+    pub(crate) starts: Vec<StateId>,
+}
+
+impl Prepared {
+    pub(crate) fn as_is(automaton: Automaton) -> Self {
+        Self {
+            starts: vec![automaton.initial()],
+            automaton,
+        }
+    }
+}
+
+/// The property's automaton in a form in which its product may be reduced. `automaton` is
+/// the property's own one, or another one of the same language.
+pub(crate) fn prepare(
+    property: &Property,
+    automaton: &Automaton,
+    fitting: Fitting,
+) -> Result<(Prepared, Soundness), ReductionOff> {
+    match property.is_stutter_invariant() {
+        Some(true) => {}
+        Some(false) => return Err(ReductionOff::StutterSensitive),
+        None => return Err(ReductionOff::StutteringUnknown),
+    }
+    if automaton.is_deterministic() {
+        let prepared = Prepared::as_is(automaton.clone());
+        return Ok((prepared, Soundness::Deterministic));
+    }
+    let marked = mark_between_components(automaton);
+    if marked.is_stutter_normal() {
+        return Ok((Prepared::as_is(marked), Soundness::StutterNormal));
+    }
+    if fitting == Fitting::ByState {
+        let prepared = Prepared::as_is(automaton.clone());
+        return Ok((prepared, Soundness::ByState));
+    }
+    let normal = normalise_stutter(&marked).ok_or(ReductionOff::NormalFormTooLarge)?;
+    let prepared = Prepared {
+        automaton: normal.automaton,
+        starts: normal.initial_states,
+    };
+    Ok((prepared, Soundness::Normalised))
+}
+
+/// The same automaton with all marks on the edges between components.
+fn mark_between_components(automaton: &Automaton) -> Automaton {
+    let components = Components::of(automaton);
+    let mut draft = automaton.draft();
+    let all = draft.all_marks();
+    for state in draft.states() {
+        for edge in &mut draft.edges[state.index()] {
+            if !components.is_inner(state, edge.target) {
+                edge.marks = all;
+            }
+        }
+    }
+    draft.finish()
+}

@@ -1,0 +1,405 @@
+//! The product of a system with an automaton, computed while it is walked.
+//!
+//! A node is a state of the system with a state of the automaton: one word more at the end
+//! of the vector, so that any exact store holds it and one handle names it. A step of the
+//! system goes with an edge of the automaton that can be taken on the letter of the *source*
+//! state. Where the system has no step, the run is extended by repeating the state for
+//! ever: the automaton moves alone. That is done here, behind the reduction. A step that
+//! fails ends the run; the error is for others to report.
+//!
+//! The reduction sees the system state only, so kept steps are a function of it; which
+//! nodes are expanded by the proviso depends on the automaton's state too, see
+//! [`crate::prepare`] for when that is sound.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use stubborn_ltl::automaton::{Automaton, Marks, StateId};
+use stubborn_ltl::components::{Components, Strength};
+use stubborn_search::{Limit, Limits, Progress};
+use stubborn_store::{Batch, Cursor, MemoryBudget, StateHandle, Store, StoreError, Worker};
+use stubborn_system::{
+    BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
+};
+
+use crate::shared::SharedExpansions;
+use crate::space::{Counts, Edge, Node, Space};
+
+/// How often limits are looked at, in nodes.
+const LOOK_EVERY: u64 = 64;
+
+/// How often the observer is called.
+const REPORT_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// An automaton with what its propositions mean.
+#[derive(Clone, Debug)]
+pub(crate) struct Watcher<'a> {
+    /// The automaton of the runs to look for.
+    pub(crate) automaton: &'a Automaton,
+    /// Where its runs start.
+    pub(crate) starts: &'a [StateId],
+    /// The label of each of its propositions.
+    pub(crate) labels: &'a [LabelId],
+}
+
+/// Which edges of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Kept,
+    Rest,
+    All,
+}
+
+/// What the store and the clock are for one check.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) budget: &'a Arc<MemoryBudget>,
+    pub(crate) limits: Limits<'a>,
+    /// When the check began.
+    pub(crate) started: Instant,
+    pub(crate) observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// The product of a system with an automaton.
+pub(crate) struct Product<'a> {
+    system: &'a dyn System,
+    executor: Box<dyn Executor + 'a>,
+    reducer: Option<Box<dyn Reducer + 'a>>,
+    automaton: &'a Automaton,
+    starts: &'a [StateId],
+    labels: &'a [LabelId],
+    /// States of the system to expand wherever they occur.
+    shared: Option<SharedExpansions<'a>>,
+    /// For each state of the automaton, the propositions that its edges look at.
+    looked_at: Vec<Vec<u32>>,
+    /// For each state of the automaton, whether every cycle through it is accepting.
+    weak: Vec<bool>,
+    surroundings: Surroundings<'a>,
+    worker: Worker<'a>,
+    cursor: Cursor,
+    batch: Batch,
+    successors: Successors,
+    kept: BitSet,
+    valuation: Vec<u64>,
+    /// The edges of the automaton that can be taken, of the node in hand.
+    moves: Vec<(StateId, Marks)>,
+    vector: Vec<u32>,
+    mask: Vec<u64>,
+    last_report: (std::time::Duration, u64),
+    granted: usize,
+}
+
+impl<'a> Product<'a> {
+    pub(crate) fn new(
+        system: &'a dyn System,
+        watcher: &Watcher<'a>,
+        reducer: Option<Box<dyn Reducer + 'a>>,
+        shared: Option<SharedExpansions<'a>>,
+        surroundings: Surroundings<'a>,
+    ) -> Self {
+        let automaton = watcher.automaton;
+        let words = system.layout().words();
+        let looked_at = automaton.states().map(|state| {
+            let edges = automaton.edges(state).iter();
+            let mut used: Vec<u32> = edges
+                .flat_map(|edge| automaton.guards().support(edge.guard))
+                .collect();
+            used.sort_unstable();
+            used.dedup();
+            used
+        });
+        let store = surroundings.store;
+        Self {
+            system,
+            executor: system.executor(),
+            reducer,
+            shared,
+            automaton,
+            starts: watcher.starts,
+            labels: watcher.labels,
+            looked_at: looked_at.collect(),
+            weak: weak_states(automaton, watcher.starts),
+            worker: store.worker(),
+            cursor: store.cursor(),
+            batch: store.batch(),
+            surroundings,
+            successors: Successors::new(words),
+            kept: BitSet::new(system.structure().transitions.len()),
+            valuation: vec![0; watcher.labels.len().div_ceil(64)],
+            moves: Vec::new(),
+            vector: Vec::with_capacity(words + 1),
+            mask: Vec::new(),
+            last_report: Default::default(),
+            granted: 0,
+        }
+    }
+
+    /// The state of the system in a node.
+    pub(crate) fn system_state(&mut self, node: Node) -> Result<&[u32], Limit> {
+        self.load(node)?;
+        let words = self.cursor.words();
+        Ok(&words[..words.len() - 1])
+    }
+
+    /// Whether states of the system were expanded that were not from the start.
+    pub(crate) fn has_new_expansions(&self) -> bool {
+        self.shared
+            .as_ref()
+            .is_some_and(SharedExpansions::has_grown)
+    }
+
+    /// Appends all edges of a node.
+    pub(crate) fn all_edges(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
+        self.edges_of(node, Part::All, out).map(|_| ())
+    }
+
+    fn load(&mut self, node: Node) -> Result<(), Limit> {
+        self.worker
+            .load(StateHandle::from_bits(node.0), &mut self.cursor)
+            // Lossy stores are refused before.
+            .map_err(|_| Limit::StoreFull)
+    }
+
+    /// What the automaton can do in the loaded node.
+    fn find_moves(&mut self) {
+        let words = self.cursor.words();
+        let (state, automaton_word) = words.split_at(words.len() - 1);
+        let from = StateId(automaton_word[0]);
+        self.valuation.fill(0);
+        for proposition in &self.looked_at[from.index()] {
+            let at = *proposition as usize;
+            if self.executor.label(state, self.labels[at]) {
+                self.valuation[at / 64] |= 1 << (at % 64);
+            }
+        }
+        self.moves.clear();
+        let edges = self.automaton.successors(from, &self.valuation);
+        self.moves
+            .extend(edges.map(|edge| (edge.target, edge.marks)));
+    }
+
+    /// Appends edges of a node. Returns true if the reduction leaves some out.
+    fn edges_of(&mut self, node: Node, part: Part, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+        self.load(node)?;
+        self.find_moves();
+        if self.moves.is_empty() {
+            return Ok(false);
+        }
+        let words = self.successors.words();
+        self.successors.clear();
+        let state = &self.cursor.words()[..words];
+        self.executor.successors(state, &mut self.successors);
+        let mut left_out = false;
+        let expanded_anyway = match (&mut self.shared, part) {
+            (Some(shared), Part::Kept) => shared.contains(state),
+            (Some(shared), Part::Rest) => {
+                shared.insert(state)?;
+                false
+            }
+            _ => false,
+        };
+        if let (Some(reducer), false) = (&mut self.reducer, part == Part::All || expanded_anyway) {
+            left_out = reducer.reduce(
+                &mut Expansion {
+                    state,
+                    executor: &mut *self.executor,
+                    successors: &self.successors,
+                    is_known: None,
+                },
+                &mut self.kept,
+            );
+        }
+        let first = out.len();
+        self.batch.clear();
+        if self.successors.is_empty() {
+            if part != Part::Rest {
+                self.vector.clear();
+                self.vector.extend_from_slice(self.cursor.words());
+                self.mask.clear();
+                self.mask.resize((words + 1).div_ceil(64), 0);
+                self.add_moves(first, out)?;
+                self.flush(first, out)?;
+            }
+            return Ok(false);
+        }
+        let error = self.system.structure().error_state.as_deref();
+        for number in 0..self.successors.len() {
+            let successor = self.successors.get(number);
+            let transition: TransitionId = successor.transition;
+            let is_kept = !left_out || self.kept.contains(transition.index());
+            let wanted = match part {
+                Part::All => true,
+                Part::Kept => is_kept,
+                Part::Rest => !is_kept,
+            };
+            if !wanted || error == Some(successor.state) {
+                continue;
+            }
+            self.vector.clear();
+            self.vector.extend_from_slice(successor.state);
+            self.vector.push(0);
+            self.mask.clear();
+            self.mask.extend_from_slice(successor.changed);
+            self.mask.resize((words + 1).div_ceil(64), 0);
+            self.add_moves(first, out)?;
+        }
+        self.flush(first, out)?;
+        Ok(left_out)
+    }
+
+    /// Notes the edges to the system state in `vector` with every move of the automaton;
+    /// they are appended when the batch is full.
+    fn add_moves(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
+        let last = self.vector.len() - 1;
+        self.mask[last / 64] |= 1 << (last % 64);
+        for (target, _) in &self.moves {
+            self.vector[last] = target.0;
+            self.batch
+                .push(&self.cursor, &self.vector, Some(&self.mask));
+        }
+        match self.batch.is_full() {
+            true => self.flush(first, out),
+            false => Ok(()),
+        }
+    }
+
+    /// Stores what was noted and appends its edges.
+    fn flush(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
+        let inserted = self.worker.insert_batch(&mut self.batch);
+        let inserted = inserted.map_err(|error| match error {
+            StoreError::OutOfMemory(_) => Limit::Memory,
+            StoreError::Full => Limit::StoreFull,
+        })?;
+        let moves = self.moves.iter().cycle();
+        for (inserted, (_, marks)) in inserted.iter().zip(moves) {
+            let edge = Edge {
+                to: Node(inserted.handle.to_bits()),
+                marks: *marks,
+            };
+            // Some provisos take the second of two equal edges for a new danger. Only
+            // neighbours are compared: long lists of edges must not cost their square.
+            let recent = out.len().saturating_sub(32).max(first);
+            if !out[recent..].contains(&edge) {
+                out.push(edge);
+            }
+        }
+        self.batch.clear();
+        Ok(())
+    }
+
+    #[cold]
+    fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
+        let limits = &self.surroundings.limits;
+        if limits.states.is_some_and(|most| counts.states > most) {
+            return Err(Limit::States);
+        }
+        if limits
+            .interrupt
+            .is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed))
+        {
+            return Err(Limit::Interrupted);
+        }
+        if bytes > self.granted {
+            let more = bytes - self.granted;
+            let budget = self.surroundings.budget;
+            budget.reserve(more).map_err(|_| Limit::Memory)?;
+            self.granted = bytes;
+        }
+        if limits.time.is_none() && self.surroundings.observer.is_none() {
+            return Ok(());
+        }
+        let elapsed = self.surroundings.started.elapsed();
+        if limits.time.is_some_and(|longest| elapsed > longest) {
+            return Err(Limit::Time);
+        }
+        if let Some(observer) = self.surroundings.observer
+            && elapsed - self.last_report.0 >= REPORT_EVERY
+        {
+            let seconds = (elapsed - self.last_report.0).as_secs_f64();
+            let new = counts.states - self.last_report.1;
+            self.last_report = (elapsed, counts.states);
+            observer(&Progress {
+                states: counts.states,
+                transitions: counts.transitions,
+                queue: self.surroundings.store.len().saturating_sub(counts.states),
+                depth: counts.depth,
+                memory: self.surroundings.budget.used(),
+                elapsed,
+                states_per_second: new as f64 / seconds,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Space for Product<'_> {
+    fn initial(&mut self, out: &mut Vec<Node>) -> Result<(), Limit> {
+        let words = self.successors.words();
+        self.cursor.clear();
+        for state in self.system.initial_states().chunks_exact(words) {
+            for start in self.starts {
+                self.vector.clear();
+                self.vector.extend_from_slice(state);
+                self.vector.push(start.0);
+                let inserted = self.worker.insert(&self.cursor, &self.vector, None);
+                let inserted = inserted.map_err(|error| match error {
+                    StoreError::OutOfMemory(_) => Limit::Memory,
+                    StoreError::Full => Limit::StoreFull,
+                })?;
+                out.push(Node(inserted.handle.to_bits()));
+            }
+        }
+        Ok(())
+    }
+
+    fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+        self.edges_of(node, Part::Kept, out)
+    }
+
+    fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
+        self.edges_of(node, Part::Rest, out).map(|_| ())
+    }
+
+    fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {
+        self.load(node)?;
+        let last = self.cursor.words().last();
+        Ok(last.is_some_and(|state| self.weak[*state as usize]))
+    }
+
+    fn flags(&mut self, node: Node) -> u8 {
+        self.worker.flags(StateHandle::from_bits(node.0))
+    }
+
+    fn set_flags(&mut self, node: Node, flags: u8) {
+        self.worker.set_flags(StateHandle::from_bits(node.0), flags);
+    }
+
+    #[inline]
+    fn go_on(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
+        match counts.states % LOOK_EVERY {
+            1 => self.look_around(bytes, counts),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// For each state of an automaton, whether every cycle through it is accepting. Where runs
+/// start elsewhere than in the initial state, nothing is said.
+fn weak_states(automaton: &Automaton, starts: &[StateId]) -> Vec<bool> {
+    if starts != [automaton.initial()] {
+        return vec![false; automaton.state_count()];
+    }
+    let components = Components::of(automaton);
+    let strengths = components.strengths(automaton);
+    let is_weak = |state: StateId| {
+        let strength = components.get(state).map(|component| strengths[component]);
+        matches!(strength, Some(Strength::Weak | Strength::Terminal))
+    };
+    automaton.states().map(is_weak).collect()
+}
+
+impl Drop for Product<'_> {
+    fn drop(&mut self) {
+        self.surroundings.budget.release(self.granted);
+    }
+}

@@ -1,0 +1,214 @@
+//! Published and home-made counterexamples to plausible theorems.
+
+use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks};
+use stubborn_ltl::formula::{Formulas, Node};
+use stubborn_reduce::testing::exact::relations_over;
+use stubborn_reduce::testing::tiny::Tiny;
+use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
+use stubborn_system::{LabelId, System};
+
+use crate::prepare::Prepared;
+use crate::{
+    Check, Emptiness, Fitting, Property, Proviso, ReductionRequest, ReductionUse, Verdict,
+};
+
+const ALGORITHMS: [Algorithm; 6] = [
+    Algorithm::Closure,
+    Algorithm::Beam,
+    Algorithm::Clostar,
+    Algorithm::Deletion,
+    Algorithm::Clodel,
+    Algorithm::Inc,
+];
+
+fn both_ways() -> impl Iterator<Item = (Proviso, Fitting)> {
+    let all = Proviso::all_sound().into_iter();
+    all.flat_map(|proviso| [(proviso, Fitting::ByState), (proviso, Fitting::Normalise)])
+}
+
+/// The verdict must be "violated" with every reduction, proviso and emptiness check.
+fn always_violated(system: &Tiny, property: &Property) {
+    let relations = relations_over(system, &system.all_states());
+    for algorithm in ALGORITHMS {
+        for weak in [false, true] {
+            for (proviso, fitting) in both_ways() {
+                for emptiness in Emptiness::ALL {
+                    let mut config = Config::new(algorithm);
+                    config.weak = weak;
+                    if config.settings().is_err() {
+                        continue;
+                    }
+                    let check = Check {
+                        emptiness,
+                        reduction: Some(ReductionRequest {
+                            config,
+                            relations: &relations,
+                            proviso,
+                            fitting,
+                        }),
+                        ..Check::new(system, property)
+                    };
+                    let result = check.run().expect("counterexamples are real");
+                    let what = format!("{algorithm} {weak} {proviso} {emptiness:?}");
+                    assert_eq!(result.verdict, Verdict::Violated, "{what}");
+                    assert!(
+                        matches!(result.reduction, ReductionUse::On { .. }),
+                        "{what}: {:?}",
+                        result.reduction
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Ten states on which the usual conditions for weak stubborn sets hold of `{a, k}` at the
+/// start, and the trace "first q, then r" is lost with it (Neele, Valmari, Willemse, *The
+/// inconsistent labelling problem of stutter-preserving partial-order reduction*, 2020).
+#[test]
+fn labels_between_the_ends_are_kept() {
+    // s0 s1{q} s2 s2' e{r}, a first: s0' s1', the key first: k0 k1{q} k2
+    let [s0, s1, s2, t0, t1, t2, e, k0, k1, k2] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+    let mut system = Tiny::new(&[10]);
+    let steps = [
+        ("a1", vec![(s0, s1), (t0, t1), (k0, k1)]),
+        ("a2", vec![(s1, s2), (t1, t2), (k1, k2)]),
+        ("a", vec![(s0, t0), (s2, t2)]),
+        ("v", vec![(t2, e)]),
+        ("k", vec![(s0, k0), (s1, k1), (s2, k2)]),
+    ];
+    for (name, pairs) in steps {
+        let from: Vec<i64> = pairs.iter().map(|p| p.0).collect();
+        let enabled = system.label(name, &[0], move |v| from.contains(&v[0]));
+        system.simple(name, &[enabled], (&[0], &[0]), move |v| {
+            if let Some(pair) = pairs.iter().find(|p| p.0 == v[0]) {
+                v[0] = pair.1;
+            }
+        });
+    }
+    let q = system.label("q", &[0], move |v| v[0] == s1 || v[0] == k1);
+    let r = system.label("r", &[0], move |v| v[0] == e);
+    let mut formulas = Formulas::new();
+    let (atom_q, atom_r) = (formulas.atom("q"), formulas.atom("r"));
+    let ever_r = formulas.make(Node::Finally(atom_r));
+    let then = formulas.make(Node::And(atom_q, ever_r));
+    let both = formulas.make(Node::Finally(then));
+    let never = formulas.not(both);
+    let property = Property::from_formula(formulas, never, vec![q, r], &Default::default())
+        .expect("the formula is small");
+    always_violated(&system, &property);
+}
+
+/// `a` flips a bit that nobody sees, `b` flips `p`.
+fn two_bits() -> (Tiny, LabelId) {
+    let mut system = Tiny::new(&[2, 2]);
+    system.simple("a", &[], (&[0], &[0]), |v| v[0] = 1 - v[0]);
+    system.simple("b", &[], (&[1], &[1]), |v| v[1] = 1 - v[1]);
+    let p = system.label("p", &[1], |v| v[1] == 1);
+    (system, p)
+}
+
+/// "p changes infinitely often", by an automaton that guesses for each block of equal
+/// letters whether its length is even or odd.
+fn parity_automaton() -> Automaton {
+    let mut draft = Draft::new(vec!["p".into()], 1);
+    let p = draft.guards.variable(0);
+    let not_p = draft.guards.not(p);
+    // For each letter: even1 even2 odd1 odd2 odd3; and two start states in one.
+    let block: Vec<Vec<_>> = (0..2)
+        .map(|_| (0..5).map(|_| draft.add_state()).collect())
+        .collect();
+    let letter = [not_p, p];
+    let plain = |guard, target| Edge {
+        guard,
+        target,
+        marks: Marks::NONE,
+    };
+    for value in 0..2 {
+        let [even1, even2, odd1, odd2, odd3] = block[value][..] else {
+            unreachable!("there are five");
+        };
+        let own = letter[value];
+        for (from, to) in [
+            (even1, even2),
+            (even2, even1),
+            (odd1, odd2),
+            (odd2, odd3),
+            (odd3, odd2),
+        ] {
+            draft.edges[from.index()].push(plain(own, to));
+        }
+        for from in [even2, odd1, odd3] {
+            for to in [block[1 - value][0], block[1 - value][2]] {
+                draft.edges[from.index()].push(Edge {
+                    marks: Marks(1),
+                    ..plain(letter[1 - value], to)
+                });
+            }
+        }
+        let start = draft.initial;
+        draft.edges[start.index()].push(plain(own, even1));
+        draft.edges[start.index()].push(plain(own, odd1));
+    }
+    draft.finish()
+}
+
+/// Reduction in the product with a stutter-invariant automaton that is neither
+/// deterministic nor in stutter normal form loses a violation (Siegel, *What's wrong with
+/// on-the-fly partial order reduction*, 2019, has others).
+#[test]
+fn automata_are_made_fit_for_reduction() {
+    let (system, p) = two_bits();
+    let property = Property::from_automaton(parity_automaton(), vec![p]);
+    assert_eq!(property.is_stutter_invariant(), Some(true));
+    always_violated(&system, &property);
+}
+
+/// The same, with the automaton as it is: the violation is lost indeed.
+#[test]
+fn the_parity_automaton_as_it_is_loses_the_violation() {
+    let (system, p) = two_bits();
+    let property = Property::from_automaton(parity_automaton(), vec![p]);
+    let relations = relations_over(&system, &system.all_states());
+    let aim = Aim::Traces {
+        labels: vec![p],
+        infinite: true,
+    };
+    let plan = Plan::new(&Config::new(Algorithm::Beam), aim).expect("beam goes with LTL");
+    let reduction = StubbornReduction::new(&system, &relations, plan).expect("it is simple");
+    let check = Check::new(&system, &property);
+    let as_is = Prepared::as_is(property.automaton().clone());
+    let reduced = check.search(&as_is, Some(&reduction), Proviso::SOURCE);
+    assert_eq!(reduced.map(|r| r.verdict), Ok(Verdict::Holds));
+    let full = check.search(&as_is, None, Proviso::NONE);
+    assert_eq!(full.map(|r| r.verdict), Ok(Verdict::Violated));
+}
+
+/// A run that ends is extended by repeating its last state; the trace has no cycle then.
+#[test]
+fn finite_runs_are_extended() {
+    let mut system = Tiny::new(&[3]);
+    let before = system.label("x0 < 2", &[0], |v| v[0] < 2);
+    system.simple("count", &[before], (&[0], &[0]), |v| v[0] += 1);
+    let last = system.label("x0 = 2", &[0], |v| v[0] == 2);
+    let mut formulas = Formulas::new();
+    let atom = formulas.atom("last");
+    let negated = formulas.not(atom);
+    let again_and_again = formulas.make(Node::Finally(negated));
+    let always = formulas.make(Node::Globally(again_and_again));
+    let property = Property::from_formula(formulas, always, vec![last], &Default::default())
+        .expect("the formula is small");
+    for emptiness in Emptiness::ALL {
+        let check = Check {
+            emptiness,
+            ..Check::new(&system, &property)
+        };
+        let result = check.run().expect("counterexamples are real");
+        let counterexample = result.counterexample.expect("it is violated");
+        assert!(counterexample.ends);
+        assert_eq!(counterexample.trace.len(), 2);
+        assert_eq!(counterexample.trace.cycle_start(), None);
+        assert_eq!(counterexample.trace.last_state(), system.pack(&[2]));
+    }
+    assert_eq!(system.structure().labels.len(), 2);
+}

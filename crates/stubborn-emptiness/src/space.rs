@@ -1,0 +1,79 @@
+//! Graphs as the emptiness checks see them.
+//!
+//! The searches of this crate know nothing of systems or automata: they walk a [`Space`],
+//! whose edges carry acceptance marks and whose nodes have reduced and complete lists of
+//! edges. The product of a system with an automaton is the space that matters; tests walk
+//! random graphs.
+
+use stubborn_ltl::automaton::Marks;
+use stubborn_search::Limit;
+
+/// A node of a [`Space`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Node(pub u64);
+
+/// An edge of a [`Space`]; its source is known from where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Where it leads.
+    pub to: Node,
+    /// Its acceptance marks.
+    pub marks: Marks,
+}
+
+/// What a search remembers of a node for good.
+pub mod flags {
+    /// The component of the node is complete.
+    pub const DEAD: u8 = 1;
+    /// All edges of the node are explored although the reduction left some out.
+    pub const EXPANDED: u8 = 1 << 1;
+    /// When the node was left, the proviso thought it dangerous.
+    pub const DANGEROUS: u8 = 1 << 2;
+    /// The second pass of a nested search was here.
+    pub const SECOND_PASS: u8 = 1 << 3;
+}
+
+/// A graph that is computed while it is walked.
+///
+/// Both lists of edges of a node are the same whenever they are asked for. Where a limit is
+/// reached, every function may refuse, and the search ends.
+pub trait Space {
+    /// Appends the nodes to start from.
+    fn initial(&mut self, out: &mut Vec<Node>) -> Result<(), Limit>;
+
+    /// Appends the edges that the reduction keeps. Returns true if it left some out.
+    fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit>;
+
+    /// Appends the edges that the reduction left out.
+    fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit>;
+
+    /// Whether every cycle through the node is accepting. Only for searches that can make use
+    /// of it; false is always right.
+    fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {
+        let _ = node;
+        Ok(false)
+    }
+
+    /// The [flags] of a node.
+    fn flags(&mut self, node: Node) -> u8;
+
+    /// Sets flags of a node.
+    fn set_flags(&mut self, node: Node, flags: u8);
+
+    /// Called for every node entered, with the bytes that the search itself takes and the
+    /// length of its path.
+    fn go_on(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit>;
+}
+
+/// How much a search did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Nodes entered.
+    pub states: u64,
+    /// Edges explored.
+    pub transitions: u64,
+    /// Nodes where the proviso put back what the reduction had left out.
+    pub expanded_by_proviso: u64,
+    /// The longest path.
+    pub depth: u64,
+}

@@ -1,0 +1,478 @@
+//! The one depth-first walk behind all emptiness checks and provisos.
+//!
+//! It keeps a path, the components that are still open (path-based, with the marks collected
+//! in each: Couvreur, *On-the-fly verification of linear temporal logic*, 1999; Renault,
+//! Duret-Lutz, Kordon, Poitrenaud, *Three SCC-based emptiness checks for generalized Büchi
+//! automata*, 2013), and what the proviso needs to know of the nodes in them. Nodes of
+//! complete components only keep flags in the space. A node is entered once. Its list of
+//! edges may grow while it is the last of the path: at once, or when all others were taken
+//! and the walk is about to leave it; whether it is the root of its component is decided
+//! after that.
+//!
+//! What the proviso decides is in `watch`, the second pass of a nested search in `nested`.
+
+use rapidhash::RapidHashMap;
+use stubborn_ltl::automaton::Marks;
+use stubborn_search::Limit;
+
+use crate::proviso::{EdgeOrder, Proviso, Rule};
+use crate::space::{Counts, Edge, Node, Space, flags};
+
+/// How acceptance is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Emptiness {
+    /// By strongly connected components: any number of acceptance sets, and a violation is
+    /// found as soon as its cycle is closed.
+    #[default]
+    Components,
+    /// By a nested depth-first search for one acceptance set (Courcoubetis, Vardi, Wolper,
+    /// Yannakakis, *Memory-efficient algorithms for the verification of temporal
+    /// properties*, 1992, with accepting edges instead of states). In weak components of the
+    /// automaton any cycle will do, and there is no second pass. For comparison.
+    Nested,
+}
+
+impl Emptiness {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Components, Self::Nested];
+
+    /// As the user calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Components => "scc",
+            Self::Nested => "ndfs",
+        }
+    }
+}
+
+impl std::str::FromStr for Emptiness {
+    type Err = UnknownEmptiness;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEmptiness> {
+        let found = Self::ALL.into_iter().find(|check| check.name() == text);
+        found.ok_or_else(|| UnknownEmptiness(text.into()))
+    }
+}
+
+/// A name that is no emptiness check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownEmptiness(String);
+
+impl std::fmt::Display for UnknownEmptiness {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = Emptiness::ALL.map(Emptiness::name).join(", ");
+        write!(out, "`{}` is no emptiness check; there are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownEmptiness {}
+
+/// Whether anything dangerous was seen behind a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colour {
+    /// Expanded, or all successors were green when it was left: no cycle without expanded
+    /// node goes through it.
+    Green,
+    /// On the path, only green successors so far.
+    Orange,
+    /// On the path, with a successor that is not green.
+    Purple,
+    /// Left while purple.
+    Red,
+}
+
+/// A place among the nodes of open components.
+pub(crate) type Place = u32;
+
+/// Nodes of the path that a node can reach: the deepest two, and a bound for the depth of
+/// the others (-1 if there are none).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) nodes: [Option<Place>; 2],
+    pub(crate) others: i32,
+}
+
+impl Reach {
+    pub(crate) const NOTHING: Self = Self {
+        nodes: [None; 2],
+        others: -1,
+    };
+}
+
+/// A node of an open component.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Live {
+    pub(crate) node: Node,
+    /// Its depth on the path, also after it was left.
+    pub(crate) depth: u32,
+    pub(crate) on_path: bool,
+    pub(crate) colour: Colour,
+    /// To be expanded before it is left.
+    pub(crate) marked: bool,
+    pub(crate) expanded: bool,
+    /// What it reached when it was left.
+    pub(crate) reach: Reach,
+}
+
+/// A node of the path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) place: Place,
+    /// Where its edges begin; they end where those of the next frame begin.
+    first_edge: usize,
+    next_edge: usize,
+    /// Where its postponed edges begin.
+    first_postponed: usize,
+    /// The postponed edges have become the edges.
+    late: bool,
+    /// It was expanded when the walk was about to leave it.
+    expanded_late: bool,
+    /// One of its edges has all marks, and a second pass must find out about cycles.
+    has_accepting_edge: bool,
+    /// Every cycle through it is accepting, as a nested search knows.
+    accepts_every_cycle: bool,
+    /// The deepest bound of an interval that holds no expanded node yet; -1 if none.
+    pub(crate) need: i32,
+    /// The deepest destination that waits to be marked; -1 if none.
+    pub(crate) collected: i32,
+    pub(crate) reach: Reach,
+}
+
+/// A component as far as it is known.
+#[derive(Clone, Copy, Debug)]
+struct Root {
+    /// Its first node.
+    place: Place,
+    /// The marks on its edges.
+    inside: Marks,
+    /// The marks of the edge by which it was entered.
+    incoming: Marks,
+}
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    New,
+    OnPath(Place),
+    Live(Place),
+    Dead { dangerous: bool },
+}
+
+/// A walk.
+pub struct Walk<'s, S: Space> {
+    pub(crate) space: &'s mut S,
+    pub(crate) proviso: Proviso,
+    emptiness: Emptiness,
+    /// What an accepting cycle has to collect; `None` to look at everything.
+    all_marks: Option<Marks>,
+    pub(crate) live: Vec<Live>,
+    places: RapidHashMap<Node, Place>,
+    pub(crate) frames: Vec<Frame>,
+    edges: Vec<Edge>,
+    postponed: Vec<Edge>,
+    roots: Vec<Root>,
+    /// Depths of the expanded nodes of the path, increasing.
+    pub(crate) expanded_depths: Vec<u32>,
+    /// What was done so far.
+    pub counts: Counts,
+}
+
+impl<'s, S: Space> Walk<'s, S> {
+    /// A walk that looks for a cycle with all these marks, or only walks.
+    pub fn new(
+        space: &'s mut S,
+        proviso: Proviso,
+        emptiness: Emptiness,
+        all_marks: Option<Marks>,
+    ) -> Self {
+        Self {
+            space,
+            proviso,
+            emptiness,
+            all_marks,
+            live: Vec::new(),
+            places: RapidHashMap::default(),
+            frames: Vec::new(),
+            edges: Vec::new(),
+            postponed: Vec::new(),
+            roots: Vec::new(),
+            expanded_depths: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Walks until an accepting cycle is found (then the last component contains it, see
+    /// [`accepting_component`](Self::accepting_component)) or everything was seen.
+    pub fn run(&mut self) -> Result<bool, Limit> {
+        let mut initial = Vec::new();
+        self.space.initial(&mut initial)?;
+        for node in initial {
+            if self.status(node) == Status::New {
+                self.push(node, Marks::NONE)?;
+                if self.walk()? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// After a cycle was found: the nodes of the component it lies in, as far as known.
+    pub fn accepting_component(&self) -> impl Iterator<Item = Node> + '_ {
+        let from = self.roots.last().map_or(0, |root| root.place as usize);
+        self.live[from..].iter().map(|live| live.node)
+    }
+
+    /// After a cycle was found: whether the component of this node is not complete yet. The
+    /// whole path to the cycle consists of such nodes.
+    pub fn is_open(&self, node: Node) -> bool {
+        self.places.contains_key(&node)
+    }
+
+    /// What an accepting cycle has to collect.
+    pub(crate) fn wanted_marks(&self) -> Marks {
+        self.all_marks.unwrap_or_default()
+    }
+
+    /// The space, when the walk is over.
+    pub fn space(&mut self) -> &mut S {
+        self.space
+    }
+
+    fn walk(&mut self) -> Result<bool, Limit> {
+        while let Some(top) = self.frames.last().copied() {
+            let depth = self.frames.len() - 1;
+            if let Some(edge) = self.edges.get(top.next_edge).copied() {
+                self.frames[depth].next_edge += 1;
+                if self.follow(depth, edge)? {
+                    return Ok(true);
+                }
+            } else if self.postponed.len() > top.first_postponed {
+                let frame = &mut self.frames[depth];
+                self.edges.truncate(frame.first_edge);
+                self.edges
+                    .extend(self.postponed.drain(frame.first_postponed..));
+                frame.next_edge = frame.first_edge;
+                frame.late = true;
+            } else if !self.live[top.place as usize].expanded && self.on_exhausted(depth) {
+                self.frames[depth].expanded_late = true;
+                self.expand(depth)?;
+            } else {
+                if self.emptiness == Emptiness::Nested
+                    && top.has_accepting_edge
+                    && self.second_pass(self.live[top.place as usize].node)?
+                {
+                    return Ok(true);
+                }
+                self.pop(depth);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes one edge of the last node. True if it closes an accepting cycle.
+    fn follow(&mut self, depth: usize, edge: Edge) -> Result<bool, Limit> {
+        let frame = self.frames[depth];
+        let status = self.status(edge.to);
+        let first_look = !frame.late;
+        let postpone = match self.proviso.order {
+            EdgeOrder::AsGiven => false,
+            EdgeOrder::KnownFirst => first_look && status == Status::New,
+            EdgeOrder::UnknownFirst => {
+                first_look && status != Status::New && status != Status::OnPath(frame.place)
+            }
+        };
+        if postpone {
+            self.postponed.push(edge);
+            return Ok(false);
+        }
+        self.counts.transitions += 1;
+        if !frame.accepts_every_cycle && self.all_marks.is_some_and(|all| edge.marks.contains(all))
+        {
+            self.frames[depth].has_accepting_edge = true;
+        }
+        if status == Status::New {
+            self.push(edge.to, edge.marks)?;
+            return Ok(false);
+        }
+        if let Status::OnPath(place) | Status::Live(place) = status {
+            let inside = self.close_cycle(place, edge.marks);
+            if self.emptiness == Emptiness::Components
+                && self.all_marks.is_some_and(|all| inside.contains(all))
+                || frame.accepts_every_cycle && matches!(status, Status::OnPath(_))
+            {
+                return Ok(true);
+            }
+        }
+        if self.live[frame.place as usize].expanded {
+            self.on_known_from_expanded(status, frame.expanded_late);
+        } else if self.on_known(depth, status) {
+            self.expand(depth)?;
+        }
+        Ok(false)
+    }
+
+    /// An edge from the last node to a node of an open component: all components between
+    /// are one. Returns its marks.
+    fn close_cycle(&mut self, to: Place, marks: Marks) -> Marks {
+        let mut collected = marks;
+        while let Some(root) = self.roots.pop() {
+            collected = collected.union(root.inside);
+            if root.place <= to {
+                self.roots.push(Root {
+                    inside: collected,
+                    ..root
+                });
+                break;
+            }
+            collected = collected.union(root.incoming);
+        }
+        collected
+    }
+
+    pub(crate) fn status(&mut self, node: Node) -> Status {
+        if let Some(place) = self.places.get(&node) {
+            return match self.live[*place as usize].on_path {
+                true => Status::OnPath(*place),
+                false => Status::Live(*place),
+            };
+        }
+        match self.space.flags(node) {
+            known if known & flags::DEAD != 0 => Status::Dead {
+                dangerous: known & flags::DANGEROUS != 0,
+            },
+            _ => Status::New,
+        }
+    }
+
+    fn push(&mut self, node: Node, incoming: Marks) -> Result<(), Limit> {
+        self.counts.states += 1;
+        self.counts.depth = self.counts.depth.max(self.frames.len() as u64);
+        self.space.go_on(self.bytes(), &self.counts)?;
+        let depth = self.frames.len();
+        let place = self.live.len() as Place;
+        self.places.insert(node, place);
+        self.live.push(Live {
+            node,
+            depth: depth as u32,
+            on_path: true,
+            colour: Colour::Orange,
+            marked: false,
+            expanded: false,
+            reach: Reach::NOTHING,
+        });
+        self.roots.push(Root {
+            place,
+            inside: Marks::NONE,
+            incoming,
+        });
+        let first_edge = self.edges.len();
+        self.frames.push(Frame {
+            place,
+            first_edge,
+            next_edge: first_edge,
+            first_postponed: self.postponed.len(),
+            late: false,
+            expanded_late: false,
+            has_accepting_edge: false,
+            accepts_every_cycle: false,
+            need: -1,
+            collected: -1,
+            reach: Reach::NOTHING,
+        });
+        let left_out = self.space.kept(node, &mut self.edges)?;
+        if self.emptiness == Emptiness::Nested && self.all_marks.is_some() {
+            self.frames[depth].accepts_every_cycle = self.space.accepts_every_cycle(node)?;
+        }
+        if !left_out {
+            self.note_expanded(depth);
+        } else if self.proviso.rule == Rule::Full
+            || self.proviso.rule == Rule::ClosedSet && self.reaches_entered(first_edge)
+        {
+            self.expand(depth)?;
+        }
+        Ok(())
+    }
+
+    /// Whether one of the edges of the last node leads to a node entered before.
+    fn reaches_entered(&mut self, first_edge: usize) -> bool {
+        (first_edge..self.edges.len()).any(|at| self.status(self.edges[at].to) != Status::New)
+    }
+
+    /// Puts the edges of the last node back that the reduction left out.
+    fn expand(&mut self, depth: usize) -> Result<(), Limit> {
+        let node = self.live[self.frames[depth].place as usize].node;
+        self.counts.expanded_by_proviso += 1;
+        self.space.set_flags(node, flags::EXPANDED);
+        self.space.rest(node, &mut self.edges)?;
+        self.note_expanded(depth);
+        Ok(())
+    }
+
+    fn note_expanded(&mut self, depth: usize) {
+        let frame = &mut self.frames[depth];
+        frame.need = -1;
+        let live = &mut self.live[frame.place as usize];
+        live.expanded = true;
+        live.colour = Colour::Green;
+        self.expanded_depths.push(depth as u32);
+        if self.proviso.scan {
+            self.scan(depth);
+        }
+    }
+
+    /// Whether a frame has edges that were not taken.
+    pub(crate) fn is_pending(&self, depth: usize) -> bool {
+        let frame = &self.frames[depth];
+        let (edges, postponed) = match self.frames.get(depth + 1) {
+            Some(next) => (next.first_edge, next.first_postponed),
+            None => (self.edges.len(), self.postponed.len()),
+        };
+        frame.next_edge < edges || frame.first_postponed < postponed
+    }
+
+    fn pop(&mut self, depth: usize) {
+        self.on_leave(depth);
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        self.edges.truncate(frame.first_edge);
+        self.postponed.truncate(frame.first_postponed);
+        if self.expanded_depths.last() == Some(&(depth as u32)) {
+            self.expanded_depths.pop();
+        }
+        let is_root = self.roots.last().is_some_and(|r| r.place == frame.place);
+        let colour = self.live[frame.place as usize].colour;
+        if is_root {
+            self.roots.pop();
+            for live in self.live.drain(frame.place as usize..) {
+                self.places.remove(&live.node);
+                let danger = match live.colour {
+                    Colour::Red => flags::DANGEROUS,
+                    _ => 0,
+                };
+                self.space.set_flags(live.node, flags::DEAD | danger);
+            }
+        } else {
+            let live = &mut self.live[frame.place as usize];
+            live.on_path = false;
+            live.reach = frame.reach;
+        }
+        if depth > 0 && !self.live[self.frames[depth - 1].place as usize].expanded {
+            self.on_child_done(
+                depth - 1,
+                colour,
+                (!is_root).then_some(frame.place),
+                frame.need,
+            );
+        }
+    }
+
+    /// What the walk takes, roughly.
+    fn bytes(&self) -> usize {
+        self.live.capacity() * size_of::<Live>()
+            + self.places.capacity() * (size_of::<(Node, Place)>() + 1)
+            + self.frames.capacity() * size_of::<Frame>()
+            + (self.edges.capacity() + self.postponed.capacity()) * size_of::<Edge>()
+    }
+}

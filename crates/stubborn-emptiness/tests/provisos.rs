@@ -1,0 +1,319 @@
+//! The cycle checker: every proviso on random graphs.
+//!
+//! After a reduced walk, the graph of what was explored must be complete (every explored
+//! edge leads to a visited node, every visited node has at least its kept edges explored) and
+//! have no cycle without expanded node.
+
+use stubborn_emptiness::proviso::Proviso;
+use stubborn_emptiness::space::{Counts, Edge, Node, Space, flags};
+use stubborn_emptiness::walk::{Emptiness, Walk};
+use stubborn_ltl::automaton::Marks;
+use stubborn_ltl::components::components_of;
+use stubborn_ltl::random::Random;
+use stubborn_search::Limit;
+
+/// A graph with all edges of each node, and which of them the reduction keeps.
+#[derive(Clone, Debug)]
+struct Graph {
+    edges: Vec<Vec<(u32, Marks)>>,
+    kept: Vec<Vec<bool>>,
+    flags: Vec<u8>,
+    entered: Vec<bool>,
+}
+
+impl Graph {
+    fn new(edges: Vec<Vec<u32>>, kept: Vec<Vec<bool>>) -> Self {
+        let with_marks = |targets: Vec<u32>| targets.into_iter().map(|t| (t, Marks::NONE));
+        Self {
+            flags: vec![0; edges.len()],
+            entered: vec![false; edges.len()],
+            edges: edges.into_iter().map(|e| with_marks(e).collect()).collect(),
+            kept,
+        }
+    }
+
+    fn is_expanded(&self, node: usize) -> bool {
+        self.flags[node] & flags::EXPANDED != 0 || self.kept[node].iter().all(|k| *k)
+    }
+
+    fn explored(&self, node: usize) -> impl Iterator<Item = (u32, Marks)> + '_ {
+        let all = self.is_expanded(node);
+        let edges = self.edges[node].iter().zip(&self.kept[node]);
+        edges
+            .filter(move |(_, kept)| all || **kept)
+            .map(|(edge, _)| *edge)
+    }
+
+    fn append(&self, node: Node, wanted: bool, out: &mut Vec<Edge>) {
+        let at = node.0 as usize;
+        for ((to, marks), kept) in self.edges[at].iter().zip(&self.kept[at]) {
+            if *kept == wanted {
+                out.push(Edge {
+                    to: Node(u64::from(*to)),
+                    marks: *marks,
+                });
+            }
+        }
+    }
+}
+
+impl Space for Graph {
+    fn initial(&mut self, out: &mut Vec<Node>) -> Result<(), Limit> {
+        out.push(Node(0));
+        Ok(())
+    }
+
+    fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+        self.entered[node.0 as usize] = true;
+        self.append(node, true, out);
+        Ok(self.kept[node.0 as usize].iter().any(|kept| !kept))
+    }
+
+    fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
+        self.append(node, false, out);
+        Ok(())
+    }
+
+    fn flags(&mut self, node: Node) -> u8 {
+        self.flags[node.0 as usize]
+    }
+
+    fn set_flags(&mut self, node: Node, flags: u8) {
+        self.flags[node.0 as usize] |= flags;
+    }
+
+    fn go_on(&mut self, _: usize, _: &Counts) -> Result<(), Limit> {
+        Ok(())
+    }
+}
+
+/// A random graph of one of several styles, with self-loops, double edges and nodes that
+/// are full from the start.
+fn random_graph(random: &mut Random) -> Graph {
+    let count = 3 + random.below(12);
+    let style = random.below(8);
+    let mut edges = Vec::new();
+    let mut kept = Vec::new();
+    for node in 0..count {
+        let mut targets: Vec<usize> = Vec::new();
+        let anywhere =
+            |targets: &mut Vec<usize>, least: usize, spread: usize, random: &mut Random| {
+                for _ in 0..least + random.below(spread) {
+                    targets.push(random.below(count));
+                }
+            };
+        match style {
+            0 => anywhere(&mut targets, 0, 5, random),
+            1 => {
+                targets.push((node + 1) % count);
+                anywhere(&mut targets, 0, 3, random);
+            }
+            2 => {
+                for _ in 0..1 + random.below(4) {
+                    let step = [-4, -3, -2, -1, 1, 1, 2, 3][random.below(8)];
+                    targets.push((node as i64 + step).clamp(0, count as i64 - 1) as usize);
+                }
+            }
+            3 => anywhere(&mut targets, 2, 5, random),
+            4 => {
+                let ring = node - node % 3;
+                targets.push((ring + (node + 1 - ring) % 3).min(count - 1));
+                anywhere(&mut targets, 0, 4, random);
+            }
+            _ => {
+                targets.push((node + 1).min(count - 1));
+                anywhere(&mut targets, 1, 3, random);
+            }
+        }
+        if random.below(100) < 12 {
+            targets.push(node);
+        }
+        if !targets.is_empty() && random.below(100) < 15 {
+            targets.push(targets[random.below(targets.len())]);
+        }
+        let size = targets.len();
+        let mut own = vec![false; size];
+        if size > 0 {
+            let all = random.below(100) < 12;
+            if style == 4 || style >= 5 && random.below(100) < 80 {
+                let least = if style == 4 {
+                    1
+                } else {
+                    size.saturating_sub(2).max(1)
+                };
+                let keep = (least + random.below(3)).min(if style == 4 { 1 } else { size });
+                own[..keep].fill(true);
+            } else {
+                own[random.below(size)] = true;
+                for k in &mut own {
+                    *k |= random.below(3) == 0;
+                }
+            }
+            if all {
+                own.fill(true);
+            }
+        }
+        edges.push(targets.into_iter().map(|t| t as u32).collect());
+        kept.push(own);
+    }
+    Graph::new(edges, kept)
+}
+
+/// What is wrong after a walk.
+fn complaint(graph: &Graph) -> Option<&'static str> {
+    let nodes = 0..graph.edges.len();
+    for node in nodes.clone().filter(|n| graph.entered[*n]) {
+        if graph
+            .explored(node)
+            .any(|(to, _)| !graph.entered[to as usize])
+        {
+            return Some("a successor was not visited");
+        }
+        if graph.flags[node] & flags::DEAD == 0 {
+            return Some("a component was not completed");
+        }
+    }
+    // Without the expanded nodes no cycle may be left.
+    let plain = |node: u32| graph.entered[node as usize] && !graph.is_expanded(node as usize);
+    let target = |node: u32, at: usize| {
+        let mut all = graph.explored(node as usize).filter(|(to, _)| plain(*to));
+        all.nth(at).map(|(to, _)| to)
+    };
+    let roots: Vec<u32> = nodes.map(|n| n as u32).filter(|n| plain(*n)).collect();
+    let (component, count) = components_of(graph.edges.len(), roots.clone(), target);
+    let mut sizes = vec![0; count as usize];
+    for node in &roots {
+        sizes[component[*node as usize] as usize] += 1;
+        if graph.explored(*node as usize).any(|(to, _)| to == *node) {
+            return Some("a self-loop without expansion");
+        }
+    }
+    sizes
+        .iter()
+        .any(|size| *size > 1)
+        .then_some("a cycle without expansion")
+}
+
+fn check_provisos(graphs: u64) {
+    for proviso in Proviso::all_sound() {
+        let mut expansions = 0;
+        for seed in 0..graphs {
+            let mut graph = random_graph(&mut Random::new(seed + 1));
+            let mut walk = Walk::new(&mut graph, proviso, Emptiness::Components, None);
+            walk.run().expect("graphs have no limits");
+            expansions += walk.counts.expanded_by_proviso;
+            let problem = complaint(&graph);
+            assert_eq!(problem, None, "{proviso}, graph {seed}: {graph:?}");
+        }
+        eprintln!("{proviso}: {expansions} expansions");
+    }
+}
+
+#[test]
+fn every_cycle_of_small_random_graphs_has_an_expanded_node() {
+    check_provisos(2_000);
+}
+
+#[test]
+#[ignore = "long: 30,000 graphs for each of more than fifty provisos"]
+fn every_cycle_of_many_random_graphs_has_an_expanded_node() {
+    check_provisos(30_000);
+}
+
+#[test]
+fn the_checker_notices_that_there_is_no_proviso() {
+    let ignoring = (0..200).filter(|seed| {
+        let mut graph = random_graph(&mut Random::new(*seed));
+        let mut walk = Walk::new(&mut graph, Proviso::NONE, Emptiness::Components, None);
+        walk.run().expect("graphs have no limits");
+        complaint(&graph).is_some()
+    });
+    assert!(ignoring.count() > 50);
+}
+
+/// Seven nodes on which highlinks that follow dangerous nodes only, from hop to hop, leave
+/// the cycle 1, 5, 4 without expanded node.
+#[test]
+fn links_through_expanded_nodes_are_followed() {
+    let edges = vec![
+        vec![1, 6],
+        vec![2, 5, 6],
+        vec![3, 0, 6],
+        vec![4],
+        vec![2, 1, 6],
+        vec![4, 6],
+        vec![],
+    ];
+    let kept: Vec<Vec<bool>> = edges
+        .iter()
+        .map(|e: &Vec<u32>| e.iter().map(|to| *to != 6).collect())
+        .collect();
+    for proviso in Proviso::all_sound() {
+        for order in 0..64 {
+            let mut graph = Graph::new(edges.clone(), kept.clone());
+            for (node, bit) in [(1, 1), (2, 2), (4, 4)] {
+                if order & bit != 0 {
+                    graph.edges[node].swap(0, 1);
+                }
+            }
+            let mut walk = Walk::new(&mut graph, proviso, Emptiness::Components, None);
+            walk.run().expect("graphs have no limits");
+            assert_eq!(complaint(&graph), None, "{proviso}");
+        }
+    }
+}
+
+/// Both emptiness checks on the same graphs with marks, reduced or not, find an accepting
+/// cycle in the explored graph exactly if there is one.
+#[test]
+fn emptiness_checks_agree_with_the_components() {
+    let provisos = Proviso::all();
+    let mut accepting = 0;
+    for seed in 0..6_000 {
+        let mut random = Random::new(seed + 77);
+        let mut graph = random_graph(&mut random);
+        let sets = random.below(3) as u32;
+        for edge in graph.edges.iter_mut().flatten() {
+            edge.1 = Marks(random.below(8) as u32 & random.below(8) as u32 & Marks::all(sets).0);
+        }
+        let proviso = provisos[random.below(provisos.len())];
+        for emptiness in Emptiness::ALL {
+            if emptiness == Emptiness::Nested && sets > 1 {
+                continue;
+            }
+            let mut walked = graph.clone();
+            let all = Marks::all(sets);
+            let mut walk = Walk::new(&mut walked, proviso, emptiness, Some(all));
+            let found = walk.run().expect("graphs have no limits");
+            if found {
+                let inside: Vec<usize> = walk.accepting_component().map(|n| n.0 as usize).collect();
+                let mut marks = Marks::NONE;
+                for node in &inside {
+                    for (to, own) in walked.explored(*node) {
+                        if inside.contains(&(to as usize)) {
+                            marks = marks.union(own);
+                        }
+                    }
+                }
+                assert!(marks.contains(all), "{emptiness:?} {proviso} {seed}");
+                accepting += 1;
+            } else {
+                let target =
+                    |node: u32, at: usize| walked.explored(node as usize).nth(at).map(|(to, _)| to);
+                let (component, count) = components_of(walked.edges.len(), [0], target);
+                let mut marks: Vec<Option<Marks>> = vec![None; count as usize];
+                for node in (0..walked.edges.len()).filter(|n| walked.entered[*n]) {
+                    for (to, own) in walked.explored(node) {
+                        if component[node] == component[to as usize] {
+                            let known = &mut marks[component[node] as usize];
+                            *known = Some(known.unwrap_or_default().union(own));
+                        }
+                    }
+                }
+                let missed = marks.iter().flatten().any(|m| m.contains(all));
+                assert!(!missed, "{emptiness:?} {proviso} {seed}");
+            }
+        }
+    }
+    assert!(accepting > 500, "{accepting}");
+}

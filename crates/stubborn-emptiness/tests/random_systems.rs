@@ -1,0 +1,380 @@
+//! Random systems × random formulas × every proviso × every emptiness check, against an
+//! explicit product without any of this crate's code.
+
+use std::collections::HashMap;
+
+use stubborn_emptiness::{
+    Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
+    Verdict,
+};
+use stubborn_ltl::automaton::{Automaton, Marks, StateId};
+use stubborn_ltl::components::components_of;
+use stubborn_ltl::formula::{Formula, Formulas, Node};
+use stubborn_ltl::random::Random;
+use stubborn_ltl::stutter::normalise_stutter;
+use stubborn_ltl::translate::{TranslationOptions, translate};
+use stubborn_reduce::testing::exact::{relations_over, weaken};
+use stubborn_reduce::testing::random::{self, Shape};
+use stubborn_reduce::testing::tiny::Tiny;
+use stubborn_reduce::{Algorithm, Config};
+use stubborn_system::{LabelId, Relations, Successors, System};
+
+/// Whether the automaton accepts a run of the system, by building all of the product.
+fn is_violated(system: &dyn System, automaton: &Automaton, labels: &[LabelId]) -> bool {
+    let words = system.layout().words();
+    let mut executor = system.executor();
+    let mut numbers: HashMap<(Vec<u32>, StateId), u32> = HashMap::new();
+    let mut nodes: Vec<(Vec<u32>, StateId)> = Vec::new();
+    let mut edges: Vec<Vec<(u32, Marks)>> = Vec::new();
+    let mut number = |node: (Vec<u32>, StateId), nodes: &mut Vec<(Vec<u32>, StateId)>| {
+        *numbers.entry(node.clone()).or_insert_with(|| {
+            nodes.push(node);
+            nodes.len() as u32 - 1
+        })
+    };
+    number((system.initial_states(), automaton.initial()), &mut nodes);
+    while edges.len() < nodes.len() {
+        let (state, from) = nodes[edges.len()].clone();
+        let mut letter = vec![0];
+        for (at, label) in labels.iter().enumerate() {
+            letter[0] |= u64::from(executor.label(&state, *label)) << at;
+        }
+        let mut successors = Successors::new(words);
+        executor.successors(&state, &mut successors);
+        let mut targets: Vec<Vec<u32>> = successors.iter().map(|s| s.state.to_vec()).collect();
+        if targets.is_empty() {
+            targets.push(state);
+        }
+        targets.retain(|target| system.structure().error_state.as_ref() != Some(target));
+        let mut own = Vec::new();
+        for target in targets {
+            for edge in automaton.successors(from, &letter) {
+                own.push((
+                    number((target.clone(), edge.target), &mut nodes),
+                    edge.marks,
+                ));
+            }
+        }
+        edges.push(own);
+    }
+    let target = |node: u32, at: usize| edges[node as usize].get(at).map(|(to, _)| *to);
+    let (component, count) = components_of(nodes.len(), [0], target);
+    let mut marks: Vec<Option<Marks>> = vec![None; count as usize];
+    for (node, own) in edges.iter().enumerate() {
+        for (to, seen) in own {
+            if component[node] == component[*to as usize] {
+                let known = &mut marks[component[node] as usize];
+                *known = Some(known.unwrap_or_default().union(*seen));
+            }
+        }
+    }
+    let all = automaton.all_marks();
+    marks.iter().flatten().any(|m| m.contains(all))
+}
+
+/// What happened in many checks.
+#[derive(Default, Debug)]
+struct Tally {
+    violated: usize,
+    holding: usize,
+    reduced: usize,
+    /// Reduced checks of properties that hold in products of some size, and those with a smaller product.
+    comparable: usize,
+    smaller: usize,
+    off: HashMap<String, usize>,
+    sound: HashMap<String, usize>,
+}
+
+fn compare(
+    what: &str,
+    system: &dyn System,
+    relations: &Relations,
+    property: &Property,
+    choices: &[(Algorithm, Proviso, Fitting)],
+    tally: &mut Tally,
+) {
+    let violated = is_violated(system, property.automaton(), property.labels());
+    let expected = match violated {
+        true => Verdict::Violated,
+        false => Verdict::Holds,
+    };
+    *match violated {
+        true => &mut tally.violated,
+        false => &mut tally.holding,
+    } += 1;
+    for emptiness in Emptiness::ALL {
+        let check = Check {
+            emptiness,
+            ..Check::new(system, property)
+        };
+        let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert_eq!(full.verdict, expected, "{what} {emptiness:?}");
+        assert_eq!(full.counterexample.is_some(), violated, "{what}");
+        for (algorithm, proviso, fitting) in choices {
+            let check = Check {
+                reduction: Some(ReductionRequest {
+                    config: Config::new(*algorithm),
+                    relations,
+                    proviso: *proviso,
+                    fitting: *fitting,
+                }),
+                ..check.clone()
+            };
+            let name = format!("{what} {emptiness:?} {algorithm} {proviso}");
+            let reduced = check.run().unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert_eq!(reduced.verdict, expected, "{name} {:?}", reduced.reduction);
+            assert_eq!(reduced.counterexample.is_some(), violated, "{name}");
+            match &reduced.reduction {
+                ReductionUse::On { soundness, .. } => {
+                    tally.reduced += 1;
+                    *tally.sound.entry(format!("{soundness:?}")).or_default() += 1;
+                    if !violated && full.counts.states > 20 {
+                        tally.comparable += 1;
+                        tally.smaller += usize::from(reduced.counts.states < full.counts.states);
+                    }
+                }
+                ReductionUse::Off(why) => {
+                    *tally.off.entry(why.to_string()).or_default() += 1;
+                    let expected = matches!(
+                        why,
+                        ReductionOff::StutterSensitive | ReductionOff::StutteringUnknown
+                    );
+                    assert!(expected, "{name}: {why}");
+                }
+            }
+        }
+    }
+}
+
+/// Processes that mostly mind their own business: each walks around its few locations, now
+/// and then looks at another one or at a shared variable, or changes that. The last two
+/// labels are propositions about the first process and the shared variable.
+fn loose_system(random: &mut Random) -> Tiny {
+    let count = 2 + random.below(3);
+    let mut sizes: Vec<i64> = (0..count).map(|_| 3 + random.below(3) as i64).collect();
+    sizes.push(2);
+    let shared = count;
+    let mut tiny = Tiny::new(&sizes);
+    for process in 0..count {
+        let size = sizes[process];
+        // Mostly ahead; some processes end, others start again.
+        let ends = random.below(2) == 0;
+        for step in 0..size - i64::from(ends) {
+            let from = step;
+            let to = match random.below(8) {
+                0 => random.below(size as usize) as i64,
+                _ => (from + 1) % size,
+            };
+            let here = tiny.label("here", &[process], move |v| v[process] == from);
+            let mut guards = vec![here];
+            if random.below(6) == 0 {
+                let other = random.below(count + 1);
+                let value = random.below(2) as i64;
+                guards.push(tiny.label("other", &[other], move |v| v[other] == value));
+            }
+            let name = format!("P{process}.{step}");
+            if random.below(6) == 0 {
+                let value = random.below(2) as i64;
+                let writes = [process, shared];
+                tiny.simple(&name, &guards, (&[], &writes), move |v| {
+                    v[process] = to;
+                    v[shared] = value;
+                });
+            } else {
+                tiny.simple(&name, &guards, (&[], &[process]), move |v| v[process] = to);
+            }
+        }
+    }
+    tiny.label("p0", &[0], |v| v[0] == 1);
+    match random.below(3) {
+        0 => tiny.label("p1", &[shared], move |v| v[shared] == 1),
+        1 => tiny.label("p1", &[0], |v| v[0] == 0),
+        _ => tiny.label("p1", &[1], |v| v[1] == 1),
+    };
+    tiny
+}
+
+/// A combination of formulas as people write them, without `X`.
+fn usual_formula(
+    random: &mut Random,
+    formulas: &mut Formulas,
+    propositions: usize,
+    depth: u32,
+) -> Formula {
+    if depth > 0 && random.below(3) == 0 {
+        let left = usual_formula(random, formulas, propositions, depth - 1);
+        let right = usual_formula(random, formulas, propositions, depth - 1);
+        return formulas.make(match random.below(3) {
+            0 => Node::And(left, right),
+            1 => Node::Or(left, right),
+            _ => Node::Implies(left, right),
+        });
+    }
+    let literal = |random: &mut Random, formulas: &mut Formulas| {
+        let atom = formulas.atom(&format!("p{}", random.below(propositions)));
+        match random.below(2) {
+            0 => formulas.not(atom),
+            _ => atom,
+        }
+    };
+    let (p, q) = (literal(random, formulas), literal(random, formulas));
+    let (ever_p, ever_q) = (
+        formulas.make(Node::Finally(p)),
+        formulas.make(Node::Finally(q)),
+    );
+    let always_p = formulas.make(Node::Globally(p));
+    match random.below(6) {
+        0 => formulas.make(Node::Globally(ever_p)),
+        1 => formulas.make(Node::Finally(always_p)),
+        2 => {
+            let answered = formulas.make(Node::Implies(p, ever_q));
+            formulas.make(Node::Globally(answered))
+        }
+        3 => formulas.make(Node::Until(p, q)),
+        4 => {
+            let later = formulas.make(Node::And(p, ever_q));
+            formulas.make(Node::Finally(later))
+        }
+        _ => formulas.make(Node::WeakUntil(p, q)),
+    }
+}
+
+fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
+    let cases = seeds.end - seeds.start;
+    let provisos = Proviso::all_sound();
+    let algorithms = [
+        Algorithm::Beam,
+        Algorithm::Closure,
+        Algorithm::Deletion,
+        Algorithm::Clostar,
+        Algorithm::Inc,
+    ];
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let mut random = Random::new(seed + 1);
+        let shape = Shape {
+            processes: seed % 2 == 1,
+            remote_counters: seed % 5 == 1,
+            nondeterminism: seed % 3 == 0,
+            failures: seed % 7 == 3,
+            priorities: seed % 11 == 5,
+        };
+        let loose = seed % 4 != 0;
+        let (system, propositions) = match loose {
+            true => (loose_system(&mut random), 1 + random.below(2)),
+            false => (random::system(seed, shape), 3),
+        };
+        let count = system.structure().labels.len();
+        let first = if loose { count - 2 } else { count - 3 };
+        let labels: Vec<LabelId> = (first..first + propositions).map(LabelId::new).collect();
+        let exact = relations_over(&system, &system.all_states());
+        let relations = match seed % 3 {
+            0 => weaken(&exact, &mut random::Random::new(seed), 10),
+            _ => exact,
+        };
+        let choices: Vec<(Algorithm, Proviso, Fitting)> = (0..provisos_per_case)
+            .map(|_| {
+                let algorithm = algorithms[random.below(algorithms.len())];
+                let fitting = [Fitting::ByState, Fitting::Normalise][random.below(2)];
+                (algorithm, provisos[random.below(provisos.len())], fitting)
+            })
+            .collect();
+        let mut formulas = Formulas::new();
+        for name in &["p0", "p1", "p2"][..propositions] {
+            formulas.proposition(name);
+        }
+        let size = 2 + random.below(7);
+        let formula = match seed % 3 {
+            0 => random.formula(&mut formulas, propositions, size),
+            _ => usual_formula(&mut random, &mut formulas, propositions, 2),
+        };
+        let options = TranslationOptions::default();
+        let what = format!("system {seed}");
+        if let Ok(property) =
+            Property::from_formula(formulas.clone(), formula, labels.clone(), &options)
+        {
+            compare(&what, &system, &relations, &property, &choices, &mut tally);
+        }
+        // All words that are stutter-equivalent to one that satisfies the formula: a
+        // stutter-invariant language, by an automaton that came from no such formula.
+        if let Ok(automaton) = translate(&formulas, formula, &options)
+            && automaton.state_count() <= 4
+            && let Some(closed) = normalise_stutter(&automaton)
+        {
+            let mut draft = closed.automaton.draft();
+            draft.reduce();
+            let closed = draft.finish();
+            let index = |name: &String| name[1..].parse::<usize>().unwrap_or(0);
+            let own = closed
+                .propositions()
+                .iter()
+                .map(|name| labels[index(name)])
+                .collect();
+            let property = Property::from_automaton(closed, own);
+            let what = format!("closure on {what}");
+            compare(
+                &what,
+                &system,
+                &relations,
+                &property,
+                &choices[..2],
+                &mut tally,
+            );
+        }
+    }
+    eprintln!("{tally:?}");
+    assert!(tally.violated > cases as usize / 10, "{tally:?}");
+    assert!(tally.holding > cases as usize / 10, "{tally:?}");
+    assert!(tally.smaller * 5 > tally.comparable, "{tally:?}");
+}
+
+#[test]
+fn reduced_verdicts_are_the_unreduced_ones() {
+    run(0..250, 6);
+}
+
+#[test]
+#[ignore = "long: 3,000 random systems"]
+fn reduced_verdicts_are_the_unreduced_ones_at_length() {
+    run(1_000..4_000, 12);
+}
+
+#[test]
+#[ignore = "long: 15,000 random systems"]
+fn reduced_verdicts_are_the_unreduced_ones_at_great_length() {
+    run(4_000..19_000, 12);
+}
+
+/// The tests above can fail: without proviso, violations are missed.
+#[test]
+fn without_proviso_violations_are_missed() {
+    let missed = (0..300).filter(|seed| {
+        let mut random = Random::new(seed + 1);
+        let system = loose_system(&mut random);
+        let count = system.structure().labels.len();
+        let labels = vec![LabelId::new(count - 2), LabelId::new(count - 1)];
+        let relations = relations_over(&system, &system.all_states());
+        let mut formulas = Formulas::new();
+        for name in ["p0", "p1"] {
+            formulas.proposition(name);
+        }
+        let formula = usual_formula(&mut random, &mut formulas, 2, 2);
+        let property = Property::from_formula(formulas, formula, labels, &Default::default());
+        let property = property.expect("the formula is small");
+        let check = Check {
+            reduction: Some(ReductionRequest {
+                config: Config::new(Algorithm::Beam),
+                relations: &relations,
+                proviso: Proviso::NONE,
+                fitting: Fitting::default(),
+            }),
+            ..Check::new(&system, &property)
+        };
+        let reduced = check.run().expect("what is found is real");
+        let violated = is_violated(&system, property.automaton(), property.labels());
+        violated && reduced.verdict == Verdict::Holds
+    });
+    let missed = missed.count();
+    assert!(missed > 0, "none in 300 systems");
+    eprintln!("{missed} violations missed");
+}

@@ -1,0 +1,541 @@
+//! Chains as single commands, where that is possible.
+//!
+//! A [chain](crate::chain) is run by the executor, and reductions only know what any of its
+//! commands might do. Most chains are short and do not look at what they changed before: then
+//! each way through the chain is a command of its own, with all conditions tested before the
+//! first step. That makes guards precise (a chain that gets through excludes one that blocks),
+//! and code fast.
+//!
+//! A later condition is moved to the front by replacing each variable by what was assigned to
+//! it. Where this is not possible (arrays, messages, loops), the chain stays a chain. The ways
+//! through a chain and the states they lead to stay exactly the same.
+
+use std::collections::HashMap;
+
+use stubborn_system::{ChannelId, ProcessId};
+
+use crate::{
+    BinaryOp, ChannelRef, Command, Expr, Item, Overflow, Place, Program, Statement, TempId,
+    UnaryOp, VarId,
+};
+
+/// Longest chain that is fused.
+const MAX_STEPS: usize = 32;
+/// Most ways through a chain.
+const MAX_WAYS: usize = 48;
+/// Largest expression that is moved to the front.
+const MAX_SIZE: usize = 60;
+
+/// Fuses chains; gives, for each new command, the numbers of the old commands it consists of.
+pub fn fuse(program: &mut Program) -> Vec<Vec<usize>> {
+    let commands = std::mem::take(&mut program.commands);
+    let mut starts: HashMap<(ProcessId, u32), Vec<usize>> = HashMap::new();
+    for (at, command) in commands.iter().enumerate() {
+        if let (Some(process), Some(Some(location)), 0) = (
+            command.processes.first(),
+            command.sources.first(),
+            command.priority,
+        ) {
+            starts.entry((*process, *location)).or_default().push(at);
+        }
+    }
+    let mut origins = Vec::new();
+    for (at, command) in commands.iter().enumerate() {
+        let ways = command
+            .continues
+            .and_then(|_| Fusing::ways(program, &commands, &starts, at));
+        match ways {
+            None => {
+                origins.push(vec![at]);
+                program.commands.push(command.clone());
+            }
+            Some(ways) => {
+                for (number, way) in ways.into_iter().enumerate() {
+                    let mut all = Expr::Const(1);
+                    for condition in way.conditions.into_iter().rev() {
+                        all = and(condition, all);
+                    }
+                    let guards = program.conjuncts(all);
+                    let name = match number {
+                        0 => command.name.clone(),
+                        _ => format!("{} ~{number}", command.name),
+                    };
+                    origins.push(way.origins);
+                    program.commands.push(Command {
+                        name,
+                        processes: way.processes,
+                        sources: way.sources,
+                        guards,
+                        body: way.body,
+                        priority: command.priority,
+                        continues: None,
+                        span: command.span,
+                    });
+                }
+            }
+        }
+    }
+    origins
+}
+
+/// What is known of values in terms of the state before the chain.
+#[derive(Clone, Default)]
+struct Known {
+    /// Scalars that were assigned; `None` if the value is not known.
+    variables: HashMap<VarId, Option<Expr>>,
+    temps: HashMap<TempId, Option<Expr>>,
+    /// Arrays of which something was assigned.
+    arrays: Vec<VarId>,
+    /// How many messages were added to a channel; `None` if not known.
+    channels: HashMap<ChannelId, Option<i32>>,
+}
+
+/// A way through a chain.
+#[derive(Clone)]
+struct Way {
+    conditions: Vec<Expr>,
+    body: Vec<Statement>,
+    origins: Vec<usize>,
+    processes: Vec<ProcessId>,
+    sources: Vec<Option<u32>>,
+    known: Known,
+    /// Who goes on, and from where.
+    next: Option<(ProcessId, u32)>,
+    visited: Vec<(ProcessId, u32)>,
+}
+
+struct Fusing<'a> {
+    program: &'a Program,
+    commands: &'a [Command],
+}
+
+impl Fusing<'_> {
+    /// All ways through the chain that starts with a command; `None` if it stays a chain.
+    fn ways(
+        program: &Program,
+        commands: &[Command],
+        starts: &HashMap<(ProcessId, u32), Vec<usize>>,
+        first: usize,
+    ) -> Option<Vec<Way>> {
+        let fusing = Fusing { program, commands };
+        let empty = Way {
+            conditions: Vec::new(),
+            body: Vec::new(),
+            origins: Vec::new(),
+            processes: Vec::new(),
+            sources: Vec::new(),
+            known: Known::default(),
+            next: None,
+            visited: Vec::new(),
+        };
+        let mut todo = vec![fusing.extended(&empty, first)??];
+        let mut done = Vec::new();
+        while let Some(way) = todo.pop() {
+            let Some(at) = way.next else {
+                done.push(way);
+                continue;
+            };
+            if way.origins.len() >= MAX_STEPS || done.len() + todo.len() >= MAX_WAYS {
+                return None;
+            }
+            let followers = starts.get(&at).map_or(&[][..], Vec::as_slice);
+            let mut blocked = Expr::Const(1);
+            let mut longer = Vec::new();
+            for follower in followers {
+                let enabled = fusing.condition(&way.known, &commands[*follower])?;
+                blocked = and(blocked, not(enabled));
+                longer.extend(fusing.extended(&way, *follower)?);
+            }
+            if blocked != Expr::Const(0) {
+                let mut end = way.clone();
+                end.conditions.push(blocked);
+                end.next = None;
+                done.push(end);
+            }
+            todo.extend(longer.into_iter().rev());
+        }
+        Some(done)
+    }
+
+    /// When a command is enabled after what is known; `None` if that cannot be said.
+    fn condition(&self, known: &Known, command: &Command) -> Option<Expr> {
+        let mut all = Expr::Const(1);
+        for guard in command.guards.iter().rev() {
+            let guard = known.before(&self.program.labels[guard.index()].expr)?;
+            all = and(guard, all);
+        }
+        Some(all)
+    }
+
+    /// A way with one more command: `None` if it cannot be fused, `Some(None)` if the command is
+    /// never enabled there.
+    #[allow(clippy::option_option)]
+    fn extended(&self, way: &Way, at: usize) -> Option<Option<Way>> {
+        let command = &self.commands[at];
+        let condition = self.condition(&way.known, command)?;
+        if condition == Expr::Const(0) {
+            return Some(None);
+        }
+        let mut longer = way.clone();
+        longer.conditions.push(condition);
+        longer.origins.push(at);
+        for (process, source) in command.processes.iter().zip(&command.sources) {
+            if !longer.processes.contains(process) {
+                longer.processes.push(*process);
+                longer.sources.push(*source);
+            }
+        }
+        if longer.processes.len() > 2 {
+            return None;
+        }
+        // Temporaries of each command start at 0.
+        let mut used: Vec<TempId> = longer.known.temps.keys().copied().collect();
+        used.sort_unstable();
+        let resets = used.iter().map(|t| Statement::Let(*t, Expr::Const(0)));
+        for statement in resets.chain(command.body.iter().cloned()) {
+            longer.known.run(self.program, &statement);
+            longer.body.push(statement);
+        }
+        longer.next = match command.continues {
+            None => None,
+            Some(process) => {
+                let counter = self.program.processes[process.index()].counter;
+                let location = match longer.known.variables.get(&counter) {
+                    Some(Some(Expr::Const(location))) => *location as u32,
+                    Some(_) => return None,
+                    None => {
+                        let at = longer.processes.iter().position(|p| *p == process)?;
+                        longer.sources[at]?
+                    }
+                };
+                let place = (process, location);
+                if longer.visited.contains(&place) {
+                    return None;
+                }
+                longer.visited.push(place);
+                Some(place)
+            }
+        };
+        Some(Some(longer))
+    }
+}
+
+impl Known {
+    /// An expression in terms of the state before the chain.
+    fn before(&self, expr: &Expr) -> Option<Expr> {
+        let mut left = MAX_SIZE;
+        self.translate(expr, &mut left)
+    }
+
+    fn translate(&self, expr: &Expr, left: &mut usize) -> Option<Expr> {
+        *left = left.checked_sub(1)?;
+        Some(match expr {
+            Expr::Const(value) => Expr::Const(*value),
+            Expr::Var(variable) => match self.variables.get(variable) {
+                None => expr.clone(),
+                Some(value) => {
+                    let value = value.clone()?;
+                    *left = left.checked_sub(size(&value))?;
+                    value
+                }
+            },
+            Expr::Temp(temp) => match self.temps.get(temp) {
+                None => Expr::Const(0),
+                Some(value) => value.clone()?,
+            },
+            Expr::Element(array, index, site) => {
+                if self.arrays.contains(array) {
+                    return None;
+                }
+                let index = self.translate(index, left)?;
+                Expr::Element(*array, Box::new(index), *site)
+            }
+            Expr::Unary(UnaryOp::Not, operand) => not(self.translate(operand, left)?),
+            Expr::Unary(op, operand) => match self.translate(operand, left)? {
+                Expr::Const(value) => Expr::Const(op.apply(value)),
+                operand => Expr::Unary(*op, Box::new(operand)),
+            },
+            Expr::Binary(op, a, b) => {
+                binary(*op, self.translate(a, left)?, self.translate(b, left)?)
+            }
+            Expr::Divide(op, a, b, site) => {
+                let (a, b) = (self.translate(a, left)?, self.translate(b, left)?);
+                Expr::Divide(*op, Box::new(a), Box::new(b), *site)
+            }
+            Expr::And(a, b) => and(self.translate(a, left)?, self.translate(b, left)?),
+            Expr::Or(a, b) => {
+                let (a, b) = (self.translate(a, left)?, self.translate(b, left)?);
+                not(and(not(a), not(b)))
+            }
+            Expr::If(condition, then, otherwise) => {
+                let condition = self.translate(condition, left)?;
+                let then = self.translate(then, left)?;
+                let otherwise = self.translate(otherwise, left)?;
+                match condition {
+                    Expr::Const(0) => otherwise,
+                    Expr::Const(_) => then,
+                    condition => Expr::If(Box::new(condition), Box::new(then), Box::new(otherwise)),
+                }
+            }
+            Expr::Length(ChannelRef::Fixed(channel)) => match self.channels.get(channel) {
+                None => expr.clone(),
+                Some(more) => Expr::plus(expr.clone(), Expr::Const((*more)?)),
+            },
+            Expr::Peek {
+                channel: channel @ ChannelRef::Fixed(id),
+                position,
+                item,
+                site,
+            } if !self.channels.contains_key(id) => Expr::Peek {
+                channel: channel.clone(),
+                position: Box::new(self.translate(position, left)?),
+                item: *item,
+                site: *site,
+            },
+            Expr::Length(_) | Expr::Peek { .. } => return None,
+        })
+    }
+
+    /// Learns what a statement does.
+    fn run(&mut self, program: &Program, statement: &Statement) {
+        match statement {
+            Statement::Assign { target, value, .. } => match target {
+                Place::Var(variable) => {
+                    let item = &program.variables[variable.index()].item;
+                    let value = self.before(value);
+                    let value = value.and_then(|value| stored(program, item, value));
+                    self.variables.insert(*variable, value);
+                }
+                Place::Element(array, ..) => self.arrays.push(*array),
+            },
+            Statement::Let(temp, value) => {
+                let value = self.before(value);
+                self.temps.insert(*temp, value);
+            }
+            Statement::Send { channel, .. } => self.change(channel, 1),
+            Statement::Receive {
+                channel,
+                targets,
+                remove,
+                ..
+            } => {
+                self.change(channel, -i32::from(*remove));
+                for place in targets.iter().flatten() {
+                    self.forget(place);
+                }
+            }
+            Statement::If {
+                then, otherwise, ..
+            } => {
+                then.iter()
+                    .chain(otherwise)
+                    .for_each(|s| self.forget_all(s));
+            }
+            Statement::While { body, .. } => body.iter().for_each(|s| self.forget_all(s)),
+            Statement::Assert { .. } | Statement::Fail(_) | Statement::Print { .. } => {}
+        }
+    }
+
+    fn change(&mut self, channel: &ChannelRef, by: i32) {
+        match channel {
+            ChannelRef::Fixed(id) => {
+                let before = self.channels.get(id).copied().unwrap_or(Some(0));
+                self.channels.insert(*id, before.map(|b| b + by));
+            }
+            ChannelRef::Denoted { .. } => {
+                for id in channel.targets() {
+                    self.channels.insert(id, None);
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self, place: &Place) {
+        match place {
+            Place::Var(variable) => {
+                self.variables.insert(*variable, None);
+            }
+            Place::Element(array, ..) => self.arrays.push(*array),
+        }
+    }
+
+    /// Whatever a conditional statement might do is not known afterwards.
+    fn forget_all(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Assign { target, .. } => self.forget(target),
+            Statement::Let(temp, _) => {
+                self.temps.insert(*temp, None);
+            }
+            Statement::Send { channel, .. } => {
+                for id in channel.targets() {
+                    self.channels.insert(id, None);
+                }
+            }
+            Statement::Receive {
+                channel, targets, ..
+            } => {
+                for id in channel.targets() {
+                    self.channels.insert(id, None);
+                }
+                targets.iter().flatten().for_each(|t| self.forget(t));
+            }
+            Statement::If {
+                then, otherwise, ..
+            } => {
+                then.iter()
+                    .chain(otherwise)
+                    .for_each(|s| self.forget_all(s));
+            }
+            Statement::While { body, .. } => body.iter().for_each(|s| self.forget_all(s)),
+            Statement::Assert { .. } | Statement::Fail(_) | Statement::Print { .. } => {}
+        }
+    }
+}
+
+/// What a variable holds after a value was stored.
+fn stored(program: &Program, item: &Item, value: Expr) -> Option<Expr> {
+    if let Expr::Const(value) = value {
+        return item.store(value).map(Expr::Const);
+    }
+    // A value that does not fit where it must ends the step anyway.
+    if item.overflow == Overflow::Fail || program.interval(&value).within(item.min, item.max) {
+        return Some(value);
+    }
+    let mask = item.max.wrapping_sub(item.min);
+    let shifted = binary(BinaryOp::Subtract, value, Expr::Const(item.min));
+    let masked = binary(BinaryOp::BitAnd, shifted, Expr::Const(mask));
+    Some(binary(BinaryOp::Add, masked, Expr::Const(item.min)))
+}
+
+fn size(expr: &Expr) -> usize {
+    match expr {
+        Expr::Const(_) | Expr::Var(_) | Expr::Temp(_) | Expr::Length(_) => 1,
+        Expr::Element(_, operand, _) | Expr::Unary(_, operand) => 1 + size(operand),
+        Expr::Peek { position, .. } => 1 + size(position),
+        Expr::Binary(_, a, b) | Expr::Divide(_, a, b, _) | Expr::And(a, b) | Expr::Or(a, b) => {
+            1 + size(a) + size(b)
+        }
+        Expr::If(a, b, c) => 1 + size(a) + size(b) + size(c),
+    }
+}
+
+fn and(left: Expr, right: Expr) -> Expr {
+    match (left, right) {
+        (Expr::Const(0), _) | (_, Expr::Const(0)) => Expr::Const(0),
+        (Expr::Const(_), other) | (other, Expr::Const(_)) => truth(other),
+        (left, right) => Expr::and(left, right),
+    }
+}
+
+/// 0 or 1: whether the value is not 0.
+fn truth(value: Expr) -> Expr {
+    match value {
+        Expr::Const(value) => Expr::Const(i32::from(value != 0)),
+        Expr::And(..) | Expr::Or(..) | Expr::Unary(UnaryOp::Not, _) => value,
+        Expr::Binary(op, ..) if op.is_comparison() => value,
+        other => Expr::binary(BinaryOp::NotEqual, other, Expr::Const(0)),
+    }
+}
+
+fn not(value: Expr) -> Expr {
+    match value {
+        Expr::Const(value) => Expr::Const(i32::from(value == 0)),
+        Expr::And(a, b) => match (not(*a), not(*b)) {
+            (Expr::Const(0), other) | (other, Expr::Const(0)) => other,
+            (Expr::Const(_), _) | (_, Expr::Const(_)) => Expr::Const(1),
+            (a, b) => Expr::or(a, b),
+        },
+        Expr::Or(a, b) => and(not(*a), not(*b)),
+        Expr::Unary(UnaryOp::Not, inner) => truth(*inner),
+        Expr::Binary(op, a, b) if op.is_comparison() => {
+            let turned = match op {
+                BinaryOp::Equal => BinaryOp::NotEqual,
+                BinaryOp::NotEqual => BinaryOp::Equal,
+                BinaryOp::Less => BinaryOp::GreaterEqual,
+                BinaryOp::LessEqual => BinaryOp::Greater,
+                BinaryOp::Greater => BinaryOp::LessEqual,
+                _ => BinaryOp::Less,
+            };
+            Expr::Binary(turned, a, b)
+        }
+        other => Expr::equal(other, Expr::Const(0)),
+    }
+}
+
+/// A binary operation, simplified on constants and on changed lengths of channels.
+fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+    match (left, right) {
+        (Expr::Const(a), Expr::Const(b)) => Expr::Const(op.apply(a, b)),
+        (Expr::Binary(BinaryOp::Add, length, more), Expr::Const(b))
+            if op.is_comparison()
+                && matches!(*length, Expr::Length(_))
+                && matches!(*more, Expr::Const(_)) =>
+        {
+            let Expr::Const(more) = *more else {
+                return Expr::Const(0);
+            };
+            Expr::Binary(op, length, Box::new(Expr::Const(b - more)))
+        }
+        (left, right) => Expr::binary(op, left, right),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use stubborn_system::{Successors, System};
+
+    use super::*;
+    use crate::Model;
+    use crate::testing::random_program;
+
+    /// Number of states and whether a step can fail; `None` beyond a limit.
+    fn explore(model: &Model) -> Option<(usize, bool)> {
+        let initial = model.initial_states();
+        let mut executor = model.executor();
+        let mut out = Successors::new(initial.len());
+        let mut seen: HashSet<Vec<u32>> = HashSet::from([initial.clone()]);
+        let mut todo = vec![initial];
+        let mut fails = false;
+        while let Some(state) = todo.pop() {
+            out.clear();
+            executor.successors(&state, &mut out);
+            for next in out.iter() {
+                if model.is_error(next.state) {
+                    fails = true;
+                } else if seen.insert(next.state.to_vec()) {
+                    todo.push(next.state.to_vec());
+                }
+            }
+            if seen.len() > 1_500 {
+                return None;
+            }
+        }
+        Some((seen.len(), fails))
+    }
+
+    #[test]
+    fn fused_programs_have_the_same_states() {
+        let (mut compared, mut fused_commands) = (0, 0);
+        for seed in 0..400 {
+            let program = random_program(seed);
+            let mut fused = program.clone();
+            let origins = fuse(&mut fused);
+            assert_eq!(origins.len(), fused.commands.len());
+            fused_commands += origins.iter().filter(|o| o.len() > 1).count();
+            let (Ok(plain), Ok(fused)) = (Model::new(program), Model::new(fused)) else {
+                continue;
+            };
+            let Some(expected) = explore(&plain) else {
+                continue;
+            };
+            assert_eq!(explore(&fused), Some(expected), "seed {seed}");
+            compared += 1;
+        }
+        assert!(
+            compared > 50 && fused_commands > 20,
+            "{compared} {fused_commands}"
+        );
+    }
+}
