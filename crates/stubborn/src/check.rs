@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use stubborn_diagnostics::Span;
 use stubborn_reduce::ConfigError;
 use stubborn_search::{
-    End, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind, StoreOptions,
-    Target, Violation,
+    End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
+    StoreOptions, Target, Violation,
 };
 use stubborn_system::{FailureKind, PropertyKind, Reduction};
 
 use crate::load::LoadedModel;
-use crate::reduction::{PlannedRun, ReductionOptions, plan};
+use crate::reduction::{PlannedRun, Por, ReductionOptions, plan, unreduced};
 
 /// What a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -257,14 +257,33 @@ pub fn check(
     options: &CheckOptions<'_>,
 ) -> Result<Report, CheckError> {
     let started = Instant::now();
-    let mut report = Report::default();
-    let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
-    for planned in plan(model, questions, &options.reduction)? {
-        let search = search(model, questions, &planned, options, started);
+    if options.reduction.por == Por::Auto {
+        let unreduced = unreduced(questions);
+        let search = small(search(model, questions, &unreduced, options, started));
         let result = search.run()?;
         if model.is_outgrown() {
             return Err(CheckError::Outgrown);
         }
+        if is_enough(&result, options) {
+            return Ok(report(questions, vec![(unreduced, result)]));
+        }
+    }
+    let mut runs = Vec::new();
+    for planned in plan(model, questions, &options.reduction)? {
+        let result = search(model, questions, &planned, options, started).run()?;
+        if model.is_outgrown() {
+            return Err(CheckError::Outgrown);
+        }
+        runs.push((planned, result));
+    }
+    Ok(report(questions, runs))
+}
+
+/// The answers of all searches, in the order of the questions.
+fn report(questions: &[Question], runs: Vec<(PlannedRun, SearchResult)>) -> Report {
+    let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
+    let mut report = Report::default();
+    for (planned, result) in runs {
         for at in &planned.questions {
             let question = questions[*at].clone();
             let violation = result.violation(question.target).cloned();
@@ -281,27 +300,60 @@ pub fn check(
         });
     }
     report.answers = answers.into_iter().flatten().collect();
-    Ok(report)
+    report
+}
+
+/// `auto` explores so many states before it thinks about reduction: computing relations costs
+/// more than exploring a small model.
+const SMALL: u64 = 20_000;
+
+/// The same search, given up when the model turns out to be large.
+fn small(mut search: Search<'_>) -> Search<'_> {
+    search.limits.states = Some(search.limits.states.map_or(SMALL, |n| n.min(SMALL)));
+    search
+}
+
+/// Whether a small search said all there is to say: it ended by itself, or by a limit that
+/// the user has set.
+fn is_enough(result: &SearchResult, options: &CheckOptions<'_>) -> bool {
+    match result.end {
+        End::Complete | End::Violation => true,
+        End::Limit(Limit::States) => options.limits.states.is_some_and(|n| n <= SMALL),
+        End::Limit(_) => true,
+    }
 }
 
 /// Explores the whole state space, reduced so that every deadlock is kept.
 pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, CheckError> {
+    let started = Instant::now();
     // The question decides what is kept; nothing is looked for.
-    let planned = plan(model, &[Question::no_deadlock()], &options.reduction)?;
-    let Some(planned) = planned.first() else {
-        return Err(SearchError::Mismatch("there is nothing to explore".into()).into());
+    let question = [Question::no_deadlock()];
+    let run = |planned: &PlannedRun, is_small: bool| -> Result<SearchResult, CheckError> {
+        let full = Search {
+            targets: Vec::new(),
+            stop: Stop::Never,
+            ..search(model, &question, planned, options, started)
+        };
+        let result = if is_small { small(full) } else { full }.run()?;
+        if model.is_outgrown() {
+            return Err(CheckError::Outgrown);
+        }
+        Ok(result)
     };
-    let search = Search {
-        targets: Vec::new(),
-        stop: Stop::Never,
-        ..search(model, &[], planned, options, Instant::now())
-    };
-    let result = search.run()?;
-    if model.is_outgrown() {
-        return Err(CheckError::Outgrown);
+    let unreduced = unreduced(&question);
+    if options.reduction.por == Por::Auto {
+        let result = run(&unreduced, true)?;
+        if is_enough(&result, options) {
+            return Ok(Run {
+                reduction: unreduced.name(),
+                result,
+            });
+        }
     }
+    let planned = plan(model, &question, &options.reduction)?;
+    let planned = planned.first().unwrap_or(&unreduced);
     Ok(Run {
-        result,
+        result: run(planned, false)?,
         reduction: planned.name(),
     })
 }

@@ -2,8 +2,9 @@
 //!
 //! Which conditions a reduced search must keep depends on the question, and is decided here
 //! and in [`stubborn_reduce::Plan`], never by the user. Questions fall into groups that need
-//! sets of their own: deadlocks; failing steps; bad states. With `auto`, each group's
-//! reduction is tried on a sample of states before the search: where it leaves nothing out,
+//! sets of their own: deadlocks; failing steps; bad states. With `auto`, a model with few states
+//! is explored without reduction (see `check`); for a larger one, each group's reduction is
+//! tried on a sample of states before the search: where it leaves nothing out,
 //! one unreduced search answers everything, and otherwise each group gets a search of its
 //! own. The sample is a function of the model alone, so that a count never depends on the
 //! machine.
@@ -160,20 +161,23 @@ fn groups(model: &LoadedModel, questions: &[Question]) -> Vec<Group> {
         .collect()
 }
 
+/// One search that sees everything and answers everything.
+pub(crate) fn unreduced(questions: &[Question]) -> PlannedRun {
+    PlannedRun {
+        questions: (0..questions.len()).collect(),
+        reduction: None,
+    }
+}
+
 /// Decides which searches answer the questions.
 pub(crate) fn plan(
     model: &LoadedModel,
     questions: &[Question],
     options: &ReductionOptions,
 ) -> Result<Vec<PlannedRun>, ConfigError> {
-    let unreduced = || {
-        vec![PlannedRun {
-            questions: (0..questions.len()).collect(),
-            reduction: None,
-        }]
-    };
+    let everything = || vec![unreduced(questions)];
     if options.por == Por::None {
-        return Ok(unreduced());
+        return Ok(everything());
     }
     let system = model.system();
     let relations = system.relations(options.relations);
@@ -186,7 +190,7 @@ pub(crate) fn plan(
     }
     // A search that sees everything answers everything.
     if runs.iter().any(|run| run.reduction.is_none()) {
-        return Ok(unreduced());
+        return Ok(everything());
     }
     Ok(runs)
 }

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use properties::{Family, family_and_number};
+use stubborn::reduce::{Algorithm, Config};
+use stubborn::system::RelationLevel;
 use stubborn::{
     CheckOptions, Engine, LoadOptions, LoadedModel, Order, Por, Question, QuestionKind,
     ReductionOptions, StoreKind, StoreOptions, Verdict,
@@ -151,12 +153,24 @@ fn larger_instances_are_counted() {
     eprintln!("{} instances agree", rows.len());
 }
 
+/// A reduction with relations that are computed in no time.
+fn reduced_by(algorithm: Algorithm) -> ReductionOptions {
+    ReductionOptions {
+        por: Por::Chosen(Config::new(algorithm)),
+        relations: RelationLevel::Syntax,
+        ..ReductionOptions::default()
+    }
+}
+
 #[test]
 fn reductions_keep_every_deadlock() {
     let Some(beem) = beem() else { return };
     for expected in expected(&beem, 0, 20_000) {
         let model = load(&beem, &expected.instance, Engine::Compiled, &[]);
-        let options = CheckOptions::default();
+        let options = CheckOptions {
+            reduction: reduced_by(Algorithm::Beam),
+            ..CheckOptions::default()
+        };
         let result = stubborn::explore(&model, &options).expect("it runs").result;
         assert!(result.states <= expected.states, "{}", expected.instance);
         if let Some(deadlocks) = expected.deadlocks {
@@ -226,9 +240,7 @@ fn goals_of_small_instances() {
 
 #[test]
 fn goals_of_small_instances_reduced() {
-    let reduction = ReductionOptions::default();
-    assert_eq!(reduction.por, Por::Auto);
-    goals(0, 20_000, &reduction);
+    goals(0, 20_000, &reduced_by(Algorithm::Goal));
 }
 
 #[test]

@@ -104,7 +104,16 @@ fn explore_says_when_a_limit_stopped_it() {
 
 #[test]
 fn check_adds_properties_with_traces() {
-    let output = run(&["check", "--json", &example("alternating_bit_broken.dve")]);
+    let path = example("alternating_bit_broken.dve");
+    let output = run(&[
+        "check",
+        "--json",
+        "--por",
+        "beam",
+        "--relations",
+        "exact",
+        &path,
+    ]);
     assert_eq!(output.status.code(), Some(1));
     let object = json(&output);
     for field in FIELDS {

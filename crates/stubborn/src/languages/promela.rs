@@ -181,7 +181,12 @@ impl Executor for Watcher<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{CheckOptions, Language, LoadOptions, ReductionOptions, Verdict, questions};
+    use stubborn_reduce::{Algorithm, Config};
+
+    use crate::{
+        CheckOptions, Language, LoadOptions, Por, QuestionKind, ReductionOptions, Verdict,
+        questions,
+    };
 
     /// The assertion looks at what another process writes, and leaves no trace in the state:
     /// a reduction that judged by states alone would check it only once.
@@ -197,12 +202,18 @@ mod tests {
             let model = crate::load_text("m.pml", text, Language::Promela, &LoadOptions::default())
                 .unwrap_or_else(|error| panic!("{error}"));
             let mut lengths = Vec::new();
-            for reduction in [ReductionOptions::none(), ReductionOptions::default()] {
+            for por in [Por::None, Por::Chosen(Config::new(Algorithm::Goal))] {
+                let reduction = ReductionOptions {
+                    por,
+                    ..ReductionOptions::default()
+                };
                 let options = CheckOptions {
                     reduction,
                     ..CheckOptions::default()
                 };
-                let report = crate::check(&model, &questions(&model), &options).expect("it runs");
+                let mut questions = questions(&model);
+                questions.retain(|question| question.kind == QuestionKind::Assertion);
+                let report = crate::check(&model, &questions, &options).expect("it runs");
                 assert_eq!(report.verdict(), Verdict::Violated, "{text}");
                 let violations = report.answers.iter().filter_map(|a| a.violation.as_ref());
                 lengths.push(violations.map(|v| v.length).collect::<Vec<_>>());
