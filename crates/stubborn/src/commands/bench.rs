@@ -22,13 +22,19 @@ use crate::terminal::{grouped, print};
 pub(crate) fn run(args: &BenchArgs) -> Result<Status, Failure> {
     let interrupt = interrupt::listen()?;
     let mut rows: Vec<Row> = Vec::new();
+    let mut status = Status::Fine;
     for path in &args.models {
         if interrupt.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
-        if let Some(row) = measure(args, path)? {
-            print(&format!("{}\n", row.name));
-            rows.push(row);
+        match measure(args, path) {
+            Ok(Some(row)) => {
+                print(&format!("{}\n", row.name));
+                rows.push(row);
+            }
+            Ok(None) => {}
+            // One bad model does not cost the table of the others.
+            Err(failure) => status = failure.report(),
         }
     }
     let table = table(args, &rows);
@@ -36,7 +42,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Status, Failure> {
     if let Some(path) = &args.output {
         write_file(path, &table)?;
     }
-    Ok(Status::Fine)
+    Ok(status)
 }
 
 /// One model.
