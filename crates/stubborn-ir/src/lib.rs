@@ -8,7 +8,7 @@
 //!
 //! [`Model::new`] packs the variables into words ([`Encoding`]), finds out what each
 //! command tests, reads and writes, and is a [`System`](stubborn_system::System) executed
-//! by the [interpreter](interpreter), the reference semantics. Compiled code, static
+//! by the interpreter, the reference semantics. Compiled code, static
 //! analysis and printing read the same program. A new language is a parser and a
 //! lowering, nothing else.
 //!

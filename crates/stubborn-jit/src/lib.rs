@@ -1,7 +1,7 @@
 //! Guarded commands compiled in memory.
 //!
 //! A [`CompiledModel`] is a [`System`] that behaves exactly as its
-//! [`Model`](stubborn_ir::Model) does, only faster: Cranelift turns the program into code
+//! [`Model`] does, only faster: Cranelift turns the program into code
 //! of this machine when the model is loaded, and no compiler needs to be installed.
 //! Nothing outside this crate knows of Cranelift.
 //!

@@ -18,7 +18,7 @@ pub struct ProcId(pub usize);
 pub enum VarKey {
     /// Index into [`Program::globals`].
     Global(usize),
-    /// Index into [`crate::flow::Flow::locals`] of the process type.
+    /// Index into the locals of the process type.
     Local(usize),
 }
 

@@ -3,9 +3,9 @@
 //! | level | knows |
 //! | --- | --- |
 //! | `sets` | which fields are tested, read and written ([`Relations::from_sets`]) |
-//! | `syntax` | constants, comparisons, increments, program counters, channel ends ([`syntax`]) |
-//! | `exact` | and what really happens for all values of small joint supports ([`pairs`]) |
-//! | `reach` | and only values that an over-approximation of the reachable states has ([`domains`]) |
+//! | `syntax` | constants, comparisons, increments, program counters, channel ends (`syntax`) |
+//! | `exact` | and what really happens for all values of small joint supports (`pairs`) |
+//! | `reach` | and only values that an over-approximation of the reachable states has (`domains`) |
 //!
 //! Every answer errs on the safe side, and tests try to falsify each one with real code.
 

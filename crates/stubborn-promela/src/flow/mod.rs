@@ -1,8 +1,8 @@
 //! Control flow of one process type: numbered states and the steps between them.
 //!
 //! Which control points exist decides how many states a model has, so this follows SPIN to the
-//! letter: the text becomes a chain of elements ([`elements`]), and the chain becomes states and
-//! transitions ([`graph`]). State numbers and transition numbers are those of SPIN, so that
+//! letter: the text becomes a chain of elements (`elements`), and the chain becomes states and
+//! transitions (`graph`). State numbers and transition numbers are those of SPIN, so that
 //! trails can be exchanged. The rules were learned from the behaviour of SPIN 6.5.2
 //! (G. J. Holzmann, The SPIN Model Checker, 2003, describes the intention).
 
