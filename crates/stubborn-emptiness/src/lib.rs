@@ -52,6 +52,7 @@
 //! | --- | --- |
 //! | `check`, `property`, `claim` | what goes in and what comes out |
 //! | `prepare`, `shared` | when a reduced product is sound |
+//! | `steering` | sets that are driven by the automaton's state |
 //! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`space`], `product` | what is walked |
@@ -69,13 +70,14 @@ pub mod proviso;
 mod regressions;
 mod shared;
 pub mod space;
+mod steering;
 pub mod walk;
 mod watch;
 
 pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
 pub use lasso::Counterexample;
-pub use prepare::{Fitting, ReductionOff, Soundness};
+pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
 pub use proviso::{Proviso, UnknownProviso};
 pub use space::Counts;

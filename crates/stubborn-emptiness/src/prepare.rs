@@ -16,6 +16,7 @@ use stubborn_ltl::components::Components;
 use stubborn_ltl::stutter::normalise_stutter;
 
 use crate::property::Property;
+use crate::steering::settle_marks;
 
 /// Why a reduced product has the same verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +29,27 @@ pub enum Soundness {
     Normalised,
     /// Which nodes of the product are expanded depends on the state of the system alone.
     ByState,
+    /// Every reduced node is reduced for the state that the automaton is in; that is sound
+    /// for any automaton, and needs no proviso.
+    Steered,
+    /// The automaton is in stutter normal form, and some nodes are reduced for the state that
+    /// the automaton is in.
+    Mixed,
+}
+
+/// Whether sets are made for the state that the automaton is in (Jensen, Srba, Ulrik,
+/// Virenfeldt, *Automata-driven partial order reduction and guided search for LTL model
+/// checking*, 2022).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum SteeringMode {
+    /// Never: all nodes are reduced in the classic way.
+    Off,
+    /// In each node the smaller of both sets is taken, where the automaton allows to mix;
+    /// otherwise only sets for its state.
+    #[default]
+    Mixed,
+    /// All sets are for the automaton's state. The property may be sensitive to stuttering.
+    Only,
 }
 
 /// What to do with an automaton that is neither deterministic nor in stutter normal form.
@@ -97,7 +119,19 @@ pub(crate) fn prepare(
     property: &Property,
     automaton: &Automaton,
     fitting: Fitting,
+    steering: SteeringMode,
 ) -> Result<(Prepared, Soundness), ReductionOff> {
+    if steering != SteeringMode::Off {
+        let settled = settle_marks(automaton);
+        let mixes = steering == SteeringMode::Mixed
+            && settled.is_stutter_normal()
+            && property.is_stutter_invariant() == Some(true);
+        let soundness = match mixes {
+            true => Soundness::Mixed,
+            false => Soundness::Steered,
+        };
+        return Ok((Prepared::as_is(settled), soundness));
+    }
     match property.is_stutter_invariant() {
         Some(true) => {}
         Some(false) => return Err(ReductionOff::StutterSensitive),

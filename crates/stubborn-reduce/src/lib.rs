@@ -12,6 +12,7 @@
 //! - one private module per technique: `closure`, `clostar`, `beam`, `deletion`, `minimise`,
 //!   `clodel`, `inc`, `ample`, `goal`; the loop that grows sets is in `growth`, what a state
 //!   looks like to them in `view`, the memory of sets in `cache`;
+//! - [`steer`]: sets for demands of an observer, such as an automaton in a product;
 //! - [`explain`]: why two transitions do not accord;
 //! - [`testing`]: random systems, exact relations by brute force, and a plain search.
 //!
@@ -36,6 +37,7 @@ mod inc;
 mod minimise;
 mod reducer;
 mod rows;
+pub mod steer;
 mod tables;
 pub mod testing;
 pub mod validate;
