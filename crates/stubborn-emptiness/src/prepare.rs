@@ -13,7 +13,7 @@ use std::fmt;
 
 use stubborn_ltl::automaton::{Automaton, StateId};
 use stubborn_ltl::components::Components;
-use stubborn_ltl::stutter::normalise_stutter;
+use stubborn_ltl::stutter::{normalise_stutter, with_short_cuts};
 
 use crate::property::Property;
 use crate::steering::settle_marks;
@@ -123,14 +123,13 @@ pub(crate) fn prepare(
 ) -> Result<(Prepared, Soundness), ReductionOff> {
     if steering != SteeringMode::Off {
         let settled = settle_marks(automaton);
-        let mixes = steering == SteeringMode::Mixed
-            && settled.is_stutter_normal()
-            && property.is_stutter_invariant() == Some(true);
-        let soundness = match mixes {
-            true => Soundness::Mixed,
-            false => Soundness::Steered,
-        };
-        return Ok((Prepared::as_is(settled), soundness));
+        if steering == SteeringMode::Mixed
+            && property.is_stutter_invariant() == Some(true)
+            && let Some(normal) = made_normal(&settled)
+        {
+            return Ok((Prepared::as_is(normal), Soundness::Mixed));
+        }
+        return Ok((Prepared::as_is(settled), Soundness::Steered));
     }
     match property.is_stutter_invariant() {
         Some(true) => {}
@@ -155,6 +154,15 @@ pub(crate) fn prepare(
         starts: normal.initial_states,
     };
     Ok((prepared, Soundness::Normalised))
+}
+
+/// The automaton in stutter normal form, if it takes no more than short cuts.
+fn made_normal(automaton: &Automaton) -> Option<Automaton> {
+    if automaton.is_stutter_normal() {
+        return Some(automaton.clone());
+    }
+    let cut = settle_marks(&with_short_cuts(automaton)?);
+    cut.is_stutter_normal().then_some(cut)
 }
 
 /// The same automaton with all marks on the edges between components.

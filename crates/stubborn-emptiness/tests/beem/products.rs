@@ -86,3 +86,19 @@ fn measure(largest: u64) {
 fn reduced_products_row_by_row() {
     measure(largest(30_000));
 }
+
+#[test]
+#[ignore = "debug"]
+fn zz_debug_automata() {
+    let Some(corpus) = corpus() else { return };
+    let mut seen = std::collections::HashSet::new();
+    for row in rows(&corpus, &(0..=u64::MAX)) {
+        let (_, property) = load(&corpus, &row.file);
+        let a = property.automaton();
+        let text = stubborn_ltl::hoa::write_hoa(a, None);
+        let key = format!("{} {}", row.file.split('.').next().unwrap(), row.formula);
+        if !seen.insert(key) { continue; }
+        eprintln!("{} {} {} det {} normal {} stutter {:?}", row.file, row.holds, row.formula, a.is_deterministic(), stubborn_ltl::stutter::with_short_cuts(a).is_some_and(|a| a.is_stutter_normal()), property.is_stutter_invariant());
+        if !stubborn_ltl::stutter::with_short_cuts(a).is_some_and(|a| a.is_stutter_normal()) { eprintln!("{text}"); }
+    }
+}
