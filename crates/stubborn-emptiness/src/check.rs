@@ -3,19 +3,24 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rapidhash::RapidHashSet;
 use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::{Reduction, Relations, System};
 
-use crate::lasso::{self, Counterexample};
+use crate::lasso::{self, Counterexample, Region};
+use crate::parallel::cndfs::NestedWorker;
+use crate::parallel::components::{ComponentWorker, Sets};
+use crate::parallel::union_find::MOST_WORKERS;
+use crate::parallel::{Outcome, Shared};
 use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, SteeringMode, prepare};
 use crate::product::{Product, Reducers, Surroundings, Watcher};
 use crate::property::Property;
 use crate::proviso::Proviso;
 use crate::shared::SharedExpansions;
-use crate::space::Counts;
+use crate::space::{Counts, Node};
 use crate::steering::{Steering, SteeringTables};
 use crate::walk::{Emptiness, Walk};
 
@@ -36,6 +41,8 @@ pub struct Check<'a> {
     pub reduction: Option<ReductionRequest<'a>>,
     /// Whether sets are made for the state that the automaton is in.
     pub steering: SteeringMode,
+    /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
+    pub threads: usize,
     /// How states are stored; exactly.
     pub store: StoreOptions,
     /// When to give up.
@@ -64,11 +71,23 @@ pub(crate) struct Reductions {
     pub(crate) steering: Option<SteeringTables>,
 }
 
+/// What the threads of one walk share.
+struct Frame<'f> {
+    watcher: Watcher<'f>,
+    reductions: &'f Reductions,
+    store: &'f Store,
+    budget: &'f Arc<MemoryBudget>,
+    started: Instant,
+}
+
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
 const MOST_WALKS: u32 = 12;
 
 impl<'a> Check<'a> {
+    /// Most threads that a check uses.
+    pub const MOST_THREADS: usize = MOST_WORKERS;
+
     /// An unreduced check.
     pub fn new(system: &'a dyn System, property: &'a Property) -> Self {
         Self {
@@ -78,6 +97,7 @@ impl<'a> Check<'a> {
             emptiness: Emptiness::default(),
             reduction: None,
             steering: SteeringMode::default(),
+            threads: 1,
             store: StoreOptions::default(),
             limits: Limits::default(),
             observer: None,
@@ -133,8 +153,12 @@ impl<'a> Check<'a> {
             infinite: true,
         };
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
-        let (prepared, soundness) =
-            prepare(self.property, automaton, request.fitting, self.steering)?;
+        // Threads share no list of states to expand everywhere.
+        let fitting = match self.threads {
+            0 | 1 => request.fitting,
+            _ => Fitting::Normalise,
+        };
+        let (prepared, soundness) = prepare(self.property, automaton, fitting, self.steering)?;
         let mut reductions = Reductions::default();
         if soundness != Soundness::Steered {
             let classic = StubbornReduction::new(self.system, request.relations, plan);
@@ -155,9 +179,11 @@ impl<'a> Check<'a> {
                 Some(classic) => classic.name(),
                 None => "automaton".into(),
             },
-            proviso: match soundness {
-                Soundness::Steered => Proviso::NONE,
-                _ => request.proviso,
+            proviso: match (soundness, self.threads, self.emptiness) {
+                (Soundness::Steered, ..) => Proviso::NONE,
+                (_, 0 | 1, _) => request.proviso,
+                (_, _, Emptiness::Nested) => Proviso::PARALLEL,
+                (_, _, Emptiness::Components) => Proviso::CLOSED_SET,
             },
             soundness,
         };
@@ -243,49 +269,158 @@ impl<'a> Check<'a> {
                     .into(),
             ));
         }
-        let watcher = Watcher {
-            automaton: &prepared.automaton,
-            starts: &prepared.starts,
-            labels: self.property.labels(),
-        };
-        let surroundings = Surroundings {
+        let frame = Frame {
+            watcher: Watcher {
+                automaton: &prepared.automaton,
+                starts: &prepared.starts,
+                labels: self.property.labels(),
+            },
+            reductions,
             store: &store,
             budget,
-            limits: self.limits,
             started,
-            observer: self.observer,
         };
+        let mut is_final = true;
+        if self.threads > 1 {
+            self.walk_together(&frame, &mut result)?;
+        } else {
+            is_final = self.walk_alone(&frame, proviso, shared, &mut result)?;
+        }
+        result.store_bytes = store.bytes();
+        result.peak_bytes = budget.peak();
+        result.time = started.elapsed();
+        Ok((result, is_final))
+    }
+
+    /// A view of the product for one thread.
+    fn product<'p>(&'p self, frame: &Frame<'p>, shared: Option<&'p Store>) -> Product<'p> {
+        let reductions = frame.reductions;
         let reducers = Reducers {
             classic: reductions.classic.as_ref().map(|classic| classic.reducer()),
             steering: reductions.steering.as_ref().map(Steering::new),
             shared: shared.map(SharedExpansions::new),
         };
-        let mut product = Product::new(self.system, &watcher, reducers, surroundings);
-        let all_marks = prepared.automaton.all_marks();
-        let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all_marks));
+        let surroundings = Surroundings {
+            store: frame.store,
+            budget: frame.budget,
+            limits: self.limits,
+            started: frame.started,
+            observer: self.observer,
+        };
+        Product::new(self.system, &frame.watcher, reducers, surroundings)
+    }
+
+    /// One thread. Says whether no state of the system was newly expanded.
+    fn walk_alone(
+        &self,
+        frame: &Frame<'_>,
+        proviso: Proviso,
+        shared: Option<&Store>,
+        result: &mut CheckResult,
+    ) -> Result<bool, SearchError> {
+        let mut product = self.product(frame, shared);
+        let all = frame.watcher.automaton.all_marks();
+        let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all));
         let found = walk.run();
         result.counts = walk.counts;
         match found {
             Ok(false) => result.verdict = Verdict::Holds,
             Err(limit) => result.verdict = Verdict::Unknown(limit),
             Ok(true) => {
-                result.verdict = Verdict::Violated;
-                let nodes = lasso::find(&mut walk);
-                drop(walk);
-                let states = nodes.and_then(|nodes| lasso::system_states(&mut product, &nodes));
-                // Without memory for it the violation is real all the same.
-                if let Ok((states, cycle_start)) = states {
-                    let system = self.replay.unwrap_or(self.system);
-                    let confirmed = lasso::confirm(system, self.property, states, cycle_start)?;
-                    result.counterexample = Some(confirmed);
-                }
+                let (inside, open) = walk.into_regions();
+                let region = Region {
+                    inside: &|node| inside.contains(&node),
+                    open: &|node| open.contains_key(&node),
+                    all,
+                };
+                self.report(&mut product, &region, result)?;
             }
         }
-        result.store_bytes = store.bytes();
-        result.peak_bytes = budget.peak();
-        result.time = started.elapsed();
-        let is_final = !product.has_new_expansions();
-        Ok((result, is_final))
+        Ok(!product.has_new_expansions())
+    }
+
+    /// Several threads.
+    fn walk_together(
+        &self,
+        frame: &Frame<'_>,
+        result: &mut CheckResult,
+    ) -> Result<(), SearchError> {
+        let shared = Shared::default();
+        let sets = Sets::default();
+        let all = frame.watcher.automaton.all_marks();
+        let work = |worker: usize| {
+            let mut product = self.product(frame, None);
+            if worker > 0 {
+                product.forget_observer();
+            }
+            match self.emptiness {
+                Emptiness::Components => {
+                    ComponentWorker::new(&mut product, &shared, &sets, worker, all).run();
+                }
+                Emptiness::Nested => {
+                    NestedWorker::new(&mut product, &shared, worker, all).run();
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for worker in 1..self.threads.min(Self::MOST_THREADS) {
+                let work = &work;
+                scope.spawn(move || work(worker));
+            }
+            work(0);
+        });
+        result.counts = shared.counts();
+        let lasso = match shared.outcome() {
+            Outcome::Empty => {
+                result.verdict = Verdict::Holds;
+                return Ok(());
+            }
+            Outcome::Stopped(limit) => {
+                result.verdict = Verdict::Unknown(limit);
+                return Ok(());
+            }
+            Outcome::Accepting(lasso) => lasso,
+        };
+        let mut product = self.product(frame, None);
+        match (self.emptiness, lasso.cycle.first()) {
+            (Emptiness::Components, Some(first)) => {
+                let region = Region {
+                    inside: &|node| sets.are_together(node, *first),
+                    open: &|node| sets.contains(node),
+                    all,
+                };
+                self.report(&mut product, &region, result)
+            }
+            _ => {
+                let cycle: RapidHashSet<Node> = lasso.cycle.iter().copied().collect();
+                let stem: RapidHashSet<Node> = lasso.stem.iter().copied().collect();
+                let region = Region {
+                    inside: &|node| cycle.contains(&node),
+                    open: &|node| cycle.contains(&node) || stem.contains(&node),
+                    all,
+                };
+                self.report(&mut product, &region, result)
+            }
+        }
+    }
+
+    /// The property is violated: finds a counterexample.
+    fn report(
+        &self,
+        product: &mut Product<'_>,
+        region: &Region<'_>,
+        result: &mut CheckResult,
+    ) -> Result<(), SearchError> {
+        result.verdict = Verdict::Violated;
+        let nodes = lasso::find(product, region);
+        let states = nodes.and_then(|nodes| lasso::system_states(product, &nodes));
+        // Without memory for it the violation is real all the same.
+        if let Ok((states, cycle_start)) = states {
+            let system = self.replay.unwrap_or(self.system);
+            let confirmed = lasso::confirm(system, self.property, states, cycle_start)?;
+            result.counterexample = Some(confirmed);
+        }
+        Ok(())
     }
 }
 

@@ -55,6 +55,7 @@
 //! | `steering` | sets that are driven by the automaton's state |
 //! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
+//! | [`parallel`] | the same by several threads |
 //! | [`space`], `product` | what is walked |
 //! | `lasso` | counterexamples |
 
@@ -62,6 +63,7 @@ mod check;
 mod claim;
 mod lasso;
 mod nested;
+pub mod parallel;
 mod prepare;
 mod product;
 mod property;

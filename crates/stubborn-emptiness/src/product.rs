@@ -152,6 +152,11 @@ impl<'a> Product<'a> {
         }
     }
 
+    /// Another thread reports progress.
+    pub(crate) fn forget_observer(&mut self) {
+        self.surroundings.observer = None;
+    }
+
     /// The state of the system in a node.
     pub(crate) fn system_state(&mut self, node: Node) -> Result<&[u32], Limit> {
         self.load(node)?;
@@ -426,8 +431,8 @@ impl Space for Product<'_> {
         self.worker.flags(StateHandle::from_bits(node.0))
     }
 
-    fn set_flags(&mut self, node: Node, flags: u8) {
-        self.worker.set_flags(StateHandle::from_bits(node.0), flags);
+    fn set_flags(&mut self, node: Node, flags: u8) -> u8 {
+        self.worker.set_flags(StateHandle::from_bits(node.0), flags)
     }
 
     #[inline]

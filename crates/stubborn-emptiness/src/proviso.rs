@@ -25,7 +25,9 @@
 //! `highlink` knows for a state that was left which states of the path it can reach (the
 //! two deepest ones, and a bound for the others).
 //!
-//! `closed-set` expands a state if one of its kept successors was entered before; `full`
+//! `closed-set` expands a state if one of its kept successors was entered before. `parallel` (Laarman,
+//! Wijs, *Partial-order reduction for multi-core LTL model checking*, 2014) is what nested
+//! searches on several threads use; on one thread it is `source`. `full`
 //! expands everything, and `none` nothing: that is unsound, and only for measuring.
 
 use std::fmt;
@@ -37,6 +39,7 @@ pub(crate) enum Rule {
     Nothing,
     Full,
     ClosedSet,
+    Parallel,
     Always,
     Conditional,
     Colored,
@@ -94,6 +97,13 @@ impl Proviso {
     /// Expand a state when one of its edges leads back onto the path.
     pub const SOURCE: Self = Self::new(Rule::Always, End::Source);
 
+    /// Expand a state if one of its kept successors was entered before.
+    pub const CLOSED_SET: Self = Self::new(Rule::ClosedSet, End::Source);
+
+    /// The one of Laarman and Wijs for nested searches on several threads; on one thread it is
+    /// [`SOURCE`](Self::SOURCE).
+    pub const PARALLEL: Self = Self::new(Rule::Parallel, End::Source);
+
     /// No proviso: unsound for infinite runs, only to measure what a proviso costs.
     pub const NONE: Self = Self::new(Rule::Nothing, End::Source);
 
@@ -102,11 +112,7 @@ impl Proviso {
 
     /// All provisos, each once.
     pub fn all() -> Vec<Self> {
-        let mut all = vec![
-            Self::NONE,
-            Self::FULL,
-            Self::new(Rule::ClosedSet, End::Source),
-        ];
+        let mut all = vec![Self::NONE, Self::FULL, Self::CLOSED_SET, Self::PARALLEL];
         for (rule, end, deepest) in Self::RULES.map(|(_, rule, end, deepest)| (rule, end, deepest))
         {
             for insight in [Insight::Nothing, Insight::Dead, Insight::Highlink] {
@@ -203,6 +209,7 @@ impl fmt::Display for Proviso {
             Rule::Nothing => return out.write_str("none"),
             Rule::Full => return out.write_str("full"),
             Rule::ClosedSet => return out.write_str("closed-set"),
+            Rule::Parallel => return out.write_str("parallel"),
             _ => {}
         }
         out.write_str(match self.insight {
@@ -242,7 +249,8 @@ impl FromStr for Proviso {
         match text {
             "none" => return Ok(Self::NONE),
             "full" => return Ok(Self::FULL),
-            "closed-set" => return Ok(Self::new(Rule::ClosedSet, End::Source)),
+            "closed-set" => return Ok(Self::CLOSED_SET),
+            "parallel" => return Ok(Self::PARALLEL),
             _ => {}
         }
         let (name, scan) = match text.strip_suffix("-scan") {
@@ -267,7 +275,7 @@ impl FromStr for Proviso {
         else {
             let names: Vec<&str> = Self::RULES.iter().map(|(name, ..)| *name).collect();
             return Err(UnknownProviso(format!(
-                "`{text}` is no cycle proviso; there are closed-set, none, full, and \
+                "`{text}` is no cycle proviso; there are closed-set, parallel, none, full, and \
                  [dead-|highlink-]RULE[-known|-unknown][-scan] where RULE is one of {}",
                 names.join(", ")
             )));

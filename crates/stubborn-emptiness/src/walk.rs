@@ -11,7 +11,7 @@
 //!
 //! What the proviso decides is in `watch`, the second pass of a nested search in `nested`.
 
-use rapidhash::RapidHashMap;
+use rapidhash::{RapidHashMap, RapidHashSet};
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
@@ -223,20 +223,15 @@ impl<'s, S: Space> Walk<'s, S> {
         self.live[from..].iter().map(|live| live.node)
     }
 
-    /// After a cycle was found: whether the component of this node is not complete yet. The
-    /// whole path to the cycle consists of such nodes.
-    pub fn is_open(&self, node: Node) -> bool {
-        self.places.contains_key(&node)
+    /// After a cycle was found: the nodes of the component it lies in, and those whose
+    /// component is not complete yet. The whole path to the cycle consists of such nodes.
+    pub(crate) fn into_regions(self) -> (RapidHashSet<Node>, RapidHashMap<Node, Place>) {
+        (self.accepting_component().collect(), self.places)
     }
 
     /// What an accepting cycle has to collect.
     pub(crate) fn wanted_marks(&self) -> Marks {
         self.all_marks.unwrap_or_default()
-    }
-
-    /// The space, when the walk is over.
-    pub fn space(&mut self) -> &mut S {
-        self.space
     }
 
     fn walk(&mut self) -> Result<bool, Limit> {

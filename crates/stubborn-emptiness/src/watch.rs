@@ -24,7 +24,7 @@ impl<S: Space> Walk<'_, S> {
         let place = self.frames[depth].place as usize;
         match proviso.rule {
             Rule::Nothing | Rule::Full | Rule::ClosedSet => false,
-            Rule::Always => match (to, proviso.end) {
+            Rule::Always | Rule::Parallel => match (to, proviso.end) {
                 (Status::OnPath(_), End::Source) => true,
                 (Status::OnPath(target), End::Destination) => {
                     self.live[target as usize].marked = true;
@@ -145,7 +145,9 @@ impl<S: Space> Walk<'_, S> {
         let live = self.live[frame.place as usize];
         match self.proviso.rule {
             Rule::Nothing | Rule::Full | Rule::ClosedSet => false,
-            Rule::Always | Rule::Conditional => self.proviso.end == End::Destination && live.marked,
+            Rule::Always | Rule::Parallel | Rule::Conditional => {
+                self.proviso.end == End::Destination && live.marked
+            }
             Rule::Stab => frame.need == depth as i32,
             Rule::Colored | Rule::Weighted => {
                 if live.colour != Colour::Purple {

@@ -114,9 +114,19 @@ fn compare(
         let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(full.verdict, expected, "{what} {emptiness:?}");
         assert_eq!(full.counterexample.is_some(), violated, "{what}");
-        for (algorithm, proviso, fitting, steering) in choices {
+        let together = Check {
+            threads: 3,
+            ..check.clone()
+        };
+        let full = together.run().unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert_eq!(
+            full.verdict, expected,
+            "{what} {emptiness:?}, three threads"
+        );
+        for (number, (algorithm, proviso, fitting, steering)) in choices.iter().enumerate() {
             let check = Check {
                 steering: *steering,
+                threads: if number == 0 { 3 } else { 1 },
                 reduction: Some(ReductionRequest {
                     config: Config::new(*algorithm),
                     relations,
@@ -464,6 +474,7 @@ fn without_proviso_violations_are_missed() {
                 proviso: Proviso::NONE,
                 fitting: Fitting::default(),
             }),
+            steering: SteeringMode::Off,
             ..Check::new(&system, &property)
         };
         let reduced = check.run().expect("what is found is real");

@@ -97,8 +97,20 @@ fn zz_debug_automata() {
         let a = property.automaton();
         let text = stubborn_ltl::hoa::write_hoa(a, None);
         let key = format!("{} {}", row.file.split('.').next().unwrap(), row.formula);
-        if !seen.insert(key) { continue; }
-        eprintln!("{} {} {} det {} normal {} stutter {:?}", row.file, row.holds, row.formula, a.is_deterministic(), stubborn_ltl::stutter::with_short_cuts(a).is_some_and(|a| a.is_stutter_normal()), property.is_stutter_invariant());
-        if !stubborn_ltl::stutter::with_short_cuts(a).is_some_and(|a| a.is_stutter_normal()) { eprintln!("{text}"); }
+        if !seen.insert(key) {
+            continue;
+        }
+        eprintln!(
+            "{} {} {} det {} normal {} stutter {:?}",
+            row.file,
+            row.holds,
+            row.formula,
+            a.is_deterministic(),
+            stubborn_ltl::stutter::with_short_cuts(a).is_some_and(|a| a.is_stutter_normal()),
+            property.is_stutter_invariant()
+        );
+        if !stubborn_ltl::stutter::with_short_cuts(a).is_some_and(|a| a.is_stutter_normal()) {
+            eprintln!("{text}");
+        }
     }
 }
