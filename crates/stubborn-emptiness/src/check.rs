@@ -10,6 +10,7 @@ use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::{Reduction, Relations, System};
 
+use crate::fairness::{FairRounds, Fairness};
 use crate::lasso::{self, Counterexample, Region};
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
@@ -41,6 +42,8 @@ pub struct Check<'a> {
     pub reduction: Option<ReductionRequest<'a>>,
     /// Whether sets are made for the state that the automaton is in.
     pub steering: SteeringMode,
+    /// Which runs count.
+    pub fairness: Fairness,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// How states are stored; exactly.
@@ -97,6 +100,7 @@ impl<'a> Check<'a> {
             emptiness: Emptiness::default(),
             reduction: None,
             steering: SteeringMode::default(),
+            fairness: Fairness::None,
             threads: 1,
             store: StoreOptions::default(),
             limits: Limits::default(),
@@ -113,7 +117,9 @@ impl<'a> Check<'a> {
         let started = Instant::now();
         let own = self.property.automaton();
         let automaton = match self.emptiness {
-            Emptiness::Nested if own.acceptance_sets() > 1 => own.degeneralise(),
+            Emptiness::Nested if own.acceptance_sets() > 1 && self.fairness == Fairness::None => {
+                own.degeneralise()
+            }
             _ => own.clone(),
         };
         let (prepared, reductions, used) = match self.prepare(&automaton) {
@@ -146,6 +152,9 @@ impl<'a> Check<'a> {
         automaton: &stubborn_ltl::automaton::Automaton,
     ) -> Result<(Prepared, Reductions, ReductionUse), ReductionOff> {
         let request = self.reduction.as_ref().ok_or(ReductionOff::NotAsked)?;
+        if self.fairness != Fairness::None {
+            return Err(ReductionOff::Fairness);
+        }
         let refused =
             |error: stubborn_reduce::ConfigError| ReductionOff::Refused(error.to_string());
         let aim = Aim::Traces {
@@ -255,6 +264,17 @@ impl<'a> Check<'a> {
         shared: Option<&Store>,
     ) -> Result<(CheckResult, bool), SearchError> {
         let mut result = CheckResult::unknown(prepared, Limit::Memory);
+        let levels = match self.fairness {
+            Fairness::None => 1,
+            Fairness::WeakByProcess => {
+                FairRounds::new(self.system, prepared.automaton.acceptance_sets()).levels()
+            }
+        };
+        if u64::from(levels) * prepared.automaton.state_count() as u64 > u64::from(u32::MAX) {
+            return Err(SearchError::Mismatch(
+                "the automaton has too many states for so many processes".into(),
+            ));
+        }
         let width = self.system.layout().words() + 1;
         let store = match Store::new(width, &self.store, budget) {
             Ok(store) => store,
@@ -274,6 +294,7 @@ impl<'a> Check<'a> {
                 automaton: &prepared.automaton,
                 starts: &prepared.starts,
                 labels: self.property.labels(),
+                fairness: self.fairness,
             },
             reductions,
             store: &store,
@@ -319,7 +340,7 @@ impl<'a> Check<'a> {
         result: &mut CheckResult,
     ) -> Result<bool, SearchError> {
         let mut product = self.product(frame, shared);
-        let all = frame.watcher.automaton.all_marks();
+        let all = frame.watcher.all_marks();
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all));
         let found = walk.run();
         result.counts = walk.counts;
@@ -347,7 +368,7 @@ impl<'a> Check<'a> {
     ) -> Result<(), SearchError> {
         let shared = Shared::default();
         let sets = Sets::default();
-        let all = frame.watcher.automaton.all_marks();
+        let all = frame.watcher.all_marks();
         let work = |worker: usize| {
             let mut product = self.product(frame, None);
             if worker > 0 {
@@ -417,7 +438,8 @@ impl<'a> Check<'a> {
         // Without memory for it the violation is real all the same.
         if let Ok((states, cycle_start)) = states {
             let system = self.replay.unwrap_or(self.system);
-            let confirmed = lasso::confirm(system, self.property, states, cycle_start)?;
+            let confirmed =
+                lasso::confirm(system, self.property, self.fairness, states, cycle_start)?;
             result.counterexample = Some(confirmed);
         }
         Ok(())

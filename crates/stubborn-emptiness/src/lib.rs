@@ -53,6 +53,7 @@
 //! | `check`, `property`, `claim` | what goes in and what comes out |
 //! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
+//! | `fairness` | runs that neglect no process |
 //! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`parallel`] | the same by several threads |
@@ -61,6 +62,7 @@
 
 mod check;
 mod claim;
+mod fairness;
 mod lasso;
 mod nested;
 pub mod parallel;
@@ -78,6 +80,7 @@ mod watch;
 
 pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
+pub use fairness::Fairness;
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};

@@ -68,6 +68,8 @@ pub enum Fitting {
 pub enum ReductionOff {
     /// Nobody asked for one.
     NotAsked,
+    /// Only fair runs count.
+    Fairness,
     /// The property can tell stutter-equivalent runs apart.
     StutterSensitive,
     /// Whether the property can do that is too expensive to find out.
@@ -82,6 +84,10 @@ impl fmt::Display for ReductionOff {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAsked => out.write_str("no reduction was asked for"),
+            Self::Fairness => out.write_str(
+                "fairness is assumed: which processes have a step depends on the order of steps, \
+                 and a reduction leaves orders out",
+            ),
             Self::StutterSensitive => out.write_str(
                 "the property is not stutter-invariant: a reduction could change its value",
             ),

@@ -23,6 +23,7 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
+use crate::fairness::{FairRounds, Fairness};
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
 use crate::steering::{MOST_PROPOSITIONS, Steering};
@@ -42,6 +43,18 @@ pub(crate) struct Watcher<'a> {
     pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
     pub(crate) labels: &'a [LabelId],
+    /// Which runs count.
+    pub(crate) fairness: Fairness,
+}
+
+impl Watcher<'_> {
+    /// The marks that an accepting cycle of the product has to collect.
+    pub(crate) fn all_marks(&self) -> Marks {
+        match self.fairness {
+            Fairness::None => self.automaton.all_marks(),
+            Fairness::WeakByProcess => Marks::all(1),
+        }
+    }
 }
 
 /// Which edges of a node.
@@ -107,6 +120,10 @@ pub(crate) struct Product<'a> {
     valuation: Vec<u64>,
     /// The edges of the automaton that can be taken, of the node in hand.
     moves: Vec<(StateId, Marks)>,
+    /// With fairness: the rounds. The automaton's state and the level share a word.
+    rounds: Option<FairRounds>,
+    /// The marks of the edges in the batch.
+    batch_marks: Vec<Marks>,
     vector: Vec<u32>,
     mask: Vec<u64>,
     last_report: (std::time::Duration, u64),
@@ -135,7 +152,10 @@ impl<'a> Product<'a> {
             starts: watcher.starts,
             labels: watcher.labels,
             looked_at,
-            weak: weak_states(automaton, watcher.starts),
+            weak: match watcher.fairness {
+                Fairness::None => weak_states(automaton, watcher.starts),
+                Fairness::WeakByProcess => vec![false; automaton.state_count()],
+            },
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
@@ -145,6 +165,13 @@ impl<'a> Product<'a> {
             steered: BitSet::new(system.structure().transitions.len()),
             valuation: vec![0; watcher.labels.len().div_ceil(64)],
             moves: Vec::new(),
+            rounds: match watcher.fairness {
+                Fairness::None => None,
+                Fairness::WeakByProcess => {
+                    Some(FairRounds::new(system, automaton.acceptance_sets()))
+                }
+            },
+            batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),
             last_report: Default::default(),
@@ -182,11 +209,19 @@ impl<'a> Product<'a> {
             .map_err(|_| Limit::StoreFull)
     }
 
+    /// The state of the automaton in the last word of a node.
+    fn automaton_state(&self, word: u32) -> StateId {
+        match self.rounds {
+            None => StateId(word),
+            Some(_) => StateId(word % self.automaton.state_count() as u32),
+        }
+    }
+
     /// What the automaton can do in the loaded node.
     fn find_moves(&mut self) {
         let words = self.cursor.words();
         let (state, automaton_word) = words.split_at(words.len() - 1);
-        let from = StateId(automaton_word[0]);
+        let from = self.automaton_state(automaton_word[0]);
         self.valuation.fill(0);
         for proposition in &self.looked_at[from.index()] {
             let at = *proposition as usize;
@@ -256,8 +291,11 @@ impl<'a> Product<'a> {
         let words = self.successors.words();
         self.successors.clear();
         let state = &self.cursor.words()[..words];
-        let from = StateId(self.cursor.words()[words]);
+        let from = self.automaton_state(self.cursor.words()[words]);
         self.executor.successors(state, &mut self.successors);
+        if let Some(rounds) = &mut self.rounds {
+            rounds.look_at(&self.successors);
+        }
         let expanded_anyway = match (&mut self.reducers.shared, part) {
             (Some(shared), Part::Kept) => shared.contains(state),
             (Some(shared), Part::Rest) => {
@@ -272,13 +310,14 @@ impl<'a> Product<'a> {
         };
         let first = out.len();
         self.batch.clear();
+        self.batch_marks.clear();
         if self.successors.is_empty() {
             if part != Part::Rest {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();
                 self.mask.resize((words + 1).div_ceil(64), 0);
-                self.add_moves(first, out)?;
+                self.add_moves(None, first, out)?;
                 self.flush(first, out)?;
             }
             return Ok(false);
@@ -302,7 +341,7 @@ impl<'a> Product<'a> {
             self.mask.clear();
             self.mask.extend_from_slice(successor.changed);
             self.mask.resize((words + 1).div_ceil(64), 0);
-            self.add_moves(first, out)?;
+            self.add_moves(Some(transition), first, out)?;
         }
         self.flush(first, out)?;
         Ok(reduced == Reduced::Classic)
@@ -310,11 +349,25 @@ impl<'a> Product<'a> {
 
     /// Notes the edges to the system state in `vector` with every move of the automaton;
     /// they are appended when the batch is full.
-    fn add_moves(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
+    fn add_moves(
+        &mut self,
+        transition: Option<TransitionId>,
+        first: usize,
+        out: &mut Vec<Edge>,
+    ) -> Result<(), Limit> {
         let last = self.vector.len() - 1;
         self.mask[last / 64] |= 1 << (last % 64);
-        for (target, _) in &self.moves {
-            self.vector[last] = target.0;
+        let states = self.automaton.state_count() as u32;
+        let level = self.cursor.words()[last] / states;
+        for (target, marks) in &self.moves {
+            let (mut word, mut marks) = (target.0, *marks);
+            if let Some(rounds) = &self.rounds {
+                let (level, is_complete) = rounds.advance(level, marks, transition);
+                word += level * states;
+                marks = Marks::all(u32::from(is_complete));
+            }
+            self.batch_marks.push(marks);
+            self.vector[last] = word;
             self.batch
                 .push(&self.cursor, &self.vector, Some(&self.mask));
         }
@@ -331,8 +384,7 @@ impl<'a> Product<'a> {
             StoreError::OutOfMemory(_) => Limit::Memory,
             StoreError::Full => Limit::StoreFull,
         })?;
-        let moves = self.moves.iter().cycle();
-        for (inserted, (_, marks)) in inserted.iter().zip(moves) {
+        for (inserted, marks) in inserted.iter().zip(&self.batch_marks) {
             let edge = Edge {
                 to: Node(inserted.handle.to_bits()),
                 marks: *marks,
@@ -345,6 +397,7 @@ impl<'a> Product<'a> {
             }
         }
         self.batch.clear();
+        self.batch_marks.clear();
         Ok(())
     }
 
@@ -424,7 +477,7 @@ impl Space for Product<'_> {
     fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {
         self.load(node)?;
         let last = self.cursor.words().last();
-        Ok(last.is_some_and(|state| self.weak[*state as usize]))
+        Ok(last.is_some_and(|word| self.weak[self.automaton_state(*word).index()]))
     }
 
     fn flags(&mut self, node: Node) -> u8 {
