@@ -54,12 +54,13 @@
 //! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
 //! | `fairness` | runs that neglect no process |
-//! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
+//! | [`proviso`], `watch`, `ahead` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`parallel`] | the same by several threads |
 //! | [`space`], `product` | what is walked |
 //! | `lasso` | counterexamples |
 
+mod ahead;
 mod check;
 mod claim;
 mod fairness;

@@ -15,6 +15,7 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
+use crate::ahead::settle;
 use crate::proviso::{EdgeOrder, Proviso, Rule};
 use crate::space::{Counts, Edge, Node, Space, flags};
 
@@ -204,6 +205,9 @@ impl<'s, S: Space> Walk<'s, S> {
     /// Walks until an accepting cycle is found (then the last component contains it, see
     /// [`accepting_component`](Self::accepting_component)) or everything was seen.
     pub fn run(&mut self) -> Result<bool, Limit> {
+        if self.proviso.goes_ahead() {
+            settle(self.space, self.proviso.rule)?;
+        }
         let mut initial = Vec::new();
         self.space.initial(&mut initial)?;
         for node in initial {
@@ -381,12 +385,20 @@ impl<'s, S: Space> Walk<'s, S> {
         }
         if !left_out {
             self.note_expanded(depth);
-        } else if self.proviso.rule == Rule::Full
-            || self.proviso.rule == Rule::ClosedSet && self.reaches_entered(first_edge)
-        {
+        } else if self.expands_at_once(node, first_edge) {
             self.expand(depth)?;
         }
         Ok(())
+    }
+
+    /// Whether a node that was just entered is expanded before any of its edges is taken.
+    fn expands_at_once(&mut self, node: Node, first_edge: usize) -> bool {
+        match self.proviso.rule {
+            Rule::Full => true,
+            Rule::ClosedSet => self.reaches_entered(first_edge),
+            Rule::TwoPhase => self.edges.len() - first_edge != 1,
+            _ => self.proviso.goes_ahead() && self.space.flags(node) & flags::EXPANDED != 0,
+        }
     }
 
     /// Whether one of the edges of the last node leads to a node entered before.
