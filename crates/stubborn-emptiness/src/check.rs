@@ -10,7 +10,7 @@ use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::{Reduction, Relations, System};
 
-use crate::fairness::{FairRounds, Fairness};
+use crate::fairness::FairRounds;
 use crate::lasso::{self, Counterexample, Region};
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
@@ -42,8 +42,9 @@ pub struct Check<'a> {
     pub reduction: Option<ReductionRequest<'a>>,
     /// Whether sets are made for the state that the automaton is in.
     pub steering: SteeringMode,
-    /// Which runs count.
-    pub fairness: Fairness,
+    /// Look at weakly fair runs only: a process that could move all the time moves again
+    /// and again. There is no reduction then.
+    pub weak_fairness: bool,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// How states are stored; exactly.
@@ -100,7 +101,7 @@ impl<'a> Check<'a> {
             emptiness: Emptiness::default(),
             reduction: None,
             steering: SteeringMode::default(),
-            fairness: Fairness::None,
+            weak_fairness: false,
             threads: 1,
             store: StoreOptions::default(),
             limits: Limits::default(),
@@ -117,7 +118,7 @@ impl<'a> Check<'a> {
         let started = Instant::now();
         let own = self.property.automaton();
         let automaton = match self.emptiness {
-            Emptiness::Nested if own.acceptance_sets() > 1 && self.fairness == Fairness::None => {
+            Emptiness::Nested if own.acceptance_sets() > 1 && !self.weak_fairness => {
                 own.degeneralise()
             }
             _ => own.clone(),
@@ -152,7 +153,7 @@ impl<'a> Check<'a> {
         automaton: &stubborn_ltl::automaton::Automaton,
     ) -> Result<(Prepared, Reductions, ReductionUse), ReductionOff> {
         let request = self.reduction.as_ref().ok_or(ReductionOff::NotAsked)?;
-        if self.fairness != Fairness::None {
+        if self.weak_fairness {
             return Err(ReductionOff::Fairness);
         }
         let refused =
@@ -264,11 +265,9 @@ impl<'a> Check<'a> {
         shared: Option<&Store>,
     ) -> Result<(CheckResult, bool), SearchError> {
         let mut result = CheckResult::unknown(prepared, Limit::Memory);
-        let levels = match self.fairness {
-            Fairness::None => 1,
-            Fairness::WeakByProcess => {
-                FairRounds::new(self.system, prepared.automaton.acceptance_sets()).levels()
-            }
+        let levels = match self.weak_fairness {
+            false => 1,
+            true => FairRounds::new(self.system, prepared.automaton.acceptance_sets()).levels(),
         };
         if u64::from(levels) * prepared.automaton.state_count() as u64 > u64::from(u32::MAX) {
             return Err(SearchError::Mismatch(
@@ -294,7 +293,7 @@ impl<'a> Check<'a> {
                 automaton: &prepared.automaton,
                 starts: &prepared.starts,
                 labels: self.property.labels(),
-                fairness: self.fairness,
+                weak_fairness: self.weak_fairness,
             },
             reductions,
             store: &store,
@@ -438,8 +437,13 @@ impl<'a> Check<'a> {
         // Without memory for it the violation is real all the same.
         if let Ok((states, cycle_start)) = states {
             let system = self.replay.unwrap_or(self.system);
-            let confirmed =
-                lasso::confirm(system, self.property, self.fairness, states, cycle_start)?;
+            let confirmed = lasso::confirm(
+                system,
+                self.property,
+                self.weak_fairness,
+                states,
+                cycle_start,
+            )?;
             result.counterexample = Some(confirmed);
         }
         Ok(())

@@ -14,16 +14,6 @@ use stubborn_system::{Successors, System, TransitionId};
 
 use stubborn_ltl::automaton::Marks;
 
-/// What is assumed of runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Fairness {
-    /// Nothing: a run may neglect processes.
-    #[default]
-    None,
-    /// A process that has a step in every state from some point on moves again and again.
-    WeakByProcess,
-}
-
 /// The sets that a fair run has to visit, and the level of the count.
 #[derive(Clone, Debug)]
 pub(crate) struct FairRounds {

@@ -16,7 +16,7 @@ use stubborn_ltl::lasso::{Lasso, Letter};
 use stubborn_search::{Limit, SearchError, Trace, replay};
 use stubborn_system::{LabelId, System};
 
-use crate::fairness::{Fairness, is_fair};
+use crate::fairness::is_fair;
 use crate::product::Product;
 use crate::property::Property;
 use crate::space::{Edge, Node, Space};
@@ -185,7 +185,7 @@ pub(crate) fn system_states(
 pub(crate) fn confirm(
     system: &dyn System,
     property: &Property,
-    fairness: Fairness,
+    weak_fairness: bool,
     mut states: Vec<u32>,
     mut cycle_start: usize,
 ) -> Result<Counterexample, SearchError> {
@@ -213,7 +213,7 @@ pub(crate) fn confirm(
             cycle_start -= 1;
         }
         states.truncate((cycle_start + 1) * words);
-    } else if fairness == Fairness::None {
+    } else if !weak_fairness {
         shorten_cycle(&mut states, words, cycle_start);
     } else {
         let cycle = states[cycle_start * words..].chunks_exact(words);

@@ -81,7 +81,6 @@ mod watch;
 
 pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
-pub use fairness::Fairness;
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};

@@ -23,7 +23,7 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
-use crate::fairness::{FairRounds, Fairness};
+use crate::fairness::FairRounds;
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
 use crate::steering::{MOST_PROPOSITIONS, Steering};
@@ -43,16 +43,16 @@ pub(crate) struct Watcher<'a> {
     pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
     pub(crate) labels: &'a [LabelId],
-    /// Which runs count.
-    pub(crate) fairness: Fairness,
+    /// Only weakly fair runs count.
+    pub(crate) weak_fairness: bool,
 }
 
 impl Watcher<'_> {
     /// The marks that an accepting cycle of the product has to collect.
     pub(crate) fn all_marks(&self) -> Marks {
-        match self.fairness {
-            Fairness::None => self.automaton.all_marks(),
-            Fairness::WeakByProcess => Marks::all(1),
+        match self.weak_fairness {
+            false => self.automaton.all_marks(),
+            true => Marks::all(1),
         }
     }
 }
@@ -152,9 +152,9 @@ impl<'a> Product<'a> {
             starts: watcher.starts,
             labels: watcher.labels,
             looked_at,
-            weak: match watcher.fairness {
-                Fairness::None => weak_states(automaton, watcher.starts),
-                Fairness::WeakByProcess => vec![false; automaton.state_count()],
+            weak: match watcher.weak_fairness {
+                false => weak_states(automaton, watcher.starts),
+                true => vec![false; automaton.state_count()],
             },
             worker: store.worker(),
             cursor: store.cursor(),
@@ -165,12 +165,9 @@ impl<'a> Product<'a> {
             steered: BitSet::new(system.structure().transitions.len()),
             valuation: vec![0; watcher.labels.len().div_ceil(64)],
             moves: Vec::new(),
-            rounds: match watcher.fairness {
-                Fairness::None => None,
-                Fairness::WeakByProcess => {
-                    Some(FairRounds::new(system, automaton.acceptance_sets()))
-                }
-            },
+            rounds: watcher
+                .weak_fairness
+                .then(|| FairRounds::new(system, automaton.acceptance_sets())),
             batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),

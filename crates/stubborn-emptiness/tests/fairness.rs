@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Fairness, Fitting, Property, Proviso, ReductionOff, ReductionRequest,
-    ReductionUse, Verdict,
+    Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
+    Verdict,
 };
 use stubborn_ltl::automaton::StateId;
 use stubborn_ltl::components::components_of;
@@ -61,7 +61,7 @@ fn a_process_that_can_step_is_not_neglected() {
             let unfair = check.run().expect("counterexamples are real");
             assert_eq!(unfair.verdict, Verdict::Violated);
             let check = Check {
-                fairness: Fairness::WeakByProcess,
+                weak_fairness: true,
                 ..check
             };
             let fair = check.run().expect("counterexamples are real");
@@ -179,7 +179,7 @@ fn fair_verdicts_are_those_of_the_whole_product() {
                 let check = Check {
                     emptiness,
                     threads,
-                    fairness: Fairness::WeakByProcess,
+                    weak_fairness: true,
                     ..Check::new(&system, &property)
                 };
                 let result = check.run().unwrap_or_else(|e| panic!("{seed}: {e}"));
