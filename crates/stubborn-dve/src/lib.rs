@@ -143,7 +143,7 @@ pub fn parse(source: &SourceFile) -> (ast::Model<'_>, Vec<Diagnostic>) {
 pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
     let tree = parser::parse_model(source.text(), &mut reporter);
-    let model = resolve::resolve_model(&tree, &mut reporter);
+    let model = resolve::resolve_model(tree, &mut reporter);
     let usable = !reporter.has_errors();
     (usable.then_some(model), reporter.finish())
 }
@@ -153,7 +153,7 @@ pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
 pub fn compile(source: &SourceFile) -> (Option<Lowered>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
     let tree = parser::parse_model(source.text(), &mut reporter);
-    let model = resolve::resolve_model(&tree, &mut reporter);
+    let model = resolve::resolve_model(tree, &mut reporter);
     if reporter.has_errors() {
         return (None, reporter.finish());
     }
