@@ -25,15 +25,9 @@ use stubborn_diagnostics::{Diagnostic, Span};
 pub const MAX_CELLS: u64 = 1 << 16;
 
 /// Checks a syntax tree. The model is complete only if no error was reported.
-pub(crate) fn resolve_model(mut tree: ast::Model<'_>, reporter: &mut Reporter) -> Model {
-    // By value, so that each is freed right after its use, while it is in the caches.
-    let transitions: Vec<_> = tree
-        .processes
-        .iter_mut()
-        .map(|process| std::mem::take(&mut process.transitions))
-        .collect();
+pub(crate) fn resolve_model(tree: &ast::Model<'_>, reporter: &mut Reporter) -> Model {
     let mut resolver = Resolver {
-        tree: &tree,
+        tree,
         model: Model::default(),
         names: Names::default(),
         cells: 0,
@@ -42,7 +36,7 @@ pub(crate) fn resolve_model(mut tree: ast::Model<'_>, reporter: &mut Reporter) -
     resolver.declare_channels_and_processes();
     resolver.declare_variables();
     resolver.find_property();
-    resolver.process_bodies(transitions);
+    resolver.process_bodies();
     resolver.model
 }
 

@@ -745,7 +745,8 @@ pub(crate) enum AutomatonFormat {
 ///
 /// Every model is explored completely, once for every number of threads. Speed is in states
 /// per second of processor time (of all threads together), so that a busy machine does not
-/// spoil it.
+/// spoil it. Promela models are explored by SPIN as well, without its reduction, where `spin`
+/// and a C compiler are installed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -19,10 +19,9 @@ const MAX_ARITY: usize = 64;
 type Arities = HashMap<ChannelId, (usize, Span)>;
 
 impl<'src> Resolver<'_, 'src> {
-    pub(super) fn process_bodies(&mut self, transitions: Vec<Vec<ast::Transition<'src>>>) {
+    pub(super) fn process_bodies(&mut self) {
         let mut arities = Arities::new();
-        let processes = self.tree.processes.iter().zip(transitions);
-        for (index, (process, transitions)) in processes.enumerate() {
+        for (index, process) in self.tree.processes.iter().enumerate() {
             let id = ProcessId::new(index);
             self.states(id, process);
             let context = if self.model.property == Some(id) {
@@ -45,8 +44,8 @@ impl<'src> Resolver<'_, 'src> {
                     });
                 }
             }
-            for transition in transitions {
-                if let Some(resolved) = self.transition(id, context, &transition, &mut arities) {
+            for transition in &process.transitions {
+                if let Some(resolved) = self.transition(id, context, transition, &mut arities) {
                     self.model.processes[index].transitions.push(resolved);
                 }
                 if self.reporter.is_full() {
