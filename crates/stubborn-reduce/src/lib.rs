@@ -13,6 +13,7 @@
 //!   `clodel`, `inc`, `ample`, `goal`; the loop that grows sets is in `growth`, what a state
 //!   looks like to them in `view`, the memory of sets in `cache`;
 //! - [`explain`]: why two transitions do not accord;
+//! - [`measured`]: relations from an explored state space, to see what is left to win;
 //! - [`testing`]: random systems, exact relations by brute force, and a plain search.
 //!
 //! Reading order: `growth` (the conditions in code), `closure`, `beam`; then any other.
@@ -33,6 +34,7 @@ pub mod explain;
 mod goal;
 mod growth;
 mod inc;
+pub mod measured;
 mod minimise;
 mod reducer;
 mod rows;

@@ -45,6 +45,7 @@
 mod check;
 mod languages;
 mod load;
+mod measured;
 pub mod record;
 mod reduction;
 pub mod story;
@@ -55,6 +56,7 @@ pub use check::{
     questions,
 };
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
+pub use measured::{RelationsError, SavedRelations};
 pub use reduction::{Por, ProvisoChoice, ReductionOptions};
 pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,

@@ -1,6 +1,8 @@
 //! Every option of the command line, in one place. Help texts, completions and the manual
 //! page are made from these definitions.
 
+mod relations;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,6 +11,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stubborn::reduce::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Start};
 use stubborn::{Engine, Language, Order, Por, ProvisoChoice, ReductionOptions, StoreKind};
+
+pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 
 const AFTER_HELP: &str = "\
 Exit status:
@@ -160,15 +164,19 @@ pub(crate) struct ReductionArgs {
           hide_possible_values = false)]
     pub(crate) por: Option<String>,
 
-    /// How precise the relations between transitions are
+    /// How precise the relations between transitions are, or a file that has them
+    ///
+    /// `sets`: which fields are tested, read and written; `syntax`: and the shape of guards and
+    /// actions; `exact`: and all valuations of small joint supports; `reach`: and what an
+    /// over-approximation of the reachable states rules out. A file is one that
+    /// `inspect --write-relations` wrote.
     #[arg(
         long,
-        value_name = "LEVEL",
-        value_enum,
+        value_name = "LEVEL|FILE",
         default_value = "reach",
         help_heading = "Reduction"
     )]
-    pub(crate) relations: RelationsName,
+    pub(crate) relations: RelationsChoice,
 
     /// Weak sets: members other than one key transition may be disabled from outside
     #[arg(long, help_heading = "Reduction")]
@@ -280,9 +288,11 @@ impl ReductionArgs {
                 ..Config::new(name.parse()?)
             }),
         };
+        let (relations, measured) = self.relations.without_exploring()?;
         Ok(ReductionOptions {
             por,
-            relations: self.relations.into(),
+            relations,
+            measured,
             proviso: match self.proviso {
                 ProvisoName::Auto => ProvisoChoice::Auto,
                 ProvisoName::ClosedSet => ProvisoChoice::ClosedSet,
@@ -569,6 +579,7 @@ Examples:
   stubborn inspect examples/peterson.dve --fields --guards
   stubborn inspect examples/philosophers.dve --relations exact --transition hungry
   stubborn inspect examples/philosophers.dve --state start --por deletion
+  stubborn inspect examples/philosophers.dve --relations full --write-relations full.json
   stubborn inspect examples/peterson.dve --format dot --process P_0 | dot -Tsvg > p0.svg")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
@@ -590,9 +601,25 @@ pub(crate) struct InspectArgs {
     #[arg(long, help_heading = "What to show")]
     pub(crate) sets: bool,
 
-    /// Relations between transitions and guards, as precise as LEVEL asks for
-    #[arg(long, value_name = "LEVEL", value_enum, help_heading = "What to show")]
-    pub(crate) relations: Option<RelationsName>,
+    /// Relations between transitions and guards: `sets`, `syntax`, `exact`, `reach`, `full`, or
+    /// a file
+    ///
+    /// The levels are those of `check`; `full` computes them from all reachable states. A file
+    /// is one that --write-relations wrote.
+    #[arg(long, value_name = "LEVEL|FILE", help_heading = "What to show")]
+    pub(crate) relations: Option<RelationsChoice>,
+
+    #[command(flatten)]
+    pub(crate) measuring: MeasuringArgs,
+
+    /// Also relations of this invariant; may be repeated
+    #[arg(
+        long,
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        help_heading = "What to show"
+    )]
+    pub(crate) invariant: Vec<String>,
 
     /// The stubborn set at the end of a saved trace, and why each transition is in it
     ///
@@ -633,30 +660,6 @@ pub(crate) enum InspectFormat {
     Dot,
 }
 
-/// How much analysis goes into relations.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum RelationsName {
-    /// Which fields are tested, read and written
-    Sets,
-    /// And the shape of guards and actions
-    Syntax,
-    /// And all valuations of small joint supports
-    Exact,
-    /// And what an over-approximation of the reachable states rules out
-    Reach,
-}
-
-impl From<RelationsName> for stubborn::system::RelationLevel {
-    fn from(name: RelationsName) -> Self {
-        match name {
-            RelationsName::Sets => Self::Sets,
-            RelationsName::Syntax => Self::Syntax,
-            RelationsName::Exact => Self::Exact,
-            RelationsName::Reach => Self::Reach,
-        }
-    }
-}
-
 /// Check that a reduction keeps what it must, on this very model
 ///
 /// The defining conditions of stubborn sets are tested at states of the model with its own
@@ -684,7 +687,7 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) samples: usize,
 
-    /// Try relations in so many random states as well (not with --relations reach)
+    /// Try relations in so many random states as well (not with --relations reach or FILE)
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) random_states: usize,
 
