@@ -10,8 +10,10 @@
 //! - [`config`]: what a user can choose; [`aim`]: what is allowed for which question;
 //! - [`StubbornReduction`]: the result, a [`Reduction`](stubborn_system::Reduction);
 //! - one private module per technique: `closure`, `clostar`, `beam`, `deletion`, `minimise`,
-//!   `clodel`, `inc`, `ample`, `goal`; the loop that grows sets is in `growth`, what a state
+//!   `clodel`, `inc`, `ample`, `goal`, `local`; the loop that grows sets is in `growth`, what a state
 //!   looks like to them in `view`, the memory of sets in `cache`;
+//! - [`lpor`]: stubborn sets for any checker that can say which of its transitions enable and
+//!   disturb which;
 //! - [`explain`]: why two transitions do not accord;
 //! - [`testing`]: random systems, exact relations by brute force, and a plain search.
 //!
@@ -33,6 +35,8 @@ pub mod explain;
 mod goal;
 mod growth;
 mod inc;
+mod local;
+pub mod lpor;
 mod minimise;
 mod reducer;
 mod rows;
