@@ -247,6 +247,7 @@ fn por_names() -> PossibleValuesParser {
         Algorithm::Ample1 => "All of one process that conflicts with no other",
         Algorithm::Ample2 => "All of a group of processes that conflicts with no other",
         Algorithm::Goal => "What a bad state needs; not for deadlocks",
+        Algorithm::Lpor => "Local: only what can come into the way of a member is added",
     };
     let special = [
         PossibleValue::new("none").help("No reduction"),
