@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use stubborn_ltl::automaton::Marks;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::{Reduction, Relations, System};
 
+use crate::fairness::FairMarks;
 use crate::lasso::{self, Counterexample};
 use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, prepare};
 use crate::product::{Product, Surroundings, Watcher};
@@ -30,6 +32,11 @@ pub struct Check<'a> {
     pub property: &'a Property,
     /// How acceptance is looked for.
     pub emptiness: Emptiness,
+    /// What runs that end mean.
+    pub finite_runs: FiniteRuns,
+    /// Look at weakly fair runs only: a process that could move all the time moves again
+    /// and again. There is no reduction then.
+    pub weak_fairness: bool,
     /// How to reduce the product, where that is sound; `None` not to.
     pub reduction: Option<ReductionRequest<'a>>,
     /// How states are stored; exactly.
@@ -38,6 +45,16 @@ pub struct Check<'a> {
     pub limits: Limits<'a>,
     /// Told how far the check is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// What a run that ends, because no step is possible, means for a property of infinite runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum FiniteRuns {
+    /// It goes on by repeating its last state for ever.
+    #[default]
+    Stutter,
+    /// Nothing: it is not looked at.
+    Ignore,
 }
 
 /// A wish for a reduction.
@@ -65,6 +82,8 @@ impl<'a> Check<'a> {
             replay: None,
             property,
             emptiness: Emptiness::default(),
+            finite_runs: FiniteRuns::default(),
+            weak_fairness: false,
             reduction: None,
             store: StoreOptions::default(),
             limits: Limits::default(),
@@ -79,6 +98,11 @@ impl<'a> Check<'a> {
     /// one: then something in this program is wrong.
     pub fn run(&self) -> Result<CheckResult, SearchError> {
         let started = Instant::now();
+        if self.weak_fairness && self.emptiness == Emptiness::Nested {
+            return Err(SearchError::Mismatch(
+                "fairness needs an emptiness check by components (scc)".into(),
+            ));
+        }
         let own = self.property.automaton();
         let automaton = match self.emptiness {
             Emptiness::Nested if own.acceptance_sets() > 1 => own.degeneralise(),
@@ -110,6 +134,9 @@ impl<'a> Check<'a> {
         automaton: &stubborn_ltl::automaton::Automaton,
     ) -> Result<(Prepared, StubbornReduction, ReductionUse), ReductionOff> {
         let request = self.reduction.as_ref().ok_or(ReductionOff::NotAsked)?;
+        if self.weak_fairness {
+            return Err(ReductionOff::Fairness);
+        }
         let refused =
             |error: stubborn_reduce::ConfigError| ReductionOff::Refused(error.to_string());
         let aim = Aim::Traces {
@@ -207,10 +234,17 @@ impl<'a> Check<'a> {
                     .into(),
             ));
         }
+        let sets = prepared.automaton.acceptance_sets();
+        let fair = match self.weak_fairness {
+            true => Some(FairMarks::new(self.system.structure(), sets)?),
+            false => None,
+        };
         let watcher = Watcher {
             automaton: &prepared.automaton,
             starts: &prepared.starts,
             labels: self.property.labels(),
+            stutters: self.finite_runs == FiniteRuns::Stutter,
+            fair: fair.as_ref(),
         };
         let surroundings = Surroundings {
             store: &store,
@@ -227,7 +261,8 @@ impl<'a> Check<'a> {
             shared.map(SharedExpansions::new),
             surroundings,
         );
-        let all_marks = prepared.automaton.all_marks();
+        let fair_marks = fair.as_ref().map_or(Marks::NONE, FairMarks::all);
+        let all_marks = prepared.automaton.all_marks().union(fair_marks);
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all_marks));
         let found = walk.run();
         result.counts = walk.counts;
@@ -242,7 +277,11 @@ impl<'a> Check<'a> {
                 // Without memory for it the violation is real all the same.
                 if let Ok((states, cycle_start)) = states {
                     let system = self.replay.unwrap_or(self.system);
-                    let confirmed = lasso::confirm(system, self.property, states, cycle_start)?;
+                    let is_fair = |cycle: &[u32]| {
+                        fair.as_ref().is_none_or(|fair| fair.is_fair(system, cycle))
+                    };
+                    let confirmed =
+                        lasso::confirm(system, self.property, states, cycle_start, &is_fair)?;
                     result.counterexample = Some(confirmed);
                 }
             }

@@ -51,7 +51,8 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `check`, `property`, `claim` | what goes in and what comes out |
-//! | `prepare`, `shared` | when a reduced product is sound |
+//! | `prepare`, `shared`, `fairness` | when a reduced product is sound; fair runs |
+//! | `explore` | a system alone, reduced with a cycle proviso |
 //! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`space`], `product` | what is walked |
@@ -59,6 +60,8 @@
 
 mod check;
 mod claim;
+mod explore;
+mod fairness;
 mod lasso;
 mod nested;
 mod prepare;
@@ -72,8 +75,9 @@ pub mod space;
 pub mod walk;
 mod watch;
 
-pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
+pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
+pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};

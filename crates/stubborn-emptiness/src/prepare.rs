@@ -52,6 +52,9 @@ pub enum ReductionOff {
     StutteringUnknown,
     /// The automaton in stutter normal form would be too large.
     NormalFormTooLarge,
+    /// Only fair runs are looked at, and which runs are fair depends on the order of
+    /// independent steps.
+    Fairness,
     /// The chosen reduction does not go with this question; in words.
     Refused(String),
 }
@@ -70,6 +73,8 @@ impl fmt::Display for ReductionOff {
                 "the automaton of the property would become too large in the form that a \
                  reduction needs",
             ),
+            Self::Fairness => out
+                .write_str("only fair runs are looked at, and a reduction could lose all of them"),
             Self::Refused(why) => out.write_str(why),
         }
     }

@@ -4,8 +4,9 @@
 //! of the vector, so that any exact store holds it and one handle names it. A step of the
 //! system goes with an edge of the automaton that can be taken on the letter of the *source*
 //! state. Where the system has no step, the run is extended by repeating the state for
-//! ever: the automaton moves alone. That is done here, behind the reduction. A step that
-//! fails ends the run; the error is for others to report.
+//! ever: the automaton moves alone. That is done here, behind the reduction (or not done, if
+//! finite runs are to be ignored). A step that fails ends the run; the error is for others
+//! to report.
 //!
 //! The reduction sees the system state only, so kept steps are a function of it; which
 //! nodes are expanded by the proviso depends on the automaton's state too, see
@@ -22,6 +23,7 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
+use crate::fairness::FairMarks;
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
 
@@ -40,6 +42,10 @@ pub(crate) struct Watcher<'a> {
     pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
     pub(crate) labels: &'a [LabelId],
+    /// Whether a run that ends goes on by repeating its last state.
+    pub(crate) stutters: bool,
+    /// The acceptance sets of fair runs.
+    pub(crate) fair: Option<&'a FairMarks>,
 }
 
 /// Which edges of a node.
@@ -68,6 +74,10 @@ pub(crate) struct Product<'a> {
     automaton: &'a Automaton,
     starts: &'a [StateId],
     labels: &'a [LabelId],
+    stutters: bool,
+    fair: Option<&'a FairMarks>,
+    /// With fairness, further marks of the edges in the batch.
+    fair_marks: Vec<Marks>,
     /// States of the system to expand wherever they occur.
     shared: Option<SharedExpansions<'a>>,
     /// For each state of the automaton, the propositions that its edges look at.
@@ -117,6 +127,9 @@ impl<'a> Product<'a> {
             automaton,
             starts: watcher.starts,
             labels: watcher.labels,
+            stutters: watcher.stutters,
+            fair: watcher.fair,
+            fair_marks: Vec::new(),
             looked_at: looked_at.collect(),
             weak: weak_states(automaton, watcher.starts),
             worker: store.worker(),
@@ -212,16 +225,20 @@ impl<'a> Product<'a> {
         let first = out.len();
         self.batch.clear();
         if self.successors.is_empty() {
-            if part != Part::Rest {
+            if part != Part::Rest && self.stutters {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();
                 self.mask.resize((words + 1).div_ceil(64), 0);
-                self.add_moves(first, out)?;
+                let everybody = self.fair.map_or(Marks::NONE, FairMarks::all);
+                self.add_moves(first, everybody, out)?;
                 self.flush(first, out)?;
             }
             return Ok(false);
         }
+        let idle = self
+            .fair
+            .map_or(Marks::NONE, |fair| fair.idle(&self.successors));
         let error = self.system.structure().error_state.as_deref();
         for number in 0..self.successors.len() {
             let successor = self.successors.get(number);
@@ -241,21 +258,30 @@ impl<'a> Product<'a> {
             self.mask.clear();
             self.mask.extend_from_slice(successor.changed);
             self.mask.resize((words + 1).div_ceil(64), 0);
-            self.add_moves(first, out)?;
+            let movers = self.fair.map_or(Marks::NONE, |fair| fair.of(transition));
+            self.add_moves(first, idle.union(movers), out)?;
         }
         self.flush(first, out)?;
         Ok(left_out)
     }
 
     /// Notes the edges to the system state in `vector` with every move of the automaton;
-    /// they are appended when the batch is full.
-    fn add_moves(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
+    /// they are appended when the batch is full. `fair_marks` is what fairness adds to them.
+    fn add_moves(
+        &mut self,
+        first: usize,
+        fair_marks: Marks,
+        out: &mut Vec<Edge>,
+    ) -> Result<(), Limit> {
         let last = self.vector.len() - 1;
         self.mask[last / 64] |= 1 << (last % 64);
         for (target, _) in &self.moves {
             self.vector[last] = target.0;
             self.batch
                 .push(&self.cursor, &self.vector, Some(&self.mask));
+            if self.fair.is_some() {
+                self.fair_marks.push(fair_marks);
+            }
         }
         match self.batch.is_full() {
             true => self.flush(first, out),
@@ -271,10 +297,11 @@ impl<'a> Product<'a> {
             StoreError::Full => Limit::StoreFull,
         })?;
         let moves = self.moves.iter().cycle();
-        for (inserted, (_, marks)) in inserted.iter().zip(moves) {
+        for (at, (inserted, (_, marks))) in inserted.iter().zip(moves).enumerate() {
+            let fair_marks = self.fair_marks.get(at).copied().unwrap_or_default();
             let edge = Edge {
                 to: Node(inserted.handle.to_bits()),
-                marks: *marks,
+                marks: marks.union(fair_marks),
             };
             // Some provisos take the second of two equal edges for a new danger. Only
             // neighbours are compared: long lists of edges must not cost their square.
@@ -284,6 +311,7 @@ impl<'a> Product<'a> {
             }
         }
         self.batch.clear();
+        self.fair_marks.clear();
         Ok(())
     }
 

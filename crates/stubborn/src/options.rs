@@ -2,6 +2,7 @@
 //! page are made from these definitions.
 
 mod relations;
+mod temporal;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,7 +11,9 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stubborn::reduce::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Start};
-use stubborn::{Engine, Language, Order, Por, ProvisoChoice, ReductionOptions, StoreKind};
+use stubborn::{Engine, Language, Order, Por, ReductionOptions, StoreKind};
+
+pub(crate) use temporal::{ProvisoName, TemporalArgs};
 
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 
@@ -27,8 +30,9 @@ Try it:
   stubborn check examples/alternating_bit_broken.dve --trace bug.json
   stubborn simulate examples/alternating_bit_broken.dve --replay bug.json";
 
-/// A model checker: finds deadlocks, failing assertions and broken invariants of concurrent
-/// systems written in DVE, Promela or as Petri nets, with counterexamples that people can read
+/// A model checker: finds deadlocks, failing assertions, broken invariants and runs that violate
+/// LTL formulas, in concurrent systems written in DVE, Promela or as Petri nets, with
+/// counterexamples that people can read
 #[derive(Debug, Parser)]
 #[command(name = "stubborn", version, after_help = AFTER_HELP)]
 #[command(
@@ -215,25 +219,19 @@ pub(crate) struct ReductionArgs {
     pub(crate) minimise: bool,
 
     /// What keeps transitions from being ignored for ever, where a question needs it
+    ///
+    /// `auto`; `closed-set` or `stack` (expand a state whose kept successors were all seen
+    /// before, or are all on the depth-first stack); and for infinite runs any cycle proviso,
+    /// `[dead-|highlink-]RULE[-known|-unknown][-scan]` where RULE is source, dest,
+    /// cond-source, cond-dest, colored-dest, weighted-source, weighted-dest, deepest-dest or
+    /// stab (the default is highlink-stab-scan).
     #[arg(
         long,
         value_name = "NAME",
-        value_enum,
-        default_value_t,
+        default_value = "auto",
         help_heading = "Reduction"
     )]
     pub(crate) proviso: ProvisoName,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum ProvisoName {
-    /// The one that fits the order of the search
-    #[default]
-    Auto,
-    /// Take all steps where every kept successor was expanded before
-    ClosedSet,
-    /// Take all steps where every kept successor is on the depth-first stack
-    Stack,
 }
 
 fn por_names() -> PossibleValuesParser {
@@ -294,11 +292,8 @@ impl ReductionArgs {
             por,
             relations,
             measured,
-            proviso: match self.proviso {
-                ProvisoName::Auto => ProvisoChoice::Auto,
-                ProvisoName::ClosedSet => ProvisoChoice::ClosedSet,
-                ProvisoName::Stack => ProvisoChoice::Stack,
-            },
+            proviso: self.proviso.safety,
+            cycle_proviso: self.proviso.cycles,
         })
     }
 
@@ -439,18 +434,22 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|_| wrong())
 }
 
-/// Verify a model: deadlock freedom, assertions, failing steps, and what you add
+/// Verify a model: deadlock freedom, assertions, temporal properties, and what you add
 ///
 /// Without --property and --only, everything that the model states is checked: that it has no
-/// deadlock, that no step fails (an index, a range, a division), and that its assertions hold.
-/// --deadlock and --invariant add to that. Each violated property is shown with the run that
-/// leads to it, a shortest one when searching breadth-first.
+/// deadlock, that no step fails (an index, a range, a division), that its assertions hold, and
+/// its temporal properties (`ltl` formulas and never claims, property processes), each for
+/// itself. --deadlock, --invariant, --ltl, --hoa and --properties add to that. Each violated
+/// property is shown with the run that leads to it, a shortest one when searching
+/// breadth-first; for a temporal property that is a run into a cycle.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   stubborn check examples/philosophers.dve
   stubborn check examples/peterson.dve --invariant 'inside <= 1'
   stubborn check examples/leader_ring.dve --only --invariant 'leaders < 2'
+  stubborn check examples/peterson.dve --ltl '[] (P_0.wait -> <> P_0.critical)'
+  stubborn check examples/peterson.dve --only --ltl 'GF\"P_0.critical\"' --syntax spot --fairness
   stubborn check examples/alternating_bit_broken.dve --trace bug.json")]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
@@ -476,9 +475,12 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME", help_heading = "Properties")]
     pub(crate) property: Vec<String>,
 
-    /// Check only what --deadlock, --invariant and --property say
+    /// Check only what other options of this group say
     #[arg(long, help_heading = "Properties")]
     pub(crate) only: bool,
+
+    #[command(flatten)]
+    pub(crate) temporal: TemporalArgs,
 
     #[command(flatten)]
     pub(crate) search: SearchArgs,
@@ -500,6 +502,11 @@ pub(crate) struct CheckArgs {
 
 /// Build the whole state space and print its size
 ///
+/// With --por, the state space that is left when a reduction keeps all deadlocks; with --proviso
+/// as well, the one that is left when it keeps infinite runs: every cycle has a state with all its
+/// steps (searched depth-first on one thread; --seed takes transitions in another order; `none`
+/// and `full` expand nothing and everything).
+///
 /// With --json, one object on standard output: model, language, por, order, threads, store,
 /// states, transitions, deadlocks, invalid_ends (null in languages without end states), depth,
 /// complete, load_seconds, explore_seconds, peak_memory_bytes and bytes_per_state.
@@ -508,6 +515,7 @@ pub(crate) struct CheckArgs {
 Examples:
   stubborn explore examples/cache_coherence.dve
   stubborn explore examples/cache_coherence.dve --threads 2 --json
+  stubborn explore examples/cache_coherence.dve --por beam --proviso source --seed 1
   stubborn explore examples/peterson.dve --levels")]
 pub(crate) struct ExploreArgs {
     #[command(flatten)]

@@ -78,6 +78,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
     let started = Instant::now();
     let options = LoadOptions {
         engine: args.engine.into(),
+        ignore_temporal: true,
         ..LoadOptions::default()
     };
     let mut model = load_file(path, None, &options)?;
