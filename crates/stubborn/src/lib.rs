@@ -62,9 +62,11 @@ pub use stubborn_search::{
 };
 pub use text::ModelText;
 
+pub use stubborn_contest as contest;
 pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
+pub use stubborn_pnml as pnml;
 pub use stubborn_reduce as reduce;
 pub use stubborn_search as search;
 pub use stubborn_system as system;
