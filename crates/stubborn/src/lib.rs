@@ -68,10 +68,12 @@ pub use temporal::explore::explore_with_proviso;
 pub use temporal::{Temporal, TemporalOptions, TemporalText};
 pub use text::ModelText;
 
+pub use stubborn_contest as contest;
 pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_emptiness as emptiness;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
+pub use stubborn_pnml as pnml;
 pub use stubborn_reduce as reduce;
 pub use stubborn_search as search;
 pub use stubborn_system as system;

@@ -54,6 +54,7 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     Ltl(LtlArgs),
     Bench(BenchArgs),
+    Mcc(MccArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -793,6 +794,55 @@ pub(crate) struct BenchArgs {
     /// Write the table to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Answer an examination of the Model Checking Contest about a Petri net
+///
+/// Follows the contest's calling convention: the working folder holds `model.pnml` and, where the
+/// examination has formulas, `EXAMINATION.xml`; the environment says what is asked
+/// (BK_EXAMINATION) and how long it may take (BK_TIME_CONFINEMENT, in seconds). Answers are
+/// lines that begin with FORMULA or STATE_SPACE, each printed as soon as it is known.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examinations:
+  StateSpace, ReachabilityDeadlock, ReachabilityCardinality, ReachabilityFireability, UpperBounds,
+  OneSafe, QuasiLiveness, Liveness, StableMarking, LTLCardinality, LTLFireability
+
+Examples:
+  BK_EXAMINATION=ReachabilityDeadlock BK_TIME_CONFINEMENT=60 stubborn mcc
+  stubborn mcc --folder Philosophers-PT-000010 --examination UpperBounds --time 60")]
+pub(crate) struct MccArgs {
+    /// The folder of the instance, instead of the working folder
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+
+    /// What is asked, instead of BK_EXAMINATION
+    #[arg(long, value_name = "NAME")]
+    pub(crate) examination: Option<String>,
+
+    /// Seconds for all answers, instead of BK_TIME_CONFINEMENT
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time: Option<Duration>,
+
+    /// Most memory for states, instead of what BK_MEMORY_CONFINEMENT allows
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_limit: Option<MemoryLimit>,
+
+    /// Do without stubborn sets
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_por: bool,
+
+    /// Do without structural reductions
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_structural: bool,
+
+    /// Do without the state equation
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_equation: bool,
+
+    /// Do without random walks
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_walks: bool,
 }
 
 /// Print a completion script for a shell

@@ -8,6 +8,7 @@ pub(crate) mod explore;
 pub(crate) mod inspect;
 pub(crate) mod ltl;
 pub(crate) mod man;
+pub(crate) mod mcc;
 pub(crate) mod simulate;
 pub(crate) mod validate;
 
