@@ -318,8 +318,8 @@ fn every_switch_changes_some_count() {
     let instances: Vec<&&str> = INSTANCES.iter().filter(exists).collect();
     subjects.resize_with(instances.len(), || None);
     let mut missing = Vec::new();
-    println!("| switch | | | instance | states | with the one | with the other |");
-    println!("| --- | --- | --- | --- | --: | --: | --: |");
+    eprintln!("| switch | | | instance | states | with the one | with the other |");
+    eprintln!("| --- | --- | --- | --- | --: | --: | --: |");
     for family in families() {
         for (at, one) in family.settings.iter().enumerate() {
             for other in &family.settings[at + 1..] {
@@ -332,7 +332,7 @@ fn every_switch_changes_some_count() {
                 let (what, one, other) = (family.name, &one.name, &other.name);
                 match found {
                     Some((name, full, a, b)) => {
-                        println!("| {what} | {one} | {other} | {name} | {full} | {a} | {b} |");
+                        eprintln!("| {what} | {one} | {other} | {name} | {full} | {a} | {b} |");
                     }
                     None => missing.push(format!("{what}: {one}, {other}")),
                 }
