@@ -67,7 +67,7 @@ impl<'m> Pairs<'m> {
     }
 
     /// Low priority: whether it is enabled depends on everything.
-    fn is_special(&self, t: TransitionId) -> bool {
+    pub(super) fn is_special(&self, t: TransitionId) -> bool {
         self.model.structure().transition(t).priority > 0
     }
 }
@@ -196,7 +196,12 @@ impl Row<'_, '_> {
             return true;
         }
         let unseen = unseen(ts, us);
-        let found = self.search(&[&ts.looked, &us.looked], &[u], Vec::new(), |row, state| {
+        // A guard of `t` that `u` does not touch holds after `u` only if it held before.
+        let model = pairs.model;
+        let untouched = |g: &&LabelId| !shares(&model.structure().label(**g).tests, &us.writes);
+        let guards = ts.guards.iter().filter(untouched);
+        let before = guards.map(|g| Condition::holds(model, *g)).collect();
+        let found = self.search(&[&ts.looked, &us.looked], &[u], before, |row, state| {
             row.with_fillings(state, &unseen, |row, state| !row.moves_left(state, t, u))
         });
         found.unwrap_or(true)
