@@ -1,0 +1,3 @@
+//! Protocols to start from: what the library is tested with, and what a reader can copy.
+
+pub mod two_phase_commit;
