@@ -5,6 +5,7 @@ mod executor;
 mod handler;
 mod history;
 mod intern;
+pub mod linearizability;
 mod model;
 mod moves;
 mod network;
