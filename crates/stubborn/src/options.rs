@@ -1,6 +1,8 @@
 //! Every option of the command line, in one place. Help texts, completions and the manual
 //! page are made from these definitions.
 
+pub(crate) mod lab;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -46,6 +48,7 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     Ltl(LtlArgs),
     Bench(BenchArgs),
+    Lab(lab::LabArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
