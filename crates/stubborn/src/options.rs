@@ -1,6 +1,7 @@
 //! Every option of the command line, in one place. Help texts, completions and the manual
 //! page are made from these definitions.
 
+pub(crate) mod lab;
 mod relations;
 mod temporal;
 
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Ltl(LtlArgs),
     Bench(BenchArgs),
     Mcc(MccArgs),
+    Lab(lab::LabArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
