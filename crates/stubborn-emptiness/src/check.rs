@@ -10,7 +10,7 @@ use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::{Reduction, Relations, System};
 
-use crate::fairness::FairRounds;
+use crate::fairness::Fair;
 use crate::lasso::{self, Counterexample, Region};
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
@@ -42,6 +42,8 @@ pub struct Check<'a> {
     pub reduction: Option<ReductionRequest<'a>>,
     /// Whether sets are made for the state that the automaton is in.
     pub steering: SteeringMode,
+    /// What runs that end mean.
+    pub finite_runs: FiniteRuns,
     /// Look at weakly fair runs only: a process that could move all the time moves again
     /// and again. There is no reduction then.
     pub weak_fairness: bool,
@@ -53,6 +55,16 @@ pub struct Check<'a> {
     pub limits: Limits<'a>,
     /// Told how far the check is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// What a run that ends, because no step is possible, means for a property of infinite runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum FiniteRuns {
+    /// It goes on by repeating its last state for ever.
+    #[default]
+    Stutter,
+    /// Nothing: it is not looked at.
+    Ignore,
 }
 
 /// A wish for a reduction.
@@ -101,6 +113,7 @@ impl<'a> Check<'a> {
             emptiness: Emptiness::default(),
             reduction: None,
             steering: SteeringMode::default(),
+            finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             threads: 1,
             store: StoreOptions::default(),
@@ -265,10 +278,12 @@ impl<'a> Check<'a> {
         shared: Option<&Store>,
     ) -> Result<(CheckResult, bool), SearchError> {
         let mut result = CheckResult::unknown(prepared, Limit::Memory);
-        let levels = match self.weak_fairness {
-            false => 1,
-            true => FairRounds::new(self.system, prepared.automaton.acceptance_sets()).levels(),
+        let sets = prepared.automaton.acceptance_sets();
+        let fair = match self.weak_fairness {
+            true => Some(Fair::new(self.system, sets, self.emptiness)?),
+            false => None,
         };
+        let levels = fair.as_ref().map_or(1, Fair::levels);
         if u64::from(levels) * prepared.automaton.state_count() as u64 > u64::from(u32::MAX) {
             return Err(SearchError::Mismatch(
                 "the automaton has too many states for so many processes".into(),
@@ -293,7 +308,8 @@ impl<'a> Check<'a> {
                 automaton: &prepared.automaton,
                 starts: &prepared.starts,
                 labels: self.property.labels(),
-                weak_fairness: self.weak_fairness,
+                stutters: self.finite_runs == FiniteRuns::Stutter,
+                fair: fair.as_ref(),
             },
             reductions,
             store: &store,

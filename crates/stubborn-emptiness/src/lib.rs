@@ -53,6 +53,7 @@
 //! | `check`, `property`, `claim` | what goes in and what comes out |
 //! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
+//! | `explore` | a system alone, reduced with a cycle proviso |
 //! | `fairness` | runs that neglect no process |
 //! | [`proviso`], `watch`, `ahead` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
@@ -63,6 +64,7 @@
 mod ahead;
 mod check;
 mod claim;
+mod explore;
 mod fairness;
 mod lasso;
 mod nested;
@@ -79,8 +81,9 @@ mod steering;
 pub mod walk;
 mod watch;
 
-pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
+pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
+pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};

@@ -68,14 +68,15 @@ pub enum Fitting {
 pub enum ReductionOff {
     /// Nobody asked for one.
     NotAsked,
-    /// Only fair runs count.
-    Fairness,
     /// The property can tell stutter-equivalent runs apart.
     StutterSensitive,
     /// Whether the property can do that is too expensive to find out.
     StutteringUnknown,
     /// The automaton in stutter normal form would be too large.
     NormalFormTooLarge,
+    /// Only fair runs are looked at, and which runs are fair depends on the order of
+    /// independent steps.
+    Fairness,
     /// The chosen reduction does not go with this question; in words.
     Refused(String),
 }
@@ -84,10 +85,6 @@ impl fmt::Display for ReductionOff {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAsked => out.write_str("no reduction was asked for"),
-            Self::Fairness => out.write_str(
-                "fairness is assumed: which processes have a step depends on the order of steps, \
-                 and a reduction leaves orders out",
-            ),
             Self::StutterSensitive => out.write_str(
                 "the property is not stutter-invariant: a reduction could change its value",
             ),
@@ -98,6 +95,8 @@ impl fmt::Display for ReductionOff {
                 "the automaton of the property would become too large in the form that a \
                  reduction needs",
             ),
+            Self::Fairness => out
+                .write_str("only fair runs are looked at, and a reduction could lose all of them"),
             Self::Refused(why) => out.write_str(why),
         }
     }

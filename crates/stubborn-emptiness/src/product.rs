@@ -4,8 +4,9 @@
 //! of the vector, so that any exact store holds it and one handle names it. A step of the
 //! system goes with an edge of the automaton that can be taken on the letter of the *source*
 //! state. Where the system has no step, the run is extended by repeating the state for
-//! ever: the automaton moves alone. That is done here, behind the reduction. A step that
-//! fails ends the run; the error is for others to report.
+//! ever: the automaton moves alone. That is done here, behind the reduction (or not done, if
+//! finite runs are to be ignored). A step that fails ends the run; the error is for others
+//! to report.
 //!
 //! The classic reduction sees the system state only, so kept steps are a function of it; which
 //! nodes are expanded by the proviso depends on the automaton's state too, see
@@ -23,7 +24,7 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
-use crate::fairness::FairRounds;
+use crate::fairness::Fair;
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
 use crate::steering::{MOST_PROPOSITIONS, Steering};
@@ -43,17 +44,17 @@ pub(crate) struct Watcher<'a> {
     pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
     pub(crate) labels: &'a [LabelId],
-    /// Only weakly fair runs count.
-    pub(crate) weak_fairness: bool,
+    /// Whether a run that ends goes on by repeating its last state.
+    pub(crate) stutters: bool,
+    /// Which runs count as fair, if not all.
+    pub(crate) fair: Option<&'a Fair>,
 }
 
 impl Watcher<'_> {
     /// The marks that an accepting cycle of the product has to collect.
     pub(crate) fn all_marks(&self) -> Marks {
-        match self.weak_fairness {
-            false => self.automaton.all_marks(),
-            true => Marks::all(1),
-        }
+        let own = self.automaton.all_marks();
+        self.fair.map_or(own, |fair| fair.all_marks(own))
     }
 }
 
@@ -120,8 +121,9 @@ pub(crate) struct Product<'a> {
     valuation: Vec<u64>,
     /// The edges of the automaton that can be taken, of the node in hand.
     moves: Vec<(StateId, Marks)>,
-    /// With fairness: the rounds. The automaton's state and the level share a word.
-    rounds: Option<FairRounds>,
+    stutters: bool,
+    /// With fairness the automaton's state shares its word with a level.
+    fair: Option<Fair>,
     /// The marks of the edges in the batch.
     batch_marks: Vec<Marks>,
     vector: Vec<u32>,
@@ -152,9 +154,9 @@ impl<'a> Product<'a> {
             starts: watcher.starts,
             labels: watcher.labels,
             looked_at,
-            weak: match watcher.weak_fairness {
-                false => weak_states(automaton, watcher.starts),
-                true => vec![false; automaton.state_count()],
+            weak: match watcher.fair {
+                None => weak_states(automaton, watcher.starts),
+                Some(_) => vec![false; automaton.state_count()],
             },
             worker: store.worker(),
             cursor: store.cursor(),
@@ -165,9 +167,8 @@ impl<'a> Product<'a> {
             steered: BitSet::new(system.structure().transitions.len()),
             valuation: vec![0; watcher.labels.len().div_ceil(64)],
             moves: Vec::new(),
-            rounds: watcher
-                .weak_fairness
-                .then(|| FairRounds::new(system, automaton.acceptance_sets())),
+            stutters: watcher.stutters,
+            fair: watcher.fair.cloned(),
             batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),
@@ -208,7 +209,7 @@ impl<'a> Product<'a> {
 
     /// The state of the automaton in the last word of a node.
     fn automaton_state(&self, word: u32) -> StateId {
-        match self.rounds {
+        match self.fair {
             None => StateId(word),
             Some(_) => StateId(word % self.automaton.state_count() as u32),
         }
@@ -290,8 +291,8 @@ impl<'a> Product<'a> {
         let state = &self.cursor.words()[..words];
         let from = self.automaton_state(self.cursor.words()[words]);
         self.executor.successors(state, &mut self.successors);
-        if let Some(rounds) = &mut self.rounds {
-            rounds.look_at(&self.successors);
+        if let Some(fair) = &mut self.fair {
+            fair.look_at(&self.successors);
         }
         let expanded_anyway = match (&mut self.reducers.shared, part) {
             (Some(shared), Part::Kept) => shared.contains(state),
@@ -309,7 +310,7 @@ impl<'a> Product<'a> {
         self.batch.clear();
         self.batch_marks.clear();
         if self.successors.is_empty() {
-            if part != Part::Rest {
+            if part != Part::Rest && self.stutters {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();
@@ -358,10 +359,10 @@ impl<'a> Product<'a> {
         let level = self.cursor.words()[last] / states;
         for (target, marks) in &self.moves {
             let (mut word, mut marks) = (target.0, *marks);
-            if let Some(rounds) = &self.rounds {
-                let (level, is_complete) = rounds.advance(level, marks, transition);
+            if let Some(fair) = &self.fair {
+                let (level, fair_marks) = fair.advance(level, marks, transition);
                 word += level * states;
-                marks = Marks::all(u32::from(is_complete));
+                marks = fair_marks;
             }
             self.batch_marks.push(marks);
             self.vector[last] = word;
