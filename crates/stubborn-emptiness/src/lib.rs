@@ -53,6 +53,7 @@
 //! | `check`, `property`, `claim` | what goes in and what comes out |
 //! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
+//! | `branching` | reductions for branching time |
 //! | `explore` | a system alone, reduced with a cycle proviso |
 //! | `fairness` | runs that neglect no process |
 //! | [`proviso`], `watch`, `ahead` | cycle provisos: their parts, and what they decide |
@@ -62,6 +63,7 @@
 //! | `lasso` | counterexamples |
 
 mod ahead;
+mod branching;
 mod check;
 mod claim;
 mod explore;
@@ -81,6 +83,7 @@ mod steering;
 pub mod walk;
 mod watch;
 
+pub use branching::BranchingReduction;
 pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
 pub use explore::{Exploration, ExplorationResult};
