@@ -19,8 +19,10 @@ use stubborn_reduce::testing::random::{self, Shape};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, Relations, Successors, System};
 
+use length::length;
 use loose::loose_system;
 
+mod length;
 mod loose;
 
 /// Whether the automaton accepts a run of the system, by building all of the product.
@@ -290,13 +292,13 @@ fn run_automata(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn any_automaton_can_steer() {
-    run_automata(0..400);
+    run_automata(0..200);
 }
 
 #[test]
-#[ignore = "long: 12,000 random systems with three automata each"]
+#[ignore = "long: many random systems with three automata each"]
 fn any_automaton_can_steer_at_length() {
-    run_automata(1_000..13_000);
+    run_automata(1_000..1_000 + 600 * length());
 }
 
 fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
@@ -391,19 +393,13 @@ fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
 
 #[test]
 fn reduced_verdicts_are_the_unreduced_ones() {
-    run(0..250, 6);
+    run(0..160, 6);
 }
 
 #[test]
-#[ignore = "long: 3,000 random systems"]
+#[ignore = "long: many random systems"]
 fn reduced_verdicts_are_the_unreduced_ones_at_length() {
-    run(1_000..4_000, 12);
-}
-
-#[test]
-#[ignore = "long: 15,000 random systems"]
-fn reduced_verdicts_are_the_unreduced_ones_at_great_length() {
-    run(4_000..19_000, 12);
+    run(1_000..1_000 + 400 * length(), 12);
 }
 
 /// The tests above can fail: without proviso, violations are missed.

@@ -222,3 +222,84 @@ impl Shared {
         self.transitions.fetch_add(edges as u64, Ordering::Relaxed);
     }
 }
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU8, Ordering};
+    use loom::thread;
+
+    use super::*;
+
+    /// A ring whose nodes keep the edge to the next one and leave another out.
+    struct Ring(Arc<Vec<AtomicU8>>);
+
+    impl Space for Ring {
+        fn initial(&mut self, _: &mut Vec<Node>) -> Result<(), Limit> {
+            Ok(())
+        }
+
+        fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+            out.push(Edge {
+                to: Node((node.0 + 1) % self.0.len() as u64),
+                marks: Marks::NONE,
+            });
+            Ok(true)
+        }
+
+        fn rest(&mut self, _: Node, _: &mut Vec<Edge>) -> Result<(), Limit> {
+            Ok(())
+        }
+
+        fn flags(&mut self, node: Node) -> u8 {
+            self.0[node.0 as usize].load(Ordering::SeqCst)
+        }
+
+        fn set_flags(&mut self, node: Node, flags: u8) -> u8 {
+            self.0[node.0 as usize].fetch_or(flags, Ordering::SeqCst)
+        }
+
+        fn go_on(&mut self, _: usize, _: &Counts) -> Result<(), Limit> {
+            Ok(())
+        }
+    }
+
+    fn decide(shared: &Shared, ring: &mut Ring, node: u64) -> bool {
+        let node = Node(node);
+        let mut kept = Vec::new();
+        let _ = ring.kept(node, &mut kept);
+        shared.decide(ring, node, |space| {
+            space.set_flags(node, flags::HARMLESS);
+            kept.iter()
+                .any(|edge| space.flags(edge.to) & flags::HARMLESS != 0)
+        })
+    }
+
+    /// Each worker decides about one node of a ring: one of them sees that the other began.
+    #[test]
+    fn one_node_of_a_cycle_is_expanded() {
+        loom::model(|| {
+            let ring = Arc::new(vec![AtomicU8::new(0), AtomicU8::new(0)]);
+            let shared = Arc::new(Shared::default());
+            let (other_ring, other_shared) = (Arc::clone(&ring), Arc::clone(&shared));
+            let other = thread::spawn(move || decide(&other_shared, &mut Ring(other_ring), 1));
+            let own = decide(&shared, &mut Ring(Arc::clone(&ring)), 0);
+            assert!(other.join().unwrap_or(false) || own);
+        });
+    }
+
+    /// Two workers come to the same node with different wishes: both do the same.
+    #[test]
+    fn a_decision_is_made_once() {
+        loom::model(|| {
+            let ring = Arc::new(vec![AtomicU8::new(0), AtomicU8::new(0)]);
+            let shared = Arc::new(Shared::default());
+            let (other_ring, other_shared) = (Arc::clone(&ring), Arc::clone(&shared));
+            let other = thread::spawn(move || {
+                other_shared.decide(&mut Ring(other_ring), Node(0), |_| true)
+            });
+            let own = shared.decide(&mut Ring(Arc::clone(&ring)), Node(0), |_| false);
+            assert_eq!(other.join().ok(), Some(own));
+        });
+    }
+}
