@@ -260,7 +260,7 @@ fn reduced_graphs_are_stutter_bisimilar() {
 #[test]
 #[ignore = "long: many random systems"]
 fn reduced_graphs_are_stutter_bisimilar_at_length() {
-    run(1_000..1_000 + 250 * length());
+    run(1_000..1_000 + 1_000 * length());
 }
 
 /// Classic sets for linear time are too small for branching time: the check sees that.

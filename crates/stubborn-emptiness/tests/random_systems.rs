@@ -298,7 +298,7 @@ fn any_automaton_can_steer() {
 #[test]
 #[ignore = "long: many random systems with three automata each"]
 fn any_automaton_can_steer_at_length() {
-    run_automata(1_000..1_000 + 600 * length());
+    run_automata(1_000..1_000 + 2_400 * length());
 }
 
 fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
@@ -399,7 +399,7 @@ fn reduced_verdicts_are_the_unreduced_ones() {
 #[test]
 #[ignore = "long: many random systems"]
 fn reduced_verdicts_are_the_unreduced_ones_at_length() {
-    run(1_000..1_000 + 400 * length(), 12);
+    run(1_000..1_000 + 1_500 * length(), 12);
 }
 
 /// The tests above can fail: without proviso, violations are missed.

@@ -18,7 +18,7 @@ pub mod components;
 mod sync;
 pub(crate) mod union_find;
 
-use sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence, lock};
 
 /// What searches on several threads remember of a node for good.
 pub mod flags {
@@ -148,6 +148,17 @@ impl Shared {
     }
 }
 
+/// The wish of a proviso for any order, to be decided with [`Shared::decide`]: first publish
+/// that the decision about `node` was begun, then look whether that of a kept successor was.
+/// Of all nodes on a cycle, the one that published last sees its successor. That takes more
+/// than acquire and release: two workers must not both overlook each other.
+pub(crate) fn wish_in_any_order<S: Space>(space: &mut S, node: Node, kept: &[Edge]) -> bool {
+    space.set_flags(node, flags::HARMLESS);
+    fence(Ordering::SeqCst);
+    kept.iter()
+        .any(|edge| space.flags(edge.to) & flags::HARMLESS != 0)
+}
+
 /// What both searches of a worker keep.
 pub(crate) struct Hand<'s, S: Space> {
     pub(crate) space: &'s mut S,
@@ -268,11 +279,7 @@ mod loom_tests {
         let node = Node(node);
         let mut kept = Vec::new();
         let _ = ring.kept(node, &mut kept);
-        shared.decide(ring, node, |space| {
-            space.set_flags(node, flags::HARMLESS);
-            kept.iter()
-                .any(|edge| space.flags(edge.to) & flags::HARMLESS != 0)
-        })
+        shared.decide(ring, node, |space| wish_in_any_order(space, node, &kept))
     }
 
     /// Each worker decides about one node of a ring: one of them sees that the other began.
