@@ -388,7 +388,7 @@ fn temporal_properties_have_lassos_that_can_be_replayed() {
     // the run where there is none.
     let cases = [
         ("lamp.pml", "<> [] lit", Some((0, 2))),
-        ("lamp.pml", "<> Guard@L", Some((0, 2))),
+        ("lamp.pml", "<> ! Guard@L", Some((0, 2))),
         ("lamp.pml", "[] (_last != 1)", None),
         ("turnstile.dve", "[] <> First.inside", Some((0, 1))),
         ("producer.pnml", "[] <> (done < 3)", None),
