@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stubborn_ltl::automaton::Marks;
+use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
@@ -11,12 +12,13 @@ use stubborn_system::{Reduction, Relations, System};
 
 use crate::fairness::FairMarks;
 use crate::lasso::{self, Counterexample};
-use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, prepare};
-use crate::product::{Product, Surroundings, Watcher};
+use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, SteeringMode, prepare};
+use crate::product::{Product, Reducers, Surroundings, Watcher};
 use crate::property::Property;
 use crate::proviso::Proviso;
 use crate::shared::SharedExpansions;
 use crate::space::Counts;
+use crate::steering::{Steering, SteeringTables};
 use crate::walk::{Emptiness, Walk};
 
 /// A check, ready to [run](Check::run).
@@ -39,6 +41,8 @@ pub struct Check<'a> {
     pub weak_fairness: bool,
     /// How to reduce the product, where that is sound; `None` not to.
     pub reduction: Option<ReductionRequest<'a>>,
+    /// Whether sets are made for the state that the automaton is in.
+    pub steering: SteeringMode,
     /// How states are stored; exactly.
     pub store: StoreOptions,
     /// When to give up.
@@ -70,6 +74,13 @@ pub struct ReductionRequest<'a> {
     pub fitting: Fitting,
 }
 
+/// How one check is reduced.
+#[derive(Debug, Default)]
+pub(crate) struct Reductions {
+    pub(crate) classic: Option<StubbornReduction>,
+    pub(crate) steering: Option<SteeringTables>,
+}
+
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
 const MOST_WALKS: u32 = 12;
@@ -85,6 +96,7 @@ impl<'a> Check<'a> {
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             reduction: None,
+            steering: SteeringMode::default(),
             store: StoreOptions::default(),
             limits: Limits::default(),
             observer: None,
@@ -108,9 +120,13 @@ impl<'a> Check<'a> {
             Emptiness::Nested if own.acceptance_sets() > 1 => own.degeneralise(),
             _ => own.clone(),
         };
-        let (prepared, reduction, used) = match self.prepare(&automaton) {
-            Ok((prepared, reduction, used)) => (prepared, Some(reduction), used),
-            Err(why) => (Prepared::as_is(automaton), None, ReductionUse::Off(why)),
+        let (prepared, reductions, used) = match self.prepare(&automaton) {
+            Ok(all) => all,
+            Err(why) => (
+                Prepared::as_is(automaton),
+                Reductions::default(),
+                ReductionUse::Off(why),
+            ),
         };
         let (proviso, by_state) = match &used {
             ReductionUse::On {
@@ -120,8 +136,8 @@ impl<'a> Check<'a> {
         };
         let prepare_time = started.elapsed();
         let mut result = match by_state {
-            false => self.search(&prepared, reduction.as_ref(), proviso)?,
-            true => self.search_by_state(&prepared, reduction.as_ref(), proviso)?,
+            false => self.search(&prepared, &reductions, proviso)?,
+            true => self.search_by_state(&prepared, &reductions, proviso)?,
         };
         result.reduction = used;
         result.prepare_time = prepare_time;
@@ -132,7 +148,7 @@ impl<'a> Check<'a> {
     fn prepare(
         &self,
         automaton: &stubborn_ltl::automaton::Automaton,
-    ) -> Result<(Prepared, StubbornReduction, ReductionUse), ReductionOff> {
+    ) -> Result<(Prepared, Reductions, ReductionUse), ReductionOff> {
         let request = self.reduction.as_ref().ok_or(ReductionOff::NotAsked)?;
         if self.weak_fairness {
             return Err(ReductionOff::Fairness);
@@ -144,26 +160,46 @@ impl<'a> Check<'a> {
             infinite: true,
         };
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
-        let reduction =
-            StubbornReduction::new(self.system, request.relations, plan).map_err(refused)?;
-        let (prepared, soundness) = prepare(self.property, automaton, request.fitting)?;
+        let (prepared, soundness) =
+            prepare(self.property, automaton, request.fitting, self.steering)?;
+        let mut reductions = Reductions::default();
+        if soundness != Soundness::Steered {
+            let classic = StubbornReduction::new(self.system, request.relations, plan);
+            reductions.classic = Some(classic.map_err(refused)?);
+        }
+        if matches!(soundness, Soundness::Steered | Soundness::Mixed) {
+            let steered = SteeredReduction::new(self.system, request.relations, &request.config);
+            reductions.steering = Some(SteeringTables::new(
+                steered.map_err(refused)?,
+                &prepared.automaton,
+                self.property.labels(),
+                request.relations,
+                self.system.structure().transitions.len(),
+            ));
+        }
         let used = ReductionUse::On {
-            name: reduction.name(),
-            proviso: request.proviso,
+            name: match &reductions.classic {
+                Some(classic) => classic.name(),
+                None => "automaton".into(),
+            },
+            proviso: match soundness {
+                Soundness::Steered => Proviso::NONE,
+                _ => request.proviso,
+            },
             soundness,
         };
-        Ok((prepared, reduction, used))
+        Ok((prepared, reductions, used))
     }
 
     /// Looks for a violating run in the product with this automaton.
     pub(crate) fn search(
         &self,
         prepared: &Prepared,
-        reduction: Option<&StubbornReduction>,
+        reductions: &Reductions,
         proviso: Proviso,
     ) -> Result<CheckResult, SearchError> {
         let frame = (&self.budget(), Instant::now());
-        let (result, _) = self.walk(prepared, reduction, proviso, frame, None)?;
+        let (result, _) = self.walk(prepared, reductions, proviso, frame, None)?;
         Ok(result)
     }
 
@@ -172,7 +208,7 @@ impl<'a> Check<'a> {
     fn search_by_state(
         &self,
         prepared: &Prepared,
-        reduction: Option<&StubbornReduction>,
+        reductions: &Reductions,
         mut proviso: Proviso,
     ) -> Result<CheckResult, SearchError> {
         let budget = self.budget();
@@ -190,7 +226,7 @@ impl<'a> Check<'a> {
             }
             let (mut result, is_final) = self.walk(
                 prepared,
-                reduction,
+                reductions,
                 proviso,
                 (&budget, started),
                 Some(&shared),
@@ -214,7 +250,7 @@ impl<'a> Check<'a> {
     fn walk(
         &self,
         prepared: &Prepared,
-        reduction: Option<&StubbornReduction>,
+        reductions: &Reductions,
         proviso: Proviso,
         (budget, started): (&Arc<MemoryBudget>, Instant),
         shared: Option<&Store>,
@@ -253,14 +289,12 @@ impl<'a> Check<'a> {
             started,
             observer: self.observer,
         };
-        let reducer = reduction.map(|reduction| reduction.reducer());
-        let mut product = Product::new(
-            self.system,
-            &watcher,
-            reducer,
-            shared.map(SharedExpansions::new),
-            surroundings,
-        );
+        let reducers = Reducers {
+            classic: reductions.classic.as_ref().map(|classic| classic.reducer()),
+            steering: reductions.steering.as_ref().map(Steering::new),
+            shared: shared.map(SharedExpansions::new),
+        };
+        let mut product = Product::new(self.system, &watcher, reducers, surroundings);
         let fair_marks = fair.as_ref().map_or(Marks::NONE, FairMarks::all);
         let all_marks = prepared.automaton.all_marks().union(fair_marks);
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all_marks));
@@ -331,6 +365,11 @@ pub enum ReductionUse {
 impl std::fmt::Display for ReductionUse {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::On {
+                name,
+                soundness: Soundness::Steered,
+                ..
+            } => out.write_str(name),
             Self::On { name, proviso, .. } => write!(out, "{name} --proviso {proviso}"),
             Self::Off(why) => write!(out, "none: {why}"),
         }

@@ -52,6 +52,7 @@
 //! | --- | --- |
 //! | `check`, `property`, `claim` | what goes in and what comes out |
 //! | `prepare`, `shared`, `fairness` | when a reduced product is sound; fair runs |
+//! | `steering` | sets that are driven by the automaton's state |
 //! | `explore` | a system alone, reduced with a cycle proviso |
 //! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
@@ -72,6 +73,7 @@ pub mod proviso;
 mod regressions;
 mod shared;
 pub mod space;
+mod steering;
 pub mod walk;
 mod watch;
 
@@ -79,7 +81,7 @@ pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, 
 pub use claim::ClaimGuards;
 pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
-pub use prepare::{Fitting, ReductionOff, Soundness};
+pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
 pub use proviso::{Proviso, UnknownProviso};
 pub use space::Counts;

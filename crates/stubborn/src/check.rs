@@ -9,7 +9,7 @@ use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Violation,
 };
-use stubborn_system::{FailureKind, PropertyKind, Reduction};
+use stubborn_system::{FailureKind, PropertyKind};
 
 use crate::load::LoadedModel;
 use crate::reduction::{PlannedRun, Por, ReductionOptions, plan, unreduced};
@@ -284,7 +284,7 @@ pub fn check(
 }
 
 /// The answers of all searches, in the order of the questions.
-fn report(questions: &[Question], runs: Vec<(PlannedRun, SearchResult)>) -> Report {
+fn report(questions: &[Question], runs: Vec<(PlannedRun<'_>, SearchResult)>) -> Report {
     let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
     let mut report = Report::default();
     for (planned, result) in runs {
@@ -332,7 +332,7 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
     let started = Instant::now();
     // The question decides what is kept; nothing is looked for.
     let question = [Question::no_deadlock()];
-    let run = |planned: &PlannedRun, is_small: bool| -> Result<SearchResult, CheckError> {
+    let run = |planned: &PlannedRun<'_>, is_small: bool| -> Result<SearchResult, CheckError> {
         let full = Search {
             targets: Vec::new(),
             stop: Stop::Never,
@@ -366,7 +366,7 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
 fn search<'r>(
     model: &'r LoadedModel,
     questions: &[Question],
-    planned: &'r PlannedRun,
+    planned: &'r PlannedRun<'r>,
     options: &CheckOptions<'r>,
     started: Instant,
 ) -> Search<'r> {
@@ -380,7 +380,7 @@ fn search<'r>(
     let left = |time: Duration| time.saturating_sub(started.elapsed());
     Search {
         replay: Some(model.reference()),
-        reduction: reduction.map(|r| r as &dyn Reduction),
+        reduction: reduction.map(|r| r.as_dyn()),
         proviso: planned.proviso(options.reduction.proviso, options.order, options.threads),
         order: options.order,
         threads: options.threads,

@@ -45,6 +45,7 @@
 mod check;
 mod languages;
 mod load;
+mod measured;
 pub mod record;
 mod reduction;
 pub mod story;
@@ -56,6 +57,7 @@ pub use check::{
     questions,
 };
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
+pub use measured::{RelationsError, SavedRelations};
 pub use reduction::{Por, ProvisoChoice, ReductionOptions};
 pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
@@ -66,10 +68,12 @@ pub use temporal::explore::explore_with_proviso;
 pub use temporal::{Origin, Temporal, TemporalOptions, TemporalText};
 pub use text::ModelText;
 
+pub use stubborn_contest as contest;
 pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_emptiness as emptiness;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
+pub use stubborn_pnml as pnml;
 pub use stubborn_reduce as reduce;
 pub use stubborn_search as search;
 pub use stubborn_system as system;

@@ -1,6 +1,8 @@
 //! Every option of the command line, in one place. Help texts, completions and the manual
 //! page are made from these definitions.
 
+pub(crate) mod lab;
+mod relations;
 mod temporal;
 
 use std::path::PathBuf;
@@ -13,6 +15,8 @@ use stubborn::reduce::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat
 use stubborn::{Engine, Language, Order, Por, ReductionOptions, StoreKind};
 
 pub(crate) use temporal::{ProvisoName, TemporalArgs};
+
+pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 
 const AFTER_HELP: &str = "\
 Exit status:
@@ -51,6 +55,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     Ltl(LtlArgs),
     Bench(BenchArgs),
+    Mcc(MccArgs),
+    Lab(lab::LabArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -165,15 +171,19 @@ pub(crate) struct ReductionArgs {
           hide_possible_values = false)]
     pub(crate) por: Option<String>,
 
-    /// How precise the relations between transitions are
+    /// How precise the relations between transitions are, or a file that has them
+    ///
+    /// `sets`: which fields are tested, read and written; `syntax`: and the shape of guards and
+    /// actions; `exact`: and all valuations of small joint supports; `reach`: and what an
+    /// over-approximation of the reachable states rules out. A file is one that
+    /// `inspect --write-relations` wrote.
     #[arg(
         long,
-        value_name = "LEVEL",
-        value_enum,
+        value_name = "LEVEL|FILE",
         default_value = "reach",
         help_heading = "Reduction"
     )]
-    pub(crate) relations: RelationsName,
+    pub(crate) relations: RelationsChoice,
 
     /// Weak sets: members other than one key transition may be disabled from outside
     #[arg(long, help_heading = "Reduction")]
@@ -238,6 +248,7 @@ fn por_names() -> PossibleValuesParser {
         Algorithm::Ample1 => "All of one process that conflicts with no other",
         Algorithm::Ample2 => "All of a group of processes that conflicts with no other",
         Algorithm::Goal => "What a bad state needs; not for deadlocks",
+        Algorithm::Lpor => "Local: only what can come into the way of a member is added",
     };
     let special = [
         PossibleValue::new("none").help("No reduction"),
@@ -279,9 +290,11 @@ impl ReductionArgs {
                 ..Config::new(name.parse()?)
             }),
         };
+        let (relations, measured) = self.relations.without_exploring()?;
         Ok(ReductionOptions {
             por,
-            relations: self.relations.into(),
+            relations,
+            measured,
             proviso: self.proviso.safety,
             cycle_proviso: self.proviso.cycles,
         })
@@ -578,6 +591,7 @@ Examples:
   stubborn inspect examples/peterson.dve --fields --guards
   stubborn inspect examples/philosophers.dve --relations exact --transition hungry
   stubborn inspect examples/philosophers.dve --state start --por deletion
+  stubborn inspect examples/philosophers.dve --relations full --write-relations full.json
   stubborn inspect examples/peterson.dve --format dot --process P_0 | dot -Tsvg > p0.svg")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
@@ -599,9 +613,25 @@ pub(crate) struct InspectArgs {
     #[arg(long, help_heading = "What to show")]
     pub(crate) sets: bool,
 
-    /// Relations between transitions and guards, as precise as LEVEL asks for
-    #[arg(long, value_name = "LEVEL", value_enum, help_heading = "What to show")]
-    pub(crate) relations: Option<RelationsName>,
+    /// Relations between transitions and guards: `sets`, `syntax`, `exact`, `reach`, `full`, or
+    /// a file
+    ///
+    /// The levels are those of `check`; `full` computes them from all reachable states. A file
+    /// is one that --write-relations wrote.
+    #[arg(long, value_name = "LEVEL|FILE", help_heading = "What to show")]
+    pub(crate) relations: Option<RelationsChoice>,
+
+    #[command(flatten)]
+    pub(crate) measuring: MeasuringArgs,
+
+    /// Also relations of this invariant; may be repeated
+    #[arg(
+        long,
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        help_heading = "What to show"
+    )]
+    pub(crate) invariant: Vec<String>,
 
     /// The stubborn set at the end of a saved trace, and why each transition is in it
     ///
@@ -642,30 +672,6 @@ pub(crate) enum InspectFormat {
     Dot,
 }
 
-/// How much analysis goes into relations.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum RelationsName {
-    /// Which fields are tested, read and written
-    Sets,
-    /// And the shape of guards and actions
-    Syntax,
-    /// And all valuations of small joint supports
-    Exact,
-    /// And what an over-approximation of the reachable states rules out
-    Reach,
-}
-
-impl From<RelationsName> for stubborn::system::RelationLevel {
-    fn from(name: RelationsName) -> Self {
-        match name {
-            RelationsName::Sets => Self::Sets,
-            RelationsName::Syntax => Self::Syntax,
-            RelationsName::Exact => Self::Exact,
-            RelationsName::Reach => Self::Reach,
-        }
-    }
-}
-
 /// Check that a reduction keeps what it must, on this very model
 ///
 /// The defining conditions of stubborn sets are tested at states of the model with its own
@@ -693,7 +699,7 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) samples: usize,
 
-    /// Try relations in so many random states as well (not with --relations reach)
+    /// Try relations in so many random states as well (not with --relations reach or FILE)
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) random_states: usize,
 
@@ -754,7 +760,8 @@ pub(crate) enum AutomatonFormat {
 ///
 /// Every model is explored completely, once for every number of threads. Speed is in states
 /// per second of processor time (of all threads together), so that a busy machine does not
-/// spoil it.
+/// spoil it. Promela models are explored by SPIN as well, without its reduction, where `spin`
+/// and a C compiler are installed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -789,6 +796,55 @@ pub(crate) struct BenchArgs {
     /// Write the table to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Answer an examination of the Model Checking Contest about a Petri net
+///
+/// Follows the contest's calling convention: the working folder holds `model.pnml` and, where the
+/// examination has formulas, `EXAMINATION.xml`; the environment says what is asked
+/// (BK_EXAMINATION) and how long it may take (BK_TIME_CONFINEMENT, in seconds). Answers are
+/// lines that begin with FORMULA or STATE_SPACE, each printed as soon as it is known.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examinations:
+  StateSpace, ReachabilityDeadlock, ReachabilityCardinality, ReachabilityFireability, UpperBounds,
+  OneSafe, QuasiLiveness, Liveness, StableMarking, LTLCardinality, LTLFireability
+
+Examples:
+  BK_EXAMINATION=ReachabilityDeadlock BK_TIME_CONFINEMENT=60 stubborn mcc
+  stubborn mcc --folder Philosophers-PT-000010 --examination UpperBounds --time 60")]
+pub(crate) struct MccArgs {
+    /// The folder of the instance, instead of the working folder
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+
+    /// What is asked, instead of BK_EXAMINATION
+    #[arg(long, value_name = "NAME")]
+    pub(crate) examination: Option<String>,
+
+    /// Seconds for all answers, instead of BK_TIME_CONFINEMENT
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time: Option<Duration>,
+
+    /// Most memory for states, instead of what BK_MEMORY_CONFINEMENT allows
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_limit: Option<MemoryLimit>,
+
+    /// Do without stubborn sets
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_por: bool,
+
+    /// Do without structural reductions
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_structural: bool,
+
+    /// Do without the state equation
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_equation: bool,
+
+    /// Do without random walks
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_walks: bool,
 }
 
 /// Print a completion script for a shell

@@ -6,8 +6,10 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod explore;
 pub(crate) mod inspect;
+pub(crate) mod lab;
 pub(crate) mod ltl;
 pub(crate) mod man;
+pub(crate) mod mcc;
 pub(crate) mod simulate;
 pub(crate) mod validate;
 
