@@ -1,7 +1,7 @@
 //! From a file to a model that is ready to run.
 //!
 //! [`load_file`] and [`load_text`] find the language, call its front-end, add the user's
-//! invariants to the model while names are still known, and set up its execution. Whatever
+//! properties to the model while names are still known, and set up its execution. Whatever
 //! is wrong comes back as a [`LoadError`] that shows the place in the source.
 
 use std::fmt;
@@ -17,6 +17,7 @@ use stubborn_system::{Property, System, TransitionId};
 
 use crate::languages;
 use crate::languages::promela::Growth;
+use crate::temporal::{Temporal, TemporalText};
 use crate::text::ModelText;
 
 /// A modelling language.
@@ -95,6 +96,13 @@ pub struct LoadOptions {
     pub engine: Engine,
     /// Expressions in the model's own syntax that should hold in every state.
     pub invariants: Vec<String>,
+    /// Temporal properties to add to those that the model states.
+    pub temporal: Vec<TemporalText>,
+    /// Take neither these nor those of the model: nobody will ask for them.
+    pub ignore_temporal: bool,
+    /// Expressions that a trace of this model was about. Where a language lets expressions
+    /// look at things that are no part of a state otherwise, they become part of it.
+    pub expressions: Vec<String>,
 }
 
 /// A model that is ready to run.
@@ -105,7 +113,8 @@ pub struct LoadedModel {
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
     asserting: Vec<TransitionId>,
-    unchecked: Vec<String>,
+    temporal: Vec<Temporal>,
+    expressions: Vec<String>,
     growth: Option<Growth>,
 }
 
@@ -151,9 +160,15 @@ impl LoadedModel {
         &self.asserting
     }
 
-    /// Names of properties that the model states but that cannot be checked yet.
-    pub fn unchecked(&self) -> &[String] {
-        &self.unchecked
+    /// The temporal properties of the model and of the user, in this order.
+    pub fn temporal(&self) -> &[Temporal] {
+        &self.temporal
+    }
+
+    /// Expressions besides the model's own text that states depend on, see
+    /// [`LoadOptions::expressions`].
+    pub fn expressions(&self) -> &[String] {
+        &self.expressions
     }
 
     /// Whether a search found that the model starts more processes than it was prepared for.
@@ -185,7 +200,8 @@ impl LoadedModel {
             system: parts.system,
             reference: parts.reference,
             asserting: parts.asserting,
-            unchecked: parts.unchecked,
+            temporal: parts.temporal,
+            expressions: parts.expressions,
             growth: parts.growth,
         }
     }
@@ -351,7 +367,8 @@ pub(crate) struct Parts {
     pub(crate) system: Arc<dyn System>,
     pub(crate) reference: Arc<dyn System>,
     pub(crate) asserting: Vec<TransitionId>,
-    pub(crate) unchecked: Vec<String>,
+    pub(crate) temporal: Vec<Temporal>,
+    pub(crate) expressions: Vec<String>,
     /// Where the model is more than the file it was loaded from.
     pub(crate) text: Option<ModelText>,
     pub(crate) growth: Option<Growth>,
@@ -381,7 +398,8 @@ impl Parts {
             system,
             reference,
             asserting,
-            unchecked: Vec::new(),
+            temporal: Vec::new(),
+            expressions: Vec::new(),
             text: None,
             growth: None,
         }

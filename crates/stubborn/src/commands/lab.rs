@@ -21,10 +21,10 @@ use stubborn_lab::{machine, shipped};
 use super::write_file;
 use crate::exit::{Failure, Status};
 use crate::interrupt;
+use crate::options::MemoryLimit;
 use crate::options::lab::{
     ChosenArgs, LabArgs, LabCommand, LabListArgs, LabReportArgs, LabRunArgs,
 };
-use crate::options::{MemoryLimit, RelationsName};
 use crate::terminal::{bytes, counted, print};
 
 /// So many of the worst figures are shown after a run.
@@ -71,15 +71,9 @@ fn own_experiment(path: &Path) -> Result<Experiment, Failure> {
 }
 
 fn mode(chosen: &ChosenArgs) -> Mode {
-    let relations = chosen.relations.map(|level| match level {
-        RelationsName::Sets => "sets",
-        RelationsName::Syntax => "syntax",
-        RelationsName::Exact => "exact",
-        RelationsName::Reach => "reach",
-    });
     Mode {
         quick: chosen.quick,
-        relations: relations.map(str::to_owned),
+        relations: chosen.relations.clone(),
     }
 }
 

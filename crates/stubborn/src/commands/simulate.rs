@@ -5,9 +5,9 @@ use std::path::Path;
 
 use stubborn::record::SavedTrace;
 use stubborn::system::{Executor, Successors, System};
-use stubborn::{LoadedModel, Trace, story};
+use stubborn::{LoadOptions, LoadedModel, Trace, story};
 
-use super::{load, write_file};
+use super::{load_with, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::SimulateArgs;
 use crate::terminal::{counted, print};
@@ -22,9 +22,19 @@ const HELP: &str = "\
 ";
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
-    let (model, _) = load(&args.model, &[], false)?;
-    let trace = if let Some(path) = &args.replay {
-        replay(args, &model, path)?
+    let saved = match &args.replay {
+        None => None,
+        Some(path) => Some((path.as_path(), read_saved(path)?)),
+    };
+    let expressions = saved.as_ref().map(|(_, saved)| saved.expressions.clone());
+    let options = LoadOptions {
+        ignore_temporal: true,
+        expressions: expressions.unwrap_or_default(),
+        ..LoadOptions::default()
+    };
+    let (model, _) = load_with(&args.model, options, false)?;
+    let trace = if let Some((path, saved)) = &saved {
+        replay(args, &model, path, saved)?
     } else if args.interactive {
         by_hand(args, &model)
     } else {
@@ -39,8 +49,8 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Reads a trace file and runs it on a model.
-pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<(SavedTrace, Trace), Failure> {
+/// Reads a trace file.
+fn read_saved(path: &Path) -> Result<SavedTrace, Failure> {
     let shown = path.display();
     let unreadable =
         |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
@@ -51,14 +61,26 @@ pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<(SavedTrace
         )));
     }
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
-    let in_file = |error| Failure::wrong(format!("{shown}: {error}"));
-    let saved = SavedTrace::from_json(&text).map_err(in_file)?;
-    let trace = saved.replay(model).map_err(in_file)?;
-    Ok((saved, trace))
+    SavedTrace::from_json(&text).map_err(|error| Failure::wrong(format!("{shown}: {error}")))
 }
 
-fn replay(args: &SimulateArgs, model: &LoadedModel, path: &Path) -> Result<Trace, Failure> {
-    let (saved, trace) = read_trace(model, path)?;
+/// Reads a trace file and runs it on a model.
+pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<Trace, Failure> {
+    replayed(model, path, &read_saved(path)?)
+}
+
+fn replayed(model: &LoadedModel, path: &Path, saved: &SavedTrace) -> Result<Trace, Failure> {
+    let in_file = |error| Failure::wrong(format!("{}: {error}", path.display()));
+    saved.replay(model).map_err(in_file)
+}
+
+fn replay(
+    args: &SimulateArgs,
+    model: &LoadedModel,
+    path: &Path,
+    saved: &SavedTrace,
+) -> Result<Trace, Failure> {
+    let trace = replayed(model, path, saved)?;
     let mut walk = Walk::new(model, args.states);
     print(&format!(
         "{}: {}\n",
@@ -67,6 +89,9 @@ fn replay(args: &SimulateArgs, model: &LoadedModel, path: &Path) -> Result<Trace
     ));
     walk.start();
     for number in 0..trace.len() {
+        if trace.cycle_start() == Some(number) {
+            print("  then for ever:\n");
+        }
         walk.show(&trace, number);
     }
     walk.end(&trace);
