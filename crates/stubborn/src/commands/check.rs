@@ -54,7 +54,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         };
         let mut results = Results::default();
         if !asked.questions.is_empty() {
-            results.report = stubborn::check(model, &asked.questions, &limit_time())?;
+            let (questions, options) = (&asked.questions, limit_time());
+            results.report = match args.net.structural {
+                None => stubborn::check(model, questions, &options)?,
+                Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
+            };
         }
         results.temporal = stubborn::check_temporal(model, &asked.temporal, &limit_time())?;
         Ok(results)
