@@ -124,7 +124,9 @@ impl Report {
         let mut text = self.to_string();
         if let Some(directory) = std::env::var_os("STUBBORN_SVG") {
             for failure in &self.failures {
-                let Some(chart) = &failure.chart else { continue };
+                let Some(chart) = &failure.chart else {
+                    continue;
+                };
                 let words = |c: char| if c.is_alphanumeric() { c } else { '-' };
                 let name: String = format!("{}-{}", self.protocol, failure.property)
                     .chars()
@@ -292,7 +294,11 @@ impl<'m, M: Value> Checker<'m, M> {
             Reduction::Chosen(config) => Some(config.clone()),
             Reduction::Auto => {
                 let by_goal = matches!(aim, Aim::Goals(_));
-                let algorithm = if by_goal { Algorithm::Goal } else { Algorithm::Beam };
+                let algorithm = if by_goal {
+                    Algorithm::Goal
+                } else {
+                    Algorithm::Beam
+                };
                 let mut config = Config::new(algorithm);
                 // A sender does not disturb the receiver's choices to the left.
                 config.weak = true;
