@@ -112,6 +112,8 @@ pub struct Variable {
     pub structure: Option<usize>,
     /// Declared `hidden`.
     pub hidden: bool,
+    /// Declared `local`: a global that only one process uses.
+    pub local: bool,
 }
 
 /// A number in a variable.

@@ -47,6 +47,8 @@ mod languages;
 mod load;
 pub mod record;
 mod reduction;
+pub mod sequence_chart;
+pub mod spin;
 pub mod story;
 mod text;
 
@@ -54,6 +56,7 @@ pub use check::{
     Answer, CheckError, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, explore,
     questions,
 };
+pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
 pub use reduction::{Por, ProvisoChoice, ReductionOptions};
 pub use stubborn_search::{
@@ -65,6 +68,7 @@ pub use text::ModelText;
 pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
+pub use stubborn_promela as promela;
 pub use stubborn_reduce as reduce;
 pub use stubborn_search as search;
 pub use stubborn_system as system;

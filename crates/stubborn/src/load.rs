@@ -13,10 +13,10 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Property, System, TransitionId};
+use stubborn_system::{Outcome, Property, System, TransitionId};
 
 use crate::languages;
-use crate::languages::promela::Growth;
+use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
 use crate::text::ModelText;
 
 /// A modelling language.
@@ -47,7 +47,7 @@ impl Language {
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Dve => &["dve"],
-            Self::Promela => &["pml", "prm", "promela"],
+            Self::Promela => &["pml", "prm", "promela", "spin", "pr"],
             Self::Pnml => &["pnml"],
         }
     }
@@ -95,6 +95,8 @@ pub struct LoadOptions {
     pub engine: Engine,
     /// Expressions in the model's own syntax that should hold in every state.
     pub invariants: Vec<String>,
+    /// What is only about Promela.
+    pub promela: PromelaOptions,
 }
 
 /// A model that is ready to run.
@@ -106,6 +108,7 @@ pub struct LoadedModel {
     reference: Arc<dyn System>,
     asserting: Vec<TransitionId>,
     unchecked: Vec<String>,
+    promela: Option<Arc<PromelaModel>>,
     growth: Option<Growth>,
 }
 
@@ -156,6 +159,11 @@ impl LoadedModel {
         &self.unchecked
     }
 
+    /// A Promela model in its own terms: statements, control states, trails.
+    pub fn promela(&self) -> Option<&PromelaModel> {
+        self.promela.as_deref()
+    }
+
     /// Whether a search found that the model starts more processes than it was prepared for.
     /// Nothing that the search said holds then: [grow](Self::grow) and search again.
     pub fn is_outgrown(&self) -> bool {
@@ -165,10 +173,22 @@ impl LoadedModel {
     /// Prepares the model for what was missing. Labels and transitions may have other numbers
     /// afterwards: ask for [`questions`](crate::questions) again.
     pub fn grow(&mut self) -> Result<(), LoadError> {
-        let Some(grown) = self.growth.as_ref().and_then(Growth::grown) else {
-            return Ok(());
-        };
-        match grown {
+        match self.growth.as_ref().and_then(Growth::grown) {
+            None => Ok(()),
+            Some(grown) => self.replace(grown),
+        }
+    }
+
+    /// Prepares the model for what a step was missing; false if nothing was.
+    pub(crate) fn grow_for(&mut self, outcome: Outcome) -> Result<bool, LoadError> {
+        match self.promela.as_ref().and_then(|p| p.grown(outcome)) {
+            None => Ok(false),
+            Some(grown) => self.replace(grown).map(|()| true),
+        }
+    }
+
+    fn replace(&mut self, by: Result<Parts, BuildError>) -> Result<(), LoadError> {
+        match by {
             Ok(parts) => {
                 *self = Self::new(self.language, self.text.main().clone(), parts);
                 Ok(())
@@ -186,6 +206,7 @@ impl LoadedModel {
             reference: parts.reference,
             asserting: parts.asserting,
             unchecked: parts.unchecked,
+            promela: parts.promela,
             growth: parts.growth,
         }
     }
@@ -354,6 +375,7 @@ pub(crate) struct Parts {
     pub(crate) unchecked: Vec<String>,
     /// Where the model is more than the file it was loaded from.
     pub(crate) text: Option<ModelText>,
+    pub(crate) promela: Option<Arc<PromelaModel>>,
     pub(crate) growth: Option<Growth>,
 }
 
@@ -383,6 +405,7 @@ impl Parts {
             asserting,
             unchecked: Vec::new(),
             text: None,
+            promela: None,
             growth: None,
         }
     }

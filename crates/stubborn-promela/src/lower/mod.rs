@@ -19,6 +19,7 @@ mod dsteps;
 mod enabled;
 mod expressions;
 mod guards;
+mod liveness;
 mod rendezvous;
 mod runs;
 mod steps;
@@ -106,6 +107,12 @@ pub struct Options {
     pub max_processes: usize,
     /// Make single commands of atomic sequences where possible; the states stay the same.
     pub fuse: bool,
+    /// Run a statement that cannot block and that nobody else notices in one step with the
+    /// statement before it, as SPIN does by default. Fewer states, the same verdicts.
+    pub merge: bool,
+    /// Set locals to zero where they are not read before they are written again. Fewer states,
+    /// the same verdicts.
+    pub dead_variables: bool,
 }
 
 impl Default for Options {
@@ -114,6 +121,8 @@ impl Default for Options {
             lossy: false,
             max_processes: 255,
             fuse: true,
+            merge: false,
+            dead_variables: false,
         }
     }
 }
@@ -207,6 +216,7 @@ pub(crate) struct Lowering<'a> {
     steps: Vec<StepInfo>,
     /// Names of commands that were given out, to keep them unique.
     names: HashMap<String, usize>,
+    liveness: Option<liveness::Liveness>,
 }
 
 /// Lowers a model for the starts that `table` provides for.
@@ -237,6 +247,9 @@ pub(crate) fn lower(
         growth_sites: HashMap::new(),
         steps: Vec::new(),
         names: HashMap::new(),
+        liveness: options
+            .dead_variables
+            .then(|| liveness::Liveness::find(source)),
     };
     lowering.declare();
     lowering.solve_channels();

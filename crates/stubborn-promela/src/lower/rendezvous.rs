@@ -9,7 +9,7 @@ use stubborn_system::FailureKind;
 use super::expressions::{pattern_of, wrap};
 use super::steps::{Body, Step};
 use super::{Context, Lowering, guards};
-use crate::flow::{Action, DNode, Transition};
+use crate::flow::{Action, DNode, StateNr, Transition};
 use crate::hir::{Argument, Basic, Expr};
 
 /// A process that may receive on a channel.
@@ -17,6 +17,7 @@ use crate::hir::{Argument, Basic, Expr};
 pub(super) struct Offer {
     pub(super) slot: usize,
     pub(super) instance: usize,
+    state: StateNr,
     pub(super) location: u32,
     transition: Arc<Transition>,
     arguments: Vec<Argument>,
@@ -91,6 +92,7 @@ impl Lowering<'_> {
                     offers.push(Offer {
                         slot,
                         instance,
+                        state,
                         location,
                         transition: transition.clone(),
                         arguments: arguments.clone(),
@@ -257,6 +259,9 @@ impl Lowering<'_> {
             .location(offer.slot, offer.instance, offer.transition.target)
             .unwrap_or(0);
         let never = self.never;
+        let (from, to) = (step.transition, &offer.transition);
+        self.bury(step.slot, step.instance, step.state, from, &mut body);
+        self.bury(offer.slot, offer.instance, offer.state, to, &mut body);
         let (sender, receiver) = (&self.slots[step.slot], &self.slots[offer.slot]);
         let processes = vec![sender.process, receiver.process];
         let counters = [(sender.counter, own), (receiver.counter, other)];
@@ -282,7 +287,7 @@ impl Lowering<'_> {
             (step.slot, own_type, step.transition.number),
             (offer.slot, other_type, offer.transition.number),
         ];
-        let continues = offer.transition.atomic.then_some(processes[1]);
+        let continues = self.goes_on(&offer.transition).then_some(processes[1]);
         let sources = vec![Some(step.location), Some(offer.location)];
         self.command(
             name,

@@ -111,6 +111,7 @@ pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> 
             .help("add an `init` or mark a process type as `active`");
         resolver.diagnostics.push(error);
     }
+    flow::merge(&mut resolver.program, &model.remote_labels);
     resolver.program
 }
 

@@ -6,13 +6,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::{
-    Answer, LoadedModel, Question, QuestionKind, Report, Target, Trace, Verdict, Violation, story,
+    Answer, End, Language, LoadedModel, PromelaOptions, Question, QuestionKind, Report, Target,
+    Trace, Verdict, Violation, spin, story,
 };
 
-use super::{Figures, figures_json, growing, load, search_options, why_incomplete, write_file};
+use super::{Figures, figures_json, growing, load_as, search_options, why_incomplete, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::CheckArgs;
 use crate::progress::Line;
+use crate::promela_options::trail_file;
 use crate::terminal::{Paint, counted, print};
 
 /// Counterexamples with more steps are shown by their beginning and end.
@@ -24,8 +26,14 @@ const LISTED: usize = 6;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
-    let (mut model, load_time) = load(&args.model, &args.invariant, quiet)?;
-    let mut options = search_options(&args.search, &args.reduction, "auto")?;
+    let promela = PromelaOptions {
+        coverage: args.spin.coverage,
+        ..args.model.promela.options()
+    };
+    let (mut model, load_time) = load_as(&args.model, &args.invariant, quiet, promela)?;
+    // What a reduction leaves out would look as if it could not be reached.
+    let default_reduction = if args.spin.coverage { "none" } else { "auto" };
+    let mut options = search_options(&args.search, &args.reduction, default_reduction)?;
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
@@ -38,6 +46,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
 
     if let Some(path) = &args.trace {
         save_first(&model, &report, path)?;
+    }
+    if let Some(file) = &args.spin.trail {
+        save_trail(&model, &report, &trail_file(file, &args.model.model))?;
     }
     if args.output.json {
         print(&json_text(args, &model, &report, load_time));
@@ -111,6 +122,18 @@ fn save_first(model: &LoadedModel, report: &Report, path: &std::path::Path) -> R
         write_file(path, &saved.to_json())?;
     }
     Ok(())
+}
+
+/// Writes the first counterexample as a trail; without one there is no file.
+fn save_trail(model: &LoadedModel, report: &Report, path: &std::path::Path) -> Result<(), Failure> {
+    if model.promela().is_none() {
+        return Err(Failure::wrong("--trail is for Promela models; try --trace"));
+    }
+    let first = report.answers.iter().find_map(trace_of);
+    match first.and_then(|trace| spin::trail(model, trace)) {
+        Some(text) => write_file(path, &text),
+        None => Ok(()),
+    }
 }
 
 // ---- for scripts ----
@@ -189,9 +212,18 @@ fn text(args: &CheckArgs, model: &LoadedModel, report: &Report, load: Duration) 
     {
         let _ = writeln!(out, "\nsaved as {}", path.display());
     }
+    if let Some(file) = &args.spin.trail
+        && report.answers.iter().any(|a| trace_of(a).is_some())
+    {
+        let path = trail_file(file, &args.model.model);
+        let _ = writeln!(out, "\ntrail saved as {}", path.display());
+    }
+    if args.spin.coverage {
+        out += &coverage(model, report);
+    }
     if !args.output.quiet {
         out.push('\n');
-        out += &statistics(args, report, load);
+        out += &statistics(args, model, report, load);
     }
     for run in &report.runs {
         let unsure = report.answers.iter().any(|a| a.verdict == Verdict::Unknown);
@@ -296,6 +328,30 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
     }
 }
 
+/// The statements that were not reached, as SPIN lists them.
+fn coverage(model: &LoadedModel, report: &Report) -> String {
+    let Some(all) = spin::unreached(model) else {
+        return "\n--coverage is for Promela models; explore --unused is for all\n".into();
+    };
+    let mut out = String::new();
+    for process in all {
+        let _ = writeln!(out, "\nunreached in {}", process.process);
+        for (place, state, text) in &process.statements {
+            let _ = writeln!(out, "  {place}, state {state}, \"{text}\"");
+        }
+        let _ = writeln!(
+            out,
+            "  ({} of {} statements)",
+            process.statements.len(),
+            process.all
+        );
+    }
+    if report.runs.iter().any(|r| r.result.end != End::Complete) {
+        out += "(the search ended before it had seen everything)\n";
+    }
+    out
+}
+
 /// Long stories lose their middle.
 fn shortened(args: &CheckArgs, steps: &str) -> String {
     let lines: Vec<&str> = steps.lines().collect();
@@ -311,7 +367,7 @@ fn shortened(args: &CheckArgs, steps: &str) -> String {
     out + &lines[lines.len() - SHOWN_STEPS..].join("\n") + "\n"
 }
 
-fn statistics(args: &CheckArgs, report: &Report, load: Duration) -> String {
+fn statistics(args: &CheckArgs, model: &LoadedModel, report: &Report, load: Duration) -> String {
     let runs: Vec<Figures> = report
         .runs
         .iter()
@@ -323,7 +379,13 @@ fn statistics(args: &CheckArgs, report: &Report, load: Duration) -> String {
         .iter()
         .map(|run| run.reduction.as_str())
         .collect();
-    let mut out = total.line(&reductions(&names));
+    let mut out = String::new();
+    if model.language() == Language::Promela {
+        let is_violated = |a: &&Answer| a.verdict == Verdict::Violated;
+        let errors = report.answers.iter().filter(is_violated).count();
+        let _ = write!(out, "errors: {errors}, ");
+    }
+    out += &total.line(&reductions(&names), model.language());
     if runs.len() > 1 {
         let _ = write!(out, ", in {} searches", runs.len());
     }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         print(&format!("{}\n", Value::Object(object)));
         return Ok(status);
     }
-    let mut text = figures.line(&run.reduction) + "\n";
+    let mut text = figures.line(&run.reduction, model.language()) + "\n";
     let ends = match figures.invalid_ends {
         Some(invalid) => format!(
             "{}, {} of them invalid",

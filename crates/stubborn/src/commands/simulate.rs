@@ -5,11 +5,12 @@ use std::path::Path;
 
 use stubborn::record::SavedTrace;
 use stubborn::system::{Executor, Successors, System};
-use stubborn::{LoadedModel, Trace, story};
+use stubborn::{LoadedModel, PromelaOptions, Trace, sequence_chart, spin, story};
 
-use super::{load, write_file};
+use super::{load_as, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::SimulateArgs;
+use crate::promela_options::trail_file;
 use crate::terminal::{counted, print};
 
 /// Longest trace file that is read.
@@ -22,8 +23,16 @@ const HELP: &str = "\
 ";
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
-    let (model, _) = load(&args.model, &[], false)?;
-    let trace = if let Some(path) = &args.replay {
+    let promela = PromelaOptions {
+        // A saved trace has the names of the usual transitions.
+        single_statements: args.replay.is_none(),
+        ..args.model.promela.options()
+    };
+    let (mut model, _) = load_as(&args.model, &[], false, promela)?;
+    let trace = if let Some(file) = &args.drawing.trail {
+        let path = trail_file(file, &args.model.model);
+        trail(args, &mut model, &path)?
+    } else if let Some(path) = &args.replay {
         replay(args, &model, path)?
     } else if args.interactive {
         by_hand(args, &model)
@@ -36,11 +45,14 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
             &SavedTrace::new(&model, &trace, "a simulated run").to_json(),
         )?;
     }
+    if let Some(path) = &args.drawing.msc {
+        let single = spin::single_steps(&model, &trace);
+        write_file(path, &sequence_chart::svg(model.reference(), &single))?;
+    }
     Ok(Status::Fine)
 }
 
-/// Reads a trace file and runs it on a model.
-pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<(SavedTrace, Trace), Failure> {
+fn read_text(path: &Path) -> Result<String, Failure> {
     let shown = path.display();
     let unreadable =
         |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
@@ -50,7 +62,13 @@ pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<(SavedTrace
             "{shown} is too large for a trace file"
         )));
     }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    std::fs::read_to_string(path).map_err(unreadable)
+}
+
+/// Reads a trace file and runs it on a model.
+pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<(SavedTrace, Trace), Failure> {
+    let shown = path.display();
+    let text = read_text(path)?;
     let in_file = |error| Failure::wrong(format!("{shown}: {error}"));
     let saved = SavedTrace::from_json(&text).map_err(in_file)?;
     let trace = saved.replay(model).map_err(in_file)?;
@@ -63,6 +81,25 @@ fn replay(args: &SimulateArgs, model: &LoadedModel, path: &Path) -> Result<Trace
     print(&format!(
         "{}: {}\n",
         saved.shows,
+        counted(trace.len() as u64, "step")
+    ));
+    walk.start();
+    for number in 0..trace.len() {
+        walk.show(&trace, number);
+    }
+    walk.end(&trace);
+    Ok(trace)
+}
+
+/// Follows a trail.
+fn trail(args: &SimulateArgs, model: &mut LoadedModel, path: &Path) -> Result<Trace, Failure> {
+    let shown = path.display();
+    let text = read_text(path)?;
+    let trace =
+        spin::follow(model, &text).map_err(|error| Failure::wrong(format!("{shown}: {error}")))?;
+    let mut walk = Walk::new(model, args.states);
+    print(&format!(
+        "{shown}: {}\n",
         counted(trace.len() as u64, "step")
     ));
     walk.start();
@@ -148,6 +185,7 @@ fn without_last(trace: &Trace) -> Trace {
 
 /// A model being walked through.
 struct Walk<'m> {
+    model: &'m LoadedModel,
     system: &'m dyn System,
     executor: Box<dyn Executor + 'm>,
     successors: Successors,
@@ -160,6 +198,7 @@ impl<'m> Walk<'m> {
         let system = model.reference();
         let ids = system.structure().transition_ids();
         Self {
+            model,
             executor: system.executor(),
             successors: Successors::new(system.layout().words()),
             with_states,
@@ -213,7 +252,11 @@ impl<'m> Walk<'m> {
 
     fn show(&self, trace: &Trace, number: usize) {
         let mut text = String::new();
-        story::step_line(self.system, &trace.step(number), 3, self.width, &mut text);
+        let step = trace.step(number);
+        story::step_line(self.system, &step, 3, self.width, &mut text);
+        for line in spin::printed(self.model, &step).lines() {
+            text += &format!("       | {line}\n");
+        }
         if self.with_states {
             text += &story::state(self.system, trace.state(number + 1), false);
         }

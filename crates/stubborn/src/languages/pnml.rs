@@ -47,6 +47,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         asserting: Vec::new(),
         unchecked: Vec::new(),
         text: None,
+        promela: None,
         growth: None,
     })
 }
