@@ -158,7 +158,7 @@ impl<'p> Merging<'p> {
                 arguments.iter().any(shared) || !self.owns(channel, true)
             }
             Basic::Nothing | Basic::End => false,
-            Basic::Else => true,
+            Basic::Else | Basic::SetPriority(..) => true,
         }
     }
 
@@ -196,6 +196,8 @@ impl<'p> Merging<'p> {
             | Expr::NonProgress
             | Expr::ProcessCount
             | Expr::Last
+            | Expr::Priority(_)
+            | Expr::Any
             | Expr::RemoteLabel { .. }
             | Expr::RemoteVariable { .. } => true,
         }

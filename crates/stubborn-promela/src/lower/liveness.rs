@@ -149,6 +149,10 @@ fn each_expr(basic: &Basic, look: &mut dyn FnMut(&Expr)) {
             look(value);
         }
         Basic::Print(_, arguments) => arguments.iter().for_each(look),
+        Basic::SetPriority(pid, value) => {
+            look(pid);
+            look(value);
+        }
         Basic::Send {
             channel, values, ..
         } => {
@@ -172,7 +176,7 @@ fn each_expr(basic: &Basic, look: &mut dyn FnMut(&Expr)) {
 }
 
 /// The expressions right below one.
-fn parts(expr: &Expr) -> Vec<&Expr> {
+pub(super) fn parts(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Load(place) | Expr::Len(place) | Expr::Probe(_, place) => {
             place.indices.iter().collect()
@@ -188,7 +192,7 @@ fn parts(expr: &Expr) -> Vec<&Expr> {
             .iter()
             .chain(pattern.iter().flatten())
             .collect(),
-        Expr::RemoteLabel { pid, .. } => pid.iter().map(|p| &**p).collect(),
+        Expr::RemoteLabel { pid, .. } | Expr::Priority(pid) => pid.iter().map(|p| &**p).collect(),
         Expr::RemoteVariable { pid, place, .. } => {
             pid.iter().map(|p| &**p).chain(&place.indices).collect()
         }
@@ -197,7 +201,8 @@ fn parts(expr: &Expr) -> Vec<&Expr> {
         | Expr::NonProgress
         | Expr::Pid
         | Expr::ProcessCount
-        | Expr::Last => Vec::new(),
+        | Expr::Last
+        | Expr::Any => Vec::new(),
     }
 }
 

@@ -17,9 +17,12 @@ mod channels;
 mod claims;
 mod dsteps;
 mod enabled;
+mod events;
+mod exclusive;
 mod expressions;
 mod guards;
 mod liveness;
+mod priorities;
 mod rendezvous;
 mod runs;
 mod steps;
@@ -77,8 +80,40 @@ impl Table {
         Self { slots }
     }
 
+    /// Provides for one more start, and in models that start many processes for more of the
+    /// same: learning of each by a search of its own would take too long.
+    pub fn grow(&mut self, missing: Missing, max_processes: usize) {
+        /// So many processes are nothing special.
+        const MANY: usize = 16;
+        self.add(missing);
+        let (slot, start) = (missing.slot, missing.start);
+        let Some((by, site)) = start.by.filter(|_| slot >= MANY) else {
+            return;
+        };
+        let before = |by: usize| Start {
+            by: Some((by, site)),
+            ..start
+        };
+        let earlier = &self.slots[slot - 1];
+        let by_one = earlier.contains(&before(by));
+        let in_a_row = by > 0 && earlier.contains(&before(by - 1));
+        for more in 1..=slot / 2 {
+            let next = match (by_one, in_a_row) {
+                (true, _) => before(by),
+                (_, true) => before(by + more),
+                _ => return,
+            };
+            if slot + more < max_processes {
+                self.add(Missing {
+                    slot: slot + more,
+                    start: next,
+                });
+            }
+        }
+    }
+
     /// Provides for one more start.
-    pub fn add(&mut self, missing: Missing) {
+    fn add(&mut self, missing: Missing) {
         if self.slots.len() <= missing.slot {
             self.slots.resize(missing.slot + 1, Vec::new());
         }
@@ -174,6 +209,8 @@ pub(crate) struct Slot {
     process: ProcessId,
     counter: ir::VarId,
     instances: Vec<Instance>,
+    /// Holds the priority of the process, in models with priorities.
+    priority: Option<ir::VarId>,
     /// Locations up to this one are fine to stop at.
     valid_until: u32,
 }
@@ -217,6 +254,8 @@ pub(crate) struct Lowering<'a> {
     /// Names of commands that were given out, to keep them unique.
     names: HashMap<String, usize>,
     liveness: Option<liveness::Liveness>,
+    observers: Vec<events::Observer>,
+    exclusive: exclusive::Claims,
 }
 
 /// Lowers a model for the starts that `table` provides for.
@@ -250,9 +289,13 @@ pub(crate) fn lower(
         liveness: options
             .dead_variables
             .then(|| liveness::Liveness::find(source)),
+        observers: Vec::new(),
+        exclusive: exclusive::Claims::new(),
     };
     lowering.declare();
     lowering.solve_channels();
+    lowering.find_exclusive();
+    lowering.declare_observers();
     lowering.initialise();
     for slot in 0..lowering.slots.len() {
         for instance in 0..lowering.slots[slot].instances.len() {

@@ -6,6 +6,7 @@ use stubborn_diagnostics::Span;
 use stubborn_ir::{self as ir, Statement, TempId};
 use stubborn_system::FailureKind;
 
+use super::events::Event;
 use super::expressions::{pattern_of, wrap};
 use super::steps::{Body, Step};
 use super::{Context, Lowering, guards};
@@ -184,6 +185,18 @@ impl Lowering<'_> {
                         span,
                     );
                 }
+                for send in [true, false] {
+                    let event = Event {
+                        send,
+                        channel,
+                        message: &sent,
+                        span,
+                    };
+                    self.observe(&event, &mut body);
+                }
+                let receiver = Context::of(offer.slot, offer.instance);
+                self.respect_claims(step.transition, step.context, &mut body);
+                self.respect_claims(&offer.transition, receiver, &mut body);
                 self.hand_over(&offer, &sent, &mut body);
                 self.rendezvous_command(step, &offer, guards_here, body);
             }

@@ -5,6 +5,7 @@ use stubborn_ir::{self as ir, Command, SendOrder, Statement, TempId};
 use stubborn_system::{FailureKind, ProcessId};
 
 use super::channels::Target;
+use super::events::Event;
 use super::expressions::pattern_of;
 use super::storage::Store;
 use super::{Context, Lowering, StepInfo, guards};
@@ -85,6 +86,7 @@ impl Lowering<'_> {
             );
             common.push(guards::truth(value));
         }
+        common.extend(self.nobody_before(step.slot));
         // An executable escape of an `unless` keeps everything else from moving.
         for escape in earlier.iter().filter(|t| t.escape != 0) {
             if escape.escape != step.transition.escape {
@@ -270,6 +272,7 @@ impl Lowering<'_> {
                     .site(FailureKind::Assertion, message, Some(span));
                 body.statements.push(Statement::Assert { condition, site });
             }
+            Basic::SetPriority(pid, value) => self.set_priority(pid, value, context, body),
             Basic::Print(format, arguments) => {
                 let (text, arguments) = self.print(format, arguments, context);
                 body.statements.push(Statement::Print { text, arguments });
@@ -411,6 +414,16 @@ impl Lowering<'_> {
             .map(|v| self.expr(v, context))
             .collect();
         lowered.resize(fields, ir::Expr::Const(0));
+        if !self.observers.is_empty() {
+            let message = self.message(channel, lowered.clone());
+            let event = Event {
+                send: true,
+                channel,
+                message: &message,
+                span,
+            };
+            self.observe(&event, body);
+        }
         body.statements.push(Statement::Send {
             channel: ir::ChannelRef::Fixed(self.channels.list[channel].id),
             values: lowered,
@@ -478,6 +491,19 @@ impl Lowering<'_> {
             });
         }
         targets.resize(fields, None);
+        if !self.observers.is_empty() {
+            let at = position.clone().unwrap_or(ir::Expr::Const(0));
+            let message: Vec<ir::Expr> = (0..fields)
+                .map(|item| self.peek(channel, at.clone(), item, span))
+                .collect();
+            let event = Event {
+                send: false,
+                channel,
+                message: &message,
+                span,
+            };
+            self.observe(&event, body);
+        }
         body.statements.push(Statement::Receive {
             channel: ir::ChannelRef::Fixed(self.channels.list[channel].id),
             position,
@@ -512,6 +538,7 @@ impl Lowering<'_> {
         let slot = &self.slots[step.slot];
         let (process, counter) = (slot.process, slot.counter);
         let never = self.never;
+        self.respect_claims(step.transition, step.context, &mut body);
         self.bury(
             step.slot,
             step.instance,
