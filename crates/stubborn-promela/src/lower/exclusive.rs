@@ -16,8 +16,9 @@ use crate::ast::Probe;
 use crate::flow::{Action, DNode, Transition};
 use crate::hir::{Argument, Basic, Expr, Place};
 
-/// Slots that claim a channel: for receiving (true) or for sending.
-pub(super) type Claims = HashMap<(bool, usize), Vec<usize>>;
+/// Slots that claim a channel, for receiving (true) or for sending, each with whether that is
+/// sure.
+pub(super) type Claims = HashMap<(bool, usize), Vec<(usize, bool)>>;
 
 impl Lowering<'_> {
     /// Collects who claims which channel.
@@ -28,15 +29,16 @@ impl Lowering<'_> {
                 let context = Context::of(slot, instance);
                 let kind = self.type_of(slot, instance);
                 for (receive, place) in &kind.exclusive {
-                    // A reference that may denote several channels says nothing for sure.
-                    if let Target::Fixed(channel) = self.target(place, context) {
+                    let target = self.target(place, context);
+                    for (channel, _) in self.cases(&target) {
                         let owners = claims.entry((*receive, channel)).or_default();
-                        if !owners.contains(&slot) {
-                            owners.push(slot);
-                        }
-                        if owners.len() > 1 {
+                        let shared = owners.iter().any(|(o, sure)| *sure && *o != slot);
+                        // A reference that may denote several channels says nothing for sure.
+                        let sure = matches!(target, Target::Fixed(_));
+                        if shared && sure {
                             self.shared_claim(*receive, place);
                         }
+                        owners.push((slot, sure));
                     }
                 }
             }
@@ -75,7 +77,7 @@ impl Lowering<'_> {
             let target = self.target(place, context);
             for (channel, denotes) in self.cases(&target) {
                 let owners = self.exclusive.get(&(receive, channel));
-                if owners.is_none_or(|o| o.contains(&slot)) {
+                if owners.is_none_or(|o| o.iter().any(|(owner, _)| *owner == slot)) {
                     continue;
                 }
                 let word = if receive { "xr" } else { "xs" };
