@@ -3,18 +3,22 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use stubborn_ltl::automaton::Marks;
+use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::{Reduction, Relations, System};
 
+use crate::fairness::FairMarks;
 use crate::lasso::{self, Counterexample};
-use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, prepare};
-use crate::product::{Product, Surroundings, Watcher};
+use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, SteeringMode, prepare};
+use crate::product::{Product, Reducers, Surroundings, Watcher};
 use crate::property::Property;
 use crate::proviso::Proviso;
 use crate::shared::SharedExpansions;
 use crate::space::Counts;
+use crate::steering::{Steering, SteeringTables};
 use crate::walk::{Emptiness, Walk};
 
 /// A check, ready to [run](Check::run).
@@ -30,14 +34,31 @@ pub struct Check<'a> {
     pub property: &'a Property,
     /// How acceptance is looked for.
     pub emptiness: Emptiness,
+    /// What runs that end mean.
+    pub finite_runs: FiniteRuns,
+    /// Look at weakly fair runs only: a process that could move all the time moves again
+    /// and again. There is no reduction then.
+    pub weak_fairness: bool,
     /// How to reduce the product, where that is sound; `None` not to.
     pub reduction: Option<ReductionRequest<'a>>,
+    /// Whether sets are made for the state that the automaton is in.
+    pub steering: SteeringMode,
     /// How states are stored; exactly.
     pub store: StoreOptions,
     /// When to give up.
     pub limits: Limits<'a>,
     /// Told how far the check is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// What a run that ends, because no step is possible, means for a property of infinite runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum FiniteRuns {
+    /// It goes on by repeating its last state for ever.
+    #[default]
+    Stutter,
+    /// Nothing: it is not looked at.
+    Ignore,
 }
 
 /// A wish for a reduction.
@@ -53,6 +74,13 @@ pub struct ReductionRequest<'a> {
     pub fitting: Fitting,
 }
 
+/// How one check is reduced.
+#[derive(Debug, Default)]
+pub(crate) struct Reductions {
+    pub(crate) classic: Option<StubbornReduction>,
+    pub(crate) steering: Option<SteeringTables>,
+}
+
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
 const MOST_WALKS: u32 = 12;
@@ -65,7 +93,10 @@ impl<'a> Check<'a> {
             replay: None,
             property,
             emptiness: Emptiness::default(),
+            finite_runs: FiniteRuns::default(),
+            weak_fairness: false,
             reduction: None,
+            steering: SteeringMode::default(),
             store: StoreOptions::default(),
             limits: Limits::default(),
             observer: None,
@@ -79,14 +110,23 @@ impl<'a> Check<'a> {
     /// one: then something in this program is wrong.
     pub fn run(&self) -> Result<CheckResult, SearchError> {
         let started = Instant::now();
+        if self.weak_fairness && self.emptiness == Emptiness::Nested {
+            return Err(SearchError::Mismatch(
+                "fairness needs an emptiness check by components (scc)".into(),
+            ));
+        }
         let own = self.property.automaton();
         let automaton = match self.emptiness {
             Emptiness::Nested if own.acceptance_sets() > 1 => own.degeneralise(),
             _ => own.clone(),
         };
-        let (prepared, reduction, used) = match self.prepare(&automaton) {
-            Ok((prepared, reduction, used)) => (prepared, Some(reduction), used),
-            Err(why) => (Prepared::as_is(automaton), None, ReductionUse::Off(why)),
+        let (prepared, reductions, used) = match self.prepare(&automaton) {
+            Ok(all) => all,
+            Err(why) => (
+                Prepared::as_is(automaton),
+                Reductions::default(),
+                ReductionUse::Off(why),
+            ),
         };
         let (proviso, by_state) = match &used {
             ReductionUse::On {
@@ -96,8 +136,8 @@ impl<'a> Check<'a> {
         };
         let prepare_time = started.elapsed();
         let mut result = match by_state {
-            false => self.search(&prepared, reduction.as_ref(), proviso)?,
-            true => self.search_by_state(&prepared, reduction.as_ref(), proviso)?,
+            false => self.search(&prepared, &reductions, proviso)?,
+            true => self.search_by_state(&prepared, &reductions, proviso)?,
         };
         result.reduction = used;
         result.prepare_time = prepare_time;
@@ -108,8 +148,11 @@ impl<'a> Check<'a> {
     fn prepare(
         &self,
         automaton: &stubborn_ltl::automaton::Automaton,
-    ) -> Result<(Prepared, StubbornReduction, ReductionUse), ReductionOff> {
+    ) -> Result<(Prepared, Reductions, ReductionUse), ReductionOff> {
         let request = self.reduction.as_ref().ok_or(ReductionOff::NotAsked)?;
+        if self.weak_fairness {
+            return Err(ReductionOff::Fairness);
+        }
         let refused =
             |error: stubborn_reduce::ConfigError| ReductionOff::Refused(error.to_string());
         let aim = Aim::Traces {
@@ -117,26 +160,46 @@ impl<'a> Check<'a> {
             infinite: true,
         };
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
-        let reduction =
-            StubbornReduction::new(self.system, request.relations, plan).map_err(refused)?;
-        let (prepared, soundness) = prepare(self.property, automaton, request.fitting)?;
+        let (prepared, soundness) =
+            prepare(self.property, automaton, request.fitting, self.steering)?;
+        let mut reductions = Reductions::default();
+        if soundness != Soundness::Steered {
+            let classic = StubbornReduction::new(self.system, request.relations, plan);
+            reductions.classic = Some(classic.map_err(refused)?);
+        }
+        if matches!(soundness, Soundness::Steered | Soundness::Mixed) {
+            let steered = SteeredReduction::new(self.system, request.relations, &request.config);
+            reductions.steering = Some(SteeringTables::new(
+                steered.map_err(refused)?,
+                &prepared.automaton,
+                self.property.labels(),
+                request.relations,
+                self.system.structure().transitions.len(),
+            ));
+        }
         let used = ReductionUse::On {
-            name: reduction.name(),
-            proviso: request.proviso,
+            name: match &reductions.classic {
+                Some(classic) => classic.name(),
+                None => "automaton".into(),
+            },
+            proviso: match soundness {
+                Soundness::Steered => Proviso::NONE,
+                _ => request.proviso,
+            },
             soundness,
         };
-        Ok((prepared, reduction, used))
+        Ok((prepared, reductions, used))
     }
 
     /// Looks for a violating run in the product with this automaton.
     pub(crate) fn search(
         &self,
         prepared: &Prepared,
-        reduction: Option<&StubbornReduction>,
+        reductions: &Reductions,
         proviso: Proviso,
     ) -> Result<CheckResult, SearchError> {
         let frame = (&self.budget(), Instant::now());
-        let (result, _) = self.walk(prepared, reduction, proviso, frame, None)?;
+        let (result, _) = self.walk(prepared, reductions, proviso, frame, None)?;
         Ok(result)
     }
 
@@ -145,7 +208,7 @@ impl<'a> Check<'a> {
     fn search_by_state(
         &self,
         prepared: &Prepared,
-        reduction: Option<&StubbornReduction>,
+        reductions: &Reductions,
         mut proviso: Proviso,
     ) -> Result<CheckResult, SearchError> {
         let budget = self.budget();
@@ -163,7 +226,7 @@ impl<'a> Check<'a> {
             }
             let (mut result, is_final) = self.walk(
                 prepared,
-                reduction,
+                reductions,
                 proviso,
                 (&budget, started),
                 Some(&shared),
@@ -187,7 +250,7 @@ impl<'a> Check<'a> {
     fn walk(
         &self,
         prepared: &Prepared,
-        reduction: Option<&StubbornReduction>,
+        reductions: &Reductions,
         proviso: Proviso,
         (budget, started): (&Arc<MemoryBudget>, Instant),
         shared: Option<&Store>,
@@ -207,10 +270,17 @@ impl<'a> Check<'a> {
                     .into(),
             ));
         }
+        let sets = prepared.automaton.acceptance_sets();
+        let fair = match self.weak_fairness {
+            true => Some(FairMarks::new(self.system.structure(), sets)?),
+            false => None,
+        };
         let watcher = Watcher {
             automaton: &prepared.automaton,
             starts: &prepared.starts,
             labels: self.property.labels(),
+            stutters: self.finite_runs == FiniteRuns::Stutter,
+            fair: fair.as_ref(),
         };
         let surroundings = Surroundings {
             store: &store,
@@ -219,15 +289,14 @@ impl<'a> Check<'a> {
             started,
             observer: self.observer,
         };
-        let reducer = reduction.map(|reduction| reduction.reducer());
-        let mut product = Product::new(
-            self.system,
-            &watcher,
-            reducer,
-            shared.map(SharedExpansions::new),
-            surroundings,
-        );
-        let all_marks = prepared.automaton.all_marks();
+        let reducers = Reducers {
+            classic: reductions.classic.as_ref().map(|classic| classic.reducer()),
+            steering: reductions.steering.as_ref().map(Steering::new),
+            shared: shared.map(SharedExpansions::new),
+        };
+        let mut product = Product::new(self.system, &watcher, reducers, surroundings);
+        let fair_marks = fair.as_ref().map_or(Marks::NONE, FairMarks::all);
+        let all_marks = prepared.automaton.all_marks().union(fair_marks);
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all_marks));
         let found = walk.run();
         result.counts = walk.counts;
@@ -242,7 +311,11 @@ impl<'a> Check<'a> {
                 // Without memory for it the violation is real all the same.
                 if let Ok((states, cycle_start)) = states {
                     let system = self.replay.unwrap_or(self.system);
-                    let confirmed = lasso::confirm(system, self.property, states, cycle_start)?;
+                    let is_fair = |cycle: &[u32]| {
+                        fair.as_ref().is_none_or(|fair| fair.is_fair(system, cycle))
+                    };
+                    let confirmed =
+                        lasso::confirm(system, self.property, states, cycle_start, &is_fair)?;
                     result.counterexample = Some(confirmed);
                 }
             }
@@ -292,6 +365,11 @@ pub enum ReductionUse {
 impl std::fmt::Display for ReductionUse {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::On {
+                name,
+                soundness: Soundness::Steered,
+                ..
+            } => out.write_str(name),
             Self::On { name, proviso, .. } => write!(out, "{name} --proviso {proviso}"),
             Self::Off(why) => write!(out, "none: {why}"),
         }

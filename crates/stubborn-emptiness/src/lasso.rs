@@ -178,6 +178,7 @@ pub(crate) fn confirm(
     property: &Property,
     mut states: Vec<u32>,
     mut cycle_start: usize,
+    is_fair: &dyn Fn(&[u32]) -> bool,
 ) -> Result<Counterexample, SearchError> {
     let failed = |text: &str| Err(SearchError::ReplayFailed(text.into()));
     let words = system.layout().words();
@@ -205,6 +206,9 @@ pub(crate) fn confirm(
         states.truncate((cycle_start + 1) * words);
     } else {
         shorten_cycle(&mut states, words, cycle_start);
+        if !is_fair(&states[cycle_start * words..]) {
+            return failed("the run is not fair");
+        }
     }
     let mut trace = replay(system, states, None)?;
     if !ends {

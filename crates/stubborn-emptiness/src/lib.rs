@@ -51,7 +51,9 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `check`, `property`, `claim` | what goes in and what comes out |
-//! | `prepare`, `shared` | when a reduced product is sound |
+//! | `prepare`, `shared`, `fairness` | when a reduced product is sound; fair runs |
+//! | `steering` | sets that are driven by the automaton's state |
+//! | `explore` | a system alone, reduced with a cycle proviso |
 //! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`space`], `product` | what is walked |
@@ -59,6 +61,8 @@
 
 mod check;
 mod claim;
+mod explore;
+mod fairness;
 mod lasso;
 mod nested;
 mod prepare;
@@ -69,13 +73,15 @@ pub mod proviso;
 mod regressions;
 mod shared;
 pub mod space;
+mod steering;
 pub mod walk;
 mod watch;
 
-pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
+pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
+pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
-pub use prepare::{Fitting, ReductionOff, Soundness};
+pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
 pub use proviso::{Proviso, UnknownProviso};
 pub use space::Counts;

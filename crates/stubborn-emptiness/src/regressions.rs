@@ -7,6 +7,7 @@ use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
 use stubborn_system::{LabelId, System};
 
+use crate::check::Reductions;
 use crate::prepare::Prepared;
 use crate::{
     Check, Emptiness, Fitting, Property, Proviso, ReductionRequest, ReductionUse, Verdict,
@@ -178,9 +179,13 @@ fn the_parity_automaton_as_it_is_loses_the_violation() {
     let reduction = StubbornReduction::new(&system, &relations, plan).expect("it is simple");
     let check = Check::new(&system, &property);
     let as_is = Prepared::as_is(property.automaton().clone());
-    let reduced = check.search(&as_is, Some(&reduction), Proviso::SOURCE);
+    let classic = Reductions {
+        classic: Some(reduction),
+        ..Reductions::default()
+    };
+    let reduced = check.search(&as_is, &classic, Proviso::SOURCE);
     assert_eq!(reduced.map(|r| r.verdict), Ok(Verdict::Holds));
-    let full = check.search(&as_is, None, Proviso::NONE);
+    let full = check.search(&as_is, &Reductions::default(), Proviso::NONE);
     assert_eq!(full.map(|r| r.verdict), Ok(Verdict::Violated));
 }
 

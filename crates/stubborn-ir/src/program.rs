@@ -1,6 +1,6 @@
 //! Programs: variables, channels, processes, labels and commands.
 
-use std::collections::HashMap;
+use rapidhash::RapidHashMap;
 
 use stubborn_diagnostics::Span;
 use stubborn_system::{ChannelId, FailureKind, FailureSite, LabelId, ProcessId, PropertyKind};
@@ -352,7 +352,7 @@ pub struct Program {
     pub valid_end: Option<LabelId>,
     /// Failure of a [chain](crate::chain) of commands that never ends.
     pub endless: Option<Site>,
-    label_index: HashMap<Expr, LabelId>,
+    label_index: RapidHashMap<Expr, LabelId>,
 }
 
 impl Program {

@@ -10,6 +10,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use stubborn_system::RelationLevel;
+
 /// A choice that does not exist, or does not go with another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(String);
@@ -93,6 +95,8 @@ choices!(
     Ample2 = "ample2",
     /// What the goal needs.
     Goal = "goal",
+    /// Local: only what can really come into the way is added.
+    Lpor = "lpor",
 );
 
 choices!(
@@ -156,6 +160,70 @@ choices!(
     /// A pseudo-random one: a function of seed and state.
     Random = "random",
 );
+
+choices!(
+    /// Where do-not-accord and do-not-left-accord of [measured](crate::measured) relations come
+    /// from.
+    Dependency, "dependency",
+    /// From variable sets: `D_s` of Geldenhuys, Hansen, Valmari (2009).
+    Sets = "sets",
+    /// From the shape of guards and actions.
+    Syntax = "syntax",
+    /// From all valuations of small joint supports.
+    Exact = "exact",
+    /// From an over-approximation of the reachable states.
+    Reach = "reach",
+    /// From the reachable states: `D_f` there.
+    Full = "full",
+    /// From the states that can be reached from the current one: `D_d` there.
+    Dynamic = "dynamic",
+    /// From the reachable states, without looking at where orders end: `D_e` of Evangelista
+    /// (2023), for models in which enabled transitions commute.
+    Disabling = "disabling",
+);
+
+impl Dependency {
+    /// The analysis that gives it, if no state space is needed.
+    pub const fn level(self) -> Option<RelationLevel> {
+        match self {
+            Self::Sets => Some(RelationLevel::Sets),
+            Self::Syntax => Some(RelationLevel::Syntax),
+            Self::Exact => Some(RelationLevel::Exact),
+            Self::Reach => Some(RelationLevel::Reach),
+            Self::Full | Self::Dynamic | Self::Disabling => None,
+        }
+    }
+}
+
+choices!(
+    /// Where the enabling sets of [measured](crate::measured) relations come from.
+    Precedence, "precedence",
+    /// From variable sets: `R_s` of Geldenhuys, Hansen, Valmari (2009).
+    Sets = "sets",
+    /// From the shape of guards and actions.
+    Syntax = "syntax",
+    /// From all valuations of small joint supports.
+    Exact = "exact",
+    /// From an over-approximation of the reachable states.
+    Reach = "reach",
+    /// From the reachable states: `R_f` there.
+    Full = "full",
+    /// From the states that can be reached from the current one: `R_d` there.
+    Dynamic = "dynamic",
+);
+
+impl Precedence {
+    /// The analysis that gives it, if no state space is needed.
+    pub const fn level(self) -> Option<RelationLevel> {
+        match self {
+            Self::Sets => Some(RelationLevel::Sets),
+            Self::Syntax => Some(RelationLevel::Syntax),
+            Self::Exact => Some(RelationLevel::Exact),
+            Self::Reach => Some(RelationLevel::Reach),
+            Self::Full | Self::Dynamic => None,
+        }
+    }
+}
 
 /// A reduction as a user asks for it. What is `None` gets the default of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,7 +294,7 @@ impl Config {
             return refuse("--no-nds", "ample sets use no disabling sets anyway");
         }
         if !self.heuristic {
-            if ample || name == Deletion {
+            if ample || matches!(name, Deletion | Lpor) {
                 return refuse("--no-heuristic", "there is no heuristic to turn off");
             }
             if self.scapegoat.is_some() {
@@ -236,7 +304,7 @@ impl Config {
                 );
             }
         }
-        if self.start.is_some() && !matches!(name, Closure | Clostar | Clodel | Inc) {
+        if self.start.is_some() && !matches!(name, Closure | Clostar | Clodel | Inc | Lpor) {
             let why = match name {
                 Beam => "it starts from every enabled transition",
                 Goal => "it starts from the goal",
@@ -244,7 +312,7 @@ impl Config {
             };
             return refuse("--start", why);
         }
-        if self.scapegoat.is_some() && (ample || name == Deletion) {
+        if self.scapegoat.is_some() && (ample || matches!(name, Deletion | Lpor)) {
             return refuse("--scapegoat", "it chooses no enabling sets");
         }
         if self.delete.is_some() && !matches!(name, Deletion | Clodel) {
@@ -313,7 +381,7 @@ pub struct Settings {
 impl Settings {
     fn starts(&self) -> bool {
         use Algorithm::*;
-        matches!(self.algorithm, Closure | Clostar | Clodel | Inc)
+        matches!(self.algorithm, Closure | Clostar | Clodel | Inc | Lpor)
     }
 
     fn takes_scapegoats(&self) -> bool {

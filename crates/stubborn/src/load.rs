@@ -1,7 +1,7 @@
 //! From a file to a model that is ready to run.
 //!
 //! [`load_file`] and [`load_text`] find the language, call its front-end, add the user's
-//! invariants to the model while names are still known, and set up its execution. Whatever
+//! properties to the model while names are still known, and set up its execution. Whatever
 //! is wrong comes back as a [`LoadError`] that shows the place in the source.
 
 use std::fmt;
@@ -17,6 +17,7 @@ use stubborn_system::{Outcome, Property, System, TransitionId};
 
 use crate::languages;
 use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
+use crate::temporal::{Temporal, TemporalText};
 use crate::text::ModelText;
 
 /// A modelling language.
@@ -97,6 +98,13 @@ pub struct LoadOptions {
     pub invariants: Vec<String>,
     /// What is only about Promela.
     pub promela: PromelaOptions,
+    /// Temporal properties to add to those that the model states.
+    pub temporal: Vec<TemporalText>,
+    /// Take neither these nor those of the model: nobody will ask for them.
+    pub ignore_temporal: bool,
+    /// Expressions that a trace of this model was about. Where a language lets expressions
+    /// look at things that are no part of a state otherwise, they become part of it.
+    pub expressions: Vec<String>,
 }
 
 /// A model that is ready to run.
@@ -107,8 +115,9 @@ pub struct LoadedModel {
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
     asserting: Vec<TransitionId>,
-    unchecked: Vec<String>,
     promela: Option<Arc<PromelaModel>>,
+    temporal: Vec<Temporal>,
+    expressions: Vec<String>,
     growth: Option<Growth>,
 }
 
@@ -154,9 +163,15 @@ impl LoadedModel {
         &self.asserting
     }
 
-    /// Names of properties that the model states but that cannot be checked yet.
-    pub fn unchecked(&self) -> &[String] {
-        &self.unchecked
+    /// The temporal properties of the model and of the user, in this order.
+    pub fn temporal(&self) -> &[Temporal] {
+        &self.temporal
+    }
+
+    /// Expressions besides the model's own text that states depend on, see
+    /// [`LoadOptions::expressions`].
+    pub fn expressions(&self) -> &[String] {
+        &self.expressions
     }
 
     /// A Promela model in its own terms: statements, control states, trails.
@@ -205,8 +220,9 @@ impl LoadedModel {
             system: parts.system,
             reference: parts.reference,
             asserting: parts.asserting,
-            unchecked: parts.unchecked,
             promela: parts.promela,
+            temporal: parts.temporal,
+            expressions: parts.expressions,
             growth: parts.growth,
         }
     }
@@ -372,7 +388,8 @@ pub(crate) struct Parts {
     pub(crate) system: Arc<dyn System>,
     pub(crate) reference: Arc<dyn System>,
     pub(crate) asserting: Vec<TransitionId>,
-    pub(crate) unchecked: Vec<String>,
+    pub(crate) temporal: Vec<Temporal>,
+    pub(crate) expressions: Vec<String>,
     /// Where the model is more than the file it was loaded from.
     pub(crate) text: Option<ModelText>,
     pub(crate) promela: Option<Arc<PromelaModel>>,
@@ -403,7 +420,8 @@ impl Parts {
             system,
             reference,
             asserting,
-            unchecked: Vec::new(),
+            temporal: Vec::new(),
+            expressions: Vec::new(),
             text: None,
             promela: None,
             growth: None,

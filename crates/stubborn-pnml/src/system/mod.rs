@@ -33,6 +33,7 @@ use crate::ids::PlaceId;
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
 use crate::system::executor::NetExecutor;
+pub use crate::system::tables::Census;
 use crate::system::tables::Tables;
 
 /// What a label of the system means.
@@ -188,6 +189,11 @@ impl NetSystem {
     /// The tokens of a place in a state.
     pub fn tokens(&self, state: &[u32], place: PlaceId) -> Tokens {
         self.tables.tokens(state, place)
+    }
+
+    /// The number of tokens in a state, and of its fullest place.
+    pub fn census(&self, state: &[u32]) -> Census {
+        self.tables.census(state)
     }
 
     /// Adds a state formula as a label, for the proposition of a property; none if the formula

@@ -1,9 +1,11 @@
 //! `stubborn explore`: the size of the state space.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use serde_json::Value;
 use stubborn::LoadedModel;
+use stubborn::emptiness::ExplorationResult;
 
 use super::{Figures, figures_json, growing, load, search_options, why_incomplete};
 use crate::exit::{Failure, Status};
@@ -17,6 +19,13 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
+    if let Some(proviso) = options.reduction.cycle_proviso {
+        let (reduction, result) = growing(&mut model, |model| {
+            stubborn::explore_with_proviso(model, proviso, &options)
+        })?;
+        drop(line);
+        return Ok(with_proviso(args, &model, &reduction, &result, load_time));
+    }
     let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
     let result = run.result;
     drop(line);
@@ -37,10 +46,10 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let ends = match figures.invalid_ends {
         Some(invalid) => format!(
             "{}, {} of them invalid",
-            counted(figures.deadlocks, "end state"),
+            counted(figures.deadlocks.unwrap_or(0), "end state"),
             grouped(invalid)
         ),
-        None => counted(figures.deadlocks, "deadlock"),
+        None => counted(figures.deadlocks.unwrap_or(0), "deadlock"),
     };
     let _ = writeln!(text, "{ends}");
     if !args.output.quiet {
@@ -65,6 +74,48 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     }
     print(&text);
     Ok(status)
+}
+
+/// What is left with a cycle proviso.
+fn with_proviso(
+    args: &ExploreArgs,
+    model: &LoadedModel,
+    reduction: &str,
+    result: &ExplorationResult,
+    load_time: Duration,
+) -> Status {
+    let figures = Figures::of_exploration(result);
+    let status = match result.limit {
+        None => Status::Fine,
+        Some(_) => Status::Unknown,
+    };
+    let proviso = args.reduction.proviso.cycles.unwrap_or_default();
+    if args.output.json {
+        let mut object = figures_json(model, &args.search, reduction, &figures, load_time);
+        object.insert("order".into(), "dfs".into());
+        object.insert("proviso".into(), proviso.to_string().into());
+        print(&format!("{}\n", Value::Object(object)));
+        return status;
+    }
+    let mut text = figures.line(reduction, model.language()) + "\n";
+    let deadlocks = counted(figures.deadlocks.unwrap_or(0), "deadlock");
+    let expanded = counted(result.counts.expanded_by_proviso, "state");
+    let _ = writeln!(
+        text,
+        "{deadlocks}; the proviso {proviso} expanded {expanded}"
+    );
+    if !args.output.quiet {
+        let _ = writeln!(text, "{}", figures.costs(load_time));
+    }
+    if let Some(limit) = result.limit {
+        let _ = writeln!(
+            text,
+            "{}: {limit}",
+            Paint::for_stdout().unsure("incomplete")
+        );
+    }
+    print(&text);
+    status
 }
 
 fn levels(sizes: &[u64]) -> String {

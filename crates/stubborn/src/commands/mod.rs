@@ -6,17 +6,21 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod explore;
 pub(crate) mod inspect;
+pub(crate) mod lab;
 pub(crate) mod ltl;
 pub(crate) mod man;
+pub(crate) mod mcc;
 pub(crate) mod simulate;
 pub(crate) mod validate;
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use stubborn::emptiness::{CheckResult, ExplorationResult};
+use stubborn::search::peak_resident_bytes;
 use stubborn::{
-    CheckError, CheckOptions, End, Language, Limits, LoadOptions, LoadedModel, PromelaOptions,
-    SearchResult, StoreOptions, load_file,
+    CheckError, CheckOptions, End, Language, Limits, LoadOptions, LoadedModel, SearchResult,
+    StoreOptions, load_file,
 };
 
 use crate::exit::Failure;
@@ -29,27 +33,31 @@ const BITSTATE_BYTES: usize = 256 << 20;
 /// Below so many states, memory per state is not shown to people.
 const SMALL_MODEL: u64 = 10_000;
 
-/// Loads a model, and says how long that took.
+/// Loads a model without its temporal properties, and says how long that took.
 fn load(
     args: &ModelArgs,
     invariants: &[String],
     quiet: bool,
 ) -> Result<(LoadedModel, Duration), Failure> {
-    load_as(args, invariants, quiet, args.promela.options())
+    let options = LoadOptions {
+        invariants: invariants.to_vec(),
+        ignore_temporal: true,
+        promela: args.promela.options(),
+        ..LoadOptions::default()
+    };
+    load_with(args, options, quiet)
 }
 
-/// The same, with other options for Promela models than the flags say.
-fn load_as(
+/// Loads a model, and says how long that took.
+fn load_with(
     args: &ModelArgs,
-    invariants: &[String],
+    options: LoadOptions,
     quiet: bool,
-    promela: PromelaOptions,
 ) -> Result<(LoadedModel, Duration), Failure> {
     let started = Instant::now();
     let options = LoadOptions {
         engine: args.engine.into(),
-        invariants: invariants.to_vec(),
-        promela,
+        ..options
     };
     let model = load_file(&args.model, args.language.map(Into::into), &options)?;
     if !quiet {
@@ -115,7 +123,8 @@ fn free_memory() -> Option<usize> {
 struct Figures {
     states: u64,
     transitions: u64,
-    deadlocks: u64,
+    /// Unknown in a product with an automaton.
+    deadlocks: Option<u64>,
     invalid_ends: Option<u64>,
     depth: u64,
     complete: bool,
@@ -130,7 +139,7 @@ impl Figures {
         Self {
             states: result.states,
             transitions: result.transitions,
-            deadlocks: result.deadlocks,
+            deadlocks: Some(result.deadlocks),
             invalid_ends: result.invalid_ends,
             depth: result.depth,
             complete: result.end == End::Complete,
@@ -140,15 +149,44 @@ impl Figures {
         }
     }
 
+    fn of_temporal(result: &CheckResult) -> Self {
+        Self {
+            states: result.counts.states,
+            transitions: result.counts.transitions,
+            deadlocks: None,
+            invalid_ends: None,
+            depth: result.counts.depth,
+            complete: result.verdict == stubborn::emptiness::Verdict::Holds,
+            explore_seconds: (result.prepare_time + result.time).as_secs_f64(),
+            peak_memory: peak_resident_bytes().unwrap_or(result.peak_bytes as u64),
+            store_bytes: result.store_bytes as u64,
+        }
+    }
+
+    fn of_exploration(result: &ExplorationResult) -> Self {
+        Self {
+            states: result.counts.states,
+            transitions: result.counts.transitions,
+            deadlocks: Some(result.deadlocks),
+            invalid_ends: result.invalid_ends,
+            depth: result.counts.depth,
+            complete: result.limit.is_none(),
+            explore_seconds: result.time.as_secs_f64(),
+            peak_memory: peak_resident_bytes().unwrap_or(result.peak_bytes as u64),
+            store_bytes: result.store_bytes as u64,
+        }
+    }
+
     /// Sums what adds up, takes the greatest of depth and memory.
     fn add(mut self, other: &Figures) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a + b),
+            (known, None) | (None, known) => known,
+        };
         self.states += other.states;
         self.transitions += other.transitions;
-        self.deadlocks += other.deadlocks;
-        self.invalid_ends = self
-            .invalid_ends
-            .zip(other.invalid_ends)
-            .map(|(a, b)| a + b);
+        self.deadlocks = sum(self.deadlocks, other.deadlocks);
+        self.invalid_ends = sum(self.invalid_ends, other.invalid_ends);
         self.depth = self.depth.max(other.depth);
         self.complete &= other.complete;
         self.explore_seconds += other.explore_seconds;
@@ -257,6 +295,20 @@ fn why_incomplete(result: &SearchResult, store: StoreName) -> Option<String> {
         }
         End::Complete | End::Violation => None,
     }
+}
+
+/// The text of a file that the user names.
+fn read_file(path: &std::path::Path) -> Result<String, Failure> {
+    /// Longest file that is read.
+    const LARGEST: u64 = 256 << 20;
+    let shown = path.display();
+    let unreadable =
+        |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > LARGEST {
+        return Err(Failure::wrong(format!("{shown} is too large")));
+    }
+    std::fs::read_to_string(path).map_err(unreadable)
 }
 
 /// Writes a file that the user asked for.

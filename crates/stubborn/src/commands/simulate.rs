@@ -5,9 +5,9 @@ use std::path::Path;
 
 use stubborn::record::SavedTrace;
 use stubborn::system::{Executor, Successors, System};
-use stubborn::{LoadedModel, PromelaOptions, Trace, sequence_chart, spin, story};
+use stubborn::{LoadOptions, LoadedModel, PromelaOptions, Trace, sequence_chart, spin, story};
 
-use super::{load_as, write_file};
+use super::{load_with, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::SimulateArgs;
 use crate::promela_options::trail_file;
@@ -23,17 +23,27 @@ const HELP: &str = "\
 ";
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
-    let promela = PromelaOptions {
-        // A saved trace has the names of the usual transitions.
-        single_statements: args.replay.is_none(),
-        ..args.model.promela.options()
+    let saved = match &args.replay {
+        None => None,
+        Some(path) => Some((path.as_path(), read_saved(path)?)),
     };
-    let (mut model, _) = load_as(&args.model, &[], false, promela)?;
+    let expressions = saved.as_ref().map(|(_, saved)| saved.expressions.clone());
+    let options = LoadOptions {
+        ignore_temporal: true,
+        expressions: expressions.unwrap_or_default(),
+        promela: PromelaOptions {
+            // A saved trace has the names of the usual transitions.
+            single_statements: args.replay.is_none(),
+            ..args.model.promela.options()
+        },
+        ..LoadOptions::default()
+    };
+    let (mut model, _) = load_with(&args.model, options, false)?;
     let trace = if let Some(file) = &args.drawing.trail {
         let path = trail_file(file, &args.model.model);
         trail(args, &mut model, &path)?
-    } else if let Some(path) = &args.replay {
-        replay(args, &model, path)?
+    } else if let Some((path, saved)) = &saved {
+        replay(args, &model, path, saved)?
     } else if args.interactive {
         by_hand(args, &model)
     } else {
@@ -65,18 +75,30 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
-/// Reads a trace file and runs it on a model.
-pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<(SavedTrace, Trace), Failure> {
-    let shown = path.display();
+/// Reads a trace file.
+fn read_saved(path: &Path) -> Result<SavedTrace, Failure> {
     let text = read_text(path)?;
-    let in_file = |error| Failure::wrong(format!("{shown}: {error}"));
-    let saved = SavedTrace::from_json(&text).map_err(in_file)?;
-    let trace = saved.replay(model).map_err(in_file)?;
-    Ok((saved, trace))
+    let shown = path.display();
+    SavedTrace::from_json(&text).map_err(|error| Failure::wrong(format!("{shown}: {error}")))
 }
 
-fn replay(args: &SimulateArgs, model: &LoadedModel, path: &Path) -> Result<Trace, Failure> {
-    let (saved, trace) = read_trace(model, path)?;
+/// Reads a trace file and runs it on a model.
+pub(super) fn read_trace(model: &LoadedModel, path: &Path) -> Result<Trace, Failure> {
+    replayed(model, path, &read_saved(path)?)
+}
+
+fn replayed(model: &LoadedModel, path: &Path, saved: &SavedTrace) -> Result<Trace, Failure> {
+    let in_file = |error| Failure::wrong(format!("{}: {error}", path.display()));
+    saved.replay(model).map_err(in_file)
+}
+
+fn replay(
+    args: &SimulateArgs,
+    model: &LoadedModel,
+    path: &Path,
+    saved: &SavedTrace,
+) -> Result<Trace, Failure> {
+    let trace = replayed(model, path, saved)?;
     let mut walk = Walk::new(model, args.states);
     print(&format!(
         "{}: {}\n",
@@ -85,6 +107,9 @@ fn replay(args: &SimulateArgs, model: &LoadedModel, path: &Path) -> Result<Trace
     ));
     walk.start();
     for number in 0..trace.len() {
+        if trace.cycle_start() == Some(number) {
+            print("  then for ever:\n");
+        }
         walk.show(&trace, number);
     }
     walk.end(&trace);

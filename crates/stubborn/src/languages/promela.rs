@@ -8,18 +8,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
+use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
+use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, Property};
 use stubborn_ir::interpreter::Interpreter;
-use stubborn_promela::ast::ProcessKind;
-use stubborn_promela::source::FileLoader;
+use stubborn_ir::program::ProgramProperty;
+use stubborn_ir::{Model, Program};
+use stubborn_promela::source::{FileLoader, Sources};
 use stubborn_promela::{Loaded, Options, load, lower};
 use stubborn_system::{
-    Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations, Structure, Successors,
-    System, TransitionId,
+    Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations, Structure,
+    Successors, System, TransitionId,
 };
 
-use crate::load::{BuildError, LoadOptions, Parts};
+use crate::load::{BuildError, Engine, LoadOptions, Parts};
+use crate::temporal::read::{Draft, drafts, within};
+use crate::temporal::{Origin, Temporal};
 use crate::text::ModelText;
+
+/// The code of a message about a proposition that the model's front-end does not know.
+const UNKNOWN_PROPOSITION: &str = "PML901";
 
 /// How to read a Promela model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,21 +62,37 @@ impl Default for PromelaOptions {
 }
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
-    if let Some(text) = options.invariants.first() {
-        let expression = SourceFile::new("--invariant", text.as_str());
-        let span = Span::new(0, text.len());
-        let problem = Diagnostic::error(
-            "PML900",
-            "invariants of Promela models are not supported yet",
-            span,
-        )
-        .help("write `active proctype invariant() { assert(...) }` into the model");
-        return Err(BuildError::Expression(Box::new(expression), vec![problem]));
-    }
     let path = Path::new(source.name());
     let promela = &options.promela;
+    let mut wanted = Wanted {
+        engine: options.engine,
+        coverage: promela.coverage,
+        invariants: options.invariants.clone(),
+        drafts: Vec::new(),
+        claims: !options.ignore_temporal,
+        expressions: options.expressions.clone(),
+    };
+    if !options.ignore_temporal {
+        // Formulas first: what they say must be known when the model is lowered.
+        let definitions = &promela.definitions;
+        let parsed = stubborn_promela::parse(path, source.text(), definitions, &FileLoader);
+        if has_errors(&parsed.diagnostics) {
+            return Err(BuildError::Files(
+                Box::new(parsed.sources),
+                parsed.diagnostics,
+            ));
+        }
+        for ltl in &parsed.program.formulas {
+            let draft = Draft::stated(&ltl.name, source.name(), &ltl.text, ltl.span)?;
+            wanted.drafts.push(draft);
+        }
+        wanted.drafts.extend(drafts(&options.temporal)?);
+    }
+    let asked = wanted.asked();
+    let expressions: Vec<String> = asked.iter().map(|asked| asked.text.clone()).collect();
     let settings = Options {
         definitions: promela.definitions.clone(),
+        propositions: expressions,
         lowering: lower::Options {
             lossy: promela.message_loss,
             max_processes: promela.max_processes,
@@ -77,11 +100,10 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             merge: promela.merge,
             dead_variables: promela.dead_variables,
         },
-        ..Options::default()
     };
     match load(path, source.text(), &settings, &FileLoader) {
-        Ok(loaded) => parts(loaded, options),
-        Err((sources, problems)) => Err(BuildError::Files(Box::new(sources), problems)),
+        Ok(loaded) => parts(loaded, Arc::new(wanted)),
+        Err((sources, problems)) => Err(wrong(sources, problems, &asked)),
     }
 }
 
@@ -90,7 +112,7 @@ pub struct PromelaModel {
     loaded: Loaded,
     /// By command: whether a search has reached it. Empty if nobody wants to know.
     reached: Vec<AtomicBool>,
-    options: LoadOptions,
+    wanted: Arc<Wanted>,
 }
 
 impl PromelaModel {
@@ -108,40 +130,157 @@ impl PromelaModel {
     /// The same model, prepared for what a step was missing.
     pub(crate) fn grown(&self, outcome: Outcome) -> Option<Result<Parts, BuildError>> {
         Some(match self.loaded.grown(outcome)? {
-            Ok(loaded) => parts(loaded, &self.options),
+            Ok(loaded) => parts(loaded, Arc::clone(&self.wanted)),
             Err((sources, problems)) => Err(BuildError::Files(Box::new(sources), problems)),
         })
     }
 }
 
-fn parts(loaded: Loaded, options: &LoadOptions) -> Result<Parts, BuildError> {
-    let never = loaded
-        .program
-        .processes
-        .iter()
-        .filter(|p| p.kind == ProcessKind::Never);
-    let mut unchecked: Vec<String> = never.map(|_| "never claim".to_owned()).collect();
-    let formulas = loaded
-        .program
-        .formulas
-        .iter()
-        .map(|f| format!("ltl {}", f.name));
-    unchecked.extend(formulas);
+/// What is added to a model.
+struct Wanted {
+    engine: Engine,
+    /// Note what is reached.
+    coverage: bool,
+    invariants: Vec<String>,
+    drafts: Vec<Draft>,
+    /// The model's never claims.
+    claims: bool,
+    /// Expressions that only have to be looked at.
+    expressions: Vec<String>,
+}
+
+/// An expression for the front-end, and where it stands in what the user wrote.
+struct Asked {
+    text: String,
+    source: SourceFile,
+    span: Span,
+    /// Bytes of the text that the user did not write, before what he did write.
+    added: u32,
+}
+
+/// What the front-end is asked for an invariant: when it is violated.
+fn violated(invariant: &str) -> String {
+    format!("!({invariant})")
+}
+
+impl Wanted {
+    /// All expressions, each text once.
+    fn asked(&self) -> Vec<Asked> {
+        let mut all: Vec<Asked> = Vec::new();
+        let mut ask = |asked: Asked| {
+            if !all.iter().any(|known| known.text == asked.text) {
+                all.push(asked);
+            }
+        };
+        for text in &self.invariants {
+            ask(Asked {
+                text: violated(text),
+                source: SourceFile::new("--invariant", text.as_str()),
+                span: Span::new(0, text.len()),
+                added: 2,
+            });
+        }
+        for draft in &self.drafts {
+            for (text, span) in draft.propositions() {
+                ask(Asked {
+                    text: text.clone(),
+                    source: draft.source().clone(),
+                    span: *span,
+                    added: 0,
+                });
+            }
+        }
+        for text in &self.expressions {
+            ask(Asked {
+                text: text.clone(),
+                source: SourceFile::new("expression", text.as_str()),
+                span: Span::new(0, text.len()),
+                added: 0,
+            });
+        }
+        all
+    }
+}
+
+/// What is wrong, with the model or, if an expression is the reason, with that.
+fn wrong(sources: Sources, problems: Vec<Diagnostic>, asked: &[Asked]) -> BuildError {
+    // The texts of the expressions come after all files of the model.
+    let first = sources.len().saturating_sub(asked.len());
+    for problem in &problems {
+        let Some((file, local)) = sources.locate(problem.span) else {
+            continue;
+        };
+        let about = file.checked_sub(first).and_then(|at| asked.get(at));
+        if let Some(about) = about {
+            let mut problem = problem.clone();
+            problem.span = Span {
+                start: local.start.saturating_sub(about.added),
+                end: local.end.saturating_sub(about.added),
+            };
+            problem.related.clear();
+            let shown = within(problem, about.source.text(), about.span);
+            return BuildError::Expression(Box::new(about.source.clone()), vec![shown]);
+        }
+    }
+    BuildError::Files(Box::new(sources), problems)
+}
+
+fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
+    let asked = wanted.asked();
+    let label = |text: &str| {
+        let at = asked.iter().position(|asked| asked.text == text);
+        at.and_then(|at| loaded.lowered.propositions.get(at).copied())
+    };
+    let mut temporal = Vec::new();
+    let claims = &loaded.lowered.claims;
+    let model = if wanted.invariants.is_empty() && (claims.is_empty() || !wanted.claims) {
+        loaded.model.clone()
+    } else {
+        let mut program = loaded.lowered.program.clone();
+        for text in &wanted.invariants {
+            if let Some(violated_by) = label(&violated(text)) {
+                program.properties.push(ProgramProperty {
+                    name: text.clone(),
+                    kind: PropertyKind::Invariant,
+                    violated_by,
+                    span: None,
+                });
+            }
+        }
+        if wanted.claims {
+            temporal.extend(claims.iter().map(|claim| never_claim(&mut program, claim)));
+        }
+        Model::new(program).map_err(|error| BuildError::TooLarge(error.to_string()))?
+    };
+    for draft in &wanted.drafts {
+        let resolve = |text: &str| {
+            label(text).ok_or_else(|| {
+                let span = Span::new(0, text.len());
+                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
+            })
+        };
+        temporal.push(draft.finish(resolve)?);
+    }
     let warnings = loaded.diagnostics.clone();
     let text = ModelText::Several(loaded.sources.clone());
-    let mut parts = Parts::of_model(loaded.model.clone(), warnings, options.engine);
-    let sites = loaded.model.structure().failures.len();
+    // What was added to the program changes no command.
+    loaded.model = model.clone();
+    let sites = model.structure().failures.len();
+    let mut parts = Parts::of_model(model, warnings, wanted.engine);
+    parts.temporal = temporal;
+    parts.expressions = asked.into_iter().map(|asked| asked.text).collect();
+    parts.text = Some(text);
     let is_missing: Vec<bool> = (0..=sites)
         .map(|outcome| loaded.lowered.missing(Outcome(outcome as u32)).is_some())
         .collect();
-    let commands = match options.promela.coverage {
+    let commands = match wanted.coverage {
         true => loaded.model.program().commands.len(),
         false => 0,
     };
     let promela = Arc::new(PromelaModel {
         loaded,
         reached: (0..commands).map(|_| AtomicBool::new(false)).collect(),
-        options: options.clone(),
+        wanted,
     });
     if is_missing.contains(&true) || commands > 0 {
         let seen = Arc::new(AtomicU32::new(0));
@@ -157,9 +296,46 @@ fn parts(loaded: Loaded, options: &LoadOptions) -> Result<Parts, BuildError> {
         });
     }
     parts.promela = Some(promela);
-    parts.unchecked = unchecked;
-    parts.text = Some(text);
     Ok(parts)
+}
+
+/// A never claim as a property: no run is accepted by it or reaches its end.
+fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
+    let mut edges = Vec::new();
+    for (source, state) in claim.states.iter().enumerate() {
+        edges.extend(state.edges.iter().map(|edge| ClaimEdge {
+            source,
+            target: edge.target,
+            guard: Some(edge.guard),
+        }));
+        if state.end {
+            edges.push(ClaimEdge {
+                source,
+                target: source,
+                guard: None,
+            });
+        }
+    }
+    let states = claim.states.iter();
+    let automaton = Claim {
+        initial: claim.start,
+        accepting: states.map(|state| state.accepting || state.end).collect(),
+        edges,
+    };
+    let guards = ClaimGuards::new(program, &automaton);
+    // SPIN's own name for a claim without one cannot be typed easily.
+    let name = claim.name.trim_matches(':');
+    Temporal {
+        name: name.into(),
+        title: match name {
+            "never" => "no run of the never claim".into(),
+            name => format!("no run of the never claim {name}"),
+        },
+        span: None,
+        origin: Origin::Model,
+        remarks: String::new(),
+        property: Ok(Property::from_claim(&automaton, guards)),
+    }
 }
 
 /// How to get a larger program when this one turns out to be too small.
