@@ -215,6 +215,7 @@ pub(crate) fn confirm(
         states.truncate((cycle_start + 1) * words);
     } else if !weak_fairness {
         shorten_cycle(&mut states, words, cycle_start);
+        cycle_start = enter_early(&mut states, words, cycle_start);
     } else {
         let cycle = states[cycle_start * words..].chunks_exact(words);
         if !is_fair(system, &cycle.collect::<Vec<_>>()) {
@@ -254,6 +255,20 @@ pub(crate) fn confirm(
         return failed("the run satisfies the formula");
     }
     Ok(Counterexample { trace, ends })
+}
+
+/// Where the last state of the stem is the last one of the cycle, the same run enters the
+/// cycle there. Returns where it begins.
+fn enter_early(states: &mut Vec<u32>, words: usize, mut cycle_start: usize) -> usize {
+    loop {
+        let last = states.len() / words - 1;
+        let state = |number: usize| &states[number * words..][..words];
+        if cycle_start == 0 || state(cycle_start - 1) != state(last - 1) {
+            return cycle_start;
+        }
+        states.truncate(last * words);
+        cycle_start -= 1;
+    }
 }
 
 /// Where the cycle repeats a shorter one (the automaton went round several times), keeps

@@ -42,9 +42,10 @@ pub(crate) fn drafts(texts: &[TemporalText]) -> Result<Vec<Draft>, BuildError> {
         match text {
             TemporalText::Formula { text, syntax } => {
                 let source = SourceFile::new("--ltl", text.as_str());
+                let name = text.trim();
                 drafts.push(Draft::formula(
-                    text,
-                    format!("ltl {text}"),
+                    name,
+                    format!("ltl {}", shortened(name)),
                     source,
                     *syntax,
                 )?);
