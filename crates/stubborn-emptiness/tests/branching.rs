@@ -210,7 +210,7 @@ fn are_bisimilar(first: &Graph, second: &Graph) -> bool {
 }
 
 fn run(seeds: std::ops::Range<u64>) {
-    let provisos = Proviso::all_sound();
+    let provisos = sound_provisos();
     let (mut smaller, mut cases, mut missed) = (0, 0, 0);
     for seed in seeds {
         let mut random = Random::new(seed + 1);
@@ -285,4 +285,11 @@ fn sets_for_linear_time_are_not_enough() {
     let differ = differ.count();
     eprintln!("{differ} of 100 differ");
     assert!(differ > 0);
+}
+
+/// Those that a walk decides by itself.
+fn sound_provisos() -> Vec<Proviso> {
+    let mut all = Proviso::all_of_graphs();
+    all.retain(Proviso::is_sound);
+    all
 }
