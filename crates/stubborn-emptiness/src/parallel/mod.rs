@@ -1,12 +1,18 @@
 //! Emptiness checks by several threads that share one store.
 //!
 //! - [`cndfs`]: nested depth-first searches that help each other;
-//! - [`components`]: components in a shared [union-find structure](union_find).
+//! - [`components`]: components in a shared union-find structure.
 //!
 //! A worker has a [`Space`] of its own, and all spaces are views of one graph: nodes and flags
 //! are shared, and flags are sequentially consistent. What a classic reduction left out of a
-//! node is put back or not by one decision for all workers, made once ([`Shared::decide`]);
-//! steered nodes need none.
+//! node is put back or not by one decision for all workers, made once; steered
+//! nodes need none.
+//!
+//! The parts that threads share are model-checked by loom, with
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" cargo test -p stubborn-emptiness --lib loom --target-dir target/loom
+//! ```
 
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
