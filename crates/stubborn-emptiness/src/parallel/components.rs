@@ -186,7 +186,9 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         if self.hand.worker == 0 {
             bytes += self.sets.bytes();
         }
-        self.hand.go_on(bytes, self.frames.len())?;
+        let counted = self.hand.shared.counts().states;
+        let open = u64::from(self.sets.next.load(Ordering::Relaxed)).saturating_sub(counted);
+        self.hand.go_on(bytes, open, self.frames.len())?;
         let marks = incoming.map_or(Marks::NONE, |(_, marks)| marks);
         self.entries.push((item, marks));
         self.frames.push(Frame {

@@ -193,14 +193,15 @@ impl<'s, S: Space> Hand<'s, S> {
         self.all
     }
 
-    /// Called for every node entered.
-    pub(crate) fn go_on(&mut self, bytes: usize, depth: usize) -> Result<(), Limit> {
+    /// Called for every node entered, with the bytes that the search takes, how many nodes
+    /// are known to be entered and not counted yet, and the depth.
+    pub(crate) fn go_on(&mut self, bytes: usize, open: u64, depth: usize) -> Result<(), Limit> {
         self.entered += 1;
         if self.entered % REPORT_EVERY == 1 {
             self.shared.depth.fetch_max(depth as u64, Ordering::Relaxed);
             let mut counts = self.shared.counts();
             // Spaces look at limits in the first of every few nodes.
-            counts.states = counts.states / REPORT_EVERY * REPORT_EVERY + 1;
+            counts.states = (counts.states + open) / REPORT_EVERY * REPORT_EVERY + 1;
             self.space.go_on(bytes, &counts)?;
         }
         Ok(())
