@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::{
-    Answer, LoadOptions, LoadedModel, Origin, Question, QuestionKind, Report, Target, Temporal,
-    TemporalAnswer, Trace, Verdict, Violation, story,
+    Answer, LoadOptions, LoadedModel, Obstacle, Origin, Question, QuestionKind, Report, Target,
+    Temporal, TemporalAnswer, Trace, Verdict, Violation, story,
 };
 
 use super::{
@@ -181,6 +181,11 @@ impl<'m> Asked<'m> {
                 .any(|known| std::ptr::eq(*known, property))
             {
                 once.temporal.push(property);
+            }
+        }
+        for property in &once.temporal {
+            if let Err(Obstacle::Wrong(messages)) = &property.property {
+                return Err(Failure::shown(messages.clone()));
             }
         }
         if once.questions.is_empty() && once.temporal.is_empty() {
