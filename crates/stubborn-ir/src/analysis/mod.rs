@@ -20,7 +20,7 @@ use stubborn_system::{LabelId, Matrix, May, Must, RelationLevel, Relations, Syst
 
 use crate::Model;
 use domains::Domains;
-use pairs::Pairs;
+use pairs::{Decision, Pairs};
 use support::Support;
 use syntax::Syntax;
 
@@ -67,14 +67,27 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
     let never_co_enabled = |t: TransitionId, u: TransitionId| {
         guards(t).any(|g| guards(u).any(|h| never_together.contains(*g, *h)))
     };
-    let do_not_accord = parallel(transitions, |t| {
+    let decided = parallel(transitions, |t| {
         let mut decide = pairs.row();
         let t = TransitionId::new(t);
         // Decided once for each unordered pair, so that the relation is symmetric.
-        let conflicts = |u: &TransitionId| !never_co_enabled(t, *u) && decide.may_not_accord(t, *u);
-        let later = structure.transition_ids().skip(t.index() + 1);
-        later.filter(conflicts).map(|u| u.index() as u32).collect()
+        let mut row = (Vec::new(), Vec::new());
+        for u in structure.transition_ids().skip(t.index() + 1) {
+            let decision = match never_co_enabled(t, u) {
+                true => Decision::No,
+                false => decide.may_not_accord(t, u),
+            };
+            if decision != Decision::No {
+                row.0.push(u.index() as u32);
+            }
+            if decision == Decision::TooMuch {
+                row.1.push(u.index() as u32);
+            }
+        }
+        row
     });
+    let (do_not_accord, too_much): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
+    let too_much: Matrix<TransitionId, TransitionId> = symmetric(transitions, too_much);
     let do_not_accord = symmetric(transitions, do_not_accord);
     let do_not_left_accord = parallel(transitions, |t| {
         let mut decide = pairs.row();
@@ -89,7 +102,10 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
                 || do_not_accord.contains(t, u)
                 || guards(t).any(|g| may_enable.contains(*g, u))
         };
-        let conflicts = |u: &TransitionId| may_matter(*u) && decide.may_not_left_accord(t, *u);
+        // What was too much there would be too much here.
+        let conflicts = |u: &TransitionId| {
+            may_matter(*u) && decide.may_not_left_accord(t, *u, too_much.contains(t, *u))
+        };
         structure
             .transition_ids()
             .filter(conflicts)

@@ -15,8 +15,17 @@ use crate::interpreter::Interpreter;
 const PAIR_BUDGET: u64 = 40_000;
 /// Evaluations for all pairs of one relation; each row gets an equal share, but at least
 /// `ROW_BUDGET`.
-const RELATION_BUDGET: u64 = 3_000_000;
-const ROW_BUDGET: u64 = 8_000;
+const RELATION_BUDGET: u64 = 2_000_000;
+const ROW_BUDGET: u64 = 2_000;
+
+/// Whether a pair is related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    No,
+    Yes,
+    /// It would take too many evaluations to know; it counts as related.
+    TooMuch,
+}
 
 /// Everything known when pairs are decided.
 pub(super) struct Pairs<'m> {
@@ -143,21 +152,21 @@ impl Row<'_, '_> {
     }
 
     /// Whether the two can be in each other's way where both are enabled.
-    pub(super) fn may_not_accord(&mut self, t: TransitionId, u: TransitionId) -> bool {
+    pub(super) fn may_not_accord(&mut self, t: TransitionId, u: TransitionId) -> Decision {
         let pairs = self.pairs;
         let (ts, us) = (pairs.support(t), pairs.support(u));
         let special = pairs.is_special(t) || pairs.is_special(u);
         if t == u || (!special && !ts.conflicts(us)) || pairs.syntax.never_co_enabled(ts, us) {
-            return false;
+            return Decision::No;
         }
         if special {
-            return true;
+            return Decision::Yes;
         }
         if !pairs.syntax.may_not_accord((t, ts), (u, us)) {
-            return false;
+            return Decision::No;
         }
         if ts.chain || us.chain {
-            return true;
+            return Decision::Yes;
         }
         let unseen = unseen(ts, us);
         let found = self.search(
@@ -166,11 +175,21 @@ impl Row<'_, '_> {
             Vec::new(),
             |row, state| row.with_fillings(state, &unseen, |row, state| !row.commute(state, t, u)),
         );
-        found.unwrap_or(true)
+        match found {
+            Some(true) => Decision::Yes,
+            Some(false) => Decision::No,
+            None => Decision::TooMuch,
+        }
     }
 
-    /// Whether `t` cannot always be moved left over `u`.
-    pub(super) fn may_not_left_accord(&mut self, t: TransitionId, u: TransitionId) -> bool {
+    /// Whether `t` cannot always be moved left over `u`; if trying would be `too_much`, what
+    /// syntax says.
+    pub(super) fn may_not_left_accord(
+        &mut self,
+        t: TransitionId,
+        u: TransitionId,
+        too_much: bool,
+    ) -> bool {
         let pairs = self.pairs;
         let (ts, us) = (pairs.support(t), pairs.support(u));
         if t == u || pairs.never_after(t, u) {
@@ -192,7 +211,7 @@ impl Row<'_, '_> {
         {
             return false;
         }
-        if ts.chain || us.chain {
+        if ts.chain || us.chain || too_much {
             return true;
         }
         let unseen = unseen(ts, us);
