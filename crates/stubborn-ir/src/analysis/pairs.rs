@@ -13,10 +13,10 @@ use crate::interpreter::Interpreter;
 
 /// Evaluations for one pair.
 const PAIR_BUDGET: u64 = 40_000;
-/// Evaluations for all pairs of one relation; each row gets an equal share, but at least
-/// `ROW_BUDGET`.
-const RELATION_BUDGET: u64 = 2_000_000;
-const ROW_BUDGET: u64 = 2_000;
+/// Evaluations for all pairs of one relation.
+pub(super) const RELATION_BUDGET: u64 = 600_000;
+/// Evaluations for all pairs of one row, at least.
+pub(super) const ROW_BUDGET: u64 = 1_000;
 
 /// Whether a pair is related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,18 +51,14 @@ impl<'m> Pairs<'m> {
     }
 
     /// A decider for one row, with a budget of its own.
-    pub(super) fn row(&self) -> Row<'_, 'm> {
-        let rows = self
-            .supports
-            .len()
-            .max(self.model.structure().labels.len())
-            .max(1) as u64;
-        let budget = (RELATION_BUDGET / rows).max(ROW_BUDGET);
+    pub(super) fn row(&self, budget: u64) -> Row<'_, 'm> {
         Row {
             pairs: self,
             interpreter: Interpreter::new(self.model),
             scratch: (Vec::new(), Vec::new()),
             budget,
+            spent: 0,
+            had_too_little: false,
         }
     }
 
@@ -88,9 +84,21 @@ pub(super) struct Row<'p, 'm> {
     /// Two states.
     scratch: (Vec<u32>, Vec<u32>),
     budget: u64,
+    spent: u64,
+    had_too_little: bool,
 }
 
 impl Row<'_, '_> {
+    /// Evaluations so far.
+    pub(super) fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Whether some pair was given up because the row's budget was spent.
+    pub(super) fn had_too_little(&self) -> bool {
+        self.had_too_little
+    }
+
     /// Whether the label can be turned to `to` by the transition.
     pub(super) fn may_turn(&mut self, label: LabelId, t: TransitionId, to: bool) -> bool {
         let support = self.pairs.support(t);
@@ -251,7 +259,10 @@ impl Row<'_, '_> {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
-        self.budget -= budget - enumeration.budget_left();
+        let spent = budget - enumeration.budget_left();
+        self.spent += spent;
+        self.budget -= spent;
+        self.had_too_little |= ended == Ended::OutOfBudget && budget < PAIR_BUDGET;
         match ended {
             Ended::Complete => Some(false),
             Ended::Stopped => Some(true),
