@@ -206,6 +206,7 @@ pub(crate) fn confirm(
         states.truncate((cycle_start + 1) * words);
     } else {
         shorten_cycle(&mut states, words, cycle_start);
+        cycle_start = enter_early(&mut states, words, cycle_start);
         if !is_fair(&states[cycle_start * words..]) {
             return failed("the run is not fair");
         }
@@ -243,6 +244,20 @@ pub(crate) fn confirm(
         return failed("the run satisfies the formula");
     }
     Ok(Counterexample { trace, ends })
+}
+
+/// Where the last state of the stem is the last one of the cycle, the same run enters the
+/// cycle there. Returns where it begins.
+fn enter_early(states: &mut Vec<u32>, words: usize, mut cycle_start: usize) -> usize {
+    loop {
+        let last = states.len() / words - 1;
+        let state = |number: usize| &states[number * words..][..words];
+        if cycle_start == 0 || state(cycle_start - 1) != state(last - 1) {
+            return cycle_start;
+        }
+        states.truncate(last * words);
+        cycle_start -= 1;
+    }
 }
 
 /// Where the cycle repeats a shorter one (the automaton went round several times), keeps

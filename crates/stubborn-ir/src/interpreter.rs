@@ -16,6 +16,8 @@ use crate::{
 pub struct Interpreter<'m> {
     model: &'m Model,
     temps: Vec<i32>,
+    /// Changed words of bodies that run alone; nobody asks for them.
+    mask: Vec<u64>,
 }
 
 impl<'m> Interpreter<'m> {
@@ -24,6 +26,7 @@ impl<'m> Interpreter<'m> {
         Self {
             model,
             temps: vec![0; model.temporaries()],
+            mask: vec![0; model.layout().words().div_ceil(64)],
         }
     }
 
@@ -116,12 +119,11 @@ impl<'m> Interpreter<'m> {
     /// The state that running statements from `state` leads to, ignoring guards; used by
     /// analyses that try commands on partial states.
     pub fn run_body(&mut self, state: &mut [u32], body: &[Statement]) -> Result<(), Site> {
-        let mut mask = vec![0; state.len().div_ceil(64)];
         let model = self.model;
         Run {
             model,
             words: state,
-            mask: &mut mask,
+            mask: &mut self.mask,
             temps: &mut self.temps,
             violated: None,
         }

@@ -8,12 +8,12 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rapidhash::fast::SeedableState;
 use rapidhash::RapidHashMap;
+use rapidhash::fast::SeedableState;
 
 /// Values are stored in blocks of growing size, so that they never move.
 const FIRST_BLOCK_BITS: u32 = 8;
-const BLOCKS: usize = 32 - FIRST_BLOCK_BITS as usize;
+const BLOCKS: usize = 33 - FIRST_BLOCK_BITS as usize;
 const SHARDS: usize = 16;
 
 type Block<T> = OnceLock<Box<[OnceLock<T>]>>;
@@ -63,8 +63,7 @@ impl<T: Eq + Hash> Interner<T> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (block, at) = place(number);
         let size = 1_usize << (block as u32 + FIRST_BLOCK_BITS);
-        let block =
-            self.blocks[block].get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
+        let block = self.blocks[block].get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
         let _ = block[at].set(value);
         same_hash.push(number);
         number
@@ -110,6 +109,6 @@ mod tests {
         assert_eq!(place(0), (0, 0));
         assert_eq!(place(255), (0, 255));
         assert_eq!(place(256), (1, 0));
-        assert_eq!(place(u32::MAX).0, BLOCKS - 1 + 1 - 1);
+        assert_eq!(place(u32::MAX).0, BLOCKS - 1);
     }
 }

@@ -47,6 +47,7 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Ltl(args) => commands::ltl::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Mcc(args) => commands::mcc::run(&args),
+        Command::Lab(args) => commands::lab::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
     }

@@ -1,6 +1,7 @@
 //! Every option of the command line, in one place. Help texts, completions and the manual
 //! page are made from these definitions.
 
+pub(crate) mod lab;
 mod nets;
 mod relations;
 mod temporal;
@@ -57,6 +58,7 @@ pub(crate) enum Command {
     Ltl(LtlArgs),
     Bench(BenchArgs),
     Mcc(MccArgs),
+    Lab(lab::LabArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -84,7 +84,7 @@ impl ReductionOptions {
 
 /// A reduction with relations of either kind.
 pub(crate) enum AnyReduction<'m> {
-    Analysed(StubbornReduction),
+    Analysed(Box<StubbornReduction>),
     Measured(MeasuredReduction<'m>),
 }
 
@@ -98,7 +98,7 @@ impl AnyReduction<'_> {
 
     pub(crate) fn as_dyn(&self) -> &dyn Reduction {
         match self {
-            Self::Analysed(reduction) => reduction,
+            Self::Analysed(reduction) => &**reduction,
             Self::Measured(reduction) => reduction,
         }
     }
@@ -106,7 +106,7 @@ impl AnyReduction<'_> {
 
 /// Where relations come from.
 enum Source {
-    Analysed(Relations),
+    Analysed(Box<Relations>),
     Measured(Arc<MeasuredRelations>),
 }
 
@@ -114,7 +114,7 @@ impl Source {
     fn new(model: &LoadedModel, options: &ReductionOptions) -> Result<Self, ConfigError> {
         Ok(match &options.measured {
             Some(saved) => Self::Measured(Arc::clone(saved.of(model)?)),
-            None => Self::Analysed(model.system().relations(options.relations)),
+            None => Self::Analysed(Box::new(model.system().relations(options.relations))),
         })
     }
 
@@ -125,7 +125,8 @@ impl Source {
     ) -> Result<AnyReduction<'m>, ConfigError> {
         Ok(match self {
             Self::Analysed(relations) => {
-                AnyReduction::Analysed(StubbornReduction::new(system, relations, plan)?)
+                let reduction = StubbornReduction::new(system, relations, plan)?;
+                AnyReduction::Analysed(Box::new(reduction))
             }
             Self::Measured(relations) => {
                 let relations = Arc::clone(relations);

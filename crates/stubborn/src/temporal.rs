@@ -50,10 +50,23 @@ pub struct Temporal {
     pub title: String,
     /// Where it stands in the model's text.
     pub span: Option<Span>,
-    /// Whether a user added it; otherwise the model states it.
-    pub is_added: bool,
+    /// Who states it.
+    pub origin: Origin,
+    /// What its author should look at, as text.
+    pub remarks: String,
     /// The property, or why it cannot be checked.
     pub property: Result<Property, String>,
+}
+
+/// Who states a temporal property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The model.
+    Model,
+    /// A user who asks for it.
+    User,
+    /// A file with many properties, of which some may be asked for.
+    File,
 }
 
 /// How temporal properties are checked.

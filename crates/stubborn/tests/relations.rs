@@ -202,7 +202,7 @@ fn wrong_relations_are_refused() {
     let good: Value = serde_json::from_str(&text).expect("JSON");
     let broken = folder.join("broken.json");
     let broken_path = broken.display().to_string();
-    let mut with = |text: &str, words: &str| {
+    let with = |text: &str, words: &str| {
         std::fs::write(&broken, text).expect("the folder can be written");
         explore(&broken_path, words);
     };

@@ -60,18 +60,36 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
             .map(|h| h.index() as u32)
             .collect()
     });
+    let may_enable = Matrix::from_rows(transitions, may_enable);
+    let never_together = symmetric(labels, never_together);
+    // What is known of guards decides many pairs of transitions.
+    let guards = |t: TransitionId| structure.transition(t).guards.iter();
+    let never_co_enabled = |t: TransitionId, u: TransitionId| {
+        guards(t).any(|g| guards(u).any(|h| never_together.contains(*g, *h)))
+    };
     let do_not_accord = parallel(transitions, |t| {
         let mut decide = pairs.row();
         let t = TransitionId::new(t);
         // Decided once for each unordered pair, so that the relation is symmetric.
-        let conflicts = |u: &TransitionId| decide.may_not_accord(t, *u);
+        let conflicts = |u: &TransitionId| !never_co_enabled(t, *u) && decide.may_not_accord(t, *u);
         let later = structure.transition_ids().skip(t.index() + 1);
         later.filter(conflicts).map(|u| u.index() as u32).collect()
     });
+    let do_not_accord = symmetric(transitions, do_not_accord);
     let do_not_left_accord = parallel(transitions, |t| {
         let mut decide = pairs.row();
         let t = TransitionId::new(t);
-        let conflicts = |u: &TransitionId| decide.may_not_left_accord(t, *u);
+        // Where both are enabled, they accord or not; else `u` must enable `t`: by one of its
+        // guards, or by sparing it a failure.
+        let may_fail = structure.transition(t).may_fail;
+        let may_matter = |u: TransitionId| {
+            may_fail
+                || pairs.is_special(t)
+                || pairs.is_special(u)
+                || do_not_accord.contains(t, u)
+                || guards(t).any(|g| may_enable.contains(*g, u))
+        };
+        let conflicts = |u: &TransitionId| may_matter(*u) && decide.may_not_left_accord(t, *u);
         structure
             .transition_ids()
             .filter(conflicts)
@@ -88,10 +106,10 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
             .collect()
     });
     Relations {
-        may_enable: May(Matrix::from_rows(transitions, may_enable)),
+        may_enable: May(may_enable),
         may_disable: May(Matrix::from_rows(transitions, may_disable)),
-        never_together: Must(symmetric(labels, never_together)),
-        do_not_accord: May(symmetric(transitions, do_not_accord)),
+        never_together: Must(never_together),
+        do_not_accord: May(do_not_accord),
         do_not_left_accord: May(Matrix::from_rows(transitions, do_not_left_accord)),
         must_disable: Must(Matrix::from_rows(transitions, must_disable)),
     }

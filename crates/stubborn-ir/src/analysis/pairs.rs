@@ -52,6 +52,7 @@ impl<'m> Pairs<'m> {
         Row {
             pairs: self,
             interpreter: Interpreter::new(self.model),
+            scratch: (Vec::new(), Vec::new()),
             budget,
         }
     }
@@ -66,7 +67,7 @@ impl<'m> Pairs<'m> {
     }
 
     /// Low priority: whether it is enabled depends on everything.
-    fn is_special(&self, t: TransitionId) -> bool {
+    pub(super) fn is_special(&self, t: TransitionId) -> bool {
         self.model.structure().transition(t).priority > 0
     }
 }
@@ -75,6 +76,8 @@ impl<'m> Pairs<'m> {
 pub(super) struct Row<'p, 'm> {
     pairs: &'p Pairs<'m>,
     interpreter: Interpreter<'m>,
+    /// Two states.
+    scratch: (Vec<u32>, Vec<u32>),
     budget: u64,
 }
 
@@ -97,12 +100,14 @@ impl Row<'_, '_> {
         };
         let body = &model.program().commands[t.index()].body;
         let label = &model.program().labels[label.index()].expr;
+        let mut after = Vec::new();
         let turned = self.search(
             &[&support.looked, tests],
             &[t],
             vec![before],
             |row, state| {
-                let mut after = state.to_vec();
+                after.clear();
+                after.extend_from_slice(state);
                 row.interpreter.run_body(&mut after, body).is_ok()
                     && (row.interpreter.evaluate(&after, label) != Ok(0)) == to
             },
@@ -154,11 +159,12 @@ impl Row<'_, '_> {
         if ts.chain || us.chain {
             return true;
         }
+        let unseen = unseen(ts, us);
         let found = self.search(
             &[&ts.looked, &us.looked],
             &[t, u],
             Vec::new(),
-            |row, state| row.with_fillings(state, t, u, |row, state| !row.commute(state, t, u)),
+            |row, state| row.with_fillings(state, &unseen, |row, state| !row.commute(state, t, u)),
         );
         found.unwrap_or(true)
     }
@@ -189,17 +195,14 @@ impl Row<'_, '_> {
         if ts.chain || us.chain {
             return true;
         }
-        let found = self.search(&[&ts.looked, &us.looked], &[u], Vec::new(), |row, state| {
-            row.with_fillings(state, t, u, |row, state| {
-                let Some(after_u) = row.fire(state, u) else {
-                    return false;
-                };
-                let Some(after_both) = row.fire(&after_u, t) else {
-                    return false;
-                };
-                let moved = row.fire(state, t).and_then(|s| row.fire(&s, u));
-                moved != Some(after_both)
-            })
+        let unseen = unseen(ts, us);
+        // A guard of `t` that `u` does not touch holds after `u` only if it held before.
+        let model = pairs.model;
+        let untouched = |g: &&LabelId| !shares(&model.structure().label(**g).tests, &us.writes);
+        let guards = ts.guards.iter().filter(untouched);
+        let before = guards.map(|g| Condition::holds(model, *g)).collect();
+        let found = self.search(&[&ts.looked, &us.looked], &[u], before, |row, state| {
+            row.with_fillings(state, &unseen, |row, state| !row.moves_left(state, t, u))
         });
         found.unwrap_or(true)
     }
@@ -242,31 +245,21 @@ impl Row<'_, '_> {
     fn with_fillings(
         &mut self,
         state: &mut [u32],
-        t: TransitionId,
-        u: TransitionId,
+        unseen: &[FieldId],
         mut wanted: impl FnMut(&mut Self, &[u32]) -> bool,
     ) -> bool {
-        let (ts, us) = (self.pairs.support(t), self.pairs.support(u));
-        let looked =
-            |f: &FieldId| ts.looked.binary_search(f).is_ok() || us.looked.binary_search(f).is_ok();
         let layout = self.pairs.model.layout();
-        let unseen: Vec<_> = ts
-            .writes
-            .iter()
-            .chain(&us.writes)
-            .filter(|f| !looked(f))
-            .collect();
         [false, true].into_iter().any(|high| {
-            for field in &unseen {
-                let field = layout.field(**field);
+            for field in unseen {
+                let field = layout.field(*field);
                 field.set(state, if high { field.max } else { field.min });
             }
             (!high || !unseen.is_empty()) && wanted(self, state)
         })
     }
 
-    /// The state after a transition, `None` if it is disabled or fails.
-    fn fire(&mut self, state: &[u32], t: TransitionId) -> Option<Vec<u32>> {
+    /// Replaces the state by the one after a transition; false if that is disabled or fails.
+    fn fire(&mut self, state: &mut [u32], t: TransitionId) -> bool {
         let program = self.pairs.model.program();
         let command = &program.commands[t.index()];
         let holds = |g: &LabelId| {
@@ -275,22 +268,43 @@ impl Row<'_, '_> {
                 .evaluate(state, &program.labels[g.index()].expr);
             value.is_ok_and(|v| v != 0)
         };
-        if !command.guards.iter().all(holds) {
-            return None;
-        }
-        let mut after = state.to_vec();
-        self.interpreter
-            .run_body(&mut after, &command.body)
-            .ok()
-            .map(|()| after)
+        command.guards.iter().all(holds) && self.interpreter.run_body(state, &command.body).is_ok()
     }
 
     /// Whether both orders are possible and end in the same state, if each is possible alone.
     fn commute(&mut self, state: &[u32], t: TransitionId, u: TransitionId) -> bool {
-        let (Some(after_t), Some(after_u)) = (self.fire(state, t), self.fire(state, u)) else {
-            return true;
-        };
-        let one = self.fire(&after_t, u);
-        one.is_some() && one == self.fire(&after_u, t)
+        let (mut one, mut other) = self.copies(state);
+        let commute = !self.fire(&mut one, t)
+            || !self.fire(&mut other, u)
+            || self.fire(&mut one, u) && self.fire(&mut other, t) && one == other;
+        self.scratch = (one, other);
+        commute
     }
+
+    /// Whether `t u` is possible and ends in the same state, if `u t` is possible.
+    fn moves_left(&mut self, state: &[u32], t: TransitionId, u: TransitionId) -> bool {
+        let (mut one, mut other) = self.copies(state);
+        let moves = !(self.fire(&mut one, u) && self.fire(&mut one, t))
+            || self.fire(&mut other, t) && self.fire(&mut other, u) && one == other;
+        self.scratch = (one, other);
+        moves
+    }
+
+    /// Two copies of a state, in memory that is used again.
+    fn copies(&mut self, state: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let (mut one, mut other) = std::mem::take(&mut self.scratch);
+        for copy in [&mut one, &mut other] {
+            copy.clear();
+            copy.extend_from_slice(state);
+        }
+        (one, other)
+    }
+}
+
+/// Fields that one of the two writes and none looks at.
+fn unseen(ts: &Support, us: &Support) -> Vec<FieldId> {
+    let looked =
+        |f: &FieldId| ts.looked.binary_search(f).is_ok() || us.looked.binary_search(f).is_ok();
+    let written = ts.writes.iter().chain(&us.writes);
+    written.filter(|f| !looked(f)).copied().collect()
 }

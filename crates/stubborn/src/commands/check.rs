@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::{
-    Answer, LoadOptions, LoadedModel, Question, QuestionKind, Report, Target, Temporal,
+    Answer, LoadOptions, LoadedModel, Origin, Question, QuestionKind, Report, Target, Temporal,
     TemporalAnswer, Trace, Verdict, Violation, story,
 };
 
@@ -43,24 +43,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     Asked::new(args, &model)?;
     let started = Instant::now();
     let results = growing(&mut model, |model| {
-        let mut options = options.clone();
-        let mut limit_time = || {
-            let time = args.search.timeout;
-            options.limits.time = time.map(|time| time.saturating_sub(started.elapsed()));
-            options.clone()
-        };
-        let Ok(asked) = Asked::new(args, model) else {
-            return Ok(Results::default());
-        };
+        let asked = Asked::new(args, model).unwrap_or_default();
         let mut results = Results::default();
         if !asked.questions.is_empty() {
-            let (questions, options) = (&asked.questions, limit_time());
+            let questions = &asked.questions;
             results.report = match args.net.structural {
                 None => stubborn::check(model, questions, &options)?,
                 Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
             };
         }
-        results.temporal = stubborn::check_temporal(model, &asked.temporal, &limit_time())?;
+        let mut options = options.clone();
+        let time = options.limits.time;
+        options.limits.time = time.map(|time| time.saturating_sub(started.elapsed()));
+        results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
         Ok(results)
     })?;
     drop(line);
@@ -133,6 +128,7 @@ impl Results {
 }
 
 /// What to ask, from the model and the flags.
+#[derive(Default)]
 struct Asked<'m> {
     questions: Vec<Question>,
     temporal: Vec<&'m Temporal>,
@@ -161,19 +157,22 @@ impl<'m> Asked<'m> {
             questions = all;
             temporal = model.temporal().iter().collect();
         } else {
-            questions.extend(
-                all.into_iter()
-                    .filter(|q| q.kind == QuestionKind::Invariant),
-            );
-            temporal.extend(model.temporal().iter().filter(|t| t.is_added));
+            // What the flags say; of files with many properties, only those that are named.
+            let any = args.property.is_empty();
+            questions.extend(all.into_iter().filter(|q| {
+                q.kind == QuestionKind::Invariant && (any || args.invariant.contains(&q.name))
+            }));
+            let wanted = |t: &&Temporal| match t.origin {
+                Origin::Model => false,
+                Origin::User => true,
+                Origin::File => any,
+            };
+            temporal.extend(model.temporal().iter().filter(wanted));
         }
         if args.deadlock {
             questions.push(Question::no_deadlock());
         }
-        let mut once = Self {
-            questions: Vec::new(),
-            temporal: Vec::new(),
-        };
+        let mut once = Self::default();
         for question in questions {
             if !once.questions.contains(&question) {
                 once.questions.push(question);

@@ -56,7 +56,7 @@ struct View<'m> {
 
 /// Relations by analysis, or from a state space.
 enum Known {
-    Analysed(Relations),
+    Analysed(Box<Relations>),
     Measured(SavedRelations),
 }
 
@@ -77,7 +77,7 @@ impl Known {
                 saved.of(model)?;
                 Self::Measured(Arc::unwrap_or_clone(saved))
             }
-            (level, None) => Self::Analysed(model.system().relations(level)),
+            (level, None) => Self::Analysed(Box::new(model.system().relations(level))),
         }))
     }
 

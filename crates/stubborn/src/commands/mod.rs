@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod explore;
 pub(crate) mod inspect;
+pub(crate) mod lab;
 pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod mcc;

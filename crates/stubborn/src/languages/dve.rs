@@ -8,8 +8,8 @@ use stubborn_ir::program::ProgramProperty;
 use stubborn_system::{LabelId, PropertyKind};
 
 use crate::load::{BuildError, LoadOptions, Parts};
-use crate::temporal::Temporal;
 use crate::temporal::read::{drafts, first_error};
+use crate::temporal::{Origin, Temporal};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
     let (lowered, diagnostics) = stubborn_dve::compile(source);
@@ -64,7 +64,8 @@ fn property_process(lowered: &mut Lowered) -> Option<Temporal> {
         title: format!("no run of the process {}", automaton.name),
         name: automaton.name,
         span: None,
-        is_added: false,
+        origin: Origin::Model,
+        remarks: String::new(),
         property: Ok(Property::from_claim(&claim, guards)),
     })
 }

@@ -13,7 +13,7 @@ use stubborn_system::LabelId;
 
 use crate::load::{BuildError, LoadOptions, Parts};
 use crate::temporal::read::{Draft, drafts, shortened, within};
-use crate::temporal::{Temporal, TemporalText};
+use crate::temporal::{Origin, Temporal, TemporalText};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
     let (model, mut diagnostics) = stubborn_pnml::load(source);
@@ -159,7 +159,8 @@ fn contest_formula(system: &mut NetSystem, id: &str, formula: &Formula) -> Tempo
         name: id.into(),
         title,
         span: None,
-        is_added: true,
+        origin: Origin::File,
+        remarks: String::new(),
         property: property.map_err(|error| error.to_string()),
     }
 }

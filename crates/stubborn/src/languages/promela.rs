@@ -20,8 +20,8 @@ use stubborn_system::{
 };
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts};
-use crate::temporal::Temporal;
 use crate::temporal::read::{Draft, drafts, within};
+use crate::temporal::{Origin, Temporal};
 use crate::text::ModelText;
 
 /// The code of a message about a proposition that the model's front-end does not know.
@@ -246,7 +246,8 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
             name => format!("no run of the never claim {name}"),
         },
         span: None,
-        is_added: false,
+        origin: Origin::Model,
+        remarks: String::new(),
         property: Ok(Property::from_claim(&automaton, guards)),
     }
 }

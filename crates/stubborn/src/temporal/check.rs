@@ -11,7 +11,7 @@ use stubborn_emptiness::{
     Check, CheckResult, Fitting, Property, ReductionOff, ReductionRequest, ReductionUse,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
-use stubborn_search::{Limit, Limits};
+use stubborn_search::{Limit, Limits, StoreKind};
 use stubborn_system::Relations;
 
 use super::Temporal;
@@ -82,6 +82,17 @@ impl Checker<'_, '_> {
                 return Ok(answer);
             }
         };
+        if matches!(
+            self.options.store.kind,
+            StoreKind::Bitstate | StoreKind::Compact
+        ) {
+            answer.notice = Some(
+                "not checked: temporal properties need a store that keeps states apart, `tree` \
+                 or `plain`"
+                    .into(),
+            );
+            return Ok(answer);
+        }
         let (result, unpaid) = self.run(property)?;
         answer.verdict = match result.verdict {
             stubborn_emptiness::Verdict::Holds => Verdict::Holds,
@@ -99,6 +110,9 @@ impl Checker<'_, '_> {
             }),
             ReductionUse::Off(why) => Some(format!("checked without reduction: {why}")),
         };
+        if self.options.threads > 1 && answer.notice.is_none() {
+            answer.notice = Some("checked on one thread".into());
+        }
         answer.result = Some(result);
         Ok(answer)
     }

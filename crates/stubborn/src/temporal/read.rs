@@ -12,7 +12,7 @@ use stubborn_ltl::hoa::read_hoa;
 use stubborn_ltl::parser::{Atoms, Syntax, parse};
 use stubborn_system::LabelId;
 
-use super::{Temporal, TemporalText};
+use super::{Origin, Temporal, TemporalText};
 use crate::load::BuildError;
 
 /// A property whose propositions are still texts.
@@ -21,7 +21,7 @@ pub(crate) struct Draft {
     name: String,
     title: String,
     span: Option<Span>,
-    is_added: bool,
+    origin: Origin,
     /// What messages are about.
     source: SourceFile,
     form: Form,
@@ -42,9 +42,10 @@ pub(crate) fn drafts(texts: &[TemporalText]) -> Result<Vec<Draft>, BuildError> {
         match text {
             TemporalText::Formula { text, syntax } => {
                 let source = SourceFile::new("--ltl", text.as_str());
+                let name = text.trim();
                 drafts.push(Draft::formula(
-                    text,
-                    format!("ltl {text}"),
+                    name,
+                    format!("ltl {}", shortened(name)),
                     source,
                     *syntax,
                 )?);
@@ -85,7 +86,7 @@ impl Draft {
             name: name.into(),
             title,
             span: None,
-            is_added: true,
+            origin: Origin::User,
             source,
             form: Form::Formula(syntax),
             propositions: collector.found,
@@ -105,7 +106,7 @@ impl Draft {
         let draft = Self::formula(name, title, source, Syntax::Spin)?;
         Ok(Self {
             span: Some(span),
-            is_added: false,
+            origin: Origin::Model,
             ..draft
         })
     }
@@ -137,7 +138,7 @@ impl Draft {
             name: name.into(),
             title: format!("no run of the automaton {name}"),
             span: None,
-            is_added: true,
+            origin: Origin::User,
             source,
             form: Form::Automaton(automaton),
             propositions,
@@ -164,12 +165,19 @@ impl Draft {
             resolve(proposition).map_err(|error| within(error, text, span))
         };
         let wrong = |problems| BuildError::Expression(Box::new(self.source.clone()), problems);
+        let mut remarks = String::new();
         let property = match &self.form {
             Form::Formula(syntax) => {
                 let options = Default::default();
                 let (property, problems) =
                     Property::parse(text, *syntax, &mut resolve_at, &options);
-                property.ok_or_else(|| wrong(problems))?
+                let Some(property) = property else {
+                    return Err(wrong(problems));
+                };
+                if !problems.is_empty() {
+                    remarks = stubborn_diagnostics::render(&self.source, &problems, false);
+                }
+                property
             }
             Form::Automaton(automaton) => {
                 let labels: Result<Vec<LabelId>, Diagnostic> = self
@@ -185,9 +193,23 @@ impl Draft {
             name: self.name.clone(),
             title: self.title.clone(),
             span: self.span,
-            is_added: self.is_added,
+            origin: self.origin,
+            remarks,
             property: Ok(property),
         })
+    }
+}
+
+/// What to do about `GFp` in a notation where that is a name.
+const GLUED: &str = "in SPIN's notation operators stand apart (`G F p`); --syntax spot reads `GFp`";
+
+/// Whether a text looks like operators of Spot's notation in front of a proposition.
+fn starts_with_operators(text: &str) -> bool {
+    let rest = text.trim_start_matches(['G', 'F', 'X']);
+    match text.len() - rest.len() {
+        0 => false,
+        1 => rest.starts_with(['"', '!', '(']),
+        _ => rest.starts_with(|c: char| c.is_lowercase() || "\"!(".contains(c)),
     }
 }
 
@@ -204,6 +226,10 @@ pub(crate) fn within(mut problem: Diagnostic, around: &str, span: Span) -> Diagn
         start: (first + inner.start).min(last),
         end: (first + inner.end).min(last),
     };
+    let text = around.get(first as usize..last as usize).unwrap_or("");
+    if problem.help.is_none() && starts_with_operators(text) {
+        problem = problem.help(GLUED);
+    }
     problem.span = shift(problem.span);
     for (place, _) in &mut problem.related {
         *place = shift(*place);

@@ -88,6 +88,11 @@ pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswe
         None => writeln!(out, "{what}, by a run that ends after {steps}:"),
     };
     out += &shortened(args, &story::steps(system, trace));
+    let properties = model.temporal().iter();
+    let named = properties.filter(|property| property.name == answer.name);
+    for property in named.filter_map(|found| found.property.as_ref().ok()) {
+        out += &story::truths(system, property, trace);
+    }
     if found.ends {
         out += "  The run ends there, and counts as repeating its last state for ever.\n";
         out += &story::why_stuck(system, trace.last_state());
