@@ -70,7 +70,7 @@ pub use stubborn_search::{
 };
 pub use temporal::check::{TemporalAnswer, check_temporal};
 pub use temporal::explore::explore_with_proviso;
-pub use temporal::{Origin, Temporal, TemporalOptions, TemporalText};
+pub use temporal::{Obstacle, Origin, Temporal, TemporalOptions, TemporalText};
 pub use text::ModelText;
 
 pub use stubborn_contest as contest;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::{
-    Answer, End, Language, LoadOptions, LoadedModel, Origin, PromelaOptions, Question,
+    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, Origin, PromelaOptions, Question,
     QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
@@ -195,6 +195,11 @@ impl<'m> Asked<'m> {
                 .any(|known| std::ptr::eq(*known, property))
             {
                 once.temporal.push(property);
+            }
+        }
+        for property in &once.temporal {
+            if let Err(Obstacle::Wrong(messages)) = &property.property {
+                return Err(Failure::shown(messages.clone()));
             }
         }
         if once.questions.is_empty() && once.temporal.is_empty() {
