@@ -43,12 +43,25 @@ pub struct Check<'a> {
     pub reduction: Option<ReductionRequest<'a>>,
     /// Whether sets are made for the state that the automaton is in.
     pub steering: SteeringMode,
+    /// What a state that a proviso expands gets back.
+    pub expansion: Expansion,
     /// How states are stored; exactly.
     pub store: StoreOptions,
     /// When to give up.
     pub limits: Limits<'a>,
     /// Told how far the check is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// What a state that a proviso expands gets back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Expansion {
+    /// All its steps.
+    #[default]
+    All,
+    /// Those of a set with all visible transitions: what is invisible may be ignored for ever.
+    /// (Not with [steering](Check::steering).)
+    Visible,
 }
 
 /// What a run that ends, because no step is possible, means for a property of infinite runs.
@@ -79,6 +92,8 @@ pub struct ReductionRequest<'a> {
 pub(crate) struct Reductions {
     pub(crate) classic: Option<StubbornReduction>,
     pub(crate) steering: Option<SteeringTables>,
+    /// Of what is put back.
+    pub(crate) closing: Option<StubbornReduction>,
 }
 
 /// So many walks may fail to find out which states to expand wherever they occur; then all
@@ -97,6 +112,7 @@ impl<'a> Check<'a> {
             weak_fairness: false,
             reduction: None,
             steering: SteeringMode::default(),
+            expansion: Expansion::default(),
             store: StoreOptions::default(),
             limits: Limits::default(),
             observer: None,
@@ -160,9 +176,18 @@ impl<'a> Check<'a> {
             infinite: true,
         };
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
-        let (prepared, soundness) =
-            prepare(self.property, automaton, request.fitting, self.steering)?;
+        let (fitting, steering) = match self.expansion {
+            Expansion::All => (request.fitting, self.steering),
+            // The states that are expanded everywhere are known, but not with what.
+            Expansion::Visible => (Fitting::Normalise, SteeringMode::Off),
+        };
+        let (prepared, soundness) = prepare(self.property, automaton, fitting, steering)?;
         let mut reductions = Reductions::default();
+        if self.expansion == Expansion::Visible {
+            let plan = plan.clone().with_all_visible();
+            let closing = StubbornReduction::new(self.system, request.relations, plan);
+            reductions.closing = Some(closing.map_err(refused)?);
+        }
         if soundness != Soundness::Steered {
             let classic = StubbornReduction::new(self.system, request.relations, plan);
             reductions.classic = Some(classic.map_err(refused)?);
@@ -292,6 +317,7 @@ impl<'a> Check<'a> {
         let reducers = Reducers {
             classic: reductions.classic.as_ref().map(|classic| classic.reducer()),
             steering: reductions.steering.as_ref().map(Steering::new),
+            closing: reductions.closing.as_ref().map(|closing| closing.reducer()),
             shared: shared.map(SharedExpansions::new),
         };
         let mut product = Product::new(self.system, &watcher, reducers, surroundings);

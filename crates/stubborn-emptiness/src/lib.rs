@@ -77,7 +77,9 @@ mod steering;
 pub mod walk;
 mod watch;
 
-pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
+pub use check::{
+    Check, CheckResult, Expansion, FiniteRuns, ReductionRequest, ReductionUse, Verdict,
+};
 pub use claim::ClaimGuards;
 pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;

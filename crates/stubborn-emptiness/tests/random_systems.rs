@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
-    SteeringMode, Verdict,
+    Check, Emptiness, Expansion, Fitting, Property, Proviso, ReductionOff, ReductionRequest,
+    ReductionUse, SteeringMode, Verdict,
 };
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use stubborn_ltl::components::components_of;
@@ -17,7 +17,7 @@ use stubborn_ltl::translate::{TranslationOptions, translate};
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{self, Shape};
 use stubborn_reduce::testing::tiny::Tiny;
-use stubborn_reduce::{Algorithm, Config};
+use stubborn_reduce::{Algorithm, Config, Visibility};
 use stubborn_system::{LabelId, Relations, Successors, System};
 
 /// Whether the automaton accepts a run of the system, by building all of the product.
@@ -114,18 +114,40 @@ fn compare(
         let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(full.verdict, expected, "{what} {emptiness:?}");
         assert_eq!(full.counterexample.is_some(), violated, "{what}");
-        for (algorithm, proviso, fitting, steering) in choices {
+        let variants = [
+            (Visibility::Vi, Expansion::All),
+            (Visibility::C2, Expansion::All),
+            (Visibility::Vi, Expansion::Visible),
+            (Visibility::C2, Expansion::Visible),
+        ];
+        let ways = choices.iter().flat_map(|choice| {
+            // The classic ways have variants.
+            let count = match choice.3 {
+                SteeringMode::Off => variants.len(),
+                SteeringMode::Mixed | SteeringMode::Only => 1,
+            };
+            variants[..count]
+                .iter()
+                .map(move |variant| (choice, variant))
+        });
+        for ((algorithm, proviso, fitting, steering), (visibility, expansion)) in ways {
             let check = Check {
                 steering: *steering,
+                expansion: *expansion,
                 reduction: Some(ReductionRequest {
-                    config: Config::new(*algorithm),
+                    config: Config {
+                        visibility: *visibility,
+                        ..Config::new(*algorithm)
+                    },
                     relations,
                     proviso: *proviso,
                     fitting: *fitting,
                 }),
                 ..check.clone()
             };
-            let name = format!("{what} {emptiness:?} {algorithm} {proviso} {steering:?}");
+            let name = format!(
+                "{what} {emptiness:?} {algorithm} {proviso} {steering:?} {visibility} {expansion:?}"
+            );
             let reduced = check.run().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(reduced.verdict, expected, "{name} {:?}", reduced.reduction);
             assert_eq!(reduced.counterexample.is_some(), violated, "{name}");

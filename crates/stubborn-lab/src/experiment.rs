@@ -28,6 +28,8 @@
 //! In `run`, `{seed}` stands for the number of the run, and `{extra}` for what the printed
 //! table's column `extra` says of the model.
 
+use std::path::Path;
+
 use serde::Deserialize;
 
 use crate::tsv::Tsv;
@@ -189,10 +191,21 @@ pub struct Configuration {
     /// Left out in quick mode.
     #[serde(default)]
     pub full_only: bool,
+    /// Only for models whose files end so, such as `["pml", "prm"]`.
+    #[serde(default)]
+    pub endings: Vec<String>,
 }
 
 fn one() -> u32 {
     1
+}
+
+impl Configuration {
+    /// Whether it is meant for a model's file.
+    pub fn suits(&self, path: &Path) -> bool {
+        let ending = path.extension().unwrap_or_default();
+        self.endings.is_empty() || self.endings.iter().any(|e| ending == e.as_str())
+    }
 }
 
 /// Words of a command line: one text to be split at spaces, or a list.

@@ -75,18 +75,17 @@ pub(crate) fn run_spin(run: &PlannedRun) -> Shown {
     compiled(run, &steps, "pan", &pan, |text| PanReport::parse(text))
 }
 
-/// Rumur: `WORDS` are for the program that it makes.
+/// Rumur: the words are for Rumur itself.
 pub(crate) fn run_rumur(run: &PlannedRun) -> Shown {
     let mut generate = words("--output model.c --threads 1 --color off");
+    generate.extend(run.words.iter().cloned());
     generate.push(absolute(&run.path));
     let mut compile = words("-O3 -march=native -std=c11 -w -o model model.c -lpthread");
     if cfg!(target_arch = "x86_64") {
         compile.insert(0, "-mcx16".into());
     }
     let steps = [("rumur", generate), ("cc", compile)];
-    compiled(run, &steps, "model", &run.words, |text| {
-        PanReport::rumur(text)
-    })
+    compiled(run, &steps, "model", &[], |text| PanReport::rumur(text))
 }
 
 fn absolute(path: &Path) -> String {

@@ -184,7 +184,7 @@ fn add_row(
         bytes: experiment.limits.bytes().unwrap_or(2 << 30),
     };
     for configuration in &experiment.configurations {
-        if mode.quick && configuration.full_only {
+        if (mode.quick && configuration.full_only) || !configuration.suits(&path) {
             continue;
         }
         let most = if mode.quick {

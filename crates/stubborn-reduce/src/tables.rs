@@ -13,6 +13,7 @@
 use stubborn_system::{LabelId, Matrix, May, Relations, Structure, TransitionId};
 
 use crate::aim::{Aim, Goals, Plan};
+use crate::config::Visibility;
 use crate::rows::{Rows, has, put};
 
 /// Up to this many words of labels, the enabling sets of a transition are gone through as bits;
@@ -90,12 +91,17 @@ impl Tables {
             }
         }
         let all_visible: Vec<u32> = crate::rows::ones_of(&visible).collect();
-        let with_visible = |t: TransitionId, row: &[u32]| {
-            let mut row = row.to_vec();
-            if has(&visible, t.index() as u32) {
-                row.extend_from_slice(&all_visible);
-            }
-            row
+        let with_visible = |rows: Vec<Vec<u32>>| -> Vec<Vec<u32>> {
+            let all = |(t, mut row): (usize, Vec<u32>)| {
+                let is_visible = has(&visible, t as u32);
+                if is_visible && plan.settings.visibility == Visibility::C2 {
+                    row = (0..transitions as u32).collect();
+                } else if is_visible || plan.all_visible {
+                    row.extend_from_slice(&all_visible);
+                }
+                row
+            };
+            rows.into_iter().enumerate().map(all).collect()
         };
         let goals = match &plan.aim {
             Aim::Goals(goals) => goals.clone(),
@@ -105,15 +111,15 @@ impl Tables {
         let rows = |conflicts: &Conflicts| -> Vec<Vec<u32>> {
             let mut rows: Vec<_> = structure
                 .transition_ids()
-                .map(|t| with_visible(t, conflicts.0.row_indices(t)))
+                .map(|t| conflicts.0.row_indices(t).to_vec())
                 .collect();
             for (t, writers) in goals.transitions.iter().zip(&sought) {
                 rows[t.index()].extend(writers);
             }
             rows
         };
-        let accord = rows(&relations.do_not_accord);
-        let left = rows(&relations.do_not_left_accord);
+        let accord = with_visible(symmetric(rows(&relations.do_not_accord)));
+        let left = with_visible(rows(&relations.do_not_left_accord));
 
         let guard_rows: Vec<Vec<u32>> = structure
             .transitions
@@ -142,7 +148,7 @@ impl Tables {
             excluders: Rows::new(labels, excluders),
             options: Rows::ordered(options),
             enabling: Rows::new(transitions, enabling),
-            accord: Rows::new(transitions, symmetric(accord)),
+            accord: Rows::new(transitions, accord),
             left: Rows::new(transitions, left),
             may_fail: structure.transitions.iter().any(|t| t.may_fail),
             low_priority,

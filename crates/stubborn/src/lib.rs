@@ -49,6 +49,7 @@ mod measured;
 pub mod record;
 mod reduction;
 pub mod story;
+mod structural;
 mod temporal;
 mod text;
 
@@ -59,6 +60,7 @@ pub use check::{
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
 pub use measured::{RelationsError, SavedRelations};
 pub use reduction::{Por, ProvisoChoice, ReductionOptions};
+pub use structural::{NetSizes, check_smaller, explore_smaller};
 pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Trace, TraceStep, Violation,

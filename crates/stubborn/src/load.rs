@@ -12,6 +12,7 @@ use std::sync::Arc;
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
+use stubborn_pnml::NetSystem;
 use stubborn_promela::source::Sources;
 use stubborn_system::{Property, System, TransitionId};
 
@@ -103,6 +104,8 @@ pub struct LoadOptions {
     /// Expressions that a trace of this model was about. Where a language lets expressions
     /// look at things that are no part of a state otherwise, they become part of it.
     pub expressions: Vec<String>,
+    /// Shuffles the places and transitions of a Petri net.
+    pub shuffle: Option<u64>,
 }
 
 /// A model that is ready to run.
@@ -116,6 +119,7 @@ pub struct LoadedModel {
     temporal: Vec<Temporal>,
     expressions: Vec<String>,
     growth: Option<Growth>,
+    net: Option<Arc<NetSystem>>,
 }
 
 impl LoadedModel {
@@ -148,6 +152,11 @@ impl LoadedModel {
     /// sees them.
     pub fn reference(&self) -> &dyn System {
         &*self.reference
+    }
+
+    /// The net, if the model is one.
+    pub fn net(&self) -> Option<&Arc<NetSystem>> {
+        self.net.as_ref()
     }
 
     /// The safety properties of the model and of the user, in this order.
@@ -192,7 +201,7 @@ impl LoadedModel {
         }
     }
 
-    fn new(language: Language, source: SourceFile, parts: Parts) -> Self {
+    pub(crate) fn new(language: Language, source: SourceFile, parts: Parts) -> Self {
         Self {
             language,
             text: parts.text.unwrap_or(ModelText::One(source)),
@@ -203,6 +212,7 @@ impl LoadedModel {
             temporal: parts.temporal,
             expressions: parts.expressions,
             growth: parts.growth,
+            net: parts.net,
         }
     }
 }
@@ -372,6 +382,8 @@ pub(crate) struct Parts {
     /// Where the model is more than the file it was loaded from.
     pub(crate) text: Option<ModelText>,
     pub(crate) growth: Option<Growth>,
+    /// Where the model is a Petri net.
+    pub(crate) net: Option<Arc<NetSystem>>,
 }
 
 impl Parts {
@@ -402,6 +414,7 @@ impl Parts {
             expressions: Vec::new(),
             text: None,
             growth: None,
+            net: None,
         }
     }
 }

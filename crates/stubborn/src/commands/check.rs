@@ -46,7 +46,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         let asked = Asked::new(args, model).unwrap_or_default();
         let mut results = Results::default();
         if !asked.questions.is_empty() {
-            results.report = stubborn::check(model, &asked.questions, &options)?;
+            let questions = &asked.questions;
+            results.report = match args.net.structural {
+                None => stubborn::check(model, questions, &options)?,
+                Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
+            };
         }
         let mut options = options.clone();
         let time = options.limits.time;

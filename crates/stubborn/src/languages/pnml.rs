@@ -6,7 +6,8 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 use stubborn_emptiness::Property;
 use stubborn_ltl::formula::{Formula as Ltl, Formulas, Node};
 use stubborn_pnml::{
-    ContestProperty, Formula, Model, NetSystem, Question, parse_state_formula, read_properties,
+    ContestProperty, Formula, Model, NetSystem, Question, Shuffled, parse_state_formula,
+    read_properties,
 };
 use stubborn_system::LabelId;
 
@@ -51,7 +52,20 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             drafts_with_meanings.push((draft, meanings));
         }
     }
-    let mut system = match NetSystem::new(model.net) {
+    let mut net = model.net;
+    if let Some(seed) = options.shuffle {
+        let shuffled =
+            Shuffled::new(&net, seed).map_err(|e| BuildError::TooLarge(e.to_string()))?;
+        let formulas = invariants.iter_mut().chain(&mut contest);
+        let meanings = drafts_with_meanings
+            .iter_mut()
+            .flat_map(|(_, meanings)| meanings);
+        for (_, formula) in formulas.chain(meanings) {
+            *formula = shuffled.formula(formula);
+        }
+        net = shuffled.net;
+    }
+    let mut system = match NetSystem::new(net) {
         Ok(system) => system,
         Err(problem) => {
             diagnostics.push(problem);
@@ -83,6 +97,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     Ok(Parts {
         warnings: diagnostics,
         reference: Arc::clone(&system) as Arc<dyn stubborn_system::System>,
+        net: Some(Arc::clone(&system)),
         system,
         asserting: Vec::new(),
         temporal,

@@ -145,6 +145,10 @@ impl Checker<'_, '_> {
                 config
             }
         };
+        let config = Config {
+            visibility: self.options.temporal.visibility,
+            ..config
+        };
         let reduced = Check {
             reduction: Some(ReductionRequest {
                 config,
@@ -164,6 +168,7 @@ impl Checker<'_, '_> {
             replay: Some(self.model.reference()),
             emptiness: options.temporal.emptiness,
             steering: options.temporal.steering,
+            expansion: options.temporal.expansion,
             finite_runs: options.temporal.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
             store: options.store.clone(),
