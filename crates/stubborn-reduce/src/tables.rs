@@ -8,7 +8,9 @@
 //!
 //! Condition V needs no code in the algorithms: an enabled visible member needs all visible
 //! transitions, so these are added to its do-not-accord and do-not-left-accord rows. That
-//! keeps do-not-accord symmetric, and deletion follows the same edges backwards.
+//! keeps do-not-accord symmetric, and deletion follows the same edges backwards. (With C2 such a
+//! member needs all transitions, and a set that closes cycles all visible ones for any member:
+//! then the rows are not symmetric, and deletion needs them transposed.)
 
 use stubborn_system::{LabelId, Matrix, May, Relations, Structure, TransitionId};
 
@@ -44,8 +46,10 @@ pub(crate) struct Tables {
     pub(crate) options: Rows,
     /// Enabling set to its transitions.
     pub(crate) enabling: Rows,
-    /// Do not accord, symmetric, with condition V.
+    /// Do not accord, with condition V.
     pub(crate) accord: Rows,
+    /// Whether that is symmetric.
+    pub(crate) is_symmetric: bool,
     /// Do not left-accord, with condition V; row `t` are those that `t` cannot move left over.
     pub(crate) left: Rows,
     /// Some step can fail.
@@ -149,6 +153,7 @@ impl Tables {
             options: Rows::ordered(options),
             enabling: Rows::new(transitions, enabling),
             accord: Rows::new(transitions, accord),
+            is_symmetric: plan.settings.visibility == Visibility::Vi && !plan.all_visible,
             left: Rows::new(transitions, left),
             may_fail: structure.transitions.iter().any(|t| t.may_fail),
             low_priority,
@@ -195,6 +200,10 @@ impl Tables {
             sets_with: self.enabling.transpose(self.transitions),
             users: self.options.transpose(2 * self.half),
             left_from: self.left.transpose(self.transitions),
+            accord_from: match self.is_symmetric {
+                true => None,
+                false => Some(self.accord.transpose(self.transitions)),
+            },
         }
     }
 }
@@ -208,6 +217,9 @@ pub(crate) struct Inverse {
     pub(crate) users: Rows,
     /// Transition `t` to those that cannot move left over `t`.
     pub(crate) left_from: Rows,
+    /// Transition `t` to those that do not accord with it, where that is not the same as the
+    /// other way round.
+    pub(crate) accord_from: Option<Rows>,
 }
 
 /// For each transition that is a goal by its outcome, those that may change the outcome. Two
