@@ -103,6 +103,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         temporal,
         expressions: Vec::new(),
         text: None,
+        promela: None,
         growth: None,
     })
 }

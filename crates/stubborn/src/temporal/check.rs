@@ -111,9 +111,6 @@ impl Checker<'_, '_> {
             }),
             ReductionUse::Off(why) => Some(format!("checked without reduction: {why}")),
         };
-        if self.options.threads > 1 && answer.notice.is_none() {
-            answer.notice = Some("checked on one thread".into());
-        }
         answer.result = Some(result);
         Ok(answer)
     }
@@ -171,6 +168,7 @@ impl Checker<'_, '_> {
             expansion: options.temporal.expansion,
             finite_runs: options.temporal.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
+            threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
             limits: Limits {
                 time: options.limits.time.map(left),
