@@ -22,6 +22,10 @@
 //! and models with arrays would hardly be reduced. Where a step fails, nothing is left out.
 //! Whether a step *can* fail is a goal of its own.
 //!
+//! A safety proviso asks that *some* kept step leads on to a state where all is taken, and what was
+//! left out must still be possible there. That is so after every key transition, so sets are
+//! strong there even where weak ones were asked for.
+//!
 //! Questions are not mixed: a set for deadlocks is none for goals, and a goal-driven one loses
 //! deadlocks. Whoever asks both needs two runs.
 
@@ -91,7 +95,7 @@ pub struct Plan {
 impl Plan {
     /// Decides, or says why it is refused.
     pub fn new(config: &Config, aim: Aim) -> Result<Self, ConfigError> {
-        let settings = config.settings()?;
+        let mut settings = config.settings()?;
         let driven_by_goal = settings.algorithm == Algorithm::Goal;
         let proviso = match &aim {
             Aim::Deadlocks if driven_by_goal => {
@@ -121,6 +125,9 @@ impl Plan {
                  goals with `goal`",
             ));
         }
+        // What is left out stays possible after a key transition; after another member of a weak
+        // set it may not. A safety proviso looks at any successor, so every member must be a key.
+        settings.weak &= proviso != Proviso::Safety;
         Ok(Self {
             settings,
             aim,

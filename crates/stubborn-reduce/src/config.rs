@@ -95,6 +95,8 @@ choices!(
     Ample2 = "ample2",
     /// What the goal needs.
     Goal = "goal",
+    /// Local: only what can really come into the way is added.
+    Lpor = "lpor",
 );
 
 choices!(
@@ -292,7 +294,7 @@ impl Config {
             return refuse("--no-nds", "ample sets use no disabling sets anyway");
         }
         if !self.heuristic {
-            if ample || name == Deletion {
+            if ample || matches!(name, Deletion | Lpor) {
                 return refuse("--no-heuristic", "there is no heuristic to turn off");
             }
             if self.scapegoat.is_some() {
@@ -302,7 +304,7 @@ impl Config {
                 );
             }
         }
-        if self.start.is_some() && !matches!(name, Closure | Clostar | Clodel | Inc) {
+        if self.start.is_some() && !matches!(name, Closure | Clostar | Clodel | Inc | Lpor) {
             let why = match name {
                 Beam => "it starts from every enabled transition",
                 Goal => "it starts from the goal",
@@ -310,7 +312,7 @@ impl Config {
             };
             return refuse("--start", why);
         }
-        if self.scapegoat.is_some() && (ample || name == Deletion) {
+        if self.scapegoat.is_some() && (ample || matches!(name, Deletion | Lpor)) {
             return refuse("--scapegoat", "it chooses no enabling sets");
         }
         if self.delete.is_some() && !matches!(name, Deletion | Clodel) {
@@ -379,7 +381,7 @@ pub struct Settings {
 impl Settings {
     fn starts(&self) -> bool {
         use Algorithm::*;
-        matches!(self.algorithm, Closure | Clostar | Clodel | Inc)
+        matches!(self.algorithm, Closure | Clostar | Clodel | Inc | Lpor)
     }
 
     fn takes_scapegoats(&self) -> bool {

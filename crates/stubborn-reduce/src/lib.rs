@@ -10,8 +10,11 @@
 //! - [`config`]: what a user can choose; [`aim`]: what is allowed for which question;
 //! - [`StubbornReduction`]: the result, a [`Reduction`](stubborn_system::Reduction);
 //! - one private module per technique: `closure`, `clostar`, `beam`, `deletion`, `minimise`,
-//!   `clodel`, `inc`, `ample`, `goal`; the loop that grows sets is in `growth`, what a state
+//!   `clodel`, `inc`, `ample`, `goal`, `local`; the loop that grows sets is in `growth`, what a state
 //!   looks like to them in `view`, the memory of sets in `cache`;
+//! - [`lpor`]: stubborn sets for any checker that can say which of its transitions enable and
+//!   disturb which;
+//! - [`steer`]: sets for demands of an observer, such as an automaton in a product;
 //! - [`explain`]: why two transitions do not accord;
 //! - [`measured`]: relations from an explored state space, to see what is left to win;
 //! - [`testing`]: random systems, exact relations by brute force, and a plain search.
@@ -34,10 +37,13 @@ pub mod explain;
 mod goal;
 mod growth;
 mod inc;
+mod local;
+pub mod lpor;
 pub mod measured;
 mod minimise;
 mod reducer;
 mod rows;
+pub mod steer;
 mod tables;
 pub mod testing;
 pub mod validate;

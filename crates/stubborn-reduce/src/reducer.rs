@@ -20,6 +20,7 @@ use crate::deletion::Deletion;
 use crate::goal::GoalDriven;
 use crate::growth::Policy;
 use crate::inc::Incremental;
+use crate::local::{Dependence, Local};
 use crate::rows::put;
 use crate::tables::{Inverse, Tables};
 use crate::view::{Facts, Source, View, mix};
@@ -31,6 +32,7 @@ pub struct StubbornReduction {
     tables: Tables,
     inverse: OnceLock<Inverse>,
     processes: Option<Processes>,
+    dependence: Option<Dependence>,
 }
 
 impl StubbornReduction {
@@ -58,11 +60,14 @@ impl StubbornReduction {
             }
             _ => None,
         };
+        let is_local = plan.settings.algorithm == Algorithm::Lpor;
+        let dependence = is_local.then(|| Dependence::new(&tables, system.structure()));
         Ok(Self {
             plan,
             tables,
             inverse: OnceLock::new(),
             processes,
+            dependence,
         })
     }
 
@@ -101,6 +106,9 @@ impl StubbornReduction {
     fn algorithm(&self, explain: bool) -> Box<dyn SetAlgorithm + '_> {
         let (tables, settings) = (&self.tables, &self.plan.settings);
         let policy = Policy::new(settings);
+        if let Some(dependence) = &self.dependence {
+            return Box::new(Local::new(self.inverse(), dependence, settings));
+        }
         match (settings.algorithm, &self.processes) {
             (Algorithm::Ample1 | Algorithm::Ample2, Some(processes)) => {
                 Box::new(Ample::new(processes, settings))
@@ -114,8 +122,8 @@ impl StubbornReduction {
             (Algorithm::Clodel, _) => Box::new(Clodel::new(tables, self.inverse(), settings)),
             (Algorithm::Inc, _) => Box::new(Incremental::new(tables, settings, explain)),
             (Algorithm::Goal, _) => Box::new(GoalDriven::new(tables, settings, explain)),
-            // Ample sets always come with processes.
-            (Algorithm::Closure | Algorithm::Ample1 | Algorithm::Ample2, _) => {
+            // Ample sets always come with processes, and `lpor` with dependence.
+            (Algorithm::Closure | Algorithm::Ample1 | Algorithm::Ample2 | Algorithm::Lpor, _) => {
                 let grow = PlainGrow(policy);
                 Box::new(Closure::new(tables, settings, grow, explain))
             }

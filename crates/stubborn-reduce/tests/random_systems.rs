@@ -203,3 +203,16 @@ fn reasons_are_true() {
     }
     assert!(explained > 1_000);
 }
+
+/// After a member of a weak set that is no key, what was left out may be impossible: a safety
+/// proviso alone lost a goal that is one step away.
+#[test]
+fn weak_sets_and_a_safety_proviso_do_not_lose_goals() {
+    let seed = 19_615;
+    let tiny = system(seed, shape(seed));
+    let relations = relations(&tiny, &mut Random::new(seed ^ 0xabcd));
+    for config in common::all_configs().iter().filter(|c| c.weak) {
+        let aim = Aim::Goals(Goals::labels([LabelId::new(12), LabelId::new(19)]));
+        check(&tiny, &relations, config, aim, seed);
+    }
+}

@@ -13,6 +13,7 @@ use stubborn_system::{FailureKind, PropertyKind};
 
 use crate::load::LoadedModel;
 use crate::reduction::{PlannedRun, Por, ReductionOptions, plan, unreduced};
+use crate::temporal::TemporalOptions;
 
 /// What a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,6 +122,8 @@ pub struct CheckOptions<'a> {
     pub reduction: ReductionOptions,
     /// Shuffles depth-first searches.
     pub seed: Option<u64>,
+    /// How temporal properties are checked.
+    pub temporal: TemporalOptions,
     /// Told how far the search is.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
 }
@@ -134,6 +137,7 @@ impl Default for CheckOptions<'_> {
             limits: Limits::default(),
             reduction: ReductionOptions::default(),
             seed: None,
+            temporal: TemporalOptions::default(),
             observer: None,
         }
     }
@@ -305,7 +309,7 @@ fn report(questions: &[Question], runs: Vec<(PlannedRun<'_>, SearchResult)>) -> 
 
 /// `auto` explores so many states before it thinks about reduction: computing relations costs
 /// more than exploring a small model.
-const SMALL: u64 = 20_000;
+pub(crate) const SMALL: u64 = 20_000;
 
 /// The same search, given up when the model turns out to be large.
 fn small(mut search: Search<'_>) -> Search<'_> {

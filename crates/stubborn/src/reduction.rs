@@ -54,8 +54,10 @@ pub struct ReductionOptions {
     pub relations: RelationLevel,
     /// Relations from a state space, used in place of those.
     pub measured: Option<Arc<SavedRelations>>,
-    /// Against ignoring.
+    /// Against ignoring, where a search looks for states.
     pub proviso: ProvisoChoice,
+    /// Against ignoring, where it looks for infinite runs; `None` for the best known one.
+    pub cycle_proviso: Option<stubborn_emptiness::Proviso>,
 }
 
 impl Default for ReductionOptions {
@@ -65,6 +67,7 @@ impl Default for ReductionOptions {
             relations: RelationLevel::Reach,
             measured: None,
             proviso: ProvisoChoice::Auto,
+            cycle_proviso: None,
         }
     }
 }
@@ -284,13 +287,13 @@ fn reduction<'m>(
 
 /// `auto` reduces if at most this share of the enabled transitions is kept. A reduced state
 /// costs about twice a full one, and what is left out at every state multiplies along paths.
-const LARGEST_KEPT_SHARE: f64 = 0.93;
+pub(crate) const LARGEST_KEPT_SHARE: f64 = 0.93;
 const WALKS: u64 = 16;
 const STEPS: u64 = 64;
 
 /// Which share of enabled transitions a reduction keeps, along walks that depend on the model
 /// alone.
-fn kept_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
+pub(crate) fn kept_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
     let words = system.layout().words();
     let initial = system.initial_states();
     let mut executor = system.executor();

@@ -27,7 +27,7 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
     let trace = if file == Path::new("start") {
         Trace::new(&system.initial_states()[..system.layout().words()])
     } else {
-        read_trace(view.model, file)?.1
+        read_trace(view.model, file)?
     };
     let algorithm = view.args.por.as_deref().unwrap_or("beam").parse()?;
     let labels = view.structure.properties.iter().map(|p| p.violated_by);

@@ -1,0 +1,388 @@
+//! Successors by table lookup: the worker of one thread.
+//!
+//! What a process can do depends on two words of the state, and what a delivery does to an inbox
+//! on the inbox and the post. Each thread keeps tables of both, and of what the record becomes.
+//! Handlers run, and values are compared, only for pairs that the thread meets for the first
+//! time; everything else is a look into a table and a copy of words.
+
+use stubborn_system::{Executor, LabelId, Outcome, Successors, TransitionId};
+
+use crate::model::{Inner, Meaning};
+use crate::property::View;
+use crate::value::{Pid, Value};
+
+/// A map from pairs of numbers to a number: open addressing, never deletes.
+#[derive(Debug)]
+struct PairMap {
+    /// Keys plus one, 0 where there is none.
+    keys: Vec<u64>,
+    values: Vec<u32>,
+    len: usize,
+}
+
+impl PairMap {
+    fn new() -> Self {
+        Self {
+            keys: vec![0; 64],
+            values: vec![0; 64],
+            len: 0,
+        }
+    }
+
+    #[inline]
+    fn key(a: u32, b: u32) -> u64 {
+        (u64::from(a) << 32 | u64::from(b)) + 1
+    }
+
+    #[inline]
+    fn slot(&self, key: u64) -> usize {
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((hash ^ hash >> 32) as usize) & (self.keys.len() - 1)
+    }
+
+    #[inline]
+    fn get(&self, a: u32, b: u32) -> Option<u32> {
+        let key = Self::key(a, b);
+        let mask = self.keys.len() - 1;
+        let mut at = self.slot(key);
+        loop {
+            match self.keys[at] {
+                0 => return None,
+                found if found == key => return Some(self.values[at]),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    fn insert(&mut self, a: u32, b: u32, value: u32) {
+        if (self.len + 1) * 4 > self.keys.len() * 3 {
+            let keys = std::mem::take(&mut self.keys);
+            let values = std::mem::take(&mut self.values);
+            self.keys = vec![0; keys.len() * 2];
+            self.values = vec![0; keys.len() * 2];
+            for (key, value) in keys.into_iter().zip(values).filter(|(k, _)| *k != 0) {
+                self.put(key, value);
+            }
+        }
+        self.put(Self::key(a, b), value);
+        self.len += 1;
+    }
+
+    fn put(&mut self, key: u64, value: u32) {
+        let mask = self.keys.len() - 1;
+        let mut at = self.slot(key);
+        while self.keys[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        (self.keys[at], self.values[at]) = (key, value);
+    }
+}
+
+/// A move in the thread's table.
+#[derive(Clone, Copy, Debug)]
+struct Quick {
+    action: u32,
+    local: u32,
+    inbox: u32,
+    /// The range of its posts.
+    posts: (u32, u32),
+    /// Number of the events plus one, 0 for none.
+    events: u32,
+    /// Number of the handler that misbehaved plus one, 0 for none.
+    misused: u16,
+    crashes: bool,
+}
+
+/// Entries of all tables together at which they are emptied: a bound on memory, far above what
+/// most protocols need.
+const MOST_ENTRIES: usize = 1 << 24;
+
+/// See the [module](self).
+pub(crate) struct ProtocolExecutor<'m, M> {
+    inner: &'m Inner<M>,
+    error: Option<&'m [u32]>,
+    processes: usize,
+    /// For each process, local state and inbox to the number of a range of moves.
+    known: Vec<PairMap>,
+    ranges: Vec<(u32, u32)>,
+    moves: Vec<Quick>,
+    /// The word of the receiver's inbox, and the post.
+    posts: Vec<(u32, u32)>,
+    /// Inbox and post to inbox.
+    added: PairMap,
+    /// Record and events to record.
+    noted: PairMap,
+    /// For each property, an exact cache of values by the words it depends on.
+    values: Vec<ValueCache>,
+}
+
+impl<'m, M: Value> ProtocolExecutor<'m, M> {
+    pub(crate) fn new(inner: &'m Inner<M>, error: Option<&'m [u32]>) -> Self {
+        let processes = inner.protocol.processes.len();
+        let properties = inner.protocol.properties.iter();
+        Self {
+            inner,
+            error,
+            processes,
+            known: (0..processes).map(|_| PairMap::new()).collect(),
+            ranges: Vec::new(),
+            moves: Vec::new(),
+            posts: Vec::new(),
+            added: PairMap::new(),
+            noted: PairMap::new(),
+            values: properties
+                .map(|p| {
+                    let locals = p.processes.iter().map(|p| 2 * p.index());
+                    let record = inner.record_word.filter(|_| p.history);
+                    ValueCache::new(locals.chain(record).collect())
+                })
+                .collect(),
+        }
+    }
+
+    #[inline]
+    fn is_error(&self, state: &[u32]) -> bool {
+        let extra = self.inner.extra_word;
+        self.error.is_some_and(|error| {
+            state[extra] == error[extra] && error[extra] != 0 && state == error
+        })
+    }
+
+    /// The moves of a process in a state, as a range of the table.
+    #[inline]
+    fn range(&mut self, state: &[u32], process: usize) -> (u32, u32) {
+        let (local, inbox) = (state[2 * process], state[2 * process + 1]);
+        match self.known[process].get(local, inbox) {
+            Some(number) => self.ranges[number as usize],
+            None => self.compute(process, local, inbox),
+        }
+    }
+
+    #[cold]
+    fn compute(&mut self, process: usize, local: u32, inbox: u32) -> (u32, u32) {
+        if self.moves.len() + self.ranges.len() + self.added.len > MOST_ENTRIES {
+            self.forget();
+        }
+        let start = self.moves.len() as u32;
+        for step in self.inner.moves(Pid(process as u16), local, inbox) {
+            let first = self.posts.len() as u32;
+            let word = |to: Pid| 2 * to.index() as u32 + 1;
+            self.posts
+                .extend(step.posts.iter().map(|(to, post)| (word(*to), *post)));
+            self.moves.push(Quick {
+                action: step.action,
+                local: step.local,
+                inbox: step.inbox,
+                posts: (first, self.posts.len() as u32),
+                events: step.events.map_or(0, |e| e + 1),
+                misused: step.misused.map_or(0, |handler| handler as u16 + 1),
+                crashes: step.crashes,
+            });
+        }
+        let range = (start, self.moves.len() as u32);
+        let number = self.ranges.len() as u32;
+        self.ranges.push(range);
+        self.known[process].insert(local, inbox, number);
+        range
+    }
+
+    /// Empties the tables.
+    fn forget(&mut self) {
+        self.known.iter_mut().for_each(|map| *map = PairMap::new());
+        self.ranges = Vec::new();
+        self.moves = Vec::new();
+        self.posts = Vec::new();
+        self.added = PairMap::new();
+        self.noted = PairMap::new();
+    }
+
+    #[inline]
+    fn push(&mut self, state: &[u32], process: usize, step: Quick, out: &mut Successors) {
+        let id = TransitionId::new(step.action as usize);
+        if step.misused != 0
+            && let Some(error) = self.error
+        {
+            let outcome = Outcome::failure(usize::from(step.misused) - 1);
+            out.push(id, state, error, outcome);
+            return;
+        }
+        if step.crashes && state[self.inner.extra_word] == 0 {
+            return;
+        }
+        let (words, changed) = out.push_copy(id, state);
+        let mut set = |word: usize, value: u32| {
+            if words[word] != value {
+                words[word] = value;
+                changed[word / 64] |= 1 << (word % 64);
+            }
+        };
+        set(2 * process, step.local);
+        set(2 * process + 1, step.inbox);
+        for at in step.posts.0..step.posts.1 {
+            let (word, post) = self.posts[at as usize];
+            let before = state[word as usize];
+            let after = match self.added.get(before, post) {
+                Some(after) => after,
+                None => {
+                    let inner = self.inner;
+                    let (inbox, post_value) = (inner.inboxes.get(before), inner.posts.get(post));
+                    let after = inner.protocol.network.add(inbox, post_value);
+                    let after = inner.inboxes.intern(after);
+                    self.added.insert(before, post, after);
+                    after
+                }
+            };
+            set(word as usize, after);
+        }
+        if step.events != 0
+            && let Some(word) = self.inner.record_word
+        {
+            let events = step.events - 1;
+            let before = state[word];
+            let after = match self.noted.get(before, events) {
+                Some(after) => after,
+                None => {
+                    let after = self.inner.record_after(before, events);
+                    self.noted.insert(before, events, after);
+                    after
+                }
+            };
+            set(word, after);
+        }
+        if step.crashes {
+            set(self.inner.extra_word, state[self.inner.extra_word] - 1);
+        }
+    }
+
+    fn value(&mut self, state: &[u32], property: usize) -> bool {
+        let inner = self.inner;
+        self.values[property].get(state, || {
+            let view = View {
+                inner,
+                words: state,
+            };
+            (inner.protocol.properties[property].holds)(&view)
+        })
+    }
+}
+
+impl<M: Value> Executor for ProtocolExecutor<'_, M> {
+    fn successors(&mut self, state: &[u32], out: &mut Successors) {
+        if self.is_error(state) {
+            return;
+        }
+        for process in 0..self.processes {
+            let (start, end) = self.range(state, process);
+            for at in start..end {
+                let step = self.moves[at as usize];
+                self.push(state, process, step, out);
+            }
+        }
+    }
+
+    fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        if self.is_error(state) {
+            return;
+        }
+        let process = self.inner.actions[transition.index()].process.index();
+        let (start, end) = self.range(state, process);
+        for at in start..end {
+            let step = self.moves[at as usize];
+            if step.action as usize == transition.index() {
+                self.push(state, process, step, out);
+            }
+        }
+    }
+
+    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
+        if self.is_error(state) {
+            return false;
+        }
+        let inner = self.inner;
+        match &inner.meanings[label.index()] {
+            Meaning::Ready(action) => {
+                let process = inner.actions[*action as usize].process.index();
+                let (start, end) = self.range(state, process);
+                let moves = &self.moves[start as usize..end as usize];
+                moves.iter().any(|step| step.action == *action)
+            }
+            Meaning::Has(process, sender, kind) => {
+                let inbox = inner.inboxes.get(state[2 * process.index() + 1]);
+                let is_it =
+                    |message: u32| kind.is_none_or(|kind| inner.messages.get(message).kind == kind);
+                inbox.iter().any(|p| p.from == *sender && is_it(p.message))
+            }
+            Meaning::Open(handler) => {
+                let declared = &inner.protocol.handlers[*handler];
+                declared.is_open(inner.local(state, declared.process))
+            }
+            Meaning::MayCrash => state[inner.extra_word] > 0,
+            Meaning::Violated(property) => !self.value(state, *property),
+            Meaning::Holds(property) => self.value(state, *property),
+        }
+    }
+}
+
+/// Remembers values of a predicate by the words that it depends on; a newer value takes the
+/// place of an older one.
+struct ValueCache {
+    words: Vec<usize>,
+    /// For each place the words, and the value plus one (0: nothing).
+    entries: Vec<u32>,
+}
+
+const CACHE_PLACES: usize = 1 << 12;
+
+impl ValueCache {
+    fn new(words: Vec<usize>) -> Self {
+        Self {
+            entries: vec![0; CACHE_PLACES * (words.len() + 1)],
+            words,
+        }
+    }
+
+    #[inline]
+    fn get(&mut self, state: &[u32], compute: impl FnOnce() -> bool) -> bool {
+        let width = self.words.len() + 1;
+        let hash = self.words.iter().fold(0_u64, |hash, word| {
+            (hash ^ u64::from(state[*word]))
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(23)
+        });
+        let place = (hash >> 40) as usize % CACHE_PLACES;
+        let entry = &mut self.entries[place * width..][..width];
+        let (value, key) = (entry[width - 1], &entry[..width - 1]);
+        let same = key.iter().zip(&self.words).all(|(k, w)| *k == state[*w]);
+        if value != 0 && same {
+            return value == 2;
+        }
+        let holds = compute();
+        for (slot, word) in entry.iter_mut().zip(&self.words) {
+            *slot = state[*word];
+        }
+        entry[width - 1] = 1 + u32::from(holds);
+        holds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_found_again() {
+        let mut map = PairMap::new();
+        for a in 0..100 {
+            for b in 0..50 {
+                assert_eq!(map.get(a, b), None);
+                map.insert(a, b, a * 1_000 + b);
+            }
+        }
+        for a in 0..100 {
+            for b in 0..50 {
+                assert_eq!(map.get(a, b), Some(a * 1_000 + b));
+            }
+        }
+        assert_eq!(map.get(0, u32::MAX), None);
+    }
+}

@@ -1,0 +1,239 @@
+//! Handlers: what a process does when it can, and what it declares about it.
+
+use std::any::Any;
+use std::fmt;
+
+use crate::value::{AnyValue, Boxed, Envelope, Local, Pid, Value};
+
+/// How many messages a handler consumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// None: the process acts on its own.
+    Nothing,
+    /// None, but the timer with this bit has run out.
+    Timer(u8),
+    /// One.
+    One,
+    /// So many at once, each from another sender.
+    Quorum(u16),
+}
+
+/// Something that a handler may send: a kind (`None` for any) to some processes (`None` for all).
+#[derive(Clone, Debug)]
+pub(crate) struct MaySend {
+    pub(crate) kind: Option<String>,
+    pub(crate) to: Option<Vec<Pid>>,
+}
+
+pub(crate) type LocalGuard = Box<dyn Fn(&dyn Any) -> bool + Send + Sync>;
+pub(crate) type Guard<M> = Box<dyn Fn(&dyn Any, &[Envelope<M>]) -> bool + Send + Sync>;
+pub(crate) type Effect<M> = Box<dyn Fn(&mut dyn Any, &[Envelope<M>], &mut Step<M>) + Send + Sync>;
+
+/// A handler of one process.
+pub(crate) struct Handler<M> {
+    pub(crate) name: String,
+    pub(crate) process: Pid,
+    pub(crate) takes: Takes,
+    /// Kinds of messages; `None` for any.
+    pub(crate) kinds: Option<Vec<String>>,
+    /// Possible senders; `None` for any.
+    pub(crate) senders: Option<Vec<Pid>>,
+    /// What may be sent; `None` if nothing is declared.
+    pub(crate) sends: Option<Vec<MaySend>>,
+    /// Never changes the local state.
+    pub(crate) only_reads: bool,
+    pub(crate) local_guard: Option<LocalGuard>,
+    pub(crate) guard: Option<Guard<M>>,
+    pub(crate) effect: Effect<M>,
+}
+
+impl<M> fmt::Debug for Handler<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}.{}", self.process, self.name)
+    }
+}
+
+/// What a handler can do besides changing its process's state.
+pub struct Step<M> {
+    me: Pid,
+    sends: Vec<(Pid, M)>,
+    timers: u32,
+    timer_names: Vec<String>,
+    /// Choices made so far in this run of the handler: which, of how many.
+    choices: Vec<(usize, usize)>,
+    /// How many of them this run has asked for.
+    asked: usize,
+    ignored: bool,
+    misuse: Option<String>,
+}
+
+impl<M> fmt::Debug for Step<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step")
+            .field("me", &self.me)
+            .field("choices", &self.choices)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<M: Value> Step<M> {
+    fn new(me: Pid, timers: u32, timer_names: &[String], choices: Vec<(usize, usize)>) -> Self {
+        Self {
+            me,
+            sends: Vec::new(),
+            timers,
+            timer_names: timer_names.to_vec(),
+            choices,
+            asked: 0,
+            ignored: false,
+            misuse: None,
+        }
+    }
+
+    /// The process that acts.
+    pub fn me(&self) -> Pid {
+        self.me
+    }
+
+    /// Sends a message.
+    pub fn send(&mut self, to: impl Into<Pid>, message: M) {
+        self.sends.push((to.into(), message));
+    }
+
+    /// Sends a message to several processes.
+    pub fn broadcast<P: Into<Pid> + Copy>(&mut self, to: &[P], message: M) {
+        for process in to {
+            self.send(*process, message.clone());
+        }
+    }
+
+    /// A number below `alternatives`: the checker tries all of them. With no alternatives, the
+    /// step does not happen.
+    pub fn choose(&mut self, alternatives: usize) -> usize {
+        if alternatives == 0 {
+            self.ignored = true;
+            return 0;
+        }
+        if self.asked == self.choices.len() {
+            self.choices.push((0, alternatives));
+        }
+        self.asked += 1;
+        self.choices[self.asked - 1].0
+    }
+
+    /// One of some values: the checker tries all of them. Without any, the step does not happen,
+    /// and the default value is only a stand-in.
+    pub fn pick<T: Clone + Default>(&mut self, from: &[T]) -> T {
+        let at = self.choose(from.len());
+        from.get(at).cloned().unwrap_or_default()
+    }
+
+    /// Lets the step not happen: no state is changed, no message consumed.
+    pub fn ignore(&mut self) {
+        self.ignored = true;
+    }
+
+    /// Sets a timer that some handler waits for.
+    pub fn set_timer(&mut self, name: &str) {
+        if let Some(bit) = self.timer(name) {
+            self.timers |= 1 << bit;
+        }
+    }
+
+    /// Stops a timer.
+    pub fn cancel_timer(&mut self, name: &str) {
+        if let Some(bit) = self.timer(name) {
+            self.timers &= !(1 << bit);
+        }
+    }
+
+    fn timer(&mut self, name: &str) -> Option<usize> {
+        let at = self.timer_names.iter().position(|n| n == name);
+        if at.is_none() {
+            self.misuse = Some(format!(
+                "uses the timer `{name}`, which no handler waits for"
+            ));
+        }
+        at
+    }
+
+    /// The next combination of choices; `None` after the last.
+    fn next_choices(mut self) -> Option<Vec<(usize, usize)>> {
+        self.choices.truncate(self.asked);
+        while let Some((chosen, of)) = self.choices.pop() {
+            if chosen + 1 < of {
+                self.choices.push((chosen + 1, of));
+                return Some(self.choices);
+            }
+        }
+        None
+    }
+}
+
+/// One possible result of a handler.
+#[derive(Clone, Debug)]
+pub(crate) struct Result<M> {
+    pub(crate) state: Boxed,
+    pub(crate) timers: u32,
+    pub(crate) sends: Vec<(Pid, M)>,
+    pub(crate) misuse: Option<String>,
+}
+
+/// More results of one step than this are taken for a mistake.
+const MOST_RESULTS: usize = 1 << 16;
+
+impl<M: Value> Handler<M> {
+    /// Whether the local state alone allows it.
+    pub(crate) fn is_open(&self, local: &Local) -> bool {
+        if local.crashed {
+            return false;
+        }
+        if let Takes::Timer(bit) = self.takes
+            && local.timers >> bit & 1 == 0
+        {
+            return false;
+        }
+        let state = (*local.state.0).as_any();
+        self.local_guard.as_ref().is_none_or(|guard| guard(state))
+    }
+
+    /// Everything that can happen with these messages; nothing if a guard refuses.
+    pub(crate) fn results(
+        &self,
+        local: &Local,
+        messages: &[Envelope<M>],
+        timer_names: &[String],
+    ) -> Vec<Result<M>> {
+        let state = (*local.state.0).as_any();
+        if !self.is_open(local) || self.guard.as_ref().is_some_and(|g| !g(state, messages)) {
+            return Vec::new();
+        }
+        let mut results = Vec::new();
+        let mut choices = Some(Vec::new());
+        // A timer that has run out is no longer set.
+        let timers = match self.takes {
+            Takes::Timer(bit) => local.timers & !(1 << bit),
+            _ => local.timers,
+        };
+        while let Some(prefix) = choices {
+            let mut state = local.state.clone();
+            let mut step = Step::new(self.process, timers, timer_names, prefix);
+            let inner: &mut dyn AnyValue = &mut *state.0;
+            (self.effect)(inner.as_any_mut(), messages, &mut step);
+            if results.len() >= MOST_RESULTS {
+                step.misuse = Some(format!("has more than {MOST_RESULTS} results"));
+                step.asked = 0;
+            }
+            if !step.ignored || step.misuse.is_some() {
+                results.push(Result {
+                    state,
+                    timers: step.timers,
+                    sends: std::mem::take(&mut step.sends),
+                    misuse: step.misuse.take(),
+                });
+            }
+            choices = step.next_choices();
+        }
+        results
+    }
+}

@@ -1,0 +1,83 @@
+//! A record of messages beside the processes: what a property about the order of events needs.
+
+use crate::value::{Boxed, Envelope, Value};
+
+/// Notes one message in a record.
+pub(crate) type Note<M> = Box<dyn Fn(&mut Boxed, &Envelope<M>) + Send + Sync>;
+
+/// Which messages change the record, and how.
+pub(crate) struct History<M> {
+    pub(crate) initial: Boxed,
+    /// On sending, for messages of these kinds.
+    pub(crate) sends: Vec<(Vec<String>, Note<M>)>,
+    /// On delivery, for messages of these kinds.
+    pub(crate) deliveries: Vec<(Vec<String>, Note<M>)>,
+}
+
+fn noting<M: Value, H: Value>(
+    note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
+) -> Note<M> {
+    Box::new(move |record, envelope| {
+        if let Some(record) = (*record.0).as_any_mut().downcast_mut() {
+            note(record, envelope);
+        }
+    })
+}
+
+impl<M: Value> History<M> {
+    pub(crate) fn new<H: Value>(initial: H) -> Self {
+        Self {
+            initial: Boxed(Box::new(initial)),
+            sends: Vec::new(),
+            deliveries: Vec::new(),
+        }
+    }
+
+    pub(crate) fn on_send<H: Value>(
+        &mut self,
+        kinds: &[&str],
+        note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
+    ) {
+        let kinds = kinds.iter().map(|k| (*k).to_owned()).collect();
+        self.sends.push((kinds, noting(note)));
+    }
+
+    pub(crate) fn on_delivery<H: Value>(
+        &mut self,
+        kinds: &[&str],
+        note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
+    ) {
+        let kinds = kinds.iter().map(|k| (*k).to_owned()).collect();
+        self.deliveries.push((kinds, noting(note)));
+    }
+
+    /// Whether a message of this kind changes the record when it is sent (or delivered).
+    pub(crate) fn notes(&self, kind: &str, delivered: bool) -> bool {
+        let of = if delivered {
+            &self.deliveries
+        } else {
+            &self.sends
+        };
+        of.iter().any(|(kinds, _)| kinds.iter().any(|k| k == kind))
+    }
+
+    /// The record after a message of this kind was sent (or delivered).
+    pub(crate) fn after(
+        &self,
+        record: &mut Boxed,
+        envelope: &Envelope<M>,
+        kind: &str,
+        delivered: bool,
+    ) {
+        let of = if delivered {
+            &self.deliveries
+        } else {
+            &self.sends
+        };
+        for (kinds, note) in of {
+            if kinds.iter().any(|k| k == kind) {
+                note(record, envelope);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Values as small numbers: a set that many threads add to and read from.
+//!
+//! Reading is wait-free, adding takes a lock of one of several shards. Which number a value gets
+//! depends on who comes first, so nothing that anybody sees may depend on numbers: they are
+//! equal exactly if the values are, and that is all.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rapidhash::RapidHashMap;
+use rapidhash::fast::SeedableState;
+
+/// Values are stored in blocks of growing size, so that they never move.
+const FIRST_BLOCK_BITS: u32 = 8;
+const BLOCKS: usize = 33 - FIRST_BLOCK_BITS as usize;
+const SHARDS: usize = 16;
+
+type Block<T> = OnceLock<Box<[OnceLock<T>]>>;
+
+/// Numbers with one hash.
+type SameHash = Vec<u32>;
+
+/// A set of values with numbers from 0 on.
+pub(crate) struct Interner<T> {
+    blocks: [Block<T>; BLOCKS],
+    next: AtomicU32,
+    shards: Vec<Mutex<RapidHashMap<u64, SameHash>>>,
+}
+
+/// The same in every run and on every machine, so that orders made by it are.
+pub(crate) fn stable_hash<T: Hash + ?Sized>(value: &T) -> u64 {
+    SeedableState::fixed().hash_one(value)
+}
+
+/// Which block a number lies in, and where.
+fn place(number: u32) -> (usize, usize) {
+    let shifted = u64::from(number) + (1 << FIRST_BLOCK_BITS);
+    let block = 63 - shifted.leading_zeros() - FIRST_BLOCK_BITS;
+    let start = 1_u64 << (block + FIRST_BLOCK_BITS);
+    (block as usize, (shifted - start) as usize)
+}
+
+impl<T: Eq + Hash> Interner<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            blocks: [const { OnceLock::new() }; BLOCKS],
+            next: AtomicU32::new(0),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// The number of a value, a new one if the value is.
+    pub(crate) fn intern(&self, value: T) -> u32 {
+        let hash = stable_hash(&value);
+        let shard = &self.shards[(hash >> 60) as usize % SHARDS];
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let same_hash = shard.entry(hash).or_default();
+        let known = same_hash.iter().find(|n| self.get(**n) == &value);
+        if let Some(number) = known {
+            return *number;
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (block, at) = place(number);
+        let size = 1_usize << (block as u32 + FIRST_BLOCK_BITS);
+        let block = self.blocks[block].get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
+        let _ = block[at].set(value);
+        same_hash.push(number);
+        number
+    }
+
+    /// The value of a number that this set gave out.
+    pub(crate) fn get(&self, number: u32) -> &T {
+        let (block, at) = place(number);
+        let value = self.blocks[block].get().and_then(|block| block[at].get());
+        value.expect("a number of this set")
+    }
+
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.next.load(Ordering::Relaxed) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_have_equal_numbers_on_all_threads() {
+        let set: Interner<u64> = Interner::new();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let set = &set;
+                scope.spawn(move || {
+                    for value in 0..3_000_u64 {
+                        let value = (value * 7 + thread * 13) % 2_000;
+                        let number = set.intern(value);
+                        assert_eq!(*set.get(number), value);
+                    }
+                });
+            }
+        });
+        assert_eq!(set.len(), 2_000);
+    }
+
+    #[test]
+    fn blocks_cover_all_numbers() {
+        assert_eq!(place(0), (0, 0));
+        assert_eq!(place(255), (0, 255));
+        assert_eq!(place(256), (1, 0));
+        assert_eq!(place(u32::MAX).0, BLOCKS - 1);
+    }
+}

@@ -1,0 +1,4 @@
+//! Protocols to start from: what the library is tested with, and what a reader can copy.
+
+pub mod paxos_register;
+pub mod two_phase_commit;

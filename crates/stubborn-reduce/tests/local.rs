@@ -1,0 +1,200 @@
+//! The library form of local partial-order reduction on random systems: deadlocks and, in
+//! acyclic ones, verdicts are kept; and invariants are refused where cycles are possible.
+
+use std::collections::HashSet;
+
+use stubborn_reduce::lpor::{
+    Cycles, ForwardSets, Keep, Lpor, Relations, Situation, TransitionId, Unconditional,
+};
+use stubborn_reduce::testing::exact::relations_over;
+use stubborn_reduce::testing::random::{Shape, system};
+use stubborn_reduce::testing::tiny::Tiny;
+use stubborn_system::{LabelId, Successors, System};
+
+/// Relations of a system in the library's terms.
+struct Of<'s> {
+    tiny: &'s Tiny,
+    relations: &'s stubborn_system::Relations,
+    visible: Option<LabelId>,
+}
+
+impl Relations for Of<'_> {
+    fn transitions(&self) -> usize {
+        self.tiny.structure().transitions.len()
+    }
+
+    fn can_enable(&self, t: TransitionId, u: TransitionId) -> bool {
+        let guards = &self.tiny.structure().transition(u).guards;
+        let enable = &self.relations.may_enable.0;
+        guards.iter().any(|g| enable.contains(*g, t))
+    }
+
+    fn disturbs(&self, t: TransitionId, u: TransitionId) -> bool {
+        t != u && self.relations.do_not_accord.0.contains(t, u)
+    }
+
+    fn is_visible(&self, t: TransitionId) -> bool {
+        self.visible.is_some_and(|label| {
+            self.relations.may_enable.0.contains(label, t)
+                || self.relations.may_disable.0.contains(label, t)
+        })
+    }
+}
+
+/// What the guards say in one state.
+struct Here<'s> {
+    of: &'s Of<'s>,
+    holds: Vec<bool>,
+}
+
+impl Situation for Here<'_> {
+    fn enabling_sets(&self, t: TransitionId, visit: &mut dyn FnMut(&[TransitionId])) {
+        for guard in &self.of.tiny.structure().transition(t).guards {
+            if !self.holds[guard.index()] {
+                let set: Vec<_> = self.of.relations.may_enable.0.row(*guard).collect();
+                visit(&set);
+            }
+        }
+    }
+}
+
+struct Explored {
+    states: HashSet<Vec<u32>>,
+    deadlocks: HashSet<Vec<u32>>,
+    acyclic: bool,
+}
+
+/// Explores by the sets of `lpor`, or everything.
+fn explore(tiny: &Tiny, lpor: Option<(&Lpor<Of<'_>>, bool)>) -> Explored {
+    let mut executor = tiny.executor();
+    let initial = tiny.initial_states();
+    let mut found = Explored {
+        states: HashSet::from([initial.clone()]),
+        deadlocks: HashSet::new(),
+        acyclic: true,
+    };
+    let mut edges = Vec::new();
+    let mut open = vec![initial];
+    while let Some(state) = open.pop() {
+        let mut successors = Successors::new(tiny.layout().words());
+        executor.successors(&state, &mut successors);
+        let mut enabled = successors.transitions().to_vec();
+        enabled.dedup();
+        if enabled.is_empty() {
+            found.deadlocks.insert(state.clone());
+            continue;
+        }
+        let chosen = match lpor {
+            None => enabled,
+            Some((lpor, false)) => lpor.smallest_set_in(&enabled, &Unconditional),
+            Some((lpor, true)) => {
+                let labels = tiny.structure().label_ids();
+                let here = Here {
+                    of: lpor.relations(),
+                    holds: labels.map(|l| executor.label(&state, l)).collect(),
+                };
+                lpor.smallest_set_in(&enabled, &here)
+            }
+        };
+        for step in successors.iter().filter(|s| chosen.contains(&s.transition)) {
+            edges.push((state.clone(), step.state.to_vec()));
+            if found.states.insert(step.state.to_vec()) {
+                open.push(step.state.to_vec());
+            }
+        }
+    }
+    // Take away states without incoming edges until nothing, or a cycle, is left.
+    let mut left = found.states.clone();
+    loop {
+        let targets: HashSet<_> = edges.iter().map(|(_, to)| to.clone()).collect();
+        let before = left.len();
+        left.retain(|state| targets.contains(state));
+        edges.retain(|(from, _)| left.contains(from));
+        if left.len() == before {
+            break;
+        }
+    }
+    found.acyclic = left.is_empty();
+    found
+}
+
+#[test]
+fn deadlocks_and_verdicts_are_kept() {
+    let (mut fewer, mut fewer_in_state, mut acyclic) = (0, 0, 0);
+    for seed in 0..400 {
+        let shape = Shape {
+            nondeterminism: seed % 3 == 0,
+            processes: seed % 2 == 0,
+            ..Shape::default()
+        };
+        let tiny = system(seed, shape);
+        let relations = relations_over(&tiny, &tiny.all_states());
+        let full = explore(&tiny, None);
+        let goal = LabelId::new(tiny.structure().labels.len() - 1);
+        let bad = |explored: &Explored| {
+            let mut executor = tiny.executor();
+            explored.states.iter().any(|s| executor.label(s, goal))
+        };
+        for sets in [ForwardSets::Precomputed, ForwardSets::OnLine] {
+            let of = |visible| Of {
+                tiny: &tiny,
+                relations: &relations,
+                visible,
+            };
+            let lpor = |keep, visible| Lpor::with_forward_sets(of(visible), keep, sets);
+            let deadlocks = lpor(Keep::Deadlocks, None).expect("nothing to refuse");
+            for in_state in [false, true] {
+                let reduced = explore(&tiny, Some((&deadlocks, in_state)));
+                assert_eq!(reduced.deadlocks, full.deadlocks, "seed {seed}");
+                let count = usize::from(reduced.states.len() < full.states.len());
+                *if in_state {
+                    &mut fewer_in_state
+                } else {
+                    &mut fewer
+                } += count;
+            }
+            if full.acyclic {
+                acyclic += 1;
+                let keep = Keep::Invariants(Cycles::None);
+                let invariants = lpor(keep, Some(goal)).expect("no cycles");
+                for in_state in [false, true] {
+                    let reduced = explore(&tiny, Some((&invariants, in_state)));
+                    assert_eq!(bad(&reduced), bad(&full), "seed {seed}");
+                }
+            }
+        }
+    }
+    assert!(
+        fewer > 20 && fewer_in_state >= fewer,
+        "{fewer} {fewer_in_state}"
+    );
+    assert!(acyclic > 20, "{acyclic}");
+}
+
+#[test]
+fn invariants_are_refused_where_nothing_is_known_of_cycles() {
+    struct Nothing;
+    impl Relations for Nothing {
+        fn transitions(&self) -> usize {
+            1
+        }
+        fn can_enable(&self, _: TransitionId, _: TransitionId) -> bool {
+            false
+        }
+        fn disturbs(&self, _: TransitionId, _: TransitionId) -> bool {
+            false
+        }
+    }
+    let refused = Lpor::new(Nothing, Keep::Invariants(Cycles::Unknown));
+    assert!(refused.is_err_and(|e| e.to_string().contains("cycles")));
+    let always = Cycles::Proviso(Box::new(|_| true));
+    assert!(Lpor::new(Nothing, Keep::Invariants(always)).is_ok());
+}
+
+#[test]
+fn figure_2_of_the_paper() {
+    // The program asserts the sets of the paper.
+    #[path = "../examples/figure2.rs"]
+    mod figure2;
+    figure2::main();
+}
