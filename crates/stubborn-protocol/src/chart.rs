@@ -80,7 +80,12 @@ impl Chart {
         }
         pending.sort();
         Self {
-            processes: inner.protocol.processes.iter().map(|p| p.name.clone()).collect(),
+            processes: inner
+                .protocol
+                .processes
+                .iter()
+                .map(|p| p.name.clone())
+                .collect(),
             rows,
             pending,
             cycle: trace.cycle_start(),
@@ -99,7 +104,12 @@ impl Chart {
     /// For each row: process, note, and delivered messages.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (Pid, String, &[(Pid, String)])> + '_ {
         self.rows.iter().enumerate().map(|(number, row)| {
-            let mut note = format!("{}. {}: {}", number + 1, self.processes[row.process.index()], row.what);
+            let mut note = format!(
+                "{}. {}: {}",
+                number + 1,
+                self.processes[row.process.index()],
+                row.what
+            );
             if let Some(state) = &row.state {
                 note.push_str(&format!(", now {state}"));
             }
@@ -158,7 +168,13 @@ impl fmt::Display for Chart {
                 for cell in &mut line[low + 1..high.max(low + 1)] {
                     *cell = if row.lost { '.' } else { '-' };
                 }
-                let head = if row.lost { 'x' } else if a < b { '>' } else { '<' };
+                let head = if row.lost {
+                    'x'
+                } else if a < b {
+                    '>'
+                } else {
+                    '<'
+                };
                 if a < b {
                     line[b - 1] = head;
                 } else if b < a {

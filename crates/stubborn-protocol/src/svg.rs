@@ -10,7 +10,9 @@ const ROW: usize = 26;
 const TOP: usize = 40;
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// Writing into a string cannot fail; the result is ignored on purpose.
@@ -20,8 +22,14 @@ macro_rules! put {
 
 pub(crate) fn draw(chart: &Chart) -> String {
     let x = |p: Pid| p.index() * COLUMN + COLUMN / 2;
-    let count: usize = chart.lines().map(|(_, _, delivered)| 1 + delivered.len()).sum();
-    let (width, height) = (chart.processes().len() * COLUMN + 420, TOP + (count + 2) * ROW);
+    let count: usize = chart
+        .lines()
+        .map(|(_, _, delivered)| 1 + delivered.len())
+        .sum();
+    let (width, height) = (
+        chart.processes().len() * COLUMN + 420,
+        TOP + (count + 2) * ROW,
+    );
     let mut out = String::new();
     put!(
         out,
@@ -64,7 +72,12 @@ pub(crate) fn draw(chart: &Chart) -> String {
         }
         let x = x(process);
         put!(out, r##"<circle cx="{x}" cy="{y}" r="4" fill="#c04020"/>"##);
-        put!(out, r#"<text x="{side}" y="{}">{}</text>"#, y + 4, escape(&note));
+        put!(
+            out,
+            r#"<text x="{side}" y="{}">{}</text>"#,
+            y + 4,
+            escape(&note)
+        );
         y += ROW;
     }
     put!(out, "</svg>");

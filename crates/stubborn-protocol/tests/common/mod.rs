@@ -31,7 +31,11 @@ pub(crate) fn validate_all<M: Value>(model: &Model<M>) {
     };
     let bad = model.structure().properties.iter().map(|p| p.violated_by);
     let goals = Aim::Goals(Goals::labels(bad));
-    for level in [RelationLevel::Sets, RelationLevel::Syntax, RelationLevel::Reach] {
+    for level in [
+        RelationLevel::Sets,
+        RelationLevel::Syntax,
+        RelationLevel::Reach,
+    ] {
         let relations = model.relations(level);
         for config in configs() {
             for aim in [goals.clone(), Aim::Deadlocks] {
@@ -49,7 +53,12 @@ pub(crate) fn validate_all<M: Value>(model: &Model<M>) {
 
 /// The same verdicts with and without reduction; gives the numbers of states.
 pub(crate) fn compare<M: Value>(model: &Model<M>) -> Vec<(String, u64)> {
-    let full = model.check().unreduced().ends_too().run().expect("a report");
+    let full = model
+        .check()
+        .unreduced()
+        .ends_too()
+        .run()
+        .expect("a report");
     let verdicts = |report: &stubborn_protocol::Report| -> Vec<String> {
         report.failures.iter().map(|f| f.property.clone()).collect()
     };
@@ -59,7 +68,8 @@ pub(crate) fn compare<M: Value>(model: &Model<M>) -> Vec<(String, u64)> {
     for reduction in reductions {
         for level in [RelationLevel::Syntax, RelationLevel::Reach] {
             let checker = model.check().relations(level).reduction(reduction.clone());
-            let by_goal = matches!(&reduction, Reduction::Chosen(c) if c.algorithm == Algorithm::Goal);
+            let by_goal =
+                matches!(&reduction, Reduction::Chosen(c) if c.algorithm == Algorithm::Goal);
             // What is driven by goals does not look for ends.
             let checker = if by_goal { checker } else { checker.ends_too() };
             let report = checker.run().expect("a report");
