@@ -14,6 +14,7 @@ mod network;
 mod property;
 mod protocol;
 mod relations;
+mod stateless;
 mod svg;
 mod value;
 
@@ -24,5 +25,6 @@ pub use model::{Model, ProtocolError};
 pub use network::Network;
 pub use property::View;
 pub use protocol::{ActionBuilder, MessageBuilder, Protocol, QuorumBuilder, RecordBuilder};
+pub use stateless::{Stateless, StatelessReport};
 pub use value::{Envelope, Pid, ProcessRef, Value};
 pub mod protocols;

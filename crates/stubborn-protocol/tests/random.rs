@@ -4,7 +4,7 @@
 mod common;
 
 use common::{compare, validate_all};
-use stubborn_protocol::{Model, Network, Protocol};
+use stubborn_protocol::{Model, Network, Protocol, Stateless};
 use stubborn_reduce::testing::random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,6 +126,20 @@ fn protocol(seed: u64) -> Model<Message> {
     p.build().expect("a model")
 }
 
+/// Stateless searches of acyclic protocols see the same violations.
+fn compare_stateless(model: &Model<Message>) {
+    let full = model.check().unreduced().run().expect("a report");
+    let mut violated: Vec<_> = full.failures.iter().map(|f| f.property.clone()).collect();
+    violated.sort();
+    for how in [Stateless::All, Stateless::Local, Stateless::Dynamic] {
+        if let Ok(report) = model.search_stateless(how, 20_000)
+            && report.complete
+        {
+            assert_eq!(report.violated, violated, "{how:?}");
+        }
+    }
+}
+
 /// Some have infinitely many messages.
 fn is_small(model: &Model<Message>) -> bool {
     let limits = stubborn_search::Limits {
@@ -149,6 +163,7 @@ fn run(seeds: std::ops::Range<u64>) {
         println!("seed {seed}");
         validate_all(&model);
         let counts = compare(&model);
+        compare_stateless(&model);
         checked += 1;
         reduced += usize::from(counts.iter().any(|(_, states)| *states < counts[0].1));
     }
