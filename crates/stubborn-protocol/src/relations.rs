@@ -78,6 +78,9 @@ pub(crate) fn relations<M: Value>(
     }
 }
 
+/// Whether a local state allows something.
+type Allows<'f> = Box<dyn Fn(u32) -> bool + 'f>;
+
 /// Kinds of messages that may go to a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Sends {
@@ -351,7 +354,7 @@ impl<M: Value> Facts<'_, M> {
         let Some(analysis) = self.analysis else {
             return false;
         };
-        let allows = |meaning: &Meaning| -> Option<(Pid, Box<dyn Fn(u32) -> bool + '_>)> {
+        let allows = |meaning: &Meaning| -> Option<(Pid, Allows<'_>)> {
             match meaning {
                 Meaning::Open(handler) => {
                     let declared = &self.inner.protocol.handlers[*handler];
