@@ -287,13 +287,13 @@ pub enum ExprKind<'src> {
     /// `x`, or an array's element 0.
     Name(Ident<'src>),
     /// `x[i]`
-    Index(Ident<'src>, Box<Expr<'src>>),
+    Index(Ident<'src>, &'src Expr<'src>),
     /// `process.state`, `process->variable`, `process->variable[i]`.
-    Member(Box<Member<'src>>),
+    Member(&'src Member<'src>),
     /// An operator with one operand.
-    Unary(UnaryOp, Box<Expr<'src>>),
+    Unary(UnaryOp, &'src Expr<'src>),
     /// An operator with two operands.
-    Binary(BinaryOp, Box<[Expr<'src>; 2]>),
+    Binary(BinaryOp, &'src [Expr<'src>; 2]),
 }
 
 /// Something that belongs to a named process.

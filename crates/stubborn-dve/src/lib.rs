@@ -119,6 +119,7 @@ mod report;
 mod resolve;
 pub mod token;
 
+pub use bumpalo::Bump;
 pub use lower::Lowered;
 pub use parser::MAX_INPUT_BYTES;
 pub use resolve::MAX_CELLS;
@@ -132,17 +133,21 @@ use stubborn_diagnostics::{Diagnostic, SourceFile};
 pub const MAX_EXPRESSION_HEIGHT: u32 = 1000;
 
 /// Parses a model without checking it: whatever the text is, the parts that could
-/// be understood come back, with diagnostics about the others.
-pub fn parse(source: &SourceFile) -> (ast::Model<'_>, Vec<Diagnostic>) {
+/// be understood come back, with diagnostics about the others. Expressions are in `arena`.
+pub fn parse<'src>(
+    source: &'src SourceFile,
+    arena: &'src Bump,
+) -> (ast::Model<'src>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
-    let tree = parser::parse_model(source.text(), &mut reporter);
+    let tree = parser::parse_model(source.text(), arena, &mut reporter);
     (tree, reporter.finish())
 }
 
 /// Parses and checks a model. There is a model exactly if no diagnostic is an error.
 pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
-    let tree = parser::parse_model(source.text(), &mut reporter);
+    let arena = Bump::new();
+    let tree = parser::parse_model(source.text(), &arena, &mut reporter);
     let model = resolve::resolve_model(&tree, &mut reporter);
     let usable = !reporter.has_errors();
     (usable.then_some(model), reporter.finish())
@@ -152,7 +157,8 @@ pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
 /// diagnostic is an error.
 pub fn compile(source: &SourceFile) -> (Option<Lowered>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
-    let tree = parser::parse_model(source.text(), &mut reporter);
+    let arena = Bump::new();
+    let tree = parser::parse_model(source.text(), &arena, &mut reporter);
     let model = resolve::resolve_model(&tree, &mut reporter);
     if reporter.has_errors() {
         return (None, reporter.finish());
@@ -171,7 +177,8 @@ pub fn load_expression(
     source: &SourceFile,
 ) -> (Option<model::Expr>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
-    let expression = parser::parse_expression(source.text(), &mut reporter)
+    let arena = Bump::new();
+    let expression = parser::parse_expression(source.text(), &arena, &mut reporter)
         .and_then(|tree| resolve::resolve_expression(model, &tree, &mut reporter));
     let usable = !reporter.has_errors();
     (expression.filter(|_| usable), reporter.finish())

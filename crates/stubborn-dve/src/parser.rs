@@ -16,6 +16,7 @@ use crate::ast::{
 use crate::codes;
 use crate::report::Reporter;
 use crate::token::{LexError, Token};
+use bumpalo::Bump;
 use logos::{Lexer, Logos};
 use stubborn_diagnostics::{Diagnostic, Span};
 
@@ -23,8 +24,12 @@ use stubborn_diagnostics::{Diagnostic, Span};
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
 /// Parses a whole model.
-pub(crate) fn parse_model<'src>(text: &'src str, reporter: &mut Reporter) -> Model<'src> {
-    let Some(mut parser) = Parser::new(text, Dialect::Model, reporter) else {
+pub(crate) fn parse_model<'src>(
+    text: &'src str,
+    arena: &'src Bump,
+    reporter: &mut Reporter,
+) -> Model<'src> {
+    let Some(mut parser) = Parser::new(text, arena, Dialect::Model, reporter) else {
         return Model::default();
     };
     parser.model()
@@ -33,9 +38,10 @@ pub(crate) fn parse_model<'src>(text: &'src str, reporter: &mut Reporter) -> Mod
 /// Parses one expression that fills the whole text.
 pub(crate) fn parse_expression<'src>(
     text: &'src str,
+    arena: &'src Bump,
     reporter: &mut Reporter,
 ) -> Option<Expr<'src>> {
-    let mut parser = Parser::new(text, Dialect::Expression, reporter)?;
+    let mut parser = Parser::new(text, arena, Dialect::Expression, reporter)?;
     let expression = parser.expression()?;
     if parser.token != Token::End {
         parser.expected("an operator or the end of the expression");
@@ -55,6 +61,9 @@ enum Dialect {
 /// The state of a parse.
 struct Parser<'src, 'report> {
     text: &'src str,
+    /// Holds the parts of expressions. Allocating each by itself took a quarter of the time
+    /// to load a large model.
+    arena: &'src Bump,
     lexer: Lexer<'src, Token>,
     dialect: Dialect,
     /// The token to be looked at next.
@@ -71,7 +80,12 @@ struct Parser<'src, 'report> {
 }
 
 impl<'src, 'report> Parser<'src, 'report> {
-    fn new(text: &'src str, dialect: Dialect, reporter: &'report mut Reporter) -> Option<Self> {
+    fn new(
+        text: &'src str,
+        arena: &'src Bump,
+        dialect: Dialect,
+        reporter: &'report mut Reporter,
+    ) -> Option<Self> {
         if text.len() > MAX_INPUT_BYTES {
             let message = format!(
                 "the text has {} bytes, more than the {MAX_INPUT_BYTES} that are accepted",
@@ -82,6 +96,7 @@ impl<'src, 'report> Parser<'src, 'report> {
         }
         let mut parser = Parser {
             text,
+            arena,
             lexer: Token::lexer(text),
             dialect,
             token: Token::End,

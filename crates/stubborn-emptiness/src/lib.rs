@@ -52,15 +52,25 @@
 //! | --- | --- |
 //! | `check`, `property`, `claim` | what goes in and what comes out |
 //! | `prepare`, `shared` | when a reduced product is sound |
-//! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
+//! | `steering` | sets that are driven by the automaton's state |
+//! | `branching` | reductions for branching time |
+//! | `explore` | a system alone, reduced with a cycle proviso |
+//! | `fairness` | runs that neglect no process |
+//! | [`proviso`], `watch`, `ahead` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
+//! | [`parallel`] | the same by several threads |
 //! | [`space`], `product` | what is walked |
 //! | `lasso` | counterexamples |
 
+mod ahead;
+mod branching;
 mod check;
 mod claim;
+mod explore;
+mod fairness;
 mod lasso;
 mod nested;
+pub mod parallel;
 mod prepare;
 mod product;
 mod property;
@@ -69,13 +79,16 @@ pub mod proviso;
 mod regressions;
 mod shared;
 pub mod space;
+mod steering;
 pub mod walk;
 mod watch;
 
-pub use check::{Check, CheckResult, ReductionRequest, ReductionUse, Verdict};
+pub use branching::BranchingReduction;
+pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
 pub use claim::ClaimGuards;
+pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
-pub use prepare::{Fitting, ReductionOff, Soundness};
+pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
 pub use proviso::{Proviso, UnknownProviso};
 pub use space::Counts;

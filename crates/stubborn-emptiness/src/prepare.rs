@@ -13,9 +13,10 @@ use std::fmt;
 
 use stubborn_ltl::automaton::{Automaton, StateId};
 use stubborn_ltl::components::Components;
-use stubborn_ltl::stutter::normalise_stutter;
+use stubborn_ltl::stutter::{normalise_stutter, with_short_cuts};
 
 use crate::property::Property;
+use crate::steering::settle_marks;
 
 /// Why a reduced product has the same verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +29,27 @@ pub enum Soundness {
     Normalised,
     /// Which nodes of the product are expanded depends on the state of the system alone.
     ByState,
+    /// Every reduced node is reduced for the state that the automaton is in; that is sound
+    /// for any automaton, and needs no proviso.
+    Steered,
+    /// The automaton is in stutter normal form, and some nodes are reduced for the state that
+    /// the automaton is in.
+    Mixed,
+}
+
+/// Whether sets are made for the state that the automaton is in (Jensen, Srba, Ulrik,
+/// Virenfeldt, *Automata-driven partial order reduction and guided search for LTL model
+/// checking*, 2022).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum SteeringMode {
+    /// Never: all nodes are reduced in the classic way.
+    Off,
+    /// In each node the smaller of both sets is taken, where the automaton allows to mix;
+    /// otherwise only sets for its state.
+    #[default]
+    Mixed,
+    /// All sets are for the automaton's state. The property may be sensitive to stuttering.
+    Only,
 }
 
 /// What to do with an automaton that is neither deterministic nor in stutter normal form.
@@ -52,6 +74,9 @@ pub enum ReductionOff {
     StutteringUnknown,
     /// The automaton in stutter normal form would be too large.
     NormalFormTooLarge,
+    /// Only fair runs are looked at, and which runs are fair depends on the order of
+    /// independent steps.
+    Fairness,
     /// The chosen reduction does not go with this question; in words.
     Refused(String),
 }
@@ -70,6 +95,8 @@ impl fmt::Display for ReductionOff {
                 "the automaton of the property would become too large in the form that a \
                  reduction needs",
             ),
+            Self::Fairness => out
+                .write_str("only fair runs are looked at, and a reduction could lose all of them"),
             Self::Refused(why) => out.write_str(why),
         }
     }
@@ -97,7 +124,18 @@ pub(crate) fn prepare(
     property: &Property,
     automaton: &Automaton,
     fitting: Fitting,
+    steering: SteeringMode,
 ) -> Result<(Prepared, Soundness), ReductionOff> {
+    if steering != SteeringMode::Off {
+        let settled = settle_marks(automaton);
+        if steering == SteeringMode::Mixed
+            && property.is_stutter_invariant() == Some(true)
+            && let Some(normal) = made_normal(&settled)
+        {
+            return Ok((Prepared::as_is(normal), Soundness::Mixed));
+        }
+        return Ok((Prepared::as_is(settled), Soundness::Steered));
+    }
     match property.is_stutter_invariant() {
         Some(true) => {}
         Some(false) => return Err(ReductionOff::StutterSensitive),
@@ -121,6 +159,15 @@ pub(crate) fn prepare(
         starts: normal.initial_states,
     };
     Ok((prepared, Soundness::Normalised))
+}
+
+/// The automaton in stutter normal form, if it takes no more than short cuts.
+fn made_normal(automaton: &Automaton) -> Option<Automaton> {
+    if automaton.is_stutter_normal() {
+        return Some(automaton.clone());
+    }
+    let cut = settle_marks(&with_short_cuts(automaton)?);
+    cut.is_stutter_normal().then_some(cut)
 }
 
 /// The same automaton with all marks on the edges between components.

@@ -4,12 +4,14 @@
 //! of the vector, so that any exact store holds it and one handle names it. A step of the
 //! system goes with an edge of the automaton that can be taken on the letter of the *source*
 //! state. Where the system has no step, the run is extended by repeating the state for
-//! ever: the automaton moves alone. That is done here, behind the reduction. A step that
-//! fails ends the run; the error is for others to report.
+//! ever: the automaton moves alone. That is done here, behind the reduction (or not done, if
+//! finite runs are to be ignored). A step that fails ends the run; the error is for others
+//! to report.
 //!
-//! The reduction sees the system state only, so kept steps are a function of it; which
+//! The classic reduction sees the system state only, so kept steps are a function of it; which
 //! nodes are expanded by the proviso depends on the automaton's state too, see
-//! [`crate::prepare`] for when that is sound.
+//! [`crate::prepare`] for when that is sound. [Steering](crate::steering) looks at both, and
+//! what it keeps needs no proviso.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,8 +24,10 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
+use crate::fairness::Fair;
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
+use crate::steering::{MOST_PROPOSITIONS, Steering};
 
 /// How often limits are looked at, in nodes.
 const LOOK_EVERY: u64 = 64;
@@ -40,6 +44,18 @@ pub(crate) struct Watcher<'a> {
     pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
     pub(crate) labels: &'a [LabelId],
+    /// Whether a run that ends goes on by repeating its last state.
+    pub(crate) stutters: bool,
+    /// Which runs count as fair, if not all.
+    pub(crate) fair: Option<&'a Fair>,
+}
+
+impl Watcher<'_> {
+    /// The marks that an accepting cycle of the product has to collect.
+    pub(crate) fn all_marks(&self) -> Marks {
+        let own = self.automaton.all_marks();
+        self.fair.map_or(own, |fair| fair.all_marks(own))
+    }
 }
 
 /// Which edges of a node.
@@ -48,6 +64,28 @@ enum Part {
     Kept,
     Rest,
     All,
+}
+
+/// How a product is reduced.
+#[derive(Default)]
+pub(crate) struct Reducers<'a> {
+    /// In the classic way: a proviso has to see to cycles.
+    pub(crate) classic: Option<Box<dyn Reducer + 'a>>,
+    /// By the automaton's state.
+    pub(crate) steering: Option<Steering<'a>>,
+    /// States of the system to expand wherever they occur.
+    pub(crate) shared: Option<SharedExpansions<'a>>,
+}
+
+/// What a reduction left out of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reduced {
+    /// Nothing.
+    No,
+    /// Something, and a proviso has to see to cycles.
+    Classic,
+    /// Something, and that is all right.
+    Steered,
 }
 
 /// What the store and the clock are for one check.
@@ -64,13 +102,12 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) struct Product<'a> {
     system: &'a dyn System,
     executor: Box<dyn Executor + 'a>,
-    reducer: Option<Box<dyn Reducer + 'a>>,
+    reducers: Reducers<'a>,
     automaton: &'a Automaton,
     starts: &'a [StateId],
     labels: &'a [LabelId],
-    /// States of the system to expand wherever they occur.
-    shared: Option<SharedExpansions<'a>>,
-    /// For each state of the automaton, the propositions that its edges look at.
+    /// For each state of the automaton, the propositions that its edges look at; with
+    /// steering, also those of its successors.
     looked_at: Vec<Vec<u32>>,
     /// For each state of the automaton, whether every cycle through it is accepting.
     weak: Vec<bool>,
@@ -80,9 +117,15 @@ pub(crate) struct Product<'a> {
     batch: Batch,
     successors: Successors,
     kept: BitSet,
+    steered: BitSet,
     valuation: Vec<u64>,
     /// The edges of the automaton that can be taken, of the node in hand.
     moves: Vec<(StateId, Marks)>,
+    stutters: bool,
+    /// With fairness the automaton's state shares its word with a level.
+    fair: Option<Fair>,
+    /// The marks of the edges in the batch.
+    batch_marks: Vec<Marks>,
     vector: Vec<u32>,
     mask: Vec<u64>,
     last_report: (std::time::Duration, u64),
@@ -93,45 +136,50 @@ impl<'a> Product<'a> {
     pub(crate) fn new(
         system: &'a dyn System,
         watcher: &Watcher<'a>,
-        reducer: Option<Box<dyn Reducer + 'a>>,
-        shared: Option<SharedExpansions<'a>>,
+        reducers: Reducers<'a>,
         surroundings: Surroundings<'a>,
     ) -> Self {
         let automaton = watcher.automaton;
         let words = system.layout().words();
-        let looked_at = automaton.states().map(|state| {
-            let edges = automaton.edges(state).iter();
-            let mut used: Vec<u32> = edges
-                .flat_map(|edge| automaton.guards().support(edge.guard))
-                .collect();
-            used.sort_unstable();
-            used.dedup();
-            used
-        });
+        let mut looked_at = propositions_of(automaton);
+        if reducers.steering.is_some() {
+            looked_at = with_successors(automaton, &looked_at);
+        }
         let store = surroundings.store;
         Self {
             system,
             executor: system.executor(),
-            reducer,
-            shared,
+            reducers,
             automaton,
             starts: watcher.starts,
             labels: watcher.labels,
-            looked_at: looked_at.collect(),
-            weak: weak_states(automaton, watcher.starts),
+            looked_at,
+            weak: match watcher.fair {
+                None => weak_states(automaton, watcher.starts),
+                Some(_) => vec![false; automaton.state_count()],
+            },
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
             surroundings,
             successors: Successors::new(words),
             kept: BitSet::new(system.structure().transitions.len()),
+            steered: BitSet::new(system.structure().transitions.len()),
             valuation: vec![0; watcher.labels.len().div_ceil(64)],
             moves: Vec::new(),
+            stutters: watcher.stutters,
+            fair: watcher.fair.cloned(),
+            batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),
             last_report: Default::default(),
             granted: 0,
         }
+    }
+
+    /// Another thread reports progress.
+    pub(crate) fn forget_observer(&mut self) {
+        self.surroundings.observer = None;
     }
 
     /// The state of the system in a node.
@@ -143,9 +191,8 @@ impl<'a> Product<'a> {
 
     /// Whether states of the system were expanded that were not from the start.
     pub(crate) fn has_new_expansions(&self) -> bool {
-        self.shared
-            .as_ref()
-            .is_some_and(SharedExpansions::has_grown)
+        let shared = self.reducers.shared.as_ref();
+        shared.is_some_and(SharedExpansions::has_grown)
     }
 
     /// Appends all edges of a node.
@@ -160,11 +207,19 @@ impl<'a> Product<'a> {
             .map_err(|_| Limit::StoreFull)
     }
 
+    /// The state of the automaton in the last word of a node.
+    fn automaton_state(&self, word: u32) -> StateId {
+        match self.fair {
+            None => StateId(word),
+            Some(_) => StateId(word % self.automaton.state_count() as u32),
+        }
+    }
+
     /// What the automaton can do in the loaded node.
     fn find_moves(&mut self) {
         let words = self.cursor.words();
         let (state, automaton_word) = words.split_at(words.len() - 1);
-        let from = StateId(automaton_word[0]);
+        let from = self.automaton_state(automaton_word[0]);
         self.valuation.fill(0);
         for proposition in &self.looked_at[from.index()] {
             let at = *proposition as usize;
@@ -173,12 +228,58 @@ impl<'a> Product<'a> {
             }
         }
         self.moves.clear();
-        let edges = self.automaton.successors(from, &self.valuation);
-        self.moves
-            .extend(edges.map(|edge| (edge.target, edge.marks)));
+        // Edges are sorted by target. One to the same state with fewer marks is of no use.
+        for edge in self.automaton.successors(from, &self.valuation) {
+            let same = self.moves.iter().rev();
+            let mut same = same.take_while(|(target, _)| *target == edge.target);
+            if same.any(|(_, marks)| marks.contains(edge.marks)) {
+                continue;
+            }
+            self.moves
+                .retain(|(target, marks)| *target != edge.target || !edge.marks.contains(*marks));
+            self.moves.push((edge.target, edge.marks));
+        }
     }
 
-    /// Appends edges of a node. Returns true if the reduction leaves some out.
+    /// Chooses what to keep of the successors of the loaded state; then it is in `kept`.
+    fn choose(&mut self, from: StateId) -> Reduced {
+        let words = self.successors.words();
+        let state = &self.cursor.words()[..words];
+        let mut expansion = Expansion {
+            state,
+            executor: &mut *self.executor,
+            successors: &self.successors,
+            is_known: None,
+        };
+        let is_steered = match &mut self.reducers.steering {
+            Some(steering) if self.looked_at[from.index()].len() <= MOST_PROPOSITIONS => steering
+                .reduce(
+                    from,
+                    &self.moves,
+                    &self.valuation,
+                    &mut expansion,
+                    &mut self.steered,
+                ),
+            _ => false,
+        };
+        let is_classic = match &mut self.reducers.classic {
+            // No set is smaller than a steered one with one step.
+            Some(_) if is_steered && self.steered.count() <= 1 => false,
+            Some(reducer) => reducer.reduce(&mut expansion, &mut self.kept),
+            None => false,
+        };
+        match (is_steered, is_classic) {
+            (true, true) if self.kept.count() < self.steered.count() => Reduced::Classic,
+            (true, _) => {
+                std::mem::swap(&mut self.kept, &mut self.steered);
+                Reduced::Steered
+            }
+            (false, true) => Reduced::Classic,
+            (false, false) => Reduced::No,
+        }
+    }
+
+    /// Appends edges of a node. Returns true if the classic reduction leaves some out.
     fn edges_of(&mut self, node: Node, part: Part, out: &mut Vec<Edge>) -> Result<bool, Limit> {
         self.load(node)?;
         self.find_moves();
@@ -188,9 +289,12 @@ impl<'a> Product<'a> {
         let words = self.successors.words();
         self.successors.clear();
         let state = &self.cursor.words()[..words];
+        let from = self.automaton_state(self.cursor.words()[words]);
         self.executor.successors(state, &mut self.successors);
-        let mut left_out = false;
-        let expanded_anyway = match (&mut self.shared, part) {
+        if let Some(fair) = &mut self.fair {
+            fair.look_at(&self.successors);
+        }
+        let expanded_anyway = match (&mut self.reducers.shared, part) {
             (Some(shared), Part::Kept) => shared.contains(state),
             (Some(shared), Part::Rest) => {
                 shared.insert(state)?;
@@ -198,26 +302,20 @@ impl<'a> Product<'a> {
             }
             _ => false,
         };
-        if let (Some(reducer), false) = (&mut self.reducer, part == Part::All || expanded_anyway) {
-            left_out = reducer.reduce(
-                &mut Expansion {
-                    state,
-                    executor: &mut *self.executor,
-                    successors: &self.successors,
-                    is_known: None,
-                },
-                &mut self.kept,
-            );
-        }
+        let reduced = match part == Part::All || expanded_anyway {
+            true => Reduced::No,
+            false => self.choose(from),
+        };
         let first = out.len();
         self.batch.clear();
+        self.batch_marks.clear();
         if self.successors.is_empty() {
-            if part != Part::Rest {
+            if part != Part::Rest && self.stutters {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();
                 self.mask.resize((words + 1).div_ceil(64), 0);
-                self.add_moves(first, out)?;
+                self.add_moves(None, first, out)?;
                 self.flush(first, out)?;
             }
             return Ok(false);
@@ -226,7 +324,7 @@ impl<'a> Product<'a> {
         for number in 0..self.successors.len() {
             let successor = self.successors.get(number);
             let transition: TransitionId = successor.transition;
-            let is_kept = !left_out || self.kept.contains(transition.index());
+            let is_kept = reduced == Reduced::No || self.kept.contains(transition.index());
             let wanted = match part {
                 Part::All => true,
                 Part::Kept => is_kept,
@@ -241,19 +339,33 @@ impl<'a> Product<'a> {
             self.mask.clear();
             self.mask.extend_from_slice(successor.changed);
             self.mask.resize((words + 1).div_ceil(64), 0);
-            self.add_moves(first, out)?;
+            self.add_moves(Some(transition), first, out)?;
         }
         self.flush(first, out)?;
-        Ok(left_out)
+        Ok(reduced == Reduced::Classic)
     }
 
     /// Notes the edges to the system state in `vector` with every move of the automaton;
     /// they are appended when the batch is full.
-    fn add_moves(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
+    fn add_moves(
+        &mut self,
+        transition: Option<TransitionId>,
+        first: usize,
+        out: &mut Vec<Edge>,
+    ) -> Result<(), Limit> {
         let last = self.vector.len() - 1;
         self.mask[last / 64] |= 1 << (last % 64);
-        for (target, _) in &self.moves {
-            self.vector[last] = target.0;
+        let states = self.automaton.state_count() as u32;
+        let level = self.cursor.words()[last] / states;
+        for (target, marks) in &self.moves {
+            let (mut word, mut marks) = (target.0, *marks);
+            if let Some(fair) = &self.fair {
+                let (level, fair_marks) = fair.advance(level, marks, transition);
+                word += level * states;
+                marks = fair_marks;
+            }
+            self.batch_marks.push(marks);
+            self.vector[last] = word;
             self.batch
                 .push(&self.cursor, &self.vector, Some(&self.mask));
         }
@@ -270,8 +382,7 @@ impl<'a> Product<'a> {
             StoreError::OutOfMemory(_) => Limit::Memory,
             StoreError::Full => Limit::StoreFull,
         })?;
-        let moves = self.moves.iter().cycle();
-        for (inserted, (_, marks)) in inserted.iter().zip(moves) {
+        for (inserted, marks) in inserted.iter().zip(&self.batch_marks) {
             let edge = Edge {
                 to: Node(inserted.handle.to_bits()),
                 marks: *marks,
@@ -284,6 +395,7 @@ impl<'a> Product<'a> {
             }
         }
         self.batch.clear();
+        self.batch_marks.clear();
         Ok(())
     }
 
@@ -363,15 +475,15 @@ impl Space for Product<'_> {
     fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {
         self.load(node)?;
         let last = self.cursor.words().last();
-        Ok(last.is_some_and(|state| self.weak[*state as usize]))
+        Ok(last.is_some_and(|word| self.weak[self.automaton_state(*word).index()]))
     }
 
     fn flags(&mut self, node: Node) -> u8 {
         self.worker.flags(StateHandle::from_bits(node.0))
     }
 
-    fn set_flags(&mut self, node: Node, flags: u8) {
-        self.worker.set_flags(StateHandle::from_bits(node.0), flags);
+    fn set_flags(&mut self, node: Node, flags: u8) -> u8 {
+        self.worker.set_flags(StateHandle::from_bits(node.0), flags)
     }
 
     #[inline]
@@ -381,6 +493,34 @@ impl Space for Product<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// For each state of an automaton, the propositions that its edges look at.
+fn propositions_of(automaton: &Automaton) -> Vec<Vec<u32>> {
+    let of_state = |state| {
+        let edges = automaton.edges(state).iter();
+        let mut used: Vec<u32> = edges
+            .flat_map(|edge| automaton.guards().support(edge.guard))
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        used
+    };
+    automaton.states().map(of_state).collect()
+}
+
+/// For each state, its propositions and those of its successors.
+fn with_successors(automaton: &Automaton, own: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let of_state = |state: StateId| {
+        let mut all = own[state.index()].clone();
+        for edge in automaton.edges(state) {
+            all.extend_from_slice(&own[edge.target.index()]);
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    automaton.states().map(of_state).collect()
 }
 
 /// For each state of an automaton, whether every cycle through it is accepting. Where runs

@@ -138,21 +138,31 @@ impl Property {
         }
         draft.initial = StateId(claim.initial as u32);
         draft.acceptance_sets = 1;
+        // A run that is in a state again and again enters and leaves it again and again, so
+        // either edges will do for the marks, and the results differ in size.
+        let mut entering = draft.clone();
         for edge in &claim.edges {
             let guard = match edge.guard {
                 None => Guard::TRUE,
                 Some(label) => of_label.get(&label).copied().unwrap_or(Guard::FALSE),
             };
-            draft.edges[edge.source].push(Edge {
+            let marked = |accepting: bool| Edge {
                 guard,
                 target: StateId(edge.target as u32),
-                marks: match claim.accepting[edge.source] {
+                marks: match accepting {
                     true => Marks(1),
                     false => Marks::NONE,
                 },
-            });
+            };
+            draft.edges[edge.source].push(marked(claim.accepting[edge.source]));
+            entering.edges[edge.source].push(marked(claim.accepting[edge.target]));
         }
-        let automaton = smaller(draft);
+        let size = |automaton: &Automaton| (automaton.state_count(), automaton.edge_count());
+        let (leaving, entering) = (smaller(draft), smaller(entering));
+        let automaton = match size(&entering) < size(&leaving) {
+            true => entering,
+            false => leaving,
+        };
         Self::from_automaton(automaton, labels)
     }
 

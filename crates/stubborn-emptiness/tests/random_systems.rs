@@ -5,19 +5,25 @@ use std::collections::HashMap;
 
 use stubborn_emptiness::{
     Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
-    Verdict,
+    SteeringMode, Verdict,
 };
-use stubborn_ltl::automaton::{Automaton, Marks, StateId};
+use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use stubborn_ltl::components::components_of;
 use stubborn_ltl::formula::{Formula, Formulas, Node};
+use stubborn_ltl::guard::Guard;
 use stubborn_ltl::random::Random;
 use stubborn_ltl::stutter::normalise_stutter;
 use stubborn_ltl::translate::{TranslationOptions, translate};
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{self, Shape};
-use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, Relations, Successors, System};
+
+use length::length;
+use loose::loose_system;
+
+mod length;
+mod loose;
 
 /// Whether the automaton accepts a run of the system, by building all of the product.
 fn is_violated(system: &dyn System, automaton: &Automaton, labels: &[LabelId]) -> bool {
@@ -85,12 +91,15 @@ struct Tally {
     sound: HashMap<String, usize>,
 }
 
+/// A way to reduce.
+type Choice = (Algorithm, Proviso, Fitting, SteeringMode);
+
 fn compare(
     what: &str,
     system: &dyn System,
     relations: &Relations,
     property: &Property,
-    choices: &[(Algorithm, Proviso, Fitting)],
+    choices: &[Choice],
     tally: &mut Tally,
 ) {
     let violated = is_violated(system, property.automaton(), property.labels());
@@ -110,8 +119,19 @@ fn compare(
         let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(full.verdict, expected, "{what} {emptiness:?}");
         assert_eq!(full.counterexample.is_some(), violated, "{what}");
-        for (algorithm, proviso, fitting) in choices {
+        let together = Check {
+            threads: 3,
+            ..check.clone()
+        };
+        let full = together.run().unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert_eq!(
+            full.verdict, expected,
+            "{what} {emptiness:?}, three threads"
+        );
+        for (number, (algorithm, proviso, fitting, steering)) in choices.iter().enumerate() {
             let check = Check {
+                steering: *steering,
+                threads: if number == 0 { 3 } else { 1 },
                 reduction: Some(ReductionRequest {
                     config: Config::new(*algorithm),
                     relations,
@@ -120,7 +140,7 @@ fn compare(
                 }),
                 ..check.clone()
             };
-            let name = format!("{what} {emptiness:?} {algorithm} {proviso}");
+            let name = format!("{what} {emptiness:?} {algorithm} {proviso} {steering:?}");
             let reduced = check.run().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(reduced.verdict, expected, "{name} {:?}", reduced.reduction);
             assert_eq!(reduced.counterexample.is_some(), violated, "{name}");
@@ -144,54 +164,6 @@ fn compare(
             }
         }
     }
-}
-
-/// Processes that mostly mind their own business: each walks around its few locations, now
-/// and then looks at another one or at a shared variable, or changes that. The last two
-/// labels are propositions about the first process and the shared variable.
-fn loose_system(random: &mut Random) -> Tiny {
-    let count = 2 + random.below(3);
-    let mut sizes: Vec<i64> = (0..count).map(|_| 3 + random.below(3) as i64).collect();
-    sizes.push(2);
-    let shared = count;
-    let mut tiny = Tiny::new(&sizes);
-    for process in 0..count {
-        let size = sizes[process];
-        // Mostly ahead; some processes end, others start again.
-        let ends = random.below(2) == 0;
-        for step in 0..size - i64::from(ends) {
-            let from = step;
-            let to = match random.below(8) {
-                0 => random.below(size as usize) as i64,
-                _ => (from + 1) % size,
-            };
-            let here = tiny.label("here", &[process], move |v| v[process] == from);
-            let mut guards = vec![here];
-            if random.below(6) == 0 {
-                let other = random.below(count + 1);
-                let value = random.below(2) as i64;
-                guards.push(tiny.label("other", &[other], move |v| v[other] == value));
-            }
-            let name = format!("P{process}.{step}");
-            if random.below(6) == 0 {
-                let value = random.below(2) as i64;
-                let writes = [process, shared];
-                tiny.simple(&name, &guards, (&[], &writes), move |v| {
-                    v[process] = to;
-                    v[shared] = value;
-                });
-            } else {
-                tiny.simple(&name, &guards, (&[], &[process]), move |v| v[process] = to);
-            }
-        }
-    }
-    tiny.label("p0", &[0], |v| v[0] == 1);
-    match random.below(3) {
-        0 => tiny.label("p1", &[shared], move |v| v[shared] == 1),
-        1 => tiny.label("p1", &[0], |v| v[0] == 0),
-        _ => tiny.label("p1", &[1], |v| v[1] == 1),
-    };
-    tiny
 }
 
 /// A combination of formulas as people write them, without `X`.
@@ -239,6 +211,96 @@ fn usual_formula(
     }
 }
 
+const STEERING: [SteeringMode; 3] = [SteeringMode::Off, SteeringMode::Mixed, SteeringMode::Only];
+
+/// An automaton of any shape: nondeterministic, sensitive to stuttering, with marks anywhere.
+fn random_automaton(random: &mut Random, propositions: usize) -> Automaton {
+    let names = (0..propositions).map(|p| format!("p{p}")).collect();
+    let sets = random.below(3) as u32;
+    let mut draft = Draft::new(names, sets);
+    let states = 1 + random.below(4);
+    while draft.edges.len() < states {
+        draft.add_state();
+    }
+    for state in 0..states {
+        for number in 0..1 + random.below(4) {
+            let mut guard = Guard::TRUE;
+            for _ in 0..random.below(3) {
+                let variable = random.below(propositions) as u32;
+                let literal = draft.guards.literal(variable, random.below(2) == 0);
+                guard = match random.below(4) {
+                    0 => draft.guards.or(guard, literal),
+                    _ => draft.guards.and(guard, literal),
+                };
+            }
+            // Mostly states that can wait.
+            let target = match number == 0 && random.below(4) > 0 {
+                true => state,
+                false => random.below(states),
+            };
+            let marks = random.below(4) & random.below(4);
+            draft.edges[state].push(Edge {
+                guard,
+                target: StateId(target as u32),
+                marks: Marks(marks as u32 & Marks::all(sets).0),
+            });
+        }
+    }
+    draft.finish()
+}
+
+/// Sets for the state of the automaton are sound for any automaton.
+fn run_automata(seeds: std::ops::Range<u64>) {
+    let cases = seeds.end - seeds.start;
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let mut random = Random::new(seed + 1);
+        let shape = Shape {
+            processes: seed % 2 == 1,
+            remote_counters: seed % 5 == 1,
+            nondeterminism: seed % 3 == 0,
+            failures: seed % 7 == 3,
+            priorities: seed % 11 == 5,
+        };
+        let loose = seed % 4 != 0;
+        let (system, propositions) = match loose {
+            true => (loose_system(&mut random), 1 + random.below(2)),
+            false => (random::system(seed, shape), 3),
+        };
+        let count = system.structure().labels.len();
+        let first = if loose { count - 2 } else { count - 3 };
+        let labels: Vec<LabelId> = (first..first + propositions).map(LabelId::new).collect();
+        let exact = relations_over(&system, &system.all_states());
+        let relations = match seed % 3 {
+            0 => weaken(&exact, &mut random::Random::new(seed), 10),
+            _ => exact,
+        };
+        for _ in 0..3 {
+            let automaton = random_automaton(&mut random, propositions);
+            let property = Property::from_automaton(automaton, labels.clone());
+            let mode = STEERING[1 + random.below(2)];
+            let proviso = Proviso::default();
+            let choice = (Algorithm::Beam, proviso, Fitting::ByState, mode);
+            let what = format!("automaton on system {seed}");
+            compare(&what, &system, &relations, &property, &[choice], &mut tally);
+        }
+    }
+    eprintln!("{tally:?}");
+    assert!(tally.violated > cases as usize / 10, "{tally:?}");
+    assert!(tally.holding > cases as usize / 10, "{tally:?}");
+}
+
+#[test]
+fn any_automaton_can_steer() {
+    run_automata(0..200);
+}
+
+#[test]
+#[ignore = "long: many random systems with three automata each"]
+fn any_automaton_can_steer_at_length() {
+    run_automata(1_000..1_000 + 600 * length());
+}
+
 fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
     let cases = seeds.end - seeds.start;
     let provisos = Proviso::all_sound();
@@ -272,11 +334,12 @@ fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
             0 => weaken(&exact, &mut random::Random::new(seed), 10),
             _ => exact,
         };
-        let choices: Vec<(Algorithm, Proviso, Fitting)> = (0..provisos_per_case)
+        let choices: Vec<Choice> = (0..provisos_per_case)
             .map(|_| {
                 let algorithm = algorithms[random.below(algorithms.len())];
                 let fitting = [Fitting::ByState, Fitting::Normalise][random.below(2)];
-                (algorithm, provisos[random.below(provisos.len())], fitting)
+                let proviso = provisos[random.below(provisos.len())];
+                (algorithm, proviso, fitting, STEERING[random.below(3)])
             })
             .collect();
         let mut formulas = Formulas::new();
@@ -330,19 +393,13 @@ fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
 
 #[test]
 fn reduced_verdicts_are_the_unreduced_ones() {
-    run(0..250, 6);
+    run(0..160, 6);
 }
 
 #[test]
-#[ignore = "long: 3,000 random systems"]
+#[ignore = "long: many random systems"]
 fn reduced_verdicts_are_the_unreduced_ones_at_length() {
-    run(1_000..4_000, 12);
-}
-
-#[test]
-#[ignore = "long: 15,000 random systems"]
-fn reduced_verdicts_are_the_unreduced_ones_at_great_length() {
-    run(4_000..19_000, 12);
+    run(1_000..1_000 + 400 * length(), 12);
 }
 
 /// The tests above can fail: without proviso, violations are missed.
@@ -368,6 +425,7 @@ fn without_proviso_violations_are_missed() {
                 proviso: Proviso::NONE,
                 fitting: Fitting::default(),
             }),
+            steering: SteeringMode::Off,
             ..Check::new(&system, &property)
         };
         let reduced = check.run().expect("what is found is real");

@@ -1,6 +1,6 @@
 //! Programs: variables, channels, processes, labels and commands.
 
-use std::collections::HashMap;
+use rapidhash::RapidHashMap;
 
 use stubborn_diagnostics::Span;
 use stubborn_system::{ChannelId, FailureKind, FailureSite, LabelId, ProcessId, PropertyKind};
@@ -260,8 +260,8 @@ pub enum Statement {
     },
     /// Ends the step in failure.
     Fail(Site),
-    /// Shows text in simulations; does nothing to the state. `{}` in the text stands for the
-    /// next argument.
+    /// Shows text in simulations; does nothing to the state. Holes in the text stand for the
+    /// arguments, see [`output`](crate::output).
     Print {
         /// The text.
         text: String,
@@ -352,7 +352,7 @@ pub struct Program {
     pub valid_end: Option<LabelId>,
     /// Failure of a [chain](crate::chain) of commands that never ends.
     pub endless: Option<Site>,
-    label_index: HashMap<Expr, LabelId>,
+    label_index: RapidHashMap<Expr, LabelId>,
 }
 
 impl Program {

@@ -238,8 +238,8 @@ impl Parser<'_> {
     }
 
     /// Whether the text here is a model expression of more than one piece: neither a
-    /// word, a constant, a string nor a parenthesised group. Negations in front count
-    /// as part of it (`!x == 0` is for the model's language to read), temporal
+    /// word (with an index and the like), a constant, a string nor a parenthesised group.
+    /// Negations in front count as part of it (`!x == 0` is for the model's language to read), temporal
     /// operators do not.
     fn is_compound_at(&self, at: usize) -> bool {
         let mut scan = Scanner { at, ..self.scan };
@@ -255,10 +255,10 @@ impl Parser<'_> {
             return false;
         }
         let piece = match scan.rest().as_bytes()[0] {
-            b'(' => group_length(&scan),
+            b'(' => scan.bracketed_length(),
             b'"' => scan.string_length().unwrap_or(scan.rest().len()),
             b'0' | b'1' => 1,
-            _ => scan.word_length(),
+            _ => scan.operand_length(),
         };
         scan.at + piece != end
     }
@@ -304,7 +304,10 @@ impl Parser<'_> {
                 return Ok(self.formulas.constant(digit == '1'));
             }
         }
-        let length = self.scan.word_length();
+        let length = match self.takes_expressions() {
+            true => self.scan.operand_length(),
+            false => self.scan.word_length(),
+        };
         let span = Span::new(start, start + length);
         match &rest[..length] {
             "" => Err(self.no_operand()),
@@ -351,28 +354,6 @@ impl Parser<'_> {
             }
         }
     }
-}
-
-/// Length of the parenthesised group here, or of all the rest if it is not closed.
-fn group_length(scan: &Scanner<'_>) -> usize {
-    let mut inner = *scan;
-    let mut depth = 0usize;
-    while let Some(c) = inner.rest().chars().next() {
-        inner.at += if c == '"' {
-            inner.string_length().unwrap_or(inner.rest().len())
-        } else {
-            c.len_utf8()
-        };
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    inner.at - scan.at
 }
 
 fn unescape(raw: &str) -> String {
@@ -519,6 +500,12 @@ mod tests {
             ("[] (P[0]@crit -> <> ! p)", "G (\"P[0]@crit\" -> F !p)"),
             ("[] (x & 1)", "G \"x & 1\""),
             ("q?[msg, 3] U (((p)))", "\"q?[msg, 3]\" U p"),
+            (
+                "<> P[0]@crit && ! q??[m] U X a.b[i]",
+                "F \"P[0]@crit\" & (!\"q??[m]\" U X \"a.b[i]\")",
+            ),
+            ("[] P.cs -> <> len(q)", "G \"P.cs\" -> F \"len(q)\""),
+            ("<> a[i] == 0", "LTL006"),
             ("<> x == 0", "LTL006"),
             ("! <> x == 0", "LTL006"),
             ("x == (<> p)", "TEST"),

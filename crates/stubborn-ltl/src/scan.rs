@@ -199,6 +199,68 @@ impl<'a> Scanner<'a> {
         None
     }
 
+    /// Length of the operand of a model expression here, whatever belongs to a word more
+    /// closely than any operator: `x`, `a[i]`, `P.cs`, `P[0]@cs`, `len(q)`, `q?[m]`. 0 if
+    /// there is no word.
+    pub(crate) fn operand_length(&self) -> usize {
+        let mut scan = *self;
+        scan.at += scan.word_length();
+        while scan.at > self.at {
+            let rest = scan.rest();
+            let poll = ["??[", "?["].iter().find(|sign| rest.starts_with(**sign));
+            let opening = match poll {
+                Some(sign) => sign.len() - 1,
+                None => 0,
+            };
+            let inner = Scanner {
+                at: scan.at + opening,
+                ..scan
+            };
+            let length = if rest.starts_with("[]") {
+                0
+            } else if inner.rest().starts_with(['(', '[']) {
+                opening + inner.bracketed_length()
+            } else if rest.starts_with(['@', '.', ':']) {
+                let name = Scanner {
+                    at: scan.at + 1,
+                    ..scan
+                };
+                match name.word_length() {
+                    0 => 0,
+                    length => 1 + length,
+                }
+            } else {
+                0
+            };
+            if length == 0 {
+                break;
+            }
+            scan.at += length;
+        }
+        scan.at - self.at
+    }
+
+    /// Length of the bracketed group here, or of all the rest if it is not closed.
+    pub(crate) fn bracketed_length(&self) -> usize {
+        let mut inner = *self;
+        let mut depth = 0usize;
+        while let Some(c) = inner.rest().chars().next() {
+            inner.at += match c {
+                '"' => inner.string_length().unwrap_or(inner.rest().len()),
+                _ => c.len_utf8(),
+            };
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        inner.at - self.at
+    }
+
     /// The stretch of text from here up to the next logical or temporal infix operator
     /// or closing parenthesis outside all brackets, without space at its end. Signs that
     /// model expressions use themselves (`&`, `|`, `^`, `!`) do not end it.

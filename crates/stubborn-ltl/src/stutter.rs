@@ -3,12 +3,13 @@
 //! # Stutter normal form
 //! An automaton is in stutter normal form if
 //!
-//! - N1: a state with an edge on a letter has a self-loop on that letter;
+//! - N1: where an edge can be taken on a letter, its source or its target has a self-loop on
+//!   that letter;
 //! - N2: two edges in a row on one letter have a short cut with at least the marks of
 //!   both.
 //!
-//! Then an inserted repetition never moves the automaton and a dropped one never loses
-//! marks. (Marks that a self-loop or short cut has beyond that do no harm: it is an edge
+//! Then an inserted repetition is read by a self-loop, before the letter or after it, and a
+//! dropped one never loses marks: the rest of a run stays as it is. (Marks that a self-loop or short cut has beyond that do no harm: it is an edge
 //! of the automaton like any other, and marks only help to accept.) Partial-order reduction in the product with an automaton that is not
 //! deterministic needs this form: without it the reduction is unsound even for
 //! stutter-invariant languages (Siegel, "What's wrong with on-the-fly partial order
@@ -124,6 +125,15 @@ pub fn normalise_stutter(automaton: &Automaton) -> Option<StutterNormal> {
         automaton: draft.finish(),
         initial_states,
     })
+}
+
+/// The same automaton with short cuts (N2). The language stays the same if it is
+/// stutter-invariant. `None` if the result would be too large.
+pub fn with_short_cuts(automaton: &Automaton) -> Option<Automaton> {
+    let mut draft = automaton.draft();
+    draft.merge_edges();
+    add_short_cuts(&mut draft)?;
+    (!draft.guards.overflowed()).then(|| draft.finish())
 }
 
 /// The coarsest partition of the letters that every guard respects.
@@ -317,14 +327,21 @@ impl Automaton {
 
     /// N1 in one state.
     fn can_wait(&self, state: StateId, guards: &mut Guards) -> bool {
-        let (mut letters, mut waiting) = (Guard::FALSE, Guard::FALSE);
-        for edge in self.edges(state) {
-            letters = guards.or(letters, edge.guard);
-            if edge.target == state {
-                waiting = guards.or(waiting, edge.guard);
-            }
+        let before = self.waits_on(state, guards);
+        self.edges(state).iter().all(|edge| {
+            let open = guards.minus(edge.guard, before);
+            let after = self.waits_on(edge.target, guards);
+            guards.implies(open, after)
+        })
+    }
+
+    /// The letters on which a state has a self-loop.
+    fn waits_on(&self, state: StateId, guards: &mut Guards) -> Guard {
+        let mut waiting = Guard::FALSE;
+        for edge in self.edges(state).iter().filter(|e| e.target == state) {
+            waiting = guards.or(waiting, edge.guard);
         }
-        guards.implies(letters, waiting)
+        waiting
     }
 
     /// N2 in one state.

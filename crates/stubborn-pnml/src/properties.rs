@@ -3,8 +3,8 @@
 //! `property-set > property > (id, description, formula)`. The shape of the formula says what
 //! is asked: `exists-path finally B` and `all-paths globally B` are reachability, another formula
 //! under one outermost `all-paths` is LTL, `place-bound` asks for a number, and everything else
-//! that mixes path quantifiers with temporal operators is CTL, which is recognised and left out
-//! with a warning. Tags of the older grammar (`integer-lt`, `implication`, …) are read as well.
+//! that mixes path quantifiers with temporal operators is CTL, which is recognised, and of which
+//! nothing but the id is kept. Tags of the older grammar (`integer-lt`, `implication`, …) are read as well.
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 
@@ -29,6 +29,8 @@ pub enum Question {
     Ltl(Formula),
     /// The largest sum of tokens of these places in a reachable marking.
     UpperBound(Vec<PlaceId>),
+    /// A formula that mixes path quantifiers and temporal operators; it is not kept.
+    Ctl,
 }
 
 /// A property of a file.
@@ -42,8 +44,8 @@ pub struct ContestProperty {
     pub span: Span,
 }
 
-/// Reads a property file for a model. Properties that cannot be used are left out, and the
-/// messages say why; a CTL formula is left out with a warning.
+/// Reads a property file for a model. Wrong properties are left out, and the messages say why; a
+/// CTL formula gives a warning and [`Question::Ctl`].
 pub fn read_properties(
     source: &SourceFile,
     model: &Model,
@@ -141,6 +143,8 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
             Err(Unusable::Ctl) => {
                 let what = format!("`{}` is a CTL formula, which is not supported", shown(&id));
                 self.report.add(Diagnostic::warning("PNM065", what, span))?;
+                let question = Question::Ctl;
+                self.properties.push(ContestProperty { id, question, span });
             }
         }
         Ok(())

@@ -116,6 +116,19 @@ impl Sources {
         self.files.get(after.saturating_sub(1))
     }
 
+    /// The index of the file that a span begins in, and the span within its text.
+    pub fn locate(&self, span: Span) -> Option<(usize, Span)> {
+        let after = self.files.partition_point(|f| f.base <= span.start);
+        let index = after.checked_sub(1)?;
+        let file = &self.files[index];
+        let end = file.base + file.source.text().len() as u32;
+        let local = Span {
+            start: span.start - file.base,
+            end: span.end.clamp(file.base, end) - file.base,
+        };
+        Some((index, local))
+    }
+
     /// File, line and column of an offset.
     pub fn place(&self, offset: u32) -> Place {
         match self.file_of(offset) {

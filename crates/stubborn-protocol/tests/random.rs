@@ -160,14 +160,14 @@ fn run(seeds: std::ops::Range<u64>) {
         if !is_small(&model) {
             continue;
         }
-        println!("seed {seed}");
+        eprintln!("seed {seed}");
         validate_all(&model);
         let counts = compare(&model);
         compare_stateless(&model);
         checked += 1;
         reduced += usize::from(counts.iter().any(|(_, states)| *states < counts[0].1));
     }
-    println!("{checked} checked, {reduced} reduced");
+    eprintln!("{checked} checked, {reduced} reduced");
     assert!(checked > 0 && reduced > 0);
 }
 

@@ -17,7 +17,7 @@ fn row<M: Value>(name: &str, protocol: Protocol<M>) -> (StatelessReport, Statele
     };
     let (dynamic, local) = (search(Stateless::Dynamic), search(Stateless::Local));
     for report in [&dynamic, &local] {
-        println!(
+        eprintln!(
             "{name}: {} visits, {} executions",
             report.visits, report.executions
         );

@@ -10,11 +10,13 @@
 //!
 //! In terms of stubborn sets: the set is all transitions of the chosen processes; an enabled
 //! one has its do-not-accord row in it, a disabled one at the current location all that may
-//! enable any of its guards, one at another location whoever moves the program counter.
+//! enable any of its guards (or it, where that is known), one at another location whoever moves the program counter.
 //! A rendez-vous belongs to both of its processes. A transition without a process is a process
 //! of its own.
 
-use stubborn_system::{BitSet, Field, FieldId, Reason, Relations, SetMember, System, TransitionId};
+use stubborn_system::{
+    BitSet, Field, FieldId, Matrix, Reason, Relations, SetMember, System, TransitionId,
+};
 
 use crate::algorithm::SetAlgorithm;
 use crate::config::{Algorithm, Choice, ConfigError, Settings};
@@ -60,6 +62,7 @@ impl Processes {
         system: &dyn System,
         tables: &Tables,
         relations: &Relations,
+        enablers: Option<&Matrix<TransitionId, TransitionId>>,
     ) -> Result<Self, ConfigError> {
         let structure = system.structure();
         if structure.processes.is_empty() {
@@ -114,6 +117,9 @@ impl Processes {
         for (at, transition) in structure.transitions.iter().enumerate() {
             let preceding: Vec<u32> = if transition.priority > 0 {
                 (0..structure.transitions.len() as u32).collect()
+            } else if let Some(enablers) = enablers {
+                let row = enablers.row_indices(TransitionId::new(at));
+                row.to_vec()
             } else {
                 let row = |g| relations.may_enable.0.row_indices(g).iter().copied();
                 transition.guards.iter().flat_map(|g| row(*g)).collect()

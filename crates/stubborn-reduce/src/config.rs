@@ -10,6 +10,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use stubborn_system::RelationLevel;
+
 /// A choice that does not exist, or does not go with another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(String);
@@ -158,6 +160,70 @@ choices!(
     /// A pseudo-random one: a function of seed and state.
     Random = "random",
 );
+
+choices!(
+    /// Where do-not-accord and do-not-left-accord of [measured](crate::measured) relations come
+    /// from.
+    Dependency, "dependency",
+    /// From variable sets: `D_s` of Geldenhuys, Hansen, Valmari (2009).
+    Sets = "sets",
+    /// From the shape of guards and actions.
+    Syntax = "syntax",
+    /// From all valuations of small joint supports.
+    Exact = "exact",
+    /// From an over-approximation of the reachable states.
+    Reach = "reach",
+    /// From the reachable states: `D_f` there.
+    Full = "full",
+    /// From the states that can be reached from the current one: `D_d` there.
+    Dynamic = "dynamic",
+    /// From the reachable states, without looking at where orders end: `D_e` of Evangelista
+    /// (2023), for models in which enabled transitions commute.
+    Disabling = "disabling",
+);
+
+impl Dependency {
+    /// The analysis that gives it, if no state space is needed.
+    pub const fn level(self) -> Option<RelationLevel> {
+        match self {
+            Self::Sets => Some(RelationLevel::Sets),
+            Self::Syntax => Some(RelationLevel::Syntax),
+            Self::Exact => Some(RelationLevel::Exact),
+            Self::Reach => Some(RelationLevel::Reach),
+            Self::Full | Self::Dynamic | Self::Disabling => None,
+        }
+    }
+}
+
+choices!(
+    /// Where the enabling sets of [measured](crate::measured) relations come from.
+    Precedence, "precedence",
+    /// From variable sets: `R_s` of Geldenhuys, Hansen, Valmari (2009).
+    Sets = "sets",
+    /// From the shape of guards and actions.
+    Syntax = "syntax",
+    /// From all valuations of small joint supports.
+    Exact = "exact",
+    /// From an over-approximation of the reachable states.
+    Reach = "reach",
+    /// From the reachable states: `R_f` there.
+    Full = "full",
+    /// From the states that can be reached from the current one: `R_d` there.
+    Dynamic = "dynamic",
+);
+
+impl Precedence {
+    /// The analysis that gives it, if no state space is needed.
+    pub const fn level(self) -> Option<RelationLevel> {
+        match self {
+            Self::Sets => Some(RelationLevel::Sets),
+            Self::Syntax => Some(RelationLevel::Syntax),
+            Self::Exact => Some(RelationLevel::Exact),
+            Self::Reach => Some(RelationLevel::Reach),
+            Self::Full | Self::Dynamic => None,
+        }
+    }
+}
 
 /// A reduction as a user asks for it. What is `None` gets the default of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]

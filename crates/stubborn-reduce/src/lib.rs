@@ -14,7 +14,9 @@
 //!   looks like to them in `view`, the memory of sets in `cache`;
 //! - [`lpor`]: stubborn sets for any checker that can say which of its transitions enable and
 //!   disturb which;
+//! - [`steer`]: sets for demands of an observer, such as an automaton in a product;
 //! - [`explain`]: why two transitions do not accord;
+//! - [`measured`]: relations from an explored state space, to see what is left to win;
 //! - [`testing`]: random systems, exact relations by brute force, and a plain search.
 //!
 //! Reading order: `growth` (the conditions in code), `closure`, `beam`; then any other.
@@ -37,9 +39,11 @@ mod growth;
 mod inc;
 mod local;
 pub mod lpor;
+pub mod measured;
 mod minimise;
 mod reducer;
 mod rows;
+pub mod steer;
 mod tables;
 pub mod testing;
 pub mod validate;

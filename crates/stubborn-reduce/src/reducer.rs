@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use stubborn_system::{
-    BitSet, Expansion, Outcome, Reason, Reducer, Reduction, Relations, SetMember, System,
+    BitSet, Expansion, Matrix, Outcome, Reason, Reducer, Reduction, Relations, SetMember, System,
     TransitionId,
 };
 
@@ -42,10 +42,21 @@ impl StubbornReduction {
         relations: &Relations,
         plan: Plan,
     ) -> Result<Self, ConfigError> {
+        Self::with_enablers(system, relations, None, plan)
+    }
+
+    /// The same; `enablers` say which transitions can enable each one, where that is known
+    /// better than from its guards. Only ample sets ask for it.
+    pub(crate) fn with_enablers(
+        system: &dyn System,
+        relations: &Relations,
+        enablers: Option<&Matrix<TransitionId, TransitionId>>,
+        plan: Plan,
+    ) -> Result<Self, ConfigError> {
         let tables = Tables::new(system.structure(), relations, &plan);
         let processes = match plan.settings.algorithm {
             Algorithm::Ample1 | Algorithm::Ample2 => {
-                Some(Processes::new(system, &tables, relations)?)
+                Some(Processes::new(system, &tables, relations, enablers)?)
             }
             _ => None,
         };
@@ -120,7 +131,7 @@ impl StubbornReduction {
     }
 
     /// All transitions: what a set is when nothing allows to leave anything out.
-    fn everything(&self) -> Vec<SetMember> {
+    pub(crate) fn everything(&self) -> Vec<SetMember> {
         (0..self.tables.transitions)
             .map(|t| SetMember {
                 transition: TransitionId::new(t),

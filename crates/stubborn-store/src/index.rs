@@ -161,7 +161,7 @@ impl Index {
     pub(crate) fn new(budget: &Arc<MemoryBudget>, capacity: usize) -> Result<Self, OutOfMemory> {
         let buckets = (capacity as f64 / (ENTRIES as f64 * FULLEST)) as usize + 1;
         Ok(Self {
-            buckets: Region::new(budget, buckets)?,
+            buckets: Region::new_touched(budget, buckets)?,
         })
     }
 

@@ -181,7 +181,7 @@ impl Segment {
     fn new(budget: &Arc<MemoryBudget>, homes: u64) -> Result<Self, OutOfMemory> {
         Ok(Self {
             homes,
-            buckets: Region::new(budget, homes as usize + FARTHEST)?,
+            buckets: Region::new_touched(budget, homes as usize + FARTHEST)?,
         })
     }
 

@@ -9,10 +9,11 @@ use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Violation,
 };
-use stubborn_system::{FailureKind, PropertyKind, Reduction};
+use stubborn_system::{FailureKind, PropertyKind};
 
 use crate::load::LoadedModel;
 use crate::reduction::{PlannedRun, Por, ReductionOptions, plan, unreduced};
+use crate::temporal::TemporalOptions;
 
 /// What a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,6 +122,8 @@ pub struct CheckOptions<'a> {
     pub reduction: ReductionOptions,
     /// Shuffles depth-first searches.
     pub seed: Option<u64>,
+    /// How temporal properties are checked.
+    pub temporal: TemporalOptions,
     /// Told how far the search is.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
 }
@@ -134,6 +137,7 @@ impl Default for CheckOptions<'_> {
             limits: Limits::default(),
             reduction: ReductionOptions::default(),
             seed: None,
+            temporal: TemporalOptions::default(),
             observer: None,
         }
     }
@@ -280,7 +284,7 @@ pub fn check(
 }
 
 /// The answers of all searches, in the order of the questions.
-fn report(questions: &[Question], runs: Vec<(PlannedRun, SearchResult)>) -> Report {
+fn report(questions: &[Question], runs: Vec<(PlannedRun<'_>, SearchResult)>) -> Report {
     let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
     let mut report = Report::default();
     for (planned, result) in runs {
@@ -305,7 +309,7 @@ fn report(questions: &[Question], runs: Vec<(PlannedRun, SearchResult)>) -> Repo
 
 /// `auto` explores so many states before it thinks about reduction: computing relations costs
 /// more than exploring a small model.
-const SMALL: u64 = 20_000;
+pub(crate) const SMALL: u64 = 20_000;
 
 /// The same search, given up when the model turns out to be large.
 fn small(mut search: Search<'_>) -> Search<'_> {
@@ -328,7 +332,7 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
     let started = Instant::now();
     // The question decides what is kept; nothing is looked for.
     let question = [Question::no_deadlock()];
-    let run = |planned: &PlannedRun, is_small: bool| -> Result<SearchResult, CheckError> {
+    let run = |planned: &PlannedRun<'_>, is_small: bool| -> Result<SearchResult, CheckError> {
         let full = Search {
             targets: Vec::new(),
             stop: Stop::Never,
@@ -362,7 +366,7 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
 fn search<'r>(
     model: &'r LoadedModel,
     questions: &[Question],
-    planned: &'r PlannedRun,
+    planned: &'r PlannedRun<'r>,
     options: &CheckOptions<'r>,
     started: Instant,
 ) -> Search<'r> {
@@ -376,7 +380,7 @@ fn search<'r>(
     let left = |time: Duration| time.saturating_sub(started.elapsed());
     Search {
         replay: Some(model.reference()),
-        reduction: reduction.map(|r| r as &dyn Reduction),
+        reduction: reduction.map(|r| r.as_dyn()),
         proviso: planned.proviso(options.reduction.proviso, options.order, options.threads),
         order: options.order,
         threads: options.threads,

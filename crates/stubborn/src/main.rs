@@ -7,6 +7,7 @@ mod exit;
 mod interrupt;
 mod options;
 mod progress;
+mod promela_options;
 mod terminal;
 
 use std::process::ExitCode;
@@ -46,6 +47,8 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Validate(args) => commands::validate::run(&args),
         Command::Ltl(args) => commands::ltl::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
+        Command::Mcc(args) => commands::mcc::run(&args),
+        Command::Lab(args) => commands::lab::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
     }

@@ -1,14 +1,25 @@
 //! Every option of the command line, in one place. Help texts, completions and the manual
 //! page are made from these definitions.
 
+pub(crate) mod lab;
+mod nets;
+mod relations;
+mod temporal;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::promela_options::{DrawingArgs, PromelaArgs, SpinArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stubborn::reduce::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Start};
-use stubborn::{Engine, Language, Order, Por, ProvisoChoice, ReductionOptions, StoreKind};
+use stubborn::{Engine, Language, Order, Por, ReductionOptions, StoreKind};
+
+pub(crate) use temporal::{ProvisoName, TemporalArgs};
+
+pub(crate) use nets::NetArgs;
+pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 
 const AFTER_HELP: &str = "\
 Exit status:
@@ -23,8 +34,9 @@ Try it:
   stubborn check examples/alternating_bit_broken.dve --trace bug.json
   stubborn simulate examples/alternating_bit_broken.dve --replay bug.json";
 
-/// A model checker: finds deadlocks, failing assertions and broken invariants of concurrent
-/// systems written in DVE, Promela or as Petri nets, with counterexamples that people can read
+/// A model checker: finds deadlocks, failing assertions, broken invariants and runs that violate
+/// LTL formulas, in concurrent systems written in DVE, Promela or as Petri nets, with
+/// counterexamples that people can read
 #[derive(Debug, Parser)]
 #[command(name = "stubborn", version, after_help = AFTER_HELP)]
 #[command(
@@ -46,6 +58,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     Ltl(LtlArgs),
     Bench(BenchArgs),
+    Mcc(MccArgs),
+    Lab(lab::LabArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -64,6 +78,14 @@ pub(crate) struct ModelArgs {
     /// How successors are computed
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t)]
     pub(crate) engine: EngineName,
+
+    /// Shuffle the places and transitions of a Petri net: strategies that take the first one
+    /// depend on their order
+    #[arg(long, value_name = "SEED", help_heading = "Petri nets")]
+    pub(crate) shuffle: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) promela: PromelaArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -160,15 +182,19 @@ pub(crate) struct ReductionArgs {
           hide_possible_values = false)]
     pub(crate) por: Option<String>,
 
-    /// How precise the relations between transitions are
+    /// How precise the relations between transitions are, or a file that has them
+    ///
+    /// `sets`: which fields are tested, read and written; `syntax`: and the shape of guards and
+    /// actions; `exact`: and all valuations of small joint supports; `reach`: and what an
+    /// over-approximation of the reachable states rules out. A file is one that
+    /// `inspect --write-relations` wrote.
     #[arg(
         long,
-        value_name = "LEVEL",
-        value_enum,
+        value_name = "LEVEL|FILE",
         default_value = "reach",
         help_heading = "Reduction"
     )]
-    pub(crate) relations: RelationsName,
+    pub(crate) relations: RelationsChoice,
 
     /// Weak sets: members other than one key transition may be disabled from outside
     #[arg(long, help_heading = "Reduction")]
@@ -207,25 +233,19 @@ pub(crate) struct ReductionArgs {
     pub(crate) minimise: bool,
 
     /// What keeps transitions from being ignored for ever, where a question needs it
+    ///
+    /// `auto`; `closed-set` or `stack` (expand a state whose kept successors were all seen
+    /// before, or are all on the depth-first stack); and for infinite runs any cycle proviso,
+    /// `[dead-|highlink-]RULE[-known|-unknown][-scan]` where RULE is source, dest,
+    /// cond-source, cond-dest, colored-dest, weighted-source, weighted-dest, deepest-dest or
+    /// stab (the default is highlink-stab-scan).
     #[arg(
         long,
         value_name = "NAME",
-        value_enum,
-        default_value_t,
+        default_value = "auto",
         help_heading = "Reduction"
     )]
     pub(crate) proviso: ProvisoName,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum ProvisoName {
-    /// The one that fits the order of the search
-    #[default]
-    Auto,
-    /// Take all steps where every kept successor was expanded before
-    ClosedSet,
-    /// Take all steps where every kept successor is on the depth-first stack
-    Stack,
 }
 
 fn por_names() -> PossibleValuesParser {
@@ -281,14 +301,13 @@ impl ReductionArgs {
                 ..Config::new(name.parse()?)
             }),
         };
+        let (relations, measured) = self.relations.without_exploring()?;
         Ok(ReductionOptions {
             por,
-            relations: self.relations.into(),
-            proviso: match self.proviso {
-                ProvisoName::Auto => ProvisoChoice::Auto,
-                ProvisoName::ClosedSet => ProvisoChoice::ClosedSet,
-                ProvisoName::Stack => ProvisoChoice::Stack,
-            },
+            relations,
+            measured,
+            proviso: self.proviso.safety,
+            cycle_proviso: self.proviso.cycles,
         })
     }
 
@@ -429,18 +448,22 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|_| wrong())
 }
 
-/// Verify a model: deadlock freedom, assertions, failing steps, and what you add
+/// Verify a model: deadlock freedom, assertions, temporal properties, and what you add
 ///
 /// Without --property and --only, everything that the model states is checked: that it has no
-/// deadlock, that no step fails (an index, a range, a division), and that its assertions hold.
-/// --deadlock and --invariant add to that. Each violated property is shown with the run that
-/// leads to it, a shortest one when searching breadth-first.
+/// deadlock, that no step fails (an index, a range, a division), that its assertions hold, and
+/// its temporal properties (`ltl` formulas and never claims, property processes), each for
+/// itself. --deadlock, --invariant, --ltl, --hoa and --properties add to that. Each violated
+/// property is shown with the run that leads to it, a shortest one when searching
+/// breadth-first; for a temporal property that is a run into a cycle.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   stubborn check examples/philosophers.dve
   stubborn check examples/peterson.dve --invariant 'inside <= 1'
   stubborn check examples/leader_ring.dve --only --invariant 'leaders < 2'
+  stubborn check examples/peterson.dve --ltl '[] (P_0.wait -> <> P_0.critical)'
+  stubborn check examples/peterson.dve --only --ltl 'GF\"P_0.critical\"' --syntax spot --fairness
   stubborn check examples/alternating_bit_broken.dve --trace bug.json")]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
@@ -466,15 +489,21 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME", help_heading = "Properties")]
     pub(crate) property: Vec<String>,
 
-    /// Check only what --deadlock, --invariant and --property say
+    /// Check only what other options of this group say
     #[arg(long, help_heading = "Properties")]
     pub(crate) only: bool,
+
+    #[command(flatten)]
+    pub(crate) temporal: TemporalArgs,
 
     #[command(flatten)]
     pub(crate) search: SearchArgs,
 
     #[command(flatten)]
     pub(crate) reduction: ReductionArgs,
+
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
 
     /// Save the first counterexample, to be replayed by `simulate --replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -485,10 +514,18 @@ pub(crate) struct CheckArgs {
     pub(crate) full_trace: bool,
 
     #[command(flatten)]
+    pub(crate) spin: SpinArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 /// Build the whole state space and print its size
+///
+/// With --por, the state space that is left when a reduction keeps all deadlocks; with --proviso
+/// as well, the one that is left when it keeps infinite runs: every cycle has a state with all its
+/// steps (searched depth-first on one thread; --seed takes transitions in another order; `none`
+/// and `full` expand nothing and everything).
 ///
 /// With --json, one object on standard output: model, language, por, order, threads, store,
 /// states, transitions, deadlocks, invalid_ends (null in languages without end states), depth,
@@ -498,6 +535,7 @@ pub(crate) struct CheckArgs {
 Examples:
   stubborn explore examples/cache_coherence.dve
   stubborn explore examples/cache_coherence.dve --threads 2 --json
+  stubborn explore examples/cache_coherence.dve --por beam --proviso source --seed 1
   stubborn explore examples/peterson.dve --levels")]
 pub(crate) struct ExploreArgs {
     #[command(flatten)]
@@ -509,12 +547,15 @@ pub(crate) struct ExploreArgs {
     #[command(flatten)]
     pub(crate) reduction: ReductionArgs,
 
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+
     /// Print the number of states on every breadth-first level
     #[arg(long, help_heading = "Output", conflicts_with = "json")]
     pub(crate) levels: bool,
 
     /// Name the transitions that were never taken
-    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "structural"])]
     pub(crate) unused: bool,
 
     #[command(flatten)]
@@ -551,6 +592,9 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["steps", "seed"])]
     pub(crate) replay: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) drawing: DrawingArgs,
+
     /// Show the whole state after every step
     #[arg(long)]
     pub(crate) states: bool,
@@ -570,6 +614,7 @@ Examples:
   stubborn inspect examples/peterson.dve --fields --guards
   stubborn inspect examples/philosophers.dve --relations exact --transition hungry
   stubborn inspect examples/philosophers.dve --state start --por deletion
+  stubborn inspect examples/philosophers.dve --relations full --write-relations full.json
   stubborn inspect examples/peterson.dve --format dot --process P_0 | dot -Tsvg > p0.svg")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
@@ -591,9 +636,25 @@ pub(crate) struct InspectArgs {
     #[arg(long, help_heading = "What to show")]
     pub(crate) sets: bool,
 
-    /// Relations between transitions and guards, as precise as LEVEL asks for
-    #[arg(long, value_name = "LEVEL", value_enum, help_heading = "What to show")]
-    pub(crate) relations: Option<RelationsName>,
+    /// Relations between transitions and guards: `sets`, `syntax`, `exact`, `reach`, `full`, or
+    /// a file
+    ///
+    /// The levels are those of `check`; `full` computes them from all reachable states. A file
+    /// is one that --write-relations wrote.
+    #[arg(long, value_name = "LEVEL|FILE", help_heading = "What to show")]
+    pub(crate) relations: Option<RelationsChoice>,
+
+    #[command(flatten)]
+    pub(crate) measuring: MeasuringArgs,
+
+    /// Also relations of this invariant; may be repeated
+    #[arg(
+        long,
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        help_heading = "What to show"
+    )]
+    pub(crate) invariant: Vec<String>,
 
     /// The stubborn set at the end of a saved trace, and why each transition is in it
     ///
@@ -617,6 +678,10 @@ pub(crate) struct InspectArgs {
     )]
     pub(crate) format: InspectFormat,
 
+    /// Draw the model for Graphviz: the same as --format dot
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    pub(crate) dot: bool,
+
     /// Only transitions of processes whose name contains this
     #[arg(long, value_name = "TEXT", help_heading = "Filters")]
     pub(crate) process: Option<String>,
@@ -632,30 +697,6 @@ pub(crate) enum InspectFormat {
     Text,
     Json,
     Dot,
-}
-
-/// How much analysis goes into relations.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum RelationsName {
-    /// Which fields are tested, read and written
-    Sets,
-    /// And the shape of guards and actions
-    Syntax,
-    /// And all valuations of small joint supports
-    Exact,
-    /// And what an over-approximation of the reachable states rules out
-    Reach,
-}
-
-impl From<RelationsName> for stubborn::system::RelationLevel {
-    fn from(name: RelationsName) -> Self {
-        match name {
-            RelationsName::Sets => Self::Sets,
-            RelationsName::Syntax => Self::Syntax,
-            RelationsName::Exact => Self::Exact,
-            RelationsName::Reach => Self::Reach,
-        }
-    }
 }
 
 /// Check that a reduction keeps what it must, on this very model
@@ -685,7 +726,7 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) samples: usize,
 
-    /// Try relations in so many random states as well (not with --relations reach)
+    /// Try relations in so many random states as well (not with --relations reach or FILE)
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) random_states: usize,
 
@@ -746,7 +787,8 @@ pub(crate) enum AutomatonFormat {
 ///
 /// Every model is explored completely, once for every number of threads. Speed is in states
 /// per second of processor time (of all threads together), so that a busy machine does not
-/// spoil it.
+/// spoil it. Promela models are explored by SPIN as well, without its reduction, where `spin`
+/// and a C compiler are installed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -781,6 +823,55 @@ pub(crate) struct BenchArgs {
     /// Write the table to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Answer an examination of the Model Checking Contest about a Petri net
+///
+/// Follows the contest's calling convention: the working folder holds `model.pnml` and, where the
+/// examination has formulas, `EXAMINATION.xml`; the environment says what is asked
+/// (BK_EXAMINATION) and how long it may take (BK_TIME_CONFINEMENT, in seconds). Answers are
+/// lines that begin with FORMULA or STATE_SPACE, each printed as soon as it is known.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examinations:
+  StateSpace, ReachabilityDeadlock, ReachabilityCardinality, ReachabilityFireability, UpperBounds,
+  OneSafe, QuasiLiveness, Liveness, StableMarking, LTLCardinality, LTLFireability
+
+Examples:
+  BK_EXAMINATION=ReachabilityDeadlock BK_TIME_CONFINEMENT=60 stubborn mcc
+  stubborn mcc --folder Philosophers-PT-000010 --examination UpperBounds --time 60")]
+pub(crate) struct MccArgs {
+    /// The folder of the instance, instead of the working folder
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+
+    /// What is asked, instead of BK_EXAMINATION
+    #[arg(long, value_name = "NAME")]
+    pub(crate) examination: Option<String>,
+
+    /// Seconds for all answers, instead of BK_TIME_CONFINEMENT
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time: Option<Duration>,
+
+    /// Most memory for states, instead of what BK_MEMORY_CONFINEMENT allows
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_limit: Option<MemoryLimit>,
+
+    /// Do without stubborn sets
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_por: bool,
+
+    /// Do without structural reductions
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_structural: bool,
+
+    /// Do without the state equation
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_equation: bool,
+
+    /// Do without random walks
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_walks: bool,
 }
 
 /// Print a completion script for a shell

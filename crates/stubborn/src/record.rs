@@ -29,6 +29,9 @@ pub struct SavedTrace {
     pub language: String,
     /// What the run shows, for people.
     pub shows: String,
+    /// Expressions that the run was about, where states depend on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expressions: Vec<String>,
     /// The initial state: field to value.
     pub initial: Map<String, Value>,
     /// The steps.
@@ -132,6 +135,7 @@ impl SavedTrace {
             model: model.name().into(),
             language: model.language().name().into(),
             shows: shows.into(),
+            expressions: model.expressions().to_vec(),
             initial: state_values(model.reference(), trace.initial_state()),
             steps: TraceRecord::new(model, trace),
         }

@@ -9,6 +9,9 @@
 //! own. The sample is a function of the model alone, so that a count never depends on the
 //! machine.
 
+use std::sync::Arc;
+
+use stubborn_reduce::measured::{MeasuredReduction, MeasuredRelations};
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, StubbornReduction};
 use stubborn_search::proviso::{ClosedSet, OnStack, Proviso};
 use stubborn_search::{Order, Target};
@@ -16,6 +19,7 @@ use stubborn_system::{BitSet, Expansion, Reduction, RelationLevel, Relations, Su
 
 use crate::check::Question;
 use crate::load::LoadedModel;
+use crate::measured::SavedRelations;
 
 /// Which reduction to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,8 +52,12 @@ pub struct ReductionOptions {
     pub por: Por,
     /// How precise the relations between transitions are.
     pub relations: RelationLevel,
-    /// Against ignoring.
+    /// Relations from a state space, used in place of those.
+    pub measured: Option<Arc<SavedRelations>>,
+    /// Against ignoring, where a search looks for states.
     pub proviso: ProvisoChoice,
+    /// Against ignoring, where it looks for infinite runs; `None` for the best known one.
+    pub cycle_proviso: Option<stubborn_emptiness::Proviso>,
 }
 
 impl Default for ReductionOptions {
@@ -57,7 +65,9 @@ impl Default for ReductionOptions {
         Self {
             por: Por::Auto,
             relations: RelationLevel::Reach,
+            measured: None,
             proviso: ProvisoChoice::Auto,
+            cycle_proviso: None,
         }
     }
 }
@@ -72,14 +82,68 @@ impl ReductionOptions {
     }
 }
 
-/// A search to run: for which questions, and how it is reduced.
-pub(crate) struct PlannedRun {
-    /// Indices into the questions.
-    pub(crate) questions: Vec<usize>,
-    pub(crate) reduction: Option<StubbornReduction>,
+/// A reduction with relations of either kind.
+pub(crate) enum AnyReduction<'m> {
+    Analysed(Box<StubbornReduction>),
+    Measured(MeasuredReduction<'m>),
 }
 
-impl PlannedRun {
+impl AnyReduction<'_> {
+    fn plan(&self) -> &Plan {
+        match self {
+            Self::Analysed(reduction) => reduction.plan(),
+            Self::Measured(reduction) => reduction.plan(),
+        }
+    }
+
+    pub(crate) fn as_dyn(&self) -> &dyn Reduction {
+        match self {
+            Self::Analysed(reduction) => &**reduction,
+            Self::Measured(reduction) => reduction,
+        }
+    }
+}
+
+/// Where relations come from.
+enum Source {
+    Analysed(Box<Relations>),
+    Measured(Arc<MeasuredRelations>),
+}
+
+impl Source {
+    fn new(model: &LoadedModel, options: &ReductionOptions) -> Result<Self, ConfigError> {
+        Ok(match &options.measured {
+            Some(saved) => Self::Measured(Arc::clone(saved.of(model)?)),
+            None => Self::Analysed(Box::new(model.system().relations(options.relations))),
+        })
+    }
+
+    fn reduction<'m>(
+        &self,
+        system: &'m dyn System,
+        plan: Plan,
+    ) -> Result<AnyReduction<'m>, ConfigError> {
+        Ok(match self {
+            Self::Analysed(relations) => {
+                let reduction = StubbornReduction::new(system, relations, plan)?;
+                AnyReduction::Analysed(Box::new(reduction))
+            }
+            Self::Measured(relations) => {
+                let relations = Arc::clone(relations);
+                AnyReduction::Measured(MeasuredReduction::new(system, relations, plan)?)
+            }
+        })
+    }
+}
+
+/// A search to run: for which questions, and how it is reduced.
+pub(crate) struct PlannedRun<'m> {
+    /// Indices into the questions.
+    pub(crate) questions: Vec<usize>,
+    pub(crate) reduction: Option<AnyReduction<'m>>,
+}
+
+impl PlannedRun<'_> {
     /// The reduction's short name.
     pub(crate) fn name(&self) -> String {
         match &self.reduction {
@@ -162,7 +226,7 @@ fn groups(model: &LoadedModel, questions: &[Question]) -> Vec<Group> {
 }
 
 /// One search that sees everything and answers everything.
-pub(crate) fn unreduced(questions: &[Question]) -> PlannedRun {
+pub(crate) fn unreduced<'m>(questions: &[Question]) -> PlannedRun<'m> {
     PlannedRun {
         questions: (0..questions.len()).collect(),
         reduction: None,
@@ -170,17 +234,17 @@ pub(crate) fn unreduced(questions: &[Question]) -> PlannedRun {
 }
 
 /// Decides which searches answer the questions.
-pub(crate) fn plan(
-    model: &LoadedModel,
+pub(crate) fn plan<'m>(
+    model: &'m LoadedModel,
     questions: &[Question],
     options: &ReductionOptions,
-) -> Result<Vec<PlannedRun>, ConfigError> {
+) -> Result<Vec<PlannedRun<'m>>, ConfigError> {
     let everything = || vec![unreduced(questions)];
     if options.por == Por::None {
         return Ok(everything());
     }
     let system = model.system();
-    let relations = system.relations(options.relations);
+    let relations = Source::new(model, options)?;
     let mut runs = Vec::new();
     for group in groups(model, questions) {
         runs.push(PlannedRun {
@@ -196,17 +260,17 @@ pub(crate) fn plan(
 }
 
 /// The reduction for one aim; `None` if `auto` finds that it does not pay.
-pub(crate) fn reduction(
-    system: &dyn System,
-    relations: &Relations,
+fn reduction<'m>(
+    system: &'m dyn System,
+    relations: &Source,
     por: &Por,
     aim: Aim,
-) -> Result<Option<StubbornReduction>, ConfigError> {
+) -> Result<Option<AnyReduction<'m>>, ConfigError> {
     match por {
         Por::None => Ok(None),
         Por::Chosen(config) => {
             let plan = Plan::new(config, aim)?;
-            StubbornReduction::new(system, relations, plan).map(Some)
+            relations.reduction(system, plan).map(Some)
         }
         Por::Auto => {
             let algorithm = match aim {
@@ -214,8 +278,8 @@ pub(crate) fn reduction(
                 Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
             };
             let plan = Plan::new(&Config::new(algorithm), aim)?;
-            let reduction = StubbornReduction::new(system, relations, plan)?;
-            let pays = kept_share(system, &reduction) <= LARGEST_KEPT_SHARE;
+            let reduction = relations.reduction(system, plan)?;
+            let pays = kept_share(system, reduction.as_dyn()) <= LARGEST_KEPT_SHARE;
             Ok(pays.then_some(reduction))
         }
     }
@@ -223,13 +287,13 @@ pub(crate) fn reduction(
 
 /// `auto` reduces if at most this share of the enabled transitions is kept. A reduced state
 /// costs about twice a full one, and what is left out at every state multiplies along paths.
-const LARGEST_KEPT_SHARE: f64 = 0.93;
+pub(crate) const LARGEST_KEPT_SHARE: f64 = 0.93;
 const WALKS: u64 = 16;
 const STEPS: u64 = 64;
 
 /// Which share of enabled transitions a reduction keeps, along walks that depend on the model
 /// alone.
-fn kept_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
+pub(crate) fn kept_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
     let words = system.layout().words();
     let initial = system.initial_states();
     let mut executor = system.executor();

@@ -8,6 +8,7 @@
 use std::fmt::Write;
 
 use stubborn_diagnostics::Span;
+use stubborn_emptiness::Property;
 use stubborn_search::{Trace, TraceStep};
 use stubborn_system::{
     Executor, FieldId, FieldKind, Label, LabelId, ProcessId, Structure, System, TransitionId,
@@ -124,7 +125,7 @@ fn transfer(system: &dyn System, channel: usize, before: &[u32], after: &[u32]) 
 }
 
 /// The messages in a channel, oldest first.
-fn messages(system: &dyn System, channel: usize, state: &[u32]) -> Vec<String> {
+pub(crate) fn messages(system: &dyn System, channel: usize, state: &[u32]) -> Vec<String> {
     let layout = system.layout();
     let channel = &layout.channels()[channel];
     let length = usize::try_from(layout.get(state, channel.length)).unwrap_or(0);
@@ -305,6 +306,50 @@ pub fn why_bad(system: &dyn System, label: LabelId, state: &[u32]) -> String {
     } else {
         format!(": {values}")
     }
+}
+
+/// What the propositions of a violated property do for ever: along the cycle of a run, or in
+/// its last state if it ends.
+pub fn truths(system: &dyn System, property: &Property, trace: &Trace) -> String {
+    let mut executor = system.executor();
+    let from = trace.cycle_start().unwrap_or(trace.len());
+    let to = trace.cycle_start().map_or(from + 1, |_| trace.len());
+    let (mut always, mut never, mut sometimes) = (Vec::new(), Vec::new(), Vec::new());
+    let names = property.automaton().propositions();
+    for (name, label) in names.iter().zip(property.labels()) {
+        let name = match property.formula() {
+            Some(_) => name,
+            None => &system.structure().label(*label).text,
+        };
+        let states = to - from;
+        let holds = (from..to).filter(|at| executor.label(trace.state(*at), *label));
+        match holds.count() {
+            0 => never.push(name.as_str()),
+            times if times == states => always.push(name.as_str()),
+            _ => sometimes.push(name.as_str()),
+        }
+    }
+    let mut out = String::new();
+    let (place, always_true, never_true) = match trace.cycle_start() {
+        Some(_) => ("On the cycle", "always true", "never true"),
+        None => ("In that state", "true", "false"),
+    };
+    let parts = [
+        (always_true, always),
+        (never_true, never),
+        ("true now and then", sometimes),
+    ];
+    for (words, mut names) in parts {
+        if names.is_empty() {
+            continue;
+        }
+        if names.len() > SHOWN {
+            names.truncate(SHOWN);
+            names.push("...");
+        }
+        let _ = writeln!(out, "  {place} {words}: {}", names.join(", "));
+    }
+    out
 }
 
 /// A place in the model's text with its line.

@@ -62,7 +62,7 @@ impl<'src> Parser<'src, '_> {
                 return None;
             }
             left = Expr {
-                kind: ExprKind::Binary(operator, Box::new([left, right])),
+                kind: ExprKind::Binary(operator, self.arena.alloc([left, right])),
                 span,
                 height,
             };
@@ -110,7 +110,7 @@ impl<'src> Parser<'src, '_> {
         let span = start.to(inner.span);
         let height = inner.height + 1;
         Some(Expr {
-            kind: ExprKind::Unary(operator, Box::new(inner)),
+            kind: ExprKind::Unary(operator, self.arena.alloc(inner)),
             span,
             height,
         })
@@ -156,7 +156,7 @@ impl<'src> Parser<'src, '_> {
                 let height = index.height + 1;
                 let span = name.span.to(end);
                 Some(Expr {
-                    kind: ExprKind::Index(name, Box::new(index)),
+                    kind: ExprKind::Index(name, self.arena.alloc(index)),
                     span,
                     height,
                 })
@@ -185,7 +185,7 @@ impl<'src> Parser<'src, '_> {
                     index,
                 };
                 Some(Expr {
-                    kind: ExprKind::Member(Box::new(member)),
+                    kind: ExprKind::Member(self.arena.alloc(member)),
                     span,
                     height,
                 })

@@ -1,7 +1,7 @@
 //! Scopes, and guesses at what a misspelt name was meant to be.
 
 use crate::model::{ChannelId, LocationId, Model, ProcessId, VariableId};
-use std::collections::HashMap;
+use rapidhash::RapidHashMap;
 use stubborn_diagnostics::Span;
 
 /// What a name can stand for.
@@ -26,7 +26,7 @@ impl Symbol {
 }
 
 /// A scope: each name with what it stands for and where it is declared.
-pub(super) type Scope<'n> = HashMap<&'n str, (Symbol, Span)>;
+pub(super) type Scope<'n> = RapidHashMap<&'n str, (Symbol, Span)>;
 
 /// All scopes of a model. Locals hide globals.
 #[derive(Default)]

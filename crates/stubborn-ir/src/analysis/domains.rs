@@ -15,6 +15,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,9 +31,39 @@ const LARGEST_CLUSTER: usize = 4_096;
 /// Most values a single field may have; beyond, it is open.
 const LARGEST_DOMAIN: usize = 1_024;
 /// Combinations tried in the whole fixpoint.
-const FIXPOINT_BUDGET: u64 = 2_000_000;
+const FIXPOINT_BUDGET: u64 = 500_000;
 /// Combinations tried for one command in one round.
-const COMMAND_BUDGET: u64 = 300_000;
+const COMMAND_BUDGET: u64 = 100_000;
+
+/// Distinct tuples.
+type Tuples = HashSet<Vec<u32>, BuildHasherDefault<TupleHasher>>;
+
+/// A quick hash for short lists of small numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct TupleHasher(u64);
+
+impl Hasher for TupleHasher {
+    fn finish(&self) -> u64 {
+        // Tables use the upper bits too.
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+}
 
 /// Joint values of some fields.
 #[derive(Clone, Debug)]
@@ -142,13 +173,15 @@ impl Domains {
             .iter()
             .filter_map(|f| fields.iter().position(|g| g == f))
             .collect();
-        let mut seen = HashSet::new();
+        let mut seen = Tuples::default();
+        let mut part: Vec<u32> = Vec::new();
         let mut out = Vec::new();
         for tuple in tuples.chunks_exact(fields.len()) {
-            let part: Vec<u32> = columns.iter().map(|c| tuple[*c]).collect();
-            if !seen.contains(&part) {
+            part.clear();
+            part.extend(columns.iter().map(|c| tuple[*c]));
+            if !seen.contains(&part[..]) {
                 out.extend_from_slice(&part);
-                seen.insert(part);
+                seen.insert(part.clone());
             }
         }
         Some(View {
@@ -163,7 +196,7 @@ struct Fixpoint<'m> {
     model: &'m Model,
     supports: &'m [Support],
     domains: Domains,
-    known: Vec<HashSet<Vec<u32>>>,
+    known: Vec<Tuples>,
     /// Clusters that have grown since a command last looked, by command.
     dirty: Vec<bool>,
     /// How many values of each of its views a command has already been run on.
@@ -305,17 +338,20 @@ impl<'m> Fixpoint<'m> {
         let mut share = self.budget.min(COMMAND_BUDGET);
         let mut interpreter = Interpreter::new(model);
         let body = &model.program().commands[command].body;
-        let mut found: Vec<HashSet<Vec<u32>>> = vec![HashSet::new(); written.len()];
+        let mut found = vec![Tuples::default(); written.len()];
         let mut after = vec![0; model.layout().words()];
+        let mut tuple: Vec<u32> = Vec::new();
         let mut visit = |state: &mut [u32]| {
             after.copy_from_slice(state);
             if interpreter.run_body(&mut after, body).is_ok() {
                 for (at, cluster) in written.iter().enumerate() {
                     let fields = &self.domains.clusters[*cluster].fields;
                     let raw = |f: &FieldId| model.layout().field(*f).raw(&after);
-                    let tuple: Vec<u32> = fields.iter().map(raw).collect();
-                    if !self.known[*cluster].contains(&tuple) {
-                        found[at].insert(tuple);
+                    tuple.clear();
+                    tuple.extend(fields.iter().map(raw));
+                    let is_known = |set: &Tuples| set.contains(&tuple[..]);
+                    if !is_known(&self.known[*cluster]) && !is_known(&found[at]) {
+                        found[at].insert(tuple.clone());
                     }
                 }
             }
@@ -350,7 +386,7 @@ impl<'m> Fixpoint<'m> {
         }
     }
 
-    fn extend(&mut self, cluster: usize, found: HashSet<Vec<u32>>) {
+    fn extend(&mut self, cluster: usize, found: Tuples) {
         if found.is_empty() {
             return;
         }
@@ -463,7 +499,7 @@ impl<'m> Fixpoint<'m> {
         let Some(tuples) = &cluster.tuples else {
             return;
         };
-        let mut found = HashSet::new();
+        let mut found = Tuples::default();
         for tuple in tuples.chunks_exact(cluster.fields.len()) {
             let mut tuple = tuple.to_vec();
             tuple[column] = raw;

@@ -13,10 +13,19 @@ use crate::interpreter::Interpreter;
 
 /// Evaluations for one pair.
 const PAIR_BUDGET: u64 = 40_000;
-/// Evaluations for all pairs of one relation; each row gets an equal share, but at least
-/// `ROW_BUDGET`.
-const RELATION_BUDGET: u64 = 3_000_000;
-const ROW_BUDGET: u64 = 8_000;
+/// Evaluations for all pairs of one relation.
+pub(super) const RELATION_BUDGET: u64 = 600_000;
+/// Evaluations for all pairs of one row, at least.
+pub(super) const ROW_BUDGET: u64 = 1_000;
+
+/// Whether a pair is related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    No,
+    Yes,
+    /// It would take too many evaluations to know; it counts as related.
+    TooMuch,
+}
 
 /// Everything known when pairs are decided.
 pub(super) struct Pairs<'m> {
@@ -42,17 +51,14 @@ impl<'m> Pairs<'m> {
     }
 
     /// A decider for one row, with a budget of its own.
-    pub(super) fn row(&self) -> Row<'_, 'm> {
-        let rows = self
-            .supports
-            .len()
-            .max(self.model.structure().labels.len())
-            .max(1) as u64;
-        let budget = (RELATION_BUDGET / rows).max(ROW_BUDGET);
+    pub(super) fn row(&self, budget: u64) -> Row<'_, 'm> {
         Row {
             pairs: self,
             interpreter: Interpreter::new(self.model),
+            scratch: (Vec::new(), Vec::new()),
             budget,
+            spent: 0,
+            had_too_little: false,
         }
     }
 
@@ -66,7 +72,7 @@ impl<'m> Pairs<'m> {
     }
 
     /// Low priority: whether it is enabled depends on everything.
-    fn is_special(&self, t: TransitionId) -> bool {
+    pub(super) fn is_special(&self, t: TransitionId) -> bool {
         self.model.structure().transition(t).priority > 0
     }
 }
@@ -75,10 +81,24 @@ impl<'m> Pairs<'m> {
 pub(super) struct Row<'p, 'm> {
     pairs: &'p Pairs<'m>,
     interpreter: Interpreter<'m>,
+    /// Two states.
+    scratch: (Vec<u32>, Vec<u32>),
     budget: u64,
+    spent: u64,
+    had_too_little: bool,
 }
 
 impl Row<'_, '_> {
+    /// Evaluations so far.
+    pub(super) fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Whether some pair was given up because the row's budget was spent.
+    pub(super) fn had_too_little(&self) -> bool {
+        self.had_too_little
+    }
+
     /// Whether the label can be turned to `to` by the transition.
     pub(super) fn may_turn(&mut self, label: LabelId, t: TransitionId, to: bool) -> bool {
         let support = self.pairs.support(t);
@@ -97,12 +117,14 @@ impl Row<'_, '_> {
         };
         let body = &model.program().commands[t.index()].body;
         let label = &model.program().labels[label.index()].expr;
+        let mut after = Vec::new();
         let turned = self.search(
             &[&support.looked, tests],
             &[t],
             vec![before],
             |row, state| {
-                let mut after = state.to_vec();
+                after.clear();
+                after.extend_from_slice(state);
                 row.interpreter.run_body(&mut after, body).is_ok()
                     && (row.interpreter.evaluate(&after, label) != Ok(0)) == to
             },
@@ -138,33 +160,44 @@ impl Row<'_, '_> {
     }
 
     /// Whether the two can be in each other's way where both are enabled.
-    pub(super) fn may_not_accord(&mut self, t: TransitionId, u: TransitionId) -> bool {
+    pub(super) fn may_not_accord(&mut self, t: TransitionId, u: TransitionId) -> Decision {
         let pairs = self.pairs;
         let (ts, us) = (pairs.support(t), pairs.support(u));
         let special = pairs.is_special(t) || pairs.is_special(u);
         if t == u || (!special && !ts.conflicts(us)) || pairs.syntax.never_co_enabled(ts, us) {
-            return false;
+            return Decision::No;
         }
         if special {
-            return true;
+            return Decision::Yes;
         }
         if !pairs.syntax.may_not_accord((t, ts), (u, us)) {
-            return false;
+            return Decision::No;
         }
         if ts.chain || us.chain {
-            return true;
+            return Decision::Yes;
         }
+        let unseen = unseen(ts, us);
         let found = self.search(
             &[&ts.looked, &us.looked],
             &[t, u],
             Vec::new(),
-            |row, state| row.with_fillings(state, t, u, |row, state| !row.commute(state, t, u)),
+            |row, state| row.with_fillings(state, &unseen, |row, state| !row.commute(state, t, u)),
         );
-        found.unwrap_or(true)
+        match found {
+            Some(true) => Decision::Yes,
+            Some(false) => Decision::No,
+            None => Decision::TooMuch,
+        }
     }
 
-    /// Whether `t` cannot always be moved left over `u`.
-    pub(super) fn may_not_left_accord(&mut self, t: TransitionId, u: TransitionId) -> bool {
+    /// Whether `t` cannot always be moved left over `u`; if trying would be `too_much`, what
+    /// syntax says.
+    pub(super) fn may_not_left_accord(
+        &mut self,
+        t: TransitionId,
+        u: TransitionId,
+        too_much: bool,
+    ) -> bool {
         let pairs = self.pairs;
         let (ts, us) = (pairs.support(t), pairs.support(u));
         if t == u || pairs.never_after(t, u) {
@@ -186,20 +219,17 @@ impl Row<'_, '_> {
         {
             return false;
         }
-        if ts.chain || us.chain {
+        if ts.chain || us.chain || too_much {
             return true;
         }
-        let found = self.search(&[&ts.looked, &us.looked], &[u], Vec::new(), |row, state| {
-            row.with_fillings(state, t, u, |row, state| {
-                let Some(after_u) = row.fire(state, u) else {
-                    return false;
-                };
-                let Some(after_both) = row.fire(&after_u, t) else {
-                    return false;
-                };
-                let moved = row.fire(state, t).and_then(|s| row.fire(&s, u));
-                moved != Some(after_both)
-            })
+        let unseen = unseen(ts, us);
+        // A guard of `t` that `u` does not touch holds after `u` only if it held before.
+        let model = pairs.model;
+        let untouched = |g: &&LabelId| !shares(&model.structure().label(**g).tests, &us.writes);
+        let guards = ts.guards.iter().filter(untouched);
+        let before = guards.map(|g| Condition::holds(model, *g)).collect();
+        let found = self.search(&[&ts.looked, &us.looked], &[u], before, |row, state| {
+            row.with_fillings(state, &unseen, |row, state| !row.moves_left(state, t, u))
         });
         found.unwrap_or(true)
     }
@@ -229,7 +259,10 @@ impl Row<'_, '_> {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
-        self.budget -= budget - enumeration.budget_left();
+        let spent = budget - enumeration.budget_left();
+        self.spent += spent;
+        self.budget -= spent;
+        self.had_too_little |= ended == Ended::OutOfBudget && budget < PAIR_BUDGET;
         match ended {
             Ended::Complete => Some(false),
             Ended::Stopped => Some(true),
@@ -242,31 +275,21 @@ impl Row<'_, '_> {
     fn with_fillings(
         &mut self,
         state: &mut [u32],
-        t: TransitionId,
-        u: TransitionId,
+        unseen: &[FieldId],
         mut wanted: impl FnMut(&mut Self, &[u32]) -> bool,
     ) -> bool {
-        let (ts, us) = (self.pairs.support(t), self.pairs.support(u));
-        let looked =
-            |f: &FieldId| ts.looked.binary_search(f).is_ok() || us.looked.binary_search(f).is_ok();
         let layout = self.pairs.model.layout();
-        let unseen: Vec<_> = ts
-            .writes
-            .iter()
-            .chain(&us.writes)
-            .filter(|f| !looked(f))
-            .collect();
         [false, true].into_iter().any(|high| {
-            for field in &unseen {
-                let field = layout.field(**field);
+            for field in unseen {
+                let field = layout.field(*field);
                 field.set(state, if high { field.max } else { field.min });
             }
             (!high || !unseen.is_empty()) && wanted(self, state)
         })
     }
 
-    /// The state after a transition, `None` if it is disabled or fails.
-    fn fire(&mut self, state: &[u32], t: TransitionId) -> Option<Vec<u32>> {
+    /// Replaces the state by the one after a transition; false if that is disabled or fails.
+    fn fire(&mut self, state: &mut [u32], t: TransitionId) -> bool {
         let program = self.pairs.model.program();
         let command = &program.commands[t.index()];
         let holds = |g: &LabelId| {
@@ -275,22 +298,43 @@ impl Row<'_, '_> {
                 .evaluate(state, &program.labels[g.index()].expr);
             value.is_ok_and(|v| v != 0)
         };
-        if !command.guards.iter().all(holds) {
-            return None;
-        }
-        let mut after = state.to_vec();
-        self.interpreter
-            .run_body(&mut after, &command.body)
-            .ok()
-            .map(|()| after)
+        command.guards.iter().all(holds) && self.interpreter.run_body(state, &command.body).is_ok()
     }
 
     /// Whether both orders are possible and end in the same state, if each is possible alone.
     fn commute(&mut self, state: &[u32], t: TransitionId, u: TransitionId) -> bool {
-        let (Some(after_t), Some(after_u)) = (self.fire(state, t), self.fire(state, u)) else {
-            return true;
-        };
-        let one = self.fire(&after_t, u);
-        one.is_some() && one == self.fire(&after_u, t)
+        let (mut one, mut other) = self.copies(state);
+        let commute = !self.fire(&mut one, t)
+            || !self.fire(&mut other, u)
+            || self.fire(&mut one, u) && self.fire(&mut other, t) && one == other;
+        self.scratch = (one, other);
+        commute
     }
+
+    /// Whether `t u` is possible and ends in the same state, if `u t` is possible.
+    fn moves_left(&mut self, state: &[u32], t: TransitionId, u: TransitionId) -> bool {
+        let (mut one, mut other) = self.copies(state);
+        let moves = !(self.fire(&mut one, u) && self.fire(&mut one, t))
+            || self.fire(&mut other, t) && self.fire(&mut other, u) && one == other;
+        self.scratch = (one, other);
+        moves
+    }
+
+    /// Two copies of a state, in memory that is used again.
+    fn copies(&mut self, state: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let (mut one, mut other) = std::mem::take(&mut self.scratch);
+        for copy in [&mut one, &mut other] {
+            copy.clear();
+            copy.extend_from_slice(state);
+        }
+        (one, other)
+    }
+}
+
+/// Fields that one of the two writes and none looks at.
+fn unseen(ts: &Support, us: &Support) -> Vec<FieldId> {
+    let looked =
+        |f: &FieldId| ts.looked.binary_search(f).is_ok() || us.looked.binary_search(f).is_ok();
+    let written = ts.writes.iter().chain(&us.writes);
+    written.filter(|f| !looked(f)).copied().collect()
 }

@@ -33,6 +33,7 @@ use crate::ids::PlaceId;
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
 use crate::system::executor::NetExecutor;
+pub use crate::system::tables::Census;
 use crate::system::tables::Tables;
 
 /// What a label of the system means.
@@ -185,9 +186,22 @@ impl NetSystem {
         FieldId::new(place.index())
     }
 
+    /// The state formula that a label stands for; none if it is a guard.
+    pub fn formula(&self, label: LabelId) -> Option<&Formula> {
+        match self.meanings.get(label.index())? {
+            Meaning::Formula(formula) => Some(formula),
+            Meaning::AtLeast(..) => None,
+        }
+    }
+
     /// The tokens of a place in a state.
     pub fn tokens(&self, state: &[u32], place: PlaceId) -> Tokens {
         self.tables.tokens(state, place)
+    }
+
+    /// The number of tokens in a state, and of its fullest place.
+    pub fn census(&self, state: &[u32]) -> Census {
+        self.tables.census(state)
     }
 
     /// Adds a state formula as a label, for the proposition of a property; none if the formula

@@ -82,6 +82,22 @@ impl<T> Lists<T> {
 /// A step that cannot be taken: a place would overflow; the index of the failure site.
 pub(super) struct Overflow(pub(super) u32);
 
+/// The tokens of a marking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// All tokens together.
+    pub total: u128,
+    /// The tokens of the fullest place.
+    pub most: Tokens,
+}
+
+impl Census {
+    fn add(&mut self, tokens: Tokens) {
+        self.total += u128::from(tokens);
+        self.most = self.most.max(tokens);
+    }
+}
+
 /// All tables of a net.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
@@ -92,6 +108,8 @@ pub(super) struct Tables {
     place_of_bit: Vec<u32>,
     /// For each word, its wider fields.
     wide_fields: Lists<u32>,
+    /// The sum and the largest of the tokens of places that never change.
+    constant: Census,
     /// For each place, the transitions to look at when it is marked.
     candidates: Lists<u32>,
     /// Transitions that every marking enables.
@@ -117,6 +135,7 @@ impl Tables {
         let mut place_of_bit = vec![0u32; words * 32];
         let mut wide: Vec<Vec<u32>> = vec![Vec::new(); words];
         let mut slots = Vec::with_capacity(net.place_count());
+        let mut constant = Census::default();
         for place in net.places() {
             let field = layout.field(FieldId::new(place.index()));
             slots.push(Slot {
@@ -126,7 +145,7 @@ impl Tables {
                 min: field.min as Tokens,
             });
             match field.bits {
-                0 => {}
+                0 => constant.add(field.min as Tokens),
                 1 => {
                     single_bits[field.word as usize] |= 1 << field.shift;
                     place_of_bit[field.word as usize * 32 + usize::from(field.shift)] = place.0;
@@ -144,6 +163,7 @@ impl Tables {
             single_bits,
             place_of_bit,
             wide_fields,
+            constant,
             candidates: Lists::new(),
             always: Vec::new(),
             possible: Vec::with_capacity(net.transition_count()),
@@ -255,6 +275,21 @@ impl Tables {
             return slot.min;
         }
         Tokens::from(state[slot.word as usize] >> slot.shift & slot.low_mask)
+    }
+
+    /// Counts all tokens: a word of one-bit places at once.
+    pub(super) fn census(&self, state: &[u32]) -> Census {
+        let mut census = self.constant;
+        for (word, &value) in state.iter().enumerate() {
+            let ones = (value & self.single_bits[word]).count_ones();
+            census.total += u128::from(ones);
+            census.most = census.most.max(u64::from(ones.min(1)));
+            for &place in self.wide_fields.get(word) {
+                let slot = &self.slots[place as usize];
+                census.add(Tokens::from(value >> slot.shift & slot.low_mask));
+            }
+        }
+        census
     }
 
     /// True in the state that stands for a failed step.

@@ -5,7 +5,7 @@ use stubborn_system::LabelId;
 
 use super::{Context, Lowering, guards};
 use crate::ast::ProcessKind;
-use crate::flow::{Action, Transition};
+use crate::flow::{Action, Flow, StateNr, Transition};
 use crate::hir::Basic;
 
 /// A never claim. It moves first in every state of the system, along an edge whose guard holds
@@ -25,7 +25,7 @@ pub struct Claim {
 pub struct ClaimState {
     /// Has an `accept` label.
     pub accepting: bool,
-    /// The closing brace: reaching it is an error.
+    /// The closing brace, or an assertion of the claim that failed: reaching it is an error.
     pub end: bool,
     /// Ways to go on.
     pub edges: Vec<ClaimEdge>,
@@ -40,6 +40,17 @@ pub struct ClaimEdge {
     pub target: usize,
 }
 
+/// Where a step of a claim leads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    State(StateNr),
+    /// To an assertion of the claim that does not hold.
+    Failed,
+}
+
+/// So many steps of a claim can be taken without interruption.
+const LONGEST_ATOMIC: usize = 8;
+
 impl Lowering<'_> {
     /// All never claims of the model.
     pub(super) fn claims(&mut self) -> Vec<Claim> {
@@ -53,7 +64,9 @@ impl Lowering<'_> {
                 let flow = &process.flow;
                 let reachable = flow.reachable();
                 let place = |state: usize| reachable.binary_search(&state).unwrap_or(0);
+                let failed = reachable.len();
                 let mut states = Vec::new();
+                let mut fails = false;
                 for state in &reachable {
                     let found = &flow.states[*state];
                     let mut claim = ClaimState {
@@ -61,15 +74,22 @@ impl Lowering<'_> {
                         end: *state == flow.end,
                         edges: Vec::new(),
                     };
-                    for (at, transition) in found.transitions.iter().enumerate() {
-                        if let Some(holds) = self.claim_guard(transition, &found.transitions[..at])
-                        {
-                            let guard = self.program.label(holds);
-                            let target = place(transition.target);
-                            claim.edges.push(ClaimEdge { guard, target });
-                        }
+                    for (holds, goal) in self.claim_steps(flow, *state, LONGEST_ATOMIC) {
+                        fails |= goal == Goal::Failed;
+                        let target = match goal {
+                            Goal::State(state) => place(state),
+                            Goal::Failed => failed,
+                        };
+                        let guard = self.program.label(holds);
+                        claim.edges.push(ClaimEdge { guard, target });
                     }
                     states.push(claim);
+                }
+                if fails {
+                    states.push(ClaimState {
+                        end: true,
+                        ..ClaimState::default()
+                    });
                 }
                 Claim {
                     name: process.name.to_string(),
@@ -80,15 +100,51 @@ impl Lowering<'_> {
             .collect()
     }
 
+    /// The steps of a claim from a state, with their conditions. Steps that belong together
+    /// are taken at once; where the next one is not possible, the claim waits before it.
+    fn claim_steps(
+        &mut self,
+        flow: &Flow,
+        state: StateNr,
+        longest: usize,
+    ) -> Vec<(ir::Expr, Goal)> {
+        let transitions = &flow.states[state].transitions;
+        let mut steps = Vec::new();
+        for (at, transition) in transitions.iter().enumerate() {
+            let Some(mut holds) = self.claim_guard(transition, &transitions[..at]) else {
+                continue;
+            };
+            if let Action::Basic(Basic::Assert(expr)) = &*transition.action {
+                let asserted = guards::truth(self.expr(expr, NOWHERE));
+                let broken = guards::and(holds.clone(), guards::not(asserted.clone()));
+                steps.push((broken, Goal::Failed));
+                holds = guards::and(holds, asserted);
+            }
+            if !transition.atomic || transition.target == flow.end {
+                steps.push((holds, Goal::State(transition.target)));
+                continue;
+            }
+            if longest == 0 {
+                let message = "so many steps of a never claim cannot be taken at once";
+                self.error("PML098", message, transition.span);
+                continue;
+            }
+            let mut waits = holds.clone();
+            for (next, goal) in self.claim_steps(flow, transition.target, longest - 1) {
+                waits = guards::and(waits, guards::not(next.clone()));
+                steps.push((guards::and(holds.clone(), next), goal));
+            }
+            steps.push((waits, Goal::State(transition.target)));
+        }
+        steps.retain(|(holds, _)| *holds != ir::Expr::Const(0));
+        steps
+    }
+
     /// When a claim can take a step; None if never.
     fn claim_guard(&mut self, transition: &Transition, earlier: &[Transition]) -> Option<ir::Expr> {
-        let nowhere = Context {
-            at: None,
-            timeout: false,
-        };
         let holds = match &*transition.action {
             Action::Basic(Basic::End) | Action::Blocked => return None,
-            Action::Basic(Basic::Condition(expr)) => guards::truth(self.expr(expr, nowhere)),
+            Action::Basic(Basic::Condition(expr)) => guards::truth(self.expr(expr, NOWHERE)),
             Action::Basic(Basic::Else) => {
                 let mut none = ir::Expr::Const(1);
                 for other in earlier {
@@ -111,3 +167,9 @@ impl Lowering<'_> {
         (holds != ir::Expr::Const(0)).then_some(holds)
     }
 }
+
+/// A claim is no process.
+const NOWHERE: Context = Context {
+    at: None,
+    timeout: false,
+};

@@ -19,13 +19,25 @@ pub mod outcomes;
 pub mod report;
 pub mod sets;
 
-use stubborn_system::{Relations, System};
+use stubborn_system::{Reducer, Reduction, Relations, System};
 
 use crate::aim::Plan;
 use crate::config::ConfigError;
 use crate::reducer::StubbornReduction;
 
 pub use report::{Fault, Report, Violation};
+
+/// A reduction that can be told not to remember sets, so that both ways can be compared.
+pub trait Forgetful: Reduction {
+    /// A worker that computes every set anew; chooses what any other worker chooses.
+    fn forgetful(&self) -> Box<dyn Reducer + '_>;
+}
+
+impl Forgetful for StubbornReduction {
+    fn forgetful(&self) -> Box<dyn Reducer + '_> {
+        self.forgetful_reducer()
+    }
+}
 
 /// How much to check.
 #[derive(Clone, Debug)]

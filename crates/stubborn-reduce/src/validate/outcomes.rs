@@ -5,22 +5,15 @@ use stubborn_system::{LabelId, Reduction, System};
 use super::explore::explore;
 use super::report::{Fault, Report, Violation};
 use crate::aim::{Aim, Plan, Proviso};
-use crate::reducer::StubbornReduction;
 
 /// Explores fully and reduced, and compares what the question is about: the set of deadlocks;
 /// whether goals are reachable and, with goal-driven sets, in how many steps.
-pub fn compare(
-    system: &dyn System,
-    reduction: &StubbornReduction,
-    plan: &Plan,
-    report: &mut Report,
-) {
+pub fn compare(system: &dyn System, reduction: &dyn Reduction, plan: &Plan, report: &mut Report) {
     let goals: Vec<Vec<LabelId>> = match &plan.aim {
         Aim::Deadlocks => Vec::new(),
         Aim::Goals(goals) => goals.any_of.clone(),
         Aim::Traces { labels, .. } => labels.iter().map(|l| vec![*l]).collect(),
     };
-    let reduction: &dyn Reduction = reduction;
     let full = explore(system, None, Proviso::None, &goals, usize::MAX);
     let reduced = explore(system, Some(reduction), plan.proviso, &goals, usize::MAX);
     report.outcomes_compared = true;

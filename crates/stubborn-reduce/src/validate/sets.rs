@@ -9,12 +9,12 @@
 use std::collections::HashMap;
 
 use stubborn_system::{
-    BitSet, Executor, Expansion, LabelId, Reducer, Reduction, Successors, System, TransitionId,
+    BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
-use super::Limits;
 use super::graph::{Graph, Node};
 use super::report::{Fault, Report, Violation};
+use super::{Forgetful, Limits};
 use crate::aim::{Aim, Plan, Proviso};
 use crate::config::Algorithm;
 
@@ -61,7 +61,7 @@ impl Conditions {
 /// Checks the sets that a reduction chooses at `states`.
 pub fn check(
     system: &dyn System,
-    reduction: &crate::StubbornReduction,
+    reduction: &dyn Forgetful,
     plan: &Plan,
     visible: &[TransitionId],
     states: &[Vec<u32>],
@@ -70,7 +70,7 @@ pub fn check(
 ) {
     let transitions = system.structure().transitions.len();
     let conditions = Conditions::of(plan, visible, transitions);
-    let mut reducer = reduction.forgetful_reducer();
+    let mut reducer = reduction.forgetful();
     let mut chosen = Vec::with_capacity(states.len());
     let mut graph = Graph::new(system);
     let mut executor = system.executor();
@@ -120,7 +120,7 @@ pub fn check(
     }
     // Workers that see the states in another order must choose the same: one that computes
     // every set, and one that remembers them (asked twice, so that it does).
-    let mut computing = reduction.forgetful_reducer();
+    let mut computing = reduction.forgetful();
     let mut remembering = reduction.reducer();
     for (state, kept) in states.iter().zip(&chosen).rev() {
         let mut tell = |fault: Fault| {

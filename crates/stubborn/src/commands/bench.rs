@@ -2,15 +2,18 @@
 //!
 //! Speed is counted in states per second of processor time, which other programs on the
 //! machine hardly disturb; the speed-up of several threads needs the clock on the wall, and
-//! an idle machine.
+//! an idle machine. Promela models are explored by SPIN too, where it is installed.
 
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use stubborn::{
-    CheckOptions, Limits, LoadOptions, ReductionOptions, SearchResult, StoreOptions, load_file,
+    CheckOptions, Language, Limits, LoadOptions, ReductionOptions, SearchResult, StoreOptions,
+    load_file,
 };
+
+mod spin;
 
 use super::{growing, write_file};
 use crate::exit::{Failure, Status};
@@ -54,6 +57,14 @@ struct Row {
     bytes_per_state: f64,
     /// One for each number of threads.
     speeds: Vec<Speed>,
+    spin: Option<spin::Peer>,
+}
+
+impl Row {
+    /// States per second of processor time, with the number of threads at this place.
+    fn rate(&self, at: usize) -> f64 {
+        self.states as f64 / self.speeds[at].processor.max(1e-6)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -67,6 +78,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
     let started = Instant::now();
     let options = LoadOptions {
         engine: args.engine.into(),
+        ignore_temporal: true,
         ..LoadOptions::default()
     };
     let mut model = load_file(path, None, &options)?;
@@ -98,6 +110,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
         speeds.push(Speed { wall, processor });
         last = last.or(Some(result));
     }
+    let is_promela = Language::of_path(path) == Some(Language::Promela);
     let name = path
         .file_stem()
         .unwrap_or_default()
@@ -110,6 +123,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
         load,
         bytes_per_state: result.bytes_per_state(),
         speeds,
+        spin: is_promela.then(|| spin::explore(path)).flatten(),
     }))
 }
 
@@ -120,6 +134,11 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
         let plural = if *threads == 1 { "" } else { "s" };
         let _ = write!(head, " states/CPU s, {threads} thread{plural} | wall s |");
         rule += " ---: | ---: |";
+    }
+    let with_spin = rows.iter().any(|row| row.spin.is_some());
+    if with_spin {
+        head += " SPIN's states | its states/CPU s | ours to its | its build CPU s | its MiB |";
+        rule += " ---: | ---: | ---: | ---: | ---: |";
     }
     let mut out = format!("{head}\n{rule}\n");
     for row in rows {
@@ -132,9 +151,22 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
             row.load.as_secs_f64() * 1e3,
             row.bytes_per_state
         );
-        for speed in &row.speeds {
-            let rate = row.states as f64 / speed.processor.max(1e-6);
+        for (at, speed) in row.speeds.iter().enumerate() {
+            let rate = row.rate(at);
             let _ = write!(out, " {} | {:.2} |", grouped(rate as u64), speed.wall);
+        }
+        if let Some(peer) = &row.spin {
+            let _ = write!(
+                out,
+                " {} | {} | {:.2} | {:.2} | {:.0} |",
+                grouped(peer.states),
+                grouped(peer.rate() as u64),
+                row.rate(0) / peer.rate(),
+                peer.build,
+                peer.memory
+            );
+        } else if with_spin {
+            out += " | | | | |";
         }
         out.push('\n');
     }
@@ -144,12 +176,18 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
     let bytes = geometric_mean(rows.iter().map(|row| row.bytes_per_state));
     let _ = write!(out, "| *geometric mean* | | | | {bytes:.1} |");
     for at in 0..args.threads.len() {
-        let rates = rows
-            .iter()
-            .map(|row| row.states as f64 / row.speeds[at].processor.max(1e-6));
-        let rate = geometric_mean(rates);
+        let rate = geometric_mean(rows.iter().map(|row| row.rate(at)));
         let speedup = geometric_mean(rows.iter().map(|r| r.speeds[0].wall / r.speeds[at].wall));
         let _ = write!(out, " {} | {speedup:.2} × |", grouped(rate as u64));
+    }
+    if with_spin {
+        let pairs = || {
+            rows.iter()
+                .filter_map(|row| Some((row, row.spin.as_ref()?)))
+        };
+        let rate = geometric_mean(pairs().map(|(_, peer)| peer.rate()));
+        let ratio = geometric_mean(pairs().map(|(row, peer)| row.rate(0) / peer.rate()));
+        let _ = write!(out, " | {} | {ratio:.2} | | |", grouped(rate as u64));
     }
     out.push('\n');
     out
@@ -164,11 +202,22 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Processor time of all threads so far, in hundredths of a second.
 fn processor_time() -> Duration {
-    // Fields 14 and 15 after the name in parentheses, which may hold anything.
+    times_from(14)
+}
+
+/// Processor time of all programs that were run so far, in hundredths of a second.
+fn children_time() -> Duration {
+    times_from(16)
+}
+
+/// The sum of two neighbouring fields of what the system says of this process.
+fn times_from(field: usize) -> Duration {
     let ticks = || -> Option<u64> {
         let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+        // The second field is the name in parentheses, which may hold anything.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-        Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+        let at = field - 3;
+        Some(fields.get(at)?.parse::<u64>().ok()? + fields.get(at + 1)?.parse::<u64>().ok()?)
     };
     Duration::from_millis(ticks().unwrap_or(0) * 10)
 }

@@ -1,18 +1,24 @@
 //! `stubborn check`: verdicts first, then the runs that show what is violated, then numbers.
 
+mod temporal;
+
 use std::fmt::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::{
-    Answer, LoadedModel, Question, QuestionKind, Report, Target, Trace, Verdict, Violation, story,
+    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, Origin, PromelaOptions, Question,
+    QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
-use super::{Figures, figures_json, growing, load, search_options, why_incomplete, write_file};
+use super::{
+    Figures, figures_json, growing, load_with, search_options, why_incomplete, write_file,
+};
 use crate::exit::{Failure, Status};
 use crate::options::CheckArgs;
 use crate::progress::Line;
+use crate::promela_options::trail_file;
 use crate::terminal::{Paint, counted, print};
 
 /// Counterexamples with more steps are shown by their beginning and end.
@@ -24,110 +30,226 @@ const LISTED: usize = 6;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
-    let (mut model, load_time) = load(&args.model, &args.invariant, quiet)?;
-    let mut options = search_options(&args.search, &args.reduction, "auto")?;
+    let load_options = LoadOptions {
+        invariants: args.invariant.clone(),
+        temporal: temporal::texts(&args.temporal)?,
+        promela: PromelaOptions {
+            coverage: args.spin.coverage,
+            ..args.model.promela.options()
+        },
+        ..LoadOptions::default()
+    };
+    let (mut model, load_time) = load_with(&args.model, load_options, quiet)?;
+    // What a reduction leaves out would look as if it could not be reached.
+    let default_reduction = if args.spin.coverage { "none" } else { "auto" };
+    let mut options = search_options(&args.search, &args.reduction, default_reduction)?;
+    options.temporal = args.temporal.options();
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
-    questions(args, &model)?;
-    let report = growing(&mut model, |model| {
-        let questions = questions(args, model).unwrap_or_default();
-        stubborn::check(model, &questions, &options)
+    Asked::new(args, &model)?;
+    let started = Instant::now();
+    let results = growing(&mut model, |model| {
+        let asked = Asked::new(args, model).unwrap_or_default();
+        let mut results = Results::default();
+        if !asked.questions.is_empty() {
+            let questions = &asked.questions;
+            results.report = match args.net.structural {
+                None => stubborn::check(model, questions, &options)?,
+                Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
+            };
+        }
+        let mut options = options.clone();
+        let time = options.limits.time;
+        options.limits.time = time.map(|time| time.saturating_sub(started.elapsed()));
+        results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
+        Ok(results)
     })?;
     drop(line);
 
     if let Some(path) = &args.trace {
-        save_first(&model, &report, path)?;
+        save_first(&model, &results, path)?;
+    }
+    if let Some(file) = &args.spin.trail {
+        save_trail(&model, &results, &trail_file(file, &args.model.model))?;
     }
     if args.output.json {
-        print(&json_text(args, &model, &report, load_time));
+        print(&json_text(args, &model, &results, load_time));
     } else {
-        print(&text(args, &model, &report, load_time));
+        print(&text(args, &model, &results, load_time));
     }
-    let everything_was_checked = skipped(args, &model).is_empty();
-    Ok(match report.verdict() {
-        Verdict::Holds if !everything_was_checked => Status::Unknown,
-        verdict => verdict.into(),
-    })
+    Ok(results.verdict().into())
 }
 
-/// Properties of the model that were asked for and cannot be checked.
-fn skipped<'m>(args: &CheckArgs, model: &'m LoadedModel) -> &'m [String] {
-    if args.only || !args.property.is_empty() {
-        &[]
-    } else {
-        model.unchecked()
+/// Everything that came out.
+#[derive(Default)]
+struct Results {
+    report: Report,
+    temporal: Vec<TemporalAnswer>,
+}
+
+impl Results {
+    fn verdicts(&self) -> impl Iterator<Item = Verdict> + '_ {
+        let temporal = self.temporal.iter().map(|answer| answer.verdict);
+        let others = self.report.answers.iter().map(|answer| answer.verdict);
+        others.chain(temporal)
+    }
+
+    /// Violated if anything is; else unknown if anything is.
+    fn verdict(&self) -> Verdict {
+        let has = |wanted| self.verdicts().any(|verdict| verdict == wanted);
+        if has(Verdict::Violated) {
+            Verdict::Violated
+        } else if has(Verdict::Unknown) {
+            Verdict::Unknown
+        } else {
+            Verdict::Holds
+        }
+    }
+
+    /// The numbers of all searches, those of temporal properties last.
+    fn figures(&self) -> Vec<Figures> {
+        let searches = self.report.runs.iter().map(|run| Figures::of(&run.result));
+        let checks = self.temporal.iter().filter_map(|a| a.result.as_ref());
+        searches.chain(checks.map(Figures::of_temporal)).collect()
+    }
+
+    /// The reductions of all searches, as one word where they are the same.
+    fn reductions(&self) -> String {
+        let searches = self.report.runs.iter().map(|run| run.reduction.as_str());
+        let checks = self.temporal.iter().map(|a| a.reduction.as_str());
+        let mut once: Vec<&str> = Vec::new();
+        for name in searches.chain(checks) {
+            if !once.contains(&name) {
+                once.push(name);
+            }
+        }
+        once.join(", ")
+    }
+
+    /// The traces of what is violated, with what they show.
+    fn traces(&self) -> impl Iterator<Item = (String, &Trace)> {
+        let answers = self.report.answers.iter();
+        let others = answers.filter_map(|a| Some((headline(&a.question), trace_of(a)?)));
+        let temporal = self.temporal.iter();
+        let temporal = temporal.filter_map(|a| Some((a.title.clone(), temporal::trace_of(a)?)));
+        others.chain(temporal)
     }
 }
 
 /// What to ask, from the model and the flags.
-fn questions(args: &CheckArgs, model: &LoadedModel) -> Result<Vec<Question>, Failure> {
-    let all = stubborn::questions(model);
-    let mut chosen: Vec<Question> = Vec::new();
-    for name in &args.property {
-        let named: Vec<&Question> = all.iter().filter(|q| q.name == *name).collect();
-        if named.is_empty() {
-            let names: Vec<String> = all.iter().map(|q| format!("  {}", q.name)).collect();
-            return Err(Failure::wrong(format!(
-                "there is no property `{name}`; there are\n{}",
-                names.join("\n")
-            )));
+#[derive(Default)]
+struct Asked<'m> {
+    questions: Vec<Question>,
+    temporal: Vec<&'m Temporal>,
+}
+
+impl<'m> Asked<'m> {
+    fn new(args: &CheckArgs, model: &'m LoadedModel) -> Result<Self, Failure> {
+        let all = stubborn::questions(model);
+        let mut questions: Vec<Question> = Vec::new();
+        let mut temporal: Vec<&Temporal> = Vec::new();
+        for name in &args.property {
+            let (before, before_temporal) = (questions.len(), temporal.len());
+            questions.extend(all.iter().filter(|q| q.name == *name).cloned());
+            temporal.extend(model.temporal().iter().filter(|t| t.name == *name));
+            if (questions.len(), temporal.len()) == (before, before_temporal) {
+                let names = all.iter().map(|q| &q.name);
+                let names = names.chain(model.temporal().iter().map(|t| &t.name));
+                let names: Vec<String> = names.map(|name| format!("  {name}")).collect();
+                return Err(Failure::wrong(format!(
+                    "there is no property `{name}`; there are\n{}",
+                    names.join("\n")
+                )));
+            }
         }
-        chosen.extend(named.into_iter().cloned());
-    }
-    if args.property.is_empty() && !args.only {
-        chosen = all;
-    } else {
-        chosen.extend(
-            all.into_iter()
-                .filter(|q| q.kind == QuestionKind::Invariant),
-        );
-    }
-    if args.deadlock {
-        chosen.push(Question::no_deadlock());
-    }
-    let mut once: Vec<Question> = Vec::new();
-    for question in chosen {
-        if !once.contains(&question) {
-            once.push(question);
+        if args.property.is_empty() && !args.only {
+            questions = all;
+            temporal = model.temporal().iter().collect();
+        } else {
+            // What the flags say; of files with many properties, only those that are named.
+            let any = args.property.is_empty();
+            questions.extend(all.into_iter().filter(|q| {
+                q.kind == QuestionKind::Invariant && (any || args.invariant.contains(&q.name))
+            }));
+            let wanted = |t: &&Temporal| match t.origin {
+                Origin::Model => false,
+                Origin::User => true,
+                Origin::File => any,
+            };
+            temporal.extend(model.temporal().iter().filter(wanted));
         }
+        if args.deadlock {
+            questions.push(Question::no_deadlock());
+        }
+        let mut once = Self::default();
+        for question in questions {
+            if !once.questions.contains(&question) {
+                once.questions.push(question);
+            }
+        }
+        for property in temporal {
+            if !once
+                .temporal
+                .iter()
+                .any(|known| std::ptr::eq(*known, property))
+            {
+                once.temporal.push(property);
+            }
+        }
+        for property in &once.temporal {
+            if let Err(Obstacle::Wrong(messages)) = &property.property {
+                return Err(Failure::shown(messages.clone()));
+            }
+        }
+        if once.questions.is_empty() && once.temporal.is_empty() {
+            return Err(Failure::wrong(
+                "nothing to check: --only needs --deadlock, --invariant, --ltl, --hoa, \
+                 --properties or --property",
+            ));
+        }
+        Ok(once)
     }
-    if once.is_empty() {
-        return Err(Failure::wrong(
-            "nothing to check: --only needs --deadlock, --invariant or --property",
-        ));
-    }
-    Ok(once)
 }
 
 fn trace_of(answer: &Answer) -> Option<&Trace> {
     answer.violation.as_ref()?.trace.as_ref()
 }
 
-fn save_first(model: &LoadedModel, report: &Report, path: &std::path::Path) -> Result<(), Failure> {
-    let first = report.answers.iter().find_map(|a| Some((a, trace_of(a)?)));
-    if let Some((answer, trace)) = first {
-        let saved = SavedTrace::new(model, trace, headline(&answer.question));
-        write_file(path, &saved.to_json())?;
+fn save_first(
+    model: &LoadedModel,
+    results: &Results,
+    path: &std::path::Path,
+) -> Result<(), Failure> {
+    if let Some((title, trace)) = results.traces().next() {
+        write_file(path, &SavedTrace::new(model, trace, title).to_json())?;
     }
     Ok(())
 }
 
+/// Writes the first counterexample as a trail; without one there is no file.
+fn save_trail(
+    model: &LoadedModel,
+    results: &Results,
+    path: &std::path::Path,
+) -> Result<(), Failure> {
+    if model.promela().is_none() {
+        return Err(Failure::wrong("--trail is for Promela models; try --trace"));
+    }
+    let first = results.traces().next();
+    match first.and_then(|(_, trace)| spin::trail(model, trace)) {
+        Some(text) => write_file(path, &text),
+        None => Ok(()),
+    }
+}
+
 // ---- for scripts ----
 
-fn json_text(args: &CheckArgs, model: &LoadedModel, report: &Report, load: Duration) -> String {
-    let runs: Vec<Figures> = report
-        .runs
-        .iter()
-        .map(|run| Figures::of(&run.result))
-        .collect();
+fn json_text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) -> String {
+    let runs = results.figures();
     let total = sum(&runs);
-    let names: Vec<&str> = report
-        .runs
-        .iter()
-        .map(|run| run.reduction.as_str())
-        .collect();
-    let mut object = figures_json(model, &args.search, &reductions(&names), &total, load);
+    let mut object = figures_json(model, &args.search, &results.reductions(), &total, load);
+    let report = &results.report;
     let properties = report.answers.iter().map(|answer| {
         let mut property = json!({
             "name": answer.question.name,
@@ -141,10 +263,9 @@ fn json_text(args: &CheckArgs, model: &LoadedModel, report: &Report, load: Durat
         }
         property
     });
-    let skipped = skipped(args, model).iter().map(|name| {
-        json!({"name": name, "kind": "ltl", "verdict": Verdict::Unknown.name(), "trace": null})
-    });
-    object.insert("properties".into(), properties.chain(skipped).collect());
+    let temporal = results.temporal.iter();
+    let temporal = temporal.map(|answer| temporal::json(model, answer));
+    object.insert("properties".into(), properties.chain(temporal).collect());
     format!("{}\n", Value::Object(object))
 }
 
@@ -155,28 +276,18 @@ fn sum(runs: &[Figures]) -> Figures {
     }
 }
 
-/// The reductions of several runs as one word where they are the same.
-fn reductions(names: &[&str]) -> String {
-    let mut once: Vec<&str> = Vec::new();
-    for name in names {
-        if !once.contains(name) {
-            once.push(name);
-        }
-    }
-    once.join(", ")
-}
-
 // ---- for people ----
 
-fn text(args: &CheckArgs, model: &LoadedModel, report: &Report, load: Duration) -> String {
+fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) -> String {
     let paint = Paint::for_stdout();
+    let report = &results.report;
     let mut out = verdicts(report, paint);
-    for name in skipped(args, model) {
-        let label = paint.unsure("unknown ");
-        let _ = writeln!(
-            out,
-            "{label}  {name}: temporal properties are not checked yet"
-        );
+    for answer in &results.temporal {
+        let label = labelled(answer.verdict, paint);
+        let _ = writeln!(out, "{label}  {}", answer.title);
+        if let Some(notice) = answer.notice.as_ref().filter(|_| !args.output.quiet) {
+            let _ = writeln!(out, "          ({notice})");
+        }
     }
     for answer in &report.answers {
         if let Some(violation) = &answer.violation {
@@ -184,23 +295,51 @@ fn text(args: &CheckArgs, model: &LoadedModel, report: &Report, load: Duration) 
             out += &told(args, model, &answer.question, violation);
         }
     }
+    for answer in &results.temporal {
+        if answer.verdict == Verdict::Violated {
+            out.push('\n');
+            out += &temporal::told(args, model, answer);
+        }
+    }
     if let Some(path) = &args.trace
-        && report.answers.iter().any(|a| trace_of(a).is_some())
+        && results.traces().next().is_some()
     {
         let _ = writeln!(out, "\nsaved as {}", path.display());
     }
+    if let Some(file) = &args.spin.trail
+        && results.traces().next().is_some()
+    {
+        let path = trail_file(file, &args.model.model);
+        let _ = writeln!(out, "\ntrail saved as {}", path.display());
+    }
+    if args.spin.coverage {
+        out += &coverage(model, report);
+    }
     if !args.output.quiet {
         out.push('\n');
-        out += &statistics(args, report, load);
+        out += &statistics(args, model, results, load);
     }
-    for run in &report.runs {
-        let unsure = report.answers.iter().any(|a| a.verdict == Verdict::Unknown);
-        if let Some(reason) = why_incomplete(&run.result, args.search.store).filter(|_| unsure) {
+    if results
+        .verdicts()
+        .any(|verdict| verdict == Verdict::Unknown)
+    {
+        let searches = report.runs.iter();
+        let mut reasons = searches.filter_map(|run| why_incomplete(&run.result, args.search.store));
+        let mut limits = results.temporal.iter().filter_map(temporal::why_unknown);
+        if let Some(reason) = reasons.next().or_else(|| limits.next()) {
             let _ = writeln!(out, "{}: {reason}", paint.unsure("no answer"));
-            break;
         }
     }
     out
+}
+
+/// A verdict as it begins a line.
+fn labelled(verdict: Verdict, paint: Paint) -> String {
+    match verdict {
+        Verdict::Holds => paint.good("holds   "),
+        Verdict::Violated => paint.bad("VIOLATED"),
+        Verdict::Unknown => paint.unsure("unknown "),
+    }
 }
 
 /// One line a verdict; many of a kind that hold are counted.
@@ -214,11 +353,7 @@ fn verdicts(report: &Report, paint: Paint) -> String {
             .iter()
             .filter(|a| (a.question.kind, a.verdict) == (kind, verdict));
         let number = alike.count();
-        let label = match verdict {
-            Verdict::Holds => paint.good("holds   "),
-            Verdict::Violated => paint.bad("VIOLATED"),
-            Verdict::Unknown => paint.unsure("unknown "),
-        };
+        let label = labelled(verdict, paint);
         if verdict == Verdict::Violated || number <= LISTED {
             let _ = writeln!(out, "{label}  {}", headline(&answer.question));
         } else if !counted_kinds.contains(&(kind, verdict)) {
@@ -296,6 +431,30 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
     }
 }
 
+/// The statements that were not reached, as SPIN lists them.
+fn coverage(model: &LoadedModel, report: &Report) -> String {
+    let Some(all) = spin::unreached(model) else {
+        return "\n--coverage is for Promela models; explore --unused is for all\n".into();
+    };
+    let mut out = String::new();
+    for process in all {
+        let _ = writeln!(out, "\nunreached in {}", process.process);
+        for (place, state, text) in &process.statements {
+            let _ = writeln!(out, "  {place}, state {state}, \"{text}\"");
+        }
+        let _ = writeln!(
+            out,
+            "  ({} of {} statements)",
+            process.statements.len(),
+            process.all
+        );
+    }
+    if report.runs.iter().any(|r| r.result.end != End::Complete) {
+        out += "(the search ended before it had seen everything)\n";
+    }
+    out
+}
+
 /// Long stories lose their middle.
 fn shortened(args: &CheckArgs, steps: &str) -> String {
     let lines: Vec<&str> = steps.lines().collect();
@@ -311,19 +470,15 @@ fn shortened(args: &CheckArgs, steps: &str) -> String {
     out + &lines[lines.len() - SHOWN_STEPS..].join("\n") + "\n"
 }
 
-fn statistics(args: &CheckArgs, report: &Report, load: Duration) -> String {
-    let runs: Vec<Figures> = report
-        .runs
-        .iter()
-        .map(|run| Figures::of(&run.result))
-        .collect();
+fn statistics(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) -> String {
+    let runs = results.figures();
     let total = sum(&runs);
-    let names: Vec<&str> = report
-        .runs
-        .iter()
-        .map(|run| run.reduction.as_str())
-        .collect();
-    let mut out = total.line(&reductions(&names));
+    let mut out = String::new();
+    if model.language() == Language::Promela {
+        let errors = results.verdicts().filter(|v| *v == Verdict::Violated);
+        let _ = write!(out, "errors: {}, ", errors.count());
+    }
+    out += &total.line(&results.reductions(), model.language());
     if runs.len() > 1 {
         let _ = write!(out, ", in {} searches", runs.len());
     }

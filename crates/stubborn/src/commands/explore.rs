@@ -1,9 +1,11 @@
 //! `stubborn explore`: the size of the state space.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use serde_json::Value;
 use stubborn::LoadedModel;
+use stubborn::emptiness::ExplorationResult;
 
 use super::{Figures, figures_json, growing, load, search_options, why_incomplete};
 use crate::exit::{Failure, Status};
@@ -17,7 +19,28 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
-    let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
+    if let Some(proviso) = options.reduction.cycle_proviso {
+        if args.net.structural.is_some() {
+            return Err(Failure::wrong(
+                "--structural keeps deadlocks, not the infinite runs that a cycle proviso is for",
+            ));
+        }
+        let (reduction, result) = growing(&mut model, |model| {
+            stubborn::explore_with_proviso(model, proviso, &options)
+        })?;
+        drop(line);
+        return Ok(with_proviso(args, &model, &reduction, &result, load_time));
+    }
+    let (run, smaller) = match args.net.structural {
+        None => {
+            let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
+            (run, None)
+        }
+        Some(rules) => match stubborn::explore_smaller(&model, rules, &options) {
+            Some(smaller) => smaller.map(|(run, sizes)| (run, Some(sizes)))?,
+            None => return Err(Failure::wrong("--structural is about Petri nets")),
+        },
+    };
     let result = run.result;
     drop(line);
 
@@ -33,16 +56,26 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         print(&format!("{}\n", Value::Object(object)));
         return Ok(status);
     }
-    let mut text = figures.line(&run.reduction) + "\n";
+    let mut text = figures.line(&run.reduction, model.language()) + "\n";
     let ends = match figures.invalid_ends {
         Some(invalid) => format!(
             "{}, {} of them invalid",
-            counted(figures.deadlocks, "end state"),
+            counted(figures.deadlocks.unwrap_or(0), "end state"),
             grouped(invalid)
         ),
-        None => counted(figures.deadlocks, "deadlock"),
+        None => counted(figures.deadlocks.unwrap_or(0), "deadlock"),
     };
     let _ = writeln!(text, "{ends}");
+    if let Some(sizes) = smaller {
+        let _ = writeln!(
+            text,
+            "of a reduced net: {} of {}, {} of {}",
+            sizes.places_left,
+            counted(sizes.places as u64, "place"),
+            sizes.transitions_left,
+            counted(sizes.transitions as u64, "transition"),
+        );
+    }
     if !args.output.quiet {
         let store = match (args.search.store, result.store) {
             (StoreName::Tree, stubborn::StoreKind::Plain) => "plain",
@@ -65,6 +98,48 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     }
     print(&text);
     Ok(status)
+}
+
+/// What is left with a cycle proviso.
+fn with_proviso(
+    args: &ExploreArgs,
+    model: &LoadedModel,
+    reduction: &str,
+    result: &ExplorationResult,
+    load_time: Duration,
+) -> Status {
+    let figures = Figures::of_exploration(result);
+    let status = match result.limit {
+        None => Status::Fine,
+        Some(_) => Status::Unknown,
+    };
+    let proviso = args.reduction.proviso.cycles.unwrap_or_default();
+    if args.output.json {
+        let mut object = figures_json(model, &args.search, reduction, &figures, load_time);
+        object.insert("order".into(), "dfs".into());
+        object.insert("proviso".into(), proviso.to_string().into());
+        print(&format!("{}\n", Value::Object(object)));
+        return status;
+    }
+    let mut text = figures.line(reduction, model.language()) + "\n";
+    let deadlocks = counted(figures.deadlocks.unwrap_or(0), "deadlock");
+    let expanded = counted(result.counts.expanded_by_proviso, "state");
+    let _ = writeln!(
+        text,
+        "{deadlocks}; the proviso {proviso} expanded {expanded}"
+    );
+    if !args.output.quiet {
+        let _ = writeln!(text, "{}", figures.costs(load_time));
+    }
+    if let Some(limit) = result.limit {
+        let _ = writeln!(
+            text,
+            "{}: {limit}",
+            Paint::for_stdout().unsure("incomplete")
+        );
+    }
+    print(&text);
+    status
 }
 
 fn levels(sizes: &[u64]) -> String {

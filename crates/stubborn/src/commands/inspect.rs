@@ -5,22 +5,38 @@ mod explain;
 mod json;
 mod text;
 
-use stubborn::LoadedModel;
-use stubborn::system::{FieldId, LabelId, Relations, Structure, TransitionId};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 
-use super::load;
+use stubborn::system::{FieldId, LabelId, Relations, Structure, TransitionId};
+use stubborn::{LoadedModel, SavedRelations};
+
+use super::{load, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::{InspectArgs, InspectFormat};
-use crate::terminal::print;
+use crate::terminal::{counted, print};
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Status, Failure> {
-    let (model, _) = load(&args.model, &[], false)?;
+    let (model, _) = load(&args.model, &args.invariant, false)?;
     let view = View::new(args, &model)?;
+    if let (Some(file), Some(Known::Measured(saved))) =
+        (&args.measuring.write_relations, &view.relations)
+    {
+        write_file(file, &saved.to_json())?;
+        print(&written(file, saved));
+        return Ok(Status::Fine);
+    }
     if let Some(file) = &args.state {
         print(&explain::show(&view, file)?);
         return Ok(Status::Fine);
     }
-    print(&match args.format {
+    let format = if args.dot {
+        InspectFormat::Dot
+    } else {
+        args.format
+    };
+    print(&match format {
         InspectFormat::Text => text::show(&view),
         InspectFormat::Json => json::show(&view),
         InspectFormat::Dot => dot::show(&view),
@@ -35,7 +51,66 @@ struct View<'m> {
     structure: &'m Structure,
     /// Those that the filters leave.
     transitions: Vec<TransitionId>,
-    relations: Option<Relations>,
+    relations: Option<Known>,
+}
+
+/// Relations by analysis, or from a state space.
+enum Known {
+    Analysed(Box<Relations>),
+    Measured(SavedRelations),
+}
+
+impl Known {
+    fn new(args: &InspectArgs, model: &LoadedModel) -> Result<Option<Self>, Failure> {
+        let choice = args.relations.as_ref();
+        if let Some((dependency, precedence)) = args.measuring.sources(choice)? {
+            let limit = args.measuring.max_states;
+            let saved = SavedRelations::measure(model, dependency, precedence, limit)
+                .map_err(Failure::wrong)?;
+            return Ok(Some(Self::Measured(saved)));
+        }
+        let Some(choice) = choice else {
+            return Ok(None);
+        };
+        Ok(Some(match choice.without_exploring()? {
+            (_, Some(saved)) => {
+                saved.of(model)?;
+                Self::Measured(Arc::unwrap_or_clone(saved))
+            }
+            (level, None) => Self::Analysed(Box::new(model.system().relations(level))),
+        }))
+    }
+
+    /// The relations; where they depend on the state, those of the initial state.
+    fn relations(&self, model: &LoadedModel) -> &Relations {
+        match self {
+            Self::Analysed(relations) => relations,
+            Self::Measured(saved) => {
+                let measured = saved.relations();
+                let words = model.system().layout().words();
+                let initial = model.system().initial_states();
+                let of_state = |map: &HashMap<Box<[u32]>, u32>| map.get(&initial[..words]).copied();
+                let context = measured.context_of.as_ref().and_then(of_state);
+                &measured.contexts[context.unwrap_or(0) as usize].relations
+            }
+        }
+    }
+}
+
+/// What was written.
+fn written(file: &Path, saved: &SavedRelations) -> String {
+    let relations = saved.relations();
+    let kinds = match relations.contexts.len() {
+        1 => String::new(),
+        count => format!(", {count} kinds of states"),
+    };
+    format!(
+        "{}: dependency {}, precedence {}, from {}{kinds}\n",
+        file.display(),
+        relations.dependency,
+        relations.precedence,
+        counted(relations.states as u64, "state"),
+    )
 }
 
 impl<'m> View<'m> {
@@ -63,10 +138,12 @@ impl<'m> View<'m> {
             model,
             structure,
             transitions,
-            relations: args
-                .relations
-                .map(|level| model.system().relations(level.into())),
+            relations: Known::new(args, model)?,
         })
+    }
+
+    fn shown_relations(&self) -> Option<&Relations> {
+        self.relations.as_ref().map(|r| r.relations(self.model))
     }
 
     /// Labels that the chosen transitions have as guards; all, if there is no filter.

@@ -6,39 +6,59 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod explore;
 pub(crate) mod inspect;
+pub(crate) mod lab;
 pub(crate) mod ltl;
 pub(crate) mod man;
+pub(crate) mod mcc;
 pub(crate) mod simulate;
 pub(crate) mod validate;
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use stubborn::emptiness::{CheckResult, ExplorationResult};
+use stubborn::search::peak_resident_bytes;
 use stubborn::{
-    CheckError, CheckOptions, End, Limits, LoadOptions, LoadedModel, SearchResult, StoreOptions,
-    load_file,
+    CheckError, CheckOptions, End, Language, Limits, LoadOptions, LoadedModel, SearchResult,
+    StoreOptions, load_file,
 };
 
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::options::{MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
-use crate::terminal::{bytes, counted, show_warnings};
+use crate::terminal::{bytes, counted, grouped, show_warnings};
 
 /// Bytes of a bitstate store where the user names no limit.
 const BITSTATE_BYTES: usize = 256 << 20;
 /// Below so many states, memory per state is not shown to people.
 const SMALL_MODEL: u64 = 10_000;
 
-/// Loads a model, and says how long that took.
+/// Loads a model without its temporal properties, and says how long that took.
 fn load(
     args: &ModelArgs,
     invariants: &[String],
     quiet: bool,
 ) -> Result<(LoadedModel, Duration), Failure> {
+    let options = LoadOptions {
+        invariants: invariants.to_vec(),
+        ignore_temporal: true,
+        promela: args.promela.options(),
+        ..LoadOptions::default()
+    };
+    load_with(args, options, quiet)
+}
+
+/// Loads a model, and says how long that took.
+fn load_with(
+    args: &ModelArgs,
+    options: LoadOptions,
+    quiet: bool,
+) -> Result<(LoadedModel, Duration), Failure> {
     let started = Instant::now();
     let options = LoadOptions {
         engine: args.engine.into(),
-        invariants: invariants.to_vec(),
+        shuffle: args.shuffle,
+        ..options
     };
     let model = load_file(&args.model, args.language.map(Into::into), &options)?;
     if !quiet {
@@ -104,7 +124,8 @@ fn free_memory() -> Option<usize> {
 struct Figures {
     states: u64,
     transitions: u64,
-    deadlocks: u64,
+    /// Unknown in a product with an automaton.
+    deadlocks: Option<u64>,
     invalid_ends: Option<u64>,
     depth: u64,
     complete: bool,
@@ -119,7 +140,7 @@ impl Figures {
         Self {
             states: result.states,
             transitions: result.transitions,
-            deadlocks: result.deadlocks,
+            deadlocks: Some(result.deadlocks),
             invalid_ends: result.invalid_ends,
             depth: result.depth,
             complete: result.end == End::Complete,
@@ -129,15 +150,44 @@ impl Figures {
         }
     }
 
+    fn of_temporal(result: &CheckResult) -> Self {
+        Self {
+            states: result.counts.states,
+            transitions: result.counts.transitions,
+            deadlocks: None,
+            invalid_ends: None,
+            depth: result.counts.depth,
+            complete: result.verdict == stubborn::emptiness::Verdict::Holds,
+            explore_seconds: (result.prepare_time + result.time).as_secs_f64(),
+            peak_memory: peak_resident_bytes().unwrap_or(result.peak_bytes as u64),
+            store_bytes: result.store_bytes as u64,
+        }
+    }
+
+    fn of_exploration(result: &ExplorationResult) -> Self {
+        Self {
+            states: result.counts.states,
+            transitions: result.counts.transitions,
+            deadlocks: Some(result.deadlocks),
+            invalid_ends: result.invalid_ends,
+            depth: result.counts.depth,
+            complete: result.limit.is_none(),
+            explore_seconds: result.time.as_secs_f64(),
+            peak_memory: peak_resident_bytes().unwrap_or(result.peak_bytes as u64),
+            store_bytes: result.store_bytes as u64,
+        }
+    }
+
     /// Sums what adds up, takes the greatest of depth and memory.
     fn add(mut self, other: &Figures) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a + b),
+            (known, None) | (None, known) => known,
+        };
         self.states += other.states;
         self.transitions += other.transitions;
-        self.deadlocks += other.deadlocks;
-        self.invalid_ends = self
-            .invalid_ends
-            .zip(other.invalid_ends)
-            .map(|(a, b)| a + b);
+        self.deadlocks = sum(self.deadlocks, other.deadlocks);
+        self.invalid_ends = sum(self.invalid_ends, other.invalid_ends);
         self.depth = self.depth.max(other.depth);
         self.complete &= other.complete;
         self.explore_seconds += other.explore_seconds;
@@ -166,16 +216,27 @@ impl Figures {
         fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
     }
 
-    /// The line for people.
-    fn line(&self, reduction: &str) -> String {
+    /// The line for people; users of SPIN look for other words.
+    fn line(&self, reduction: &str, language: Language) -> String {
         let reduced = if reduction == "none" {
             String::new()
         } else {
             format!(", reduced by {reduction}")
         };
+        let states = match language {
+            Language::Promela => {
+                // SPIN counts the initial state as a transition.
+                let matched = (self.transitions + 1).saturating_sub(self.states);
+                format!(
+                    "{} stored, {} matched",
+                    counted(self.states, "state"),
+                    grouped(matched)
+                )
+            }
+            _ => counted(self.states, "state"),
+        };
         format!(
-            "{}, {}, depth {}{reduced}",
-            counted(self.states, "state"),
+            "{states}, {}, depth {}{reduced}",
             counted(self.transitions, "transition"),
             self.depth,
         )
@@ -235,6 +296,20 @@ fn why_incomplete(result: &SearchResult, store: StoreName) -> Option<String> {
         }
         End::Complete | End::Violation => None,
     }
+}
+
+/// The text of a file that the user names.
+fn read_file(path: &std::path::Path) -> Result<String, Failure> {
+    /// Longest file that is read.
+    const LARGEST: u64 = 256 << 20;
+    let shown = path.display();
+    let unreadable =
+        |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > LARGEST {
+        return Err(Failure::wrong(format!("{shown} is too large")));
+    }
+    std::fs::read_to_string(path).map_err(unreadable)
 }
 
 /// Writes a file that the user asked for.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use stubborn::reduce::validate::{Limits, Report, validate};
-use stubborn::reduce::{Aim, Algorithm, Config, Goals, Plan};
+use stubborn::reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, measured};
 use stubborn::system::RelationLevel;
 use stubborn::{LoadedModel, Por};
 
@@ -15,7 +15,13 @@ use crate::terminal::{Paint, counted, print};
 pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
     let (model, _) = load(&args.model, &args.invariant, false)?;
     let options = args.reduction.options(args.seed, "auto")?;
-    let relations = model.system().relations(options.relations);
+    let measured = match &options.measured {
+        Some(saved) => Some(saved.of(&model)?),
+        None => None,
+    };
+    let analysed = measured
+        .is_none()
+        .then(|| model.system().relations(options.relations));
     let limits = Limits {
         exhaustive_states: args.max_states,
         sampled_states: args.samples,
@@ -46,15 +52,24 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
         let plan = match Plan::new(&config, aim) {
             Ok(plan) => plan,
             Err(refusal) => {
-                print(&format!(
-                    "{}  {name}: {refusal}\n",
-                    paint.unsure("refused ")
-                ));
+                print(&refused(&name, &refusal, paint));
                 continue;
             }
         };
         // The reference execution: real code, and the simplest there is.
-        let report = validate(model.reference(), &relations, &plan, &limits)?;
+        let system = model.reference();
+        let report = match (measured, &analysed) {
+            (Some(relations), _) => measured::validate(system, relations, &plan, &limits),
+            (None, Some(relations)) => validate(system, relations, &plan, &limits),
+            (None, None) => continue,
+        };
+        let report = match report {
+            Ok(report) => report,
+            Err(refusal) => {
+                print(&refused(&name, &refusal, paint));
+                continue;
+            }
+        };
         status = match status {
             Status::Violated => Status::Violated,
             _ if report.is_clean() => Status::Fine,
@@ -63,6 +78,10 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
         print(&told(&model, &name, &plan, &report, paint));
     }
     Ok(status)
+}
+
+fn refused(name: &str, refusal: &ConfigError, paint: Paint) -> String {
+    format!("{}  {name}: {refusal}\n", paint.unsure("refused "))
 }
 
 /// What a reduction may be asked to keep in this model.

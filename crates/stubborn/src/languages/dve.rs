@@ -1,11 +1,15 @@
-//! DVE: guarded commands, with the user's invariants added to the program.
+//! DVE: guarded commands, with the user's properties added to the program.
 
-use stubborn_diagnostics::{SourceFile, has_errors};
+use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
+use stubborn_dve::Lowered;
+use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, Property};
 use stubborn_ir::UnaryOp;
 use stubborn_ir::program::ProgramProperty;
-use stubborn_system::PropertyKind;
+use stubborn_system::{LabelId, PropertyKind};
 
 use crate::load::{BuildError, LoadOptions, Parts};
+use crate::temporal::read::{drafts, first_error};
+use crate::temporal::{Origin, Temporal};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
     let (lowered, diagnostics) = stubborn_dve::compile(source);
@@ -30,10 +34,47 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             span: None,
         });
     }
-    let automaton = lowered.automaton().map(|automaton| automaton.name.clone());
+    let mut temporal = Vec::new();
+    if !options.ignore_temporal {
+        temporal.extend(property_process(&mut lowered));
+        for draft in drafts(&options.temporal)? {
+            temporal.push(draft.finish(|text| proposition(&mut lowered, text))?);
+        }
+    }
     let mut parts = Parts::of_program(lowered.into_program(), diagnostics, options.engine)?;
-    parts
-        .unchecked
-        .extend(automaton.map(|name| format!("property process {name}")));
+    parts.temporal = temporal;
     Ok(parts)
+}
+
+/// The automaton that the model has as a process.
+fn property_process(lowered: &mut Lowered) -> Option<Temporal> {
+    let automaton = lowered.automaton()?.clone();
+    let edges = automaton.edges.iter().map(|edge| ClaimEdge {
+        source: edge.source,
+        target: edge.target,
+        guard: edge.guard,
+    });
+    let claim = Claim {
+        initial: automaton.initial,
+        accepting: automaton.accepting,
+        edges: edges.collect(),
+    };
+    let guards = ClaimGuards::new(lowered.program_mut(), &claim);
+    Some(Temporal {
+        title: format!("no run of the process {}", automaton.name),
+        name: automaton.name,
+        span: None,
+        origin: Origin::Model,
+        remarks: String::new(),
+        property: Ok(Property::from_claim(&claim, guards)),
+    })
+}
+
+/// An expression as a label.
+fn proposition(lowered: &mut Lowered, text: &str) -> Result<LabelId, Diagnostic> {
+    let source = SourceFile::new("proposition", text);
+    let (parsed, problems) = stubborn_dve::load_expression(lowered.model(), &source);
+    let parsed = parsed.ok_or_else(|| first_error(problems, Span::new(0, text.len())))?;
+    let condition = lowered.condition(&parsed);
+    Ok(lowered.program_mut().label(condition))
 }

@@ -5,15 +5,17 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use stubborn::reduce::explain::{Access, shared_fields};
+use stubborn::reduce::measured::MeasuredReduction;
 use stubborn::reduce::{Aim, Config, Goals, Plan, StubbornReduction};
 use stubborn::system::{
     BitSet, Expansion, Reason, Reduction, RelationLevel, SetMember, Successors, TransitionId,
 };
 use stubborn::{Trace, story};
 
-use super::View;
+use super::{Known, View};
 use crate::commands::simulate::read_trace;
 use crate::exit::Failure;
 
@@ -25,9 +27,8 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
     let trace = if file == Path::new("start") {
         Trace::new(&system.initial_states()[..system.layout().words()])
     } else {
-        read_trace(view.model, file)?.1
+        read_trace(view.model, file)?
     };
-    let level = view.args.relations.map_or(RelationLevel::Reach, Into::into);
     let algorithm = view.args.por.as_deref().unwrap_or("beam").parse()?;
     let labels = view.structure.properties.iter().map(|p| p.violated_by);
     let aim = match algorithm {
@@ -35,8 +36,24 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
         _ => Aim::Deadlocks,
     };
     let plan = Plan::new(&Config::new(algorithm), aim)?;
-    let relations = system.relations(level);
-    let reduction = StubbornReduction::new(system, &relations, plan)?;
+    let name = plan.settings.to_string();
+    let (analysed, measured);
+    let reduction: &dyn Reduction = match &view.relations {
+        Some(Known::Measured(saved)) => {
+            let relations = Arc::clone(saved.relations());
+            measured = MeasuredReduction::new(system, relations, plan)?;
+            &measured
+        }
+        Some(Known::Analysed(relations)) => {
+            analysed = StubbornReduction::new(system, relations, plan)?;
+            &analysed
+        }
+        None => {
+            let relations = system.relations(RelationLevel::Reach);
+            analysed = StubbornReduction::new(system, &relations, plan)?;
+            &analysed
+        }
+    };
 
     let state = trace.last_state();
     let mut executor = system.executor();
@@ -59,7 +76,6 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
         "The state after {steps} steps\n{}",
         story::state(system, state, false)
     );
-    let name = reduction.plan().settings.to_string();
     let kept_count = enabled.iter().filter(|t| kept.contains(t.index())).count();
     let _ = writeln!(
         out,

@@ -16,7 +16,7 @@ pub(super) fn show(view: &View<'_>) -> String {
         "transitions": transitions(view),
         "properties": properties(view),
     });
-    if let Some(relations) = &view.relations {
+    if let Some(relations) = view.shown_relations() {
         object["relations"] = self::relations(relations);
     }
     format!("{object:#}\n")

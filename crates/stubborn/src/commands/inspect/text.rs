@@ -24,7 +24,7 @@ pub(super) fn show(view: &View<'_>) -> String {
     if args.fields {
         out += &fields(view);
     }
-    if let Some(relations) = &view.relations {
+    if let Some(relations) = view.shown_relations() {
         out += &self::relations(view, relations);
     }
     out

@@ -1,151 +1,22 @@
 //! Verdicts of the BEEM database (Pelánek, *BEEM: Benchmarks for Explicit Model Checkers*,
 //! 2007) for its LTL properties, with and without reduction, by every emptiness check.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 
-use stubborn_diagnostics::SourceFile;
 use stubborn_emptiness::{
-    Check, CheckResult, Claim, ClaimEdge, ClaimGuards, Emptiness, Fitting, Property, Proviso,
-    ReductionRequest, ReductionUse, Verdict,
+    Check, CheckResult, Emptiness, Fitting, Proviso, ReductionRequest, ReductionUse, SteeringMode,
+    Verdict,
 };
-use stubborn_ir::Model;
-use stubborn_ltl::formula::Formulas;
-use stubborn_ltl::parser::{AnyName, Syntax, parse};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{RelationLevel, System};
 
-/// A property with a known verdict.
-struct Row {
-    file: String,
-    formula: String,
-    holds: bool,
-    /// States of the system alone.
-    states: u64,
-}
+use length::length;
+use rows::{Row, corpus, load, load_formula, rows};
 
-fn corpus() -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-    let path = std::env::var_os("STUBBORN_CORPUS").map_or_else(|| default.into(), PathBuf::from);
-    let path = path.join("beem");
-    if !path.is_dir() {
-        eprintln!("skipped: there is no corpus at {}", path.display());
-        return None;
-    }
-    Some(path)
-}
-
-/// The properties with a verdict, of instances of bearable size, the smallest first.
-fn rows(corpus: &std::path::Path, sizes_wanted: &std::ops::RangeInclusive<u64>) -> Vec<Row> {
-    let read = |name: &str| std::fs::read_to_string(corpus.join(name)).expect("it is there");
-    let sizes = read("EXPECTED.tsv");
-    let sizes: HashMap<&str, u64> = sizes
-        .lines()
-        .filter_map(|line| {
-            let mut columns = line.split('\t');
-            Some((columns.next()?, columns.next()?.parse().ok()?))
-        })
-        .collect();
-    let mut rows: Vec<Row> = read("EXPECTED-PROPS.tsv")
-        .lines()
-        .filter_map(|line| {
-            let columns: Vec<&str> = line.split('\t').collect();
-            let [instance, _, _, "LTL", answer, _, formula, file] = columns[..] else {
-                return None;
-            };
-            Some(Row {
-                file: file.into(),
-                formula: formula.into(),
-                holds: match answer {
-                    "yes" => true,
-                    "no" => false,
-                    _ => return None,
-                },
-                states: *sizes.get(instance)?,
-            })
-        })
-        .filter(|row| sizes_wanted.contains(&row.states))
-        .collect();
-    rows.sort_by_key(|row| row.states);
-    rows
-}
-
-fn compile(corpus: &std::path::Path, file: &str) -> stubborn_dve::Lowered {
-    let text = std::fs::read_to_string(corpus.join(file)).expect("it is there");
-    let (lowered, messages) = stubborn_dve::compile(&SourceFile::new(file, text));
-    lowered.unwrap_or_else(|| panic!("{file}: {messages:?}"))
-}
-
-/// The model with its property process.
-fn load(corpus: &std::path::Path, file: &str) -> (Model, Property) {
-    let mut lowered = compile(corpus, file);
-    let automaton = lowered
-        .automaton()
-        .expect("it has a property process")
-        .clone();
-    let claim = Claim {
-        initial: automaton.initial,
-        accepting: automaton.accepting,
-        edges: automaton
-            .edges
-            .iter()
-            .map(|edge| ClaimEdge {
-                source: edge.source,
-                target: edge.target,
-                guard: edge.guard,
-            })
-            .collect(),
-    };
-    let guards = ClaimGuards::new(lowered.program_mut(), &claim);
-    let property = Property::from_claim(&claim, guards);
-    let model = Model::new(lowered.into_program()).expect("it is small");
-    (model, property)
-}
-
-/// What the names in formulas of a family of models mean, as far as that is not computed
-/// from parameters.
-fn propositions(corpus: &std::path::Path, row: &Row) -> HashMap<String, String> {
-    let family = row
-        .file
-        .trim_start_matches("ltl/")
-        .split('.')
-        .next()
-        .unwrap_or("");
-    let text =
-        std::fs::read_to_string(corpus.join(format!("xml/{family}.xml"))).unwrap_or_default();
-    let inner = |part: &str, tag: &str| {
-        let (_, rest) = part.split_once(&format!("<{tag}>"))?;
-        let (inner, _) = rest.split_once(&format!("</{tag}>"))?;
-        let plain = inner
-            .replace("&lt;", "<")
-            .replace("&gt;", ">")
-            .replace("&amp;", "&");
-        Some(plain.trim().to_owned())
-    };
-    text.split("<ap>")
-        .skip(1)
-        .filter_map(|part| Some((inner(part, "ap-name")?, inner(part, "ap-expression")?)))
-        .collect()
-}
-
-/// The model with the formula as people wrote it; `None` if a name of it is not known.
-fn load_formula(corpus: &std::path::Path, row: &Row) -> Option<(Model, Property)> {
-    let meanings = propositions(corpus, row);
-    let mut formulas = Formulas::new();
-    let (formula, _) = parse(&mut formulas, &row.formula, Syntax::Spot, &mut AnyName);
-    let formula = formula?;
-    let mut lowered = compile(corpus, &row.file);
-    let mut labels = Vec::new();
-    for name in formulas.names() {
-        let text = SourceFile::new(name.clone(), meanings.get(name)?.clone());
-        let (expression, _) = stubborn_dve::load_expression(lowered.model(), &text);
-        let condition = lowered.condition(&expression?);
-        labels.push(lowered.program_mut().label(condition));
-    }
-    let property = Property::from_formula(formulas, formula, labels, &Default::default()).ok()?;
-    let model = Model::new(lowered.into_program()).expect("it is small");
-    Some((model, property))
-}
+#[path = "../length/mod.rs"]
+mod length;
+mod products;
+mod rows;
 
 fn verdict_of(row: &Row) -> Verdict {
     match row.holds {
@@ -166,6 +37,7 @@ struct Matrix<'a> {
     algorithms: &'a [Algorithm],
     provisos: &'a [&'a str],
     fittings: &'a [Fitting],
+    steering: &'a [SteeringMode],
     /// Only properties that do not hold: violations are found quickly in any product.
     only_violated: bool,
 }
@@ -201,8 +73,9 @@ fn check_all(sizes: std::ops::RangeInclusive<u64>, matrix: &Matrix<'_>) {
             let full = check.run().unwrap_or_else(|e| panic!("{}: {e}", row.file));
             check_row(row, &full, emptiness.name());
             full_states += full.counts.states;
-            for (algorithm, proviso, fitting) in matrix.ways() {
+            for (algorithm, proviso, fitting, steering) in matrix.ways() {
                 let check = Check {
+                    steering,
                     reduction: Some(ReductionRequest {
                         config: Config::new(algorithm),
                         relations: &relations,
@@ -211,7 +84,10 @@ fn check_all(sizes: std::ops::RangeInclusive<u64>, matrix: &Matrix<'_>) {
                     }),
                     ..check.clone()
                 };
-                let what = format!("{} {algorithm} {proviso} {fitting:?}", emptiness.name());
+                let what = format!(
+                    "{} {algorithm} {proviso} {fitting:?} {steering:?}",
+                    emptiness.name()
+                );
                 let reduced = check
                     .run()
                     .unwrap_or_else(|e| panic!("{} {what}: {e}", row.file));
@@ -240,16 +116,22 @@ fn check_all(sizes: std::ops::RangeInclusive<u64>, matrix: &Matrix<'_>) {
     }
 }
 
+const STEERING: [SteeringMode; 3] = [SteeringMode::Off, SteeringMode::Mixed, SteeringMode::Only];
+
 impl Matrix<'_> {
-    fn ways(&self) -> impl Iterator<Item = (Algorithm, Proviso, Fitting)> + '_ {
-        self.algorithms.iter().flat_map(move |algorithm| {
-            self.provisos.iter().flat_map(move |proviso| {
+    fn ways(&self) -> Vec<(Algorithm, Proviso, Fitting, SteeringMode)> {
+        let mut ways = Vec::new();
+        for algorithm in self.algorithms {
+            for proviso in self.provisos {
                 let proviso: Proviso = proviso.parse().expect("there is such a proviso");
-                self.fittings
-                    .iter()
-                    .map(move |fitting| (*algorithm, proviso, *fitting))
-            })
-        })
+                for fitting in self.fittings {
+                    for steering in self.steering {
+                        ways.push((*algorithm, proviso, *fitting, *steering));
+                    }
+                }
+            }
+        }
+        ways
     }
 }
 
@@ -278,18 +160,19 @@ fn small_instances_have_their_verdicts() {
         &Matrix {
             emptiness: &Emptiness::ALL,
             algorithms: &[Algorithm::Beam],
-            provisos: &["highlink-stab-scan", "source"],
+            provisos: &["highlink-stab-scan"],
             fittings: &[Fitting::ByState],
+            steering: &STEERING,
             only_violated: false,
         },
     );
 }
 
 #[test]
-#[ignore = "long: instances of up to 30,000 states, many provisos"]
+#[ignore = "long: many provisos"]
 fn instances_have_their_verdicts_with_many_provisos() {
     check_all(
-        0..=30_000,
+        0..=3_000 * length(),
         &Matrix {
             emptiness: &Emptiness::ALL,
             algorithms: &[Algorithm::Beam],
@@ -307,16 +190,17 @@ fn instances_have_their_verdicts_with_many_provisos() {
                 "closed-set",
             ],
             fittings: &[Fitting::ByState],
+            steering: &[SteeringMode::Mixed],
             only_violated: false,
         },
     );
 }
 
 #[test]
-#[ignore = "long: instances of up to 30,000 states, several reductions"]
+#[ignore = "long: several reductions"]
 fn instances_have_their_verdicts_with_several_reductions() {
     check_all(
-        0..=30_000,
+        0..=3_000 * length(),
         &Matrix {
             emptiness: &Emptiness::ALL,
             algorithms: &[
@@ -327,21 +211,23 @@ fn instances_have_their_verdicts_with_several_reductions() {
             ],
             provisos: &["highlink-stab-scan"],
             fittings: &[Fitting::ByState, Fitting::Normalise],
+            steering: &[SteeringMode::Off],
             only_violated: false,
         },
     );
 }
 
 #[test]
-#[ignore = "long: instances of up to 400,000 states"]
+#[ignore = "long: larger instances"]
 fn larger_instances_have_their_verdicts() {
     check_all(
-        30_001..=400_000,
+        3_001..=20_000 * length(),
         &Matrix {
             emptiness: &Emptiness::ALL,
             algorithms: &[Algorithm::Beam],
             provisos: &["highlink-stab-scan"],
             fittings: &[Fitting::ByState],
+            steering: &[SteeringMode::Mixed],
             only_violated: false,
         },
     );
@@ -357,6 +243,7 @@ fn violations_in_the_largest_instances_are_found() {
             algorithms: &[Algorithm::Beam, Algorithm::Closure],
             provisos: &["highlink-stab-scan"],
             fittings: &[Fitting::ByState],
+            steering: &[SteeringMode::Mixed],
             only_violated: true,
         },
     );
@@ -402,7 +289,7 @@ fn formulas_of_small_instances_have_their_verdicts() {
 }
 
 #[test]
-#[ignore = "long: instances of up to 200,000 states"]
+#[ignore = "long: larger instances"]
 fn formulas_of_larger_instances_have_their_verdicts() {
-    check_formulas(3_001..=200_000);
+    check_formulas(3_001..=20_000 * length());
 }

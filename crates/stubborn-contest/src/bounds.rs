@@ -1,0 +1,197 @@
+//! UpperBounds: the largest number of tokens that some places hold together.
+//!
+//! A random walk gives a lower bound, the state equation an upper one; often they meet. Else one
+//! exploration of a small net gives all bounds, or each sum gets a search of its own: the net is
+//! made smaller around its places, and stubborn sets are made for a sum larger than any. Such sets
+//! contain what increases the sum, whatever its value is now, so they lead to every larger
+//! value, and hence to the largest.
+
+use std::time::Duration;
+
+use stubborn_pnml::{
+    Atom, CompareOp, Formula, IntExpr, NetSystem, PlaceId, Preserve, Reduced, ReductionRules,
+    StateEquation,
+};
+use stubborn_reduce::{Aim, Goals};
+use stubborn_system::{Successors, System};
+
+use crate::answer::{Technique, Value};
+use crate::frame::{Coverage, Frame, Way, sum};
+use crate::walk::walk;
+
+/// A question for a largest sum.
+pub(crate) struct Bound {
+    pub(crate) id: String,
+    pub(crate) places: Vec<PlaceId>,
+}
+
+/// An open question with what is known.
+struct Open {
+    bound: Bound,
+    /// Seen.
+    least: u64,
+    /// Proved.
+    most: Option<u64>,
+}
+
+impl Open {
+    fn is_settled(&self) -> bool {
+        self.most == Some(self.least)
+    }
+}
+
+/// Answers all bounds; what cannot be answered is said so.
+pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem, bounds: Vec<Bound>) {
+    let initial = system.initial_states();
+    let mut open: Vec<Open> = bounds
+        .into_iter()
+        .map(|bound| Open {
+            least: sum(system, &initial, &bound.places),
+            most: None,
+            bound,
+        })
+        .collect();
+    if frame.options.equation {
+        prove(frame, system, &mut open);
+        settle(frame, &mut open, &[Technique::LinearProgramming]);
+    }
+    if frame.options.walks {
+        let time = frame.slice(0.03, Duration::from_secs(2));
+        walk(system, time, &mut |state: &[u32], _: &Successors| {
+            raise(system, state, &mut open)
+        });
+        settle(
+            frame,
+            &mut open,
+            &[Technique::LinearProgramming, Technique::RandomWalk],
+        );
+    }
+    explore(frame, system, &mut open);
+    one_by_one(frame, &mut open, 0.1);
+    one_by_one(frame, &mut open, 1.0);
+    for question in open {
+        frame.answer(&question.bound.id, Value::Unknown, &[]);
+    }
+}
+
+/// Takes note of the sums in a state; false if all largest ones were seen.
+fn raise(system: &NetSystem, state: &[u32], open: &mut [Open]) -> bool {
+    let mut unsettled = false;
+    for question in open {
+        if !question.is_settled() {
+            question.least = question
+                .least
+                .max(sum(system, state, &question.bound.places));
+            unsettled |= !question.is_settled();
+        }
+    }
+    unsettled
+}
+
+/// Answers where the bounds meet.
+fn settle(frame: &mut Frame<'_>, open: &mut Vec<Open>, techniques: &[Technique]) {
+    open.retain(|question| {
+        let settled = question.is_settled();
+        if settled {
+            let value = Value::Number(question.least);
+            frame.answer(&question.bound.id, value, techniques);
+        }
+        !settled
+    });
+}
+
+/// Upper bounds by the state equation.
+fn prove(frame: &Frame<'_>, system: &NetSystem, open: &mut [Open]) {
+    let equation = StateEquation::new(system.net());
+    let time = frame.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
+    for question in open {
+        if frame.is_over() {
+            return;
+        }
+        let weights: Vec<(PlaceId, i64)> = question
+            .bound
+            .places
+            .iter()
+            .map(|place| (*place, 1))
+            .collect();
+        question.most = equation.bound(&weights, time);
+    }
+}
+
+/// One exploration for all.
+fn explore(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>) {
+    if open.is_empty() || frame.is_over() {
+        return;
+    }
+    let way = Way::breadth_first(frame.left().mul_f64(0.3));
+    let questions = open.as_mut_slice();
+    let mut look = |state: &[u32], _: &Successors| raise(system, state, questions);
+    let coverage = frame.explore(system, None, way, &mut look);
+    if coverage == Coverage::Complete {
+        for question in open.iter_mut() {
+            question.most = Some(question.least);
+        }
+    }
+    let techniques = [
+        Technique::Explicit,
+        Technique::StateCompression,
+        Technique::CollateralProcessing,
+    ];
+    settle(frame, open, &techniques);
+}
+
+/// Gives each open sum a search of its own, with a share of the time.
+fn one_by_one(frame: &mut Frame<'_>, open: &mut Vec<Open>, share: f64) {
+    let count = open.len();
+    for (at, question) in open.iter_mut().enumerate() {
+        let time = frame.left().mul_f64(share / (count - at) as f64);
+        if frame.is_over() {
+            break;
+        }
+        search(frame, question, time);
+    }
+    let techniques = [
+        Technique::Explicit,
+        Technique::StateCompression,
+        Technique::StructuralReduction,
+        Technique::StubbornSets,
+    ];
+    settle(frame, open, &techniques);
+}
+
+/// Looks for the largest value of one sum in a net made for it.
+fn search(frame: &Frame<'_>, question: &mut Open, time: Duration) -> Option<()> {
+    let original = &frame.model.net;
+    let (net, places) = if frame.options.structural == ReductionRules::NONE {
+        (original.clone(), question.bound.places.clone())
+    } else {
+        let watched = Preserve::Places(question.bound.places.clone());
+        let reduced = Reduced::new(original, &watched, frame.options.structural);
+        let places: Option<Vec<PlaceId>> = question
+            .bound
+            .places
+            .iter()
+            .map(|p| reduced.place(*p))
+            .collect();
+        (reduced.net, places?)
+    };
+    let mut system = NetSystem::new(net).ok()?;
+    let unreachable = IntExpr::constant(u64::MAX);
+    let more = Atom::Compare(
+        CompareOp::GreaterOrEqual,
+        IntExpr::tokens(places.clone()),
+        unreachable,
+    );
+    let label = system.add_label(Formula::Atom(more))?;
+    let reduction = frame.reduction(&system, Aim::Goals(Goals::labels([label])));
+    let mut look = |state: &[u32], _: &Successors| {
+        question.least = question.least.max(sum(&system, state, &places));
+        !question.is_settled()
+    };
+    let way = Way::breadth_first(time);
+    let coverage = frame.explore(&system, reduction.as_ref(), way, &mut look);
+    if coverage == Coverage::Complete {
+        question.most = Some(question.least);
+    }
+    Some(())
+}

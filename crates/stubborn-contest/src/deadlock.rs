@@ -1,0 +1,117 @@
+//! ReachabilityDeadlock: is there a reachable marking that enables nothing?
+//!
+//! The net is made smaller first, which keeps whether there is one. Then: random walks, a short
+//! search of everything, a depth-first search with stubborn sets (it goes deep soon, where
+//! deadlocks are), the state equation with all transitions disabled, and a longer search with
+//! what is left of the time.
+
+use std::time::{Duration, Instant};
+
+use stubborn_pnml::{
+    Atom, Formula, Linearise, Net, NetSystem, Preserve, Reduced, ReductionRules, StateEquation,
+};
+use stubborn_reduce::{Aim, StubbornReduction};
+use stubborn_system::Successors;
+
+use crate::answer::{Technique, Value};
+use crate::frame::{Coverage, Frame, Way};
+use crate::walk::walk;
+
+/// The name of the examination, and of its only question.
+pub(crate) const NAME: &str = "ReachabilityDeadlock";
+
+pub(crate) fn examine(frame: &mut Frame<'_>) {
+    let answer = find(frame, frame.left());
+    match answer {
+        Some((value, techniques)) => frame.answer(NAME, Value::Truth(value), &techniques),
+        None => frame.answer(NAME, Value::Unknown, &[]),
+    }
+}
+
+/// Whether there is a deadlock, as far as it can be found out in this time.
+pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Technique>)> {
+    let started = Instant::now();
+    let mut techniques = Vec::new();
+    let mut net = std::borrow::Cow::Borrowed(&frame.model.net);
+    if has_source(&net) {
+        return Some((false, vec![Technique::Topological]));
+    }
+    if frame.options.structural != ReductionRules::NONE {
+        techniques.push(Technique::StructuralReduction);
+        let reduced = Reduced::new(&net, &Preserve::Deadlocks, frame.options.structural);
+        net = std::borrow::Cow::Owned(reduced.net);
+        if has_source(&net) {
+            return Some((false, techniques));
+        }
+        if net.transition_count() == 0 {
+            return Some((true, techniques));
+        }
+    }
+    let system = NetSystem::new(net.into_owned()).ok()?;
+    let with = |more: &[Technique]| {
+        let mut all = techniques.clone();
+        all.extend_from_slice(more);
+        all
+    };
+    if frame.options.walks
+        && walks_into_one(&system, time.mul_f64(0.02).min(Duration::from_secs(1)))
+    {
+        return Some((true, with(&[Technique::RandomWalk])));
+    }
+    let search = |reduction: Option<&StubbornReduction>, way: Way| {
+        let mut found = false;
+        let mut look = |_: &[u32], successors: &Successors| {
+            found |= successors.is_empty();
+            !found
+        };
+        let coverage = frame.explore(&system, reduction, way, &mut look);
+        match (found, coverage) {
+            (true, _) => Some(true),
+            (false, Coverage::Complete) => Some(false),
+            (false, Coverage::Partial) => None,
+        }
+    };
+    let mut searched = with(&[Technique::Explicit, Technique::StateCompression]);
+    // A net with few states is done before sets are thought about.
+    if let Some(value) = search(None, Way::breadth_first(time.mul_f64(0.15))) {
+        return Some((value, searched));
+    }
+    let reduction = frame.reduction(&system, Aim::Deadlocks);
+    if reduction.is_some() {
+        searched.push(Technique::StubbornSets);
+    }
+    let deep = |seed, time| search(reduction.as_ref(), Way::depth_first(seed, time));
+    if let Some(value) = deep(0, time.mul_f64(0.1)) {
+        return Some((value, searched));
+    }
+    if frame.options.equation && !frame.is_over() && is_excluded(&system, time.mul_f64(0.15)) {
+        return Some((false, with(&[Technique::LinearProgramming])));
+    }
+    if frame.is_over() {
+        return None;
+    }
+    // What is left, in another order.
+    let rest = time.saturating_sub(started.elapsed()).min(frame.left());
+    deep(1, rest).map(|value| (value, searched))
+}
+
+/// A transition without inputs is always enabled.
+fn has_source(net: &Net) -> bool {
+    net.transitions().any(|t| net.pre(t).is_empty())
+}
+
+fn walks_into_one(system: &NetSystem, time: Duration) -> bool {
+    let mut found = false;
+    walk(system, time, &mut |_: &[u32], successors: &Successors| {
+        found |= successors.is_empty();
+        !found
+    });
+    found
+}
+
+/// Whether the state equation proves that there is none.
+fn is_excluded(system: &NetSystem, time: Duration) -> bool {
+    let equation = StateEquation::new(system.net());
+    let linear = Linearise::new(system.net(), system.bounds());
+    linear.never(&equation, &Formula::Atom(Atom::Deadlock), time)
+}

@@ -1,0 +1,217 @@
+//! What all examinations share: the instance, the clock, the limits, and how to search.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use stubborn_pnml::{Model, NetSystem, PlaceId, ReductionRules};
+use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
+use stubborn_search::{End, Limits, Order, Search};
+use stubborn_system::{Reduction, RelationLevel, System};
+
+use crate::answer::{Line, Technique, Value};
+use crate::watch::{Visitor, Watched};
+
+/// How to examine.
+#[derive(Clone, Debug)]
+pub struct Options<'o> {
+    /// Answers must be there after this time; none is no limit.
+    pub time: Option<Duration>,
+    /// Most bytes for the states of one search.
+    pub memory: Option<usize>,
+    /// Ends the examination when somebody sets it.
+    pub interrupt: Option<&'o AtomicBool>,
+    /// Whether stubborn sets may be used.
+    pub stubborn_sets: bool,
+    /// Which structural reductions may be used.
+    pub structural: ReductionRules,
+    /// Whether the state equation may be used.
+    pub equation: bool,
+    /// Whether random walks may be used.
+    pub walks: bool,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            time: None,
+            memory: None,
+            interrupt: None,
+            stubborn_sets: true,
+            structural: ReductionRules::ALL,
+            equation: true,
+            walks: true,
+        }
+    }
+}
+
+/// Nets with more transitions are searched without reduction: tables of pairs would take
+/// gigabytes, and a set seconds.
+const MOST_TRANSITIONS: usize = 8_000;
+
+/// Time without a limit.
+const FOREVER: Duration = Duration::from_secs(1 << 32);
+
+/// An examination in progress.
+pub(crate) struct Frame<'f> {
+    pub(crate) model: &'f Model,
+    pub(crate) options: &'f Options<'f>,
+    end: Option<Instant>,
+    out: &'f mut dyn FnMut(Line),
+}
+
+impl<'f> Frame<'f> {
+    pub(crate) fn new(
+        model: &'f Model,
+        options: &'f Options<'f>,
+        started: Instant,
+        out: &'f mut dyn FnMut(Line),
+    ) -> Self {
+        Self {
+            model,
+            options,
+            end: options.time.and_then(|time| started.checked_add(time)),
+            out,
+        }
+    }
+
+    /// The time that is left.
+    pub(crate) fn left(&self) -> Duration {
+        match self.end {
+            Some(end) => end.saturating_duration_since(Instant::now()),
+            None => FOREVER,
+        }
+    }
+
+    /// A part of the time that is left, and no more than `most`.
+    pub(crate) fn slice(&self, share: f64, most: Duration) -> Duration {
+        self.left().mul_f64(share).min(most)
+    }
+
+    /// Whether there is no time left, or somebody wants an end.
+    pub(crate) fn is_over(&self) -> bool {
+        let interrupted = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        self.options.interrupt.is_some_and(interrupted) || self.left().is_zero()
+    }
+
+    /// Gives an answer.
+    pub(crate) fn answer(&mut self, id: &str, value: Value, techniques: &[Technique]) {
+        let techniques = self.techniques(techniques);
+        (self.out)(Line::Formula {
+            id: id.to_owned(),
+            value,
+            techniques,
+        });
+    }
+
+    /// Gives a number about the state space.
+    pub(crate) fn measure(&mut self, measure: &'static str, value: u128, techniques: &[Technique]) {
+        let techniques = self.techniques(techniques);
+        (self.out)(Line::StateSpace {
+            measure,
+            value,
+            techniques,
+        });
+    }
+
+    /// Says that nothing can be said.
+    pub(crate) fn give_up(&mut self) {
+        (self.out)(Line::CannotCompute);
+    }
+
+    fn techniques(&self, own: &[Technique]) -> Vec<Technique> {
+        let mut all = own.to_vec();
+        if self.model.coloured {
+            all.push(Technique::Unfolding);
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Explores a net and shows every state to the visitor, until it has seen enough or the time
+    /// is over.
+    pub(crate) fn explore<'v>(
+        &self,
+        system: &'v NetSystem,
+        reduction: Option<&StubbornReduction>,
+        way: Way,
+        visitor: &'v mut Visitor<'v>,
+    ) -> Coverage {
+        let watched = Watched::new(system, Some(visitor), self.options.interrupt);
+        let search = Search {
+            reduction: reduction.map(|r| r as &dyn Reduction),
+            order: way.order,
+            seed: way.seed,
+            limits: Limits {
+                states: None,
+                memory: self.options.memory,
+                time: Some(way.time),
+                interrupt: Some(&watched.stop),
+            },
+            ..Search::new(&watched)
+        };
+        match search.run() {
+            Ok(result) if result.end == End::Complete && !watched.has_overflown() => {
+                Coverage::Complete
+            }
+            _ => Coverage::Partial,
+        }
+    }
+
+    /// A reduction of a net for an aim, if reductions are allowed and the net is not too large
+    /// for the tables that they need. Sets are strong.
+    pub(crate) fn reduction(&self, system: &NetSystem, aim: Aim) -> Option<StubbornReduction> {
+        let transitions = system.structure().transitions.len();
+        if !self.options.stubborn_sets || transitions > MOST_TRANSITIONS {
+            return None;
+        }
+        let algorithm = match aim {
+            Aim::Goals(_) => Algorithm::Goal,
+            Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
+        };
+        let plan = Plan::new(&Config::new(algorithm), aim).ok()?;
+        let relations = system.relations(RelationLevel::Reach);
+        StubbornReduction::new(system, &relations, plan).ok()
+    }
+}
+
+/// In which order to search, and how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) order: Order,
+    pub(crate) seed: Option<u64>,
+    pub(crate) time: Duration,
+}
+
+impl Way {
+    pub(crate) fn breadth_first(time: Duration) -> Self {
+        Self {
+            order: Order::BreadthFirst,
+            seed: None,
+            time,
+        }
+    }
+
+    pub(crate) fn depth_first(seed: u64, time: Duration) -> Self {
+        Self {
+            order: Order::DepthFirst,
+            seed: (seed > 0).then_some(seed),
+            time,
+        }
+    }
+}
+
+/// How much a search has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coverage {
+    /// Everything: what was not seen does not happen.
+    Complete,
+    /// Not everything.
+    Partial,
+}
+
+/// The tokens of some places together.
+pub(crate) fn sum(system: &NetSystem, state: &[u32], places: &[PlaceId]) -> u64 {
+    let tokens = places.iter().map(|place| system.tokens(state, *place));
+    tokens.fold(0, u64::saturating_add)
+}

@@ -1,0 +1,392 @@
+//! OneSafe, QuasiLiveness and StableMarking: questions about all places or transitions.
+//!
+//! They are about those of the file: a place of a coloured net is one-safe if its colours never
+//! hold two tokens together; a transition is quasi-live if any of its instances can fire.
+//!
+//! QuasiLiveness and StableMarking both come down to which transitions can fire: the tokens of a
+//! place stay the same if and only if no transition that changes them can ever fire. So both look
+//! for transitions of a set of *candidates*, and stop when what was found, or what was excluded,
+//! decides. Stubborn sets that contain all candidates keep every way to each of them.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use stubborn_pnml::{
+    Atom, BoundSource, Formula, Linearise, NetSystem, PlaceId, Relaxed, StateEquation, TransitionId,
+};
+use stubborn_reduce::{Aim, Goals};
+use stubborn_system::{Outcome, Successors, System};
+
+use crate::answer::{Technique, Value};
+use crate::frame::{Coverage, Frame, Way};
+use crate::walk::walk;
+
+/// What can fire, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fires {
+    Sometime,
+    Never,
+    Unknown,
+}
+
+/// For each transition of the net, whether it can fire.
+pub(crate) struct Firing {
+    pub(crate) of: Vec<Fires>,
+}
+
+impl Firing {
+    pub(crate) fn new(system: &NetSystem) -> Self {
+        let relaxed = Relaxed::new(system.net());
+        let known = |t| match relaxed.can_fire(t) {
+            true => Fires::Unknown,
+            false => Fires::Never,
+        };
+        Self {
+            of: system.net().transitions().map(known).collect(),
+        }
+    }
+
+    /// Takes note of the steps from a state; true if one of them is new.
+    pub(crate) fn see(&mut self, successors: &Successors) -> bool {
+        let mut new = false;
+        // A step that fails is possible all the same: only its result does not fit.
+        for transition in successors.transitions() {
+            let known = &mut self.of[transition.index()];
+            new |= std::mem::replace(known, Fires::Sometime) != Fires::Sometime;
+        }
+        new
+    }
+
+    /// After a complete search: what was not seen does not happen.
+    fn close(&mut self) {
+        for known in self.of.iter_mut().filter(|k| **k == Fires::Unknown) {
+            *known = Fires::Never;
+        }
+    }
+}
+
+/// A question that is decided by which transitions can fire.
+pub(crate) trait ByFiring: Sync {
+    /// The answer, once what is known decides.
+    fn decide(&self, firing: &Firing) -> Option<bool>;
+
+    /// Transitions of which it is worth knowing whether they can fire: of one candidate for an
+    /// early end, or of all.
+    fn candidates(&self, firing: &Firing) -> Vec<Vec<TransitionId>>;
+}
+
+/// Every transition of the file can fire.
+pub(crate) struct QuasiLive {
+    groups: Vec<Range<u32>>,
+}
+
+impl QuasiLive {
+    pub(crate) fn new(frame: &Frame<'_>) -> Self {
+        let groups = frame.model.transition_groups();
+        Self {
+            groups: groups.map(|(_, range)| range).collect(),
+        }
+    }
+
+    fn is_known(&self, group: &Range<u32>, firing: &Firing, fires: Fires) -> bool {
+        let mut states = group.clone().map(|t| firing.of[t as usize]);
+        match fires {
+            Fires::Sometime => states.any(|s| s == Fires::Sometime),
+            Fires::Never => states.all(|s| s == Fires::Never),
+            Fires::Unknown => false,
+        }
+    }
+}
+
+impl ByFiring for QuasiLive {
+    fn decide(&self, firing: &Firing) -> Option<bool> {
+        let mut groups = self.groups.iter();
+        if groups
+            .clone()
+            .any(|g| self.is_known(g, firing, Fires::Never))
+        {
+            return Some(false);
+        }
+        groups
+            .all(|g| self.is_known(g, firing, Fires::Sometime))
+            .then_some(true)
+    }
+
+    fn candidates(&self, firing: &Firing) -> Vec<Vec<TransitionId>> {
+        let open = |g: &&Range<u32>| !self.is_known(g, firing, Fires::Sometime);
+        let unknown = |g: &Range<u32>| {
+            let members = g.clone().map(TransitionId);
+            members
+                .filter(|t| firing.of[t.index()] == Fires::Unknown)
+                .collect()
+        };
+        self.groups.iter().filter(open).map(unknown).collect()
+    }
+}
+
+/// Some place of the file always has the same number of tokens.
+pub(crate) struct Stable {
+    /// For each place of the file, the transitions that change its tokens.
+    changers: Vec<Vec<TransitionId>>,
+}
+
+impl Stable {
+    pub(crate) fn new(frame: &Frame<'_>) -> Self {
+        let net = &frame.model.net;
+        let mut group_of = vec![0usize; net.place_count()];
+        let mut groups = 0;
+        for (_, range) in frame.model.place_groups() {
+            for place in range {
+                group_of[place as usize] = groups;
+            }
+            groups += 1;
+        }
+        let mut changers = vec![Vec::new(); groups];
+        let mut change: Vec<(usize, i64)> = Vec::new();
+        for transition in net.transitions() {
+            change.clear();
+            change.extend(
+                net.effects(transition)
+                    .map(|(place, effect)| (group_of[place.index()], effect)),
+            );
+            change.sort_unstable();
+            for of_group in change.chunk_by(|a, b| a.0 == b.0) {
+                let total: i128 = of_group.iter().map(|(_, c)| i128::from(*c)).sum();
+                if total != 0 {
+                    changers[of_group[0].0].push(transition);
+                }
+            }
+        }
+        Self { changers }
+    }
+}
+
+impl ByFiring for Stable {
+    fn decide(&self, firing: &Firing) -> Option<bool> {
+        let fires = |t: &TransitionId, wanted| firing.of[t.index()] == wanted;
+        let mut groups = self.changers.iter();
+        if groups
+            .clone()
+            .any(|changers| changers.iter().all(|t| fires(t, Fires::Never)))
+        {
+            return Some(true);
+        }
+        groups
+            .all(|changers| changers.iter().any(|t| fires(t, Fires::Sometime)))
+            .then_some(false)
+    }
+
+    fn candidates(&self, firing: &Firing) -> Vec<Vec<TransitionId>> {
+        let is = |t: &&TransitionId, wanted| firing.of[t.index()] == wanted;
+        self.changers
+            .iter()
+            .filter(|changers| !changers.iter().any(|t| is(&t, Fires::Sometime)))
+            .map(|changers| {
+                let unknown = changers.iter().filter(|t| is(t, Fires::Unknown));
+                unknown.copied().collect()
+            })
+            .collect()
+    }
+}
+
+/// Answers a question by which transitions can fire.
+pub(crate) fn by_firing(
+    frame: &mut Frame<'_>,
+    system: &NetSystem,
+    name: &str,
+    question: &dyn ByFiring,
+) {
+    let mut firing = Firing::new(system);
+    let answer = decide(frame, system, question, &mut firing);
+    match answer {
+        Some((value, techniques)) => frame.answer(name, Value::Truth(value), &techniques),
+        None => frame.answer(name, Value::Unknown, &[]),
+    }
+}
+
+pub(crate) fn decide(
+    frame: &Frame<'_>,
+    system: &NetSystem,
+    question: &dyn ByFiring,
+    firing: &mut Firing,
+) -> Option<(bool, Vec<Technique>)> {
+    if let Some(value) = question.decide(firing) {
+        return Some((value, vec![Technique::Topological]));
+    }
+    if frame.options.walks {
+        let time = frame.slice(0.03, Duration::from_secs(2));
+        let mut decided = None;
+        walk(system, time, &mut |_: &[u32], successors: &Successors| {
+            if firing.see(successors) {
+                decided = question.decide(firing);
+            }
+            decided.is_none()
+        });
+        if let Some(value) = decided {
+            return Some((value, vec![Technique::RandomWalk]));
+        }
+    }
+    if frame.options.equation
+        && let Some(value) = exclude(frame, system, question, firing)
+    {
+        return Some((value, vec![Technique::LinearProgramming]));
+    }
+    let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
+    let reduced = |firing: &Firing| {
+        let wanted = question.candidates(firing).into_iter().flatten();
+        let mut goals = Goals {
+            any_of: Vec::new(),
+            transitions: wanted
+                .map(|t| stubborn_system::TransitionId::new(t.index()))
+                .collect(),
+        };
+        goals.transitions.sort_unstable();
+        goals.transitions.dedup();
+        frame.reduction(system, Aim::Goals(goals))
+    };
+    for (with_sets, share) in [(false, 0.4), (true, 1.0)] {
+        if frame.is_over() {
+            break;
+        }
+        let reduction = if with_sets { reduced(firing) } else { None };
+        if with_sets && reduction.is_none() {
+            break;
+        }
+        if reduction.is_some() {
+            techniques.push(Technique::StubbornSets);
+        }
+        let way = Way::breadth_first(frame.left().mul_f64(share));
+        let mut decided = None;
+        let mut look = |_: &[u32], successors: &Successors| {
+            if firing.see(successors) {
+                decided = question.decide(firing);
+            }
+            decided.is_none()
+        };
+        let coverage = frame.explore(system, reduction.as_ref(), way, &mut look);
+        if decided.is_none() && coverage == Coverage::Complete {
+            // With sets, only the candidates are known, and they are all that is open.
+            firing.close();
+            decided = question.decide(firing);
+        }
+        if let Some(value) = decided {
+            return Some((value, techniques));
+        }
+    }
+    None
+}
+
+/// Excludes candidates by the state equation until that decides, or time is over.
+fn exclude(
+    frame: &Frame<'_>,
+    system: &NetSystem,
+    question: &dyn ByFiring,
+    firing: &mut Firing,
+) -> Option<bool> {
+    let equation = StateEquation::new(system.net());
+    let linear = Linearise::new(system.net(), system.bounds());
+    let until = frame.left().mul_f64(0.8);
+    let each = frame.slice(0.05, Duration::from_secs(5));
+    let mut groups = question.candidates(firing);
+    // Small ones decide soonest.
+    groups.sort_by_key(Vec::len);
+    for group in groups {
+        for transition in group {
+            if frame.is_over() || frame.left() < until {
+                return None;
+            }
+            let fireable = Formula::Atom(Atom::Fireable(vec![transition]));
+            if !linear.never(&equation, &fireable, each) {
+                // One that may fire keeps its group open.
+                break;
+            }
+            firing.of[transition.index()] = Fires::Never;
+        }
+        if let Some(value) = question.decide(firing) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// OneSafe: no place of the file ever holds more than one token.
+pub(crate) fn one_safe(frame: &mut Frame<'_>, system: &NetSystem, name: &str) {
+    match is_one_safe(frame, system) {
+        Some((value, techniques)) => frame.answer(name, Value::Truth(value), &techniques),
+        None => frame.answer(name, Value::Unknown, &[]),
+    }
+}
+
+fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>)> {
+    let bounds = system.bounds();
+    let proved = |range: &Range<u32>| {
+        let mut places = range.clone().map(PlaceId);
+        let sure = |p: PlaceId| match bounds.source(p) {
+            BoundSource::Claimed | BoundSource::Unknown => None,
+            BoundSource::Constant | BoundSource::Invariant => bounds.bound(p),
+        };
+        places
+            .try_fold(0u64, |sum, p| sum.checked_add(sure(p)?))
+            .is_some_and(|sum| sum <= 1)
+    };
+    let groups = frame.model.place_groups().map(|(_, range)| range);
+    let mut open: Vec<Range<u32>> = groups.filter(|range| !proved(range)).collect();
+    if open.is_empty() {
+        return Some((true, vec![Technique::Topological]));
+    }
+    let unsafe_in = |state: &[u32], open: &[Range<u32>]| {
+        open.iter().any(|range| {
+            let tokens = range.clone().map(|p| system.tokens(state, PlaceId(p)));
+            tokens.fold(0u64, u64::saturating_add) > 1
+        })
+    };
+    if unsafe_in(&system.initial_states(), &open) {
+        return Some((false, vec![Technique::Topological]));
+    }
+    // Steps that overflow a place that the file calls safe are more than one token.
+    let overflows = |successors: &Successors| {
+        (0..successors.len()).any(|number| successors.outcome(number) != Outcome::FINE)
+    };
+    if frame.options.walks {
+        let time = frame.slice(0.03, Duration::from_secs(2));
+        let mut found = false;
+        walk(
+            system,
+            time,
+            &mut |state: &[u32], successors: &Successors| {
+                found |= overflows(successors) || unsafe_in(state, &open);
+                !found
+            },
+        );
+        if found {
+            return Some((false, vec![Technique::RandomWalk]));
+        }
+    }
+    if frame.options.equation {
+        let equation = StateEquation::new(system.net());
+        let until = frame.left().mul_f64(0.7);
+        let each = frame.slice(0.05, Duration::from_secs(5));
+        open.retain(|range| {
+            let late = frame.is_over() || frame.left() < until;
+            let weights: Vec<(PlaceId, i64)> = range.clone().map(|p| (PlaceId(p), 1)).collect();
+            late || equation.bound(&weights, each).is_none_or(|bound| bound > 1)
+        });
+        if open.is_empty() {
+            return Some((true, vec![Technique::LinearProgramming]));
+        }
+    }
+    let mut found = false;
+    let mut look = |state: &[u32], successors: &Successors| {
+        found |= overflows(successors) || unsafe_in(state, &open);
+        !found
+    };
+    let way = Way::breadth_first(frame.left().mul_f64(0.9));
+    let coverage = frame.explore(system, None, way, &mut look);
+    let searched = vec![Technique::Explicit, Technique::StateCompression];
+    if found || coverage == Coverage::Complete {
+        return Some((!found, searched));
+    }
+    // The contest vouches for what its files say of nested units.
+    let units = system.net().units().is_some_and(|units| units.is_safe());
+    (units && !frame.model.coloured).then(|| (true, vec![Technique::Nupn]))
+}

@@ -1,0 +1,224 @@
+//! The examinations of the Model Checking Contest.
+//!
+//! [`examine`] takes a net, an [`Examination`] and its properties, and gives answers one by one,
+//! as soon as each is known: [`Line`]s in the form that the contest reads. Every answer rests on
+//! something that was seen or proved; where time or memory ends before, it is `CANNOT_COMPUTE`.
+//!
+//! This is a crate of its own because it joins what should not know each other: nets and their
+//! structure (`stubborn-pnml`), reductions, searches, and the check of temporal properties.
+//!
+//! ```
+//! use stubborn_contest::{Examination, Options, examine};
+//! use stubborn_pnml::{Model, NetBuilder};
+//!
+//! let mut builder = NetBuilder::new("one step");
+//! let p = builder.place("p", 1);
+//! let t = builder.transition("t");
+//! builder.input(p, t, 1);
+//! let model = Model::from_net(builder.build()?);
+//! let mut lines = Vec::new();
+//! let examination = Examination::ReachabilityDeadlock;
+//! examine(examination, &model, &[], &Options::default(), &mut |line| lines.push(line));
+//! assert!(lines[0].to_string().starts_with("FORMULA ReachabilityDeadlock TRUE TECHNIQUES "));
+//! # Ok::<(), stubborn_pnml::BuildError>(())
+//! ```
+//!
+//! # Where things are
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `answer` | lines and techniques |
+//! | `frame` | options, the clock, how to search |
+//! | `watch`, `walk` | seeing every state of a search; random walks |
+//! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl` | the examinations |
+//! | `terminal` | terminal components of full and reduced graphs |
+
+mod answer;
+mod bounds;
+mod deadlock;
+mod frame;
+mod global;
+mod liveness;
+mod ltl;
+mod reachability;
+mod state_space;
+mod terminal;
+mod walk;
+mod watch;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Instant;
+
+use stubborn_pnml::{ContestProperty, Model, NetSystem, Question};
+
+pub use answer::{Line, Technique, Value};
+pub use frame::Options;
+
+use crate::frame::Frame;
+
+macro_rules! examinations {
+    ($($(#[$doc:meta])* $item:ident = $text:literal, $has_file:literal;)+) => {
+        /// What is asked of a net.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Examination {
+            $($(#[$doc])* $item),+
+        }
+
+        impl Examination {
+            /// All of them.
+            pub const ALL: &'static [Examination] = &[$(Examination::$item),+];
+
+            /// As the contest calls it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Examination::$item => $text),+
+                }
+            }
+
+            /// Whether it is about the formulas of a file of its name.
+            pub const fn has_formulas(self) -> bool {
+                match self {
+                    $(Examination::$item => $has_file),+
+                }
+            }
+        }
+    };
+}
+
+examinations! {
+    /// Numbers of states, edges and tokens.
+    StateSpace = "StateSpace", false;
+    /// Can a deadlock be reached?
+    ReachabilityDeadlock = "ReachabilityDeadlock", false;
+    /// Can numbers of tokens be reached?
+    ReachabilityCardinality = "ReachabilityCardinality", true;
+    /// Can combinations of enabled transitions be reached?
+    ReachabilityFireability = "ReachabilityFireability", true;
+    /// How many tokens can places hold?
+    UpperBounds = "UpperBounds", true;
+    /// Does no place ever hold more than one token?
+    OneSafe = "OneSafe", false;
+    /// Can every transition fire?
+    QuasiLiveness = "QuasiLiveness", false;
+    /// Can every transition fire again and again?
+    Liveness = "Liveness", false;
+    /// Does the marking of some place never change?
+    StableMarking = "StableMarking", false;
+    /// Linear temporal logic about numbers of tokens.
+    LtlCardinality = "LTLCardinality", true;
+    /// Linear temporal logic about enabled transitions.
+    LtlFireability = "LTLFireability", true;
+    /// Branching time about numbers of tokens; mostly not supported.
+    CtlCardinality = "CTLCardinality", true;
+    /// Branching time about enabled transitions; mostly not supported.
+    CtlFireability = "CTLFireability", true;
+}
+
+impl fmt::Display for Examination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no examination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownExamination(String);
+
+impl fmt::Display for UnknownExamination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = Examination::ALL.iter().map(|e| e.name()).collect();
+        let names = names.join(", ");
+        write!(f, "`{}` is no examination; there are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownExamination {}
+
+impl FromStr for Examination {
+    type Err = UnknownExamination;
+
+    fn from_str(text: &str) -> Result<Self, UnknownExamination> {
+        let found = Self::ALL.iter().copied().find(|e| e.name() == text);
+        found.ok_or_else(|| UnknownExamination(text.to_owned()))
+    }
+}
+
+/// Answers an examination; `out` gets each answer as soon as it is known. `properties` are those
+/// of the examination's file, if it [has one](Examination::has_formulas).
+pub fn examine(
+    examination: Examination,
+    model: &Model,
+    properties: &[ContestProperty],
+    options: &Options<'_>,
+    out: &mut dyn FnMut(Line),
+) {
+    let started = Instant::now();
+    let mut frame = Frame::new(model, options, started, out);
+    if examination == Examination::ReachabilityDeadlock {
+        return deadlock::examine(&mut frame);
+    }
+    let Ok(mut system) = NetSystem::new(model.net.clone()) else {
+        return frame.give_up();
+    };
+    let name = examination.name();
+    match examination {
+        Examination::StateSpace => state_space::examine(&mut frame, &system),
+        Examination::OneSafe => global::one_safe(&mut frame, &system, name),
+        Examination::QuasiLiveness => {
+            let question = global::QuasiLive::new(&frame);
+            global::by_firing(&mut frame, &system, name, &question);
+        }
+        Examination::StableMarking => {
+            let question = global::Stable::new(&frame);
+            global::by_firing(&mut frame, &system, name, &question);
+        }
+        Examination::Liveness => liveness::examine(&mut frame, &system, name),
+        Examination::ReachabilityDeadlock
+        | Examination::ReachabilityCardinality
+        | Examination::ReachabilityFireability
+        | Examination::UpperBounds
+        | Examination::LtlCardinality
+        | Examination::LtlFireability
+        | Examination::CtlCardinality
+        | Examination::CtlFireability => formulas(&mut frame, &mut system, properties),
+    }
+}
+
+/// Answers formulas by what they ask, whichever file they come from.
+fn formulas(frame: &mut Frame<'_>, system: &mut NetSystem, properties: &[ContestProperty]) {
+    let (mut goals, mut sums, mut claims) = (Vec::new(), Vec::new(), Vec::new());
+    for property in properties {
+        let id = property.id.clone();
+        match &property.question {
+            Question::Reachable(formula) => goals.push(reachability::Goal {
+                id,
+                formula: formula.clone(),
+                if_found: true,
+            }),
+            Question::Invariant(formula) => goals.push(reachability::Goal {
+                id,
+                formula: formula.clone().negated(),
+                if_found: false,
+            }),
+            Question::UpperBound(places) => sums.push(bounds::Bound {
+                id,
+                places: places.clone(),
+            }),
+            Question::Ltl(formula) => claims.push(ltl::Claim {
+                id,
+                formula: formula.clone(),
+            }),
+            Question::Ctl => frame.answer(&id, Value::Unknown, &[]),
+        }
+    }
+    if !goals.is_empty() {
+        reachability::examine(frame, system, goals);
+    }
+    if !sums.is_empty() {
+        bounds::examine(frame, system, sums);
+    }
+    if !claims.is_empty() {
+        ltl::examine(frame, system, claims);
+    }
+}

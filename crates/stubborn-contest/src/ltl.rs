@@ -1,0 +1,237 @@
+//! LTLCardinality and LTLFireability: does every path satisfy a formula?
+//!
+//! Each formula is checked by itself, in the product of the net with the automaton of its
+//! negation, with stubborn sets where the formula cannot see stuttering. Before, statements about
+//! single markings that the state equation decides become constants. First every formula gets a
+//! short time, then those that are left share the rest.
+
+use std::time::Duration;
+
+use stubborn_emptiness::{Check, Property, ReductionRequest, Verdict};
+use stubborn_ltl::formula::{Formula as Temporal, Formulas, Node};
+use stubborn_pnml::{Formula, Linearise, NetSystem, StateEquation};
+use stubborn_reduce::{Algorithm, Config};
+use stubborn_search::Limits;
+use stubborn_system::{LabelId, RelationLevel, Relations, System};
+
+use crate::answer::{Technique, Value};
+use crate::frame::Frame;
+use crate::watch::Watched;
+
+/// A formula that should hold on every path.
+pub(crate) struct Claim {
+    pub(crate) id: String,
+    pub(crate) formula: Formula,
+}
+
+/// A claim, ready to be checked.
+struct Ready {
+    id: String,
+    property: Property,
+    by_equation: bool,
+}
+
+/// Answers all claims; what cannot be answered is said so.
+pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
+    let mut open: Vec<Ready> = Vec::new();
+    let count = claims.len().max(1);
+    let time = frame.slice(0.15 / count as f64, Duration::from_secs(10));
+    for claim in claims {
+        match prepare(frame, system, &claim, time) {
+            Some(ready) => open.push(ready),
+            None => frame.answer(&claim.id, Value::Unknown, &[]),
+        }
+    }
+    let system = &*system;
+    let relations = frame
+        .options
+        .stubborn_sets
+        .then(|| system.relations(RelationLevel::Reach));
+    for share in [0.1, 0.4, 1.0] {
+        let mut left = open.len();
+        open.retain(|ready| {
+            let time = frame.left().mul_f64(share / left.max(1) as f64);
+            left -= 1;
+            if frame.is_over() {
+                return true;
+            }
+            match check(frame, system, relations.as_ref(), ready, time) {
+                Some((value, techniques)) => {
+                    frame.answer(&ready.id, Value::Truth(value), &techniques);
+                    false
+                }
+                None => true,
+            }
+        });
+    }
+    for ready in open {
+        frame.answer(&ready.id, Value::Unknown, &[]);
+    }
+}
+
+fn check(
+    frame: &Frame<'_>,
+    system: &NetSystem,
+    relations: Option<&Relations>,
+    ready: &Ready,
+    time: Duration,
+) -> Option<(bool, Vec<Technique>)> {
+    let watched = Watched::new(system, None, frame.options.interrupt);
+    let check = Check {
+        reduction: relations.map(|relations| ReductionRequest {
+            config: Config::new(Algorithm::Beam),
+            relations,
+            proviso: stubborn_emptiness::Proviso::default(),
+            fitting: stubborn_emptiness::Fitting::default(),
+        }),
+        limits: Limits {
+            states: None,
+            memory: frame.options.memory,
+            time: Some(time),
+            interrupt: Some(&watched.stop),
+        },
+        ..Check::new(&watched, &ready.property)
+    };
+    let result = check.run().ok()?;
+    let value = match result.verdict {
+        Verdict::Violated => false,
+        Verdict::Holds if !watched.has_overflown() => true,
+        Verdict::Holds | Verdict::Unknown(_) => return None,
+    };
+    let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
+    if matches!(
+        result.reduction,
+        stubborn_emptiness::ReductionUse::On { .. }
+    ) {
+        techniques.push(Technique::StubbornSets);
+    }
+    if ready.by_equation {
+        techniques.push(Technique::LinearProgramming);
+    }
+    Some((value, techniques))
+}
+
+/// Makes the automaton of a claim, with a label for each statement about a marking.
+fn prepare(
+    frame: &Frame<'_>,
+    system: &mut NetSystem,
+    claim: &Claim,
+    time: Duration,
+) -> Option<Ready> {
+    let mut statements: Vec<&Formula> = Vec::new();
+    collect(&claim.formula, &mut statements);
+    let mut known: Vec<Option<bool>> = vec![None; statements.len()];
+    if frame.options.equation && !frame.is_over() {
+        let each = time / (2 * statements.len().max(1) as u32);
+        let equation = StateEquation::new(system.net());
+        let linear = Linearise::new(system.net(), system.bounds());
+        for (statement, known) in statements.iter().zip(&mut known) {
+            if linear.never(&equation, statement, each) {
+                *known = Some(false);
+            } else if linear.never(&equation, &(*statement).clone().negated(), each) {
+                *known = Some(true);
+            }
+        }
+    }
+    let mut translation = Translation {
+        formulas: Formulas::new(),
+        statements: &statements,
+        known: &known,
+    };
+    let formula = translation.translate(&claim.formula);
+    let formulas = translation.formulas;
+    let mut labels: Vec<LabelId> = Vec::new();
+    for name in formulas.names() {
+        let number: usize = name.strip_prefix('s')?.parse().ok()?;
+        labels.push(system.add_label((*statements.get(number)?).clone())?);
+    }
+    let options = stubborn_ltl::translate::TranslationOptions::default();
+    let property = Property::from_formula(formulas, formula, labels, &options).ok()?;
+    Some(Ready {
+        id: claim.id.clone(),
+        property,
+        by_equation: known.iter().any(Option::is_some),
+    })
+}
+
+/// The largest parts that speak of one marking, each once.
+fn collect<'c>(formula: &'c Formula, out: &mut Vec<&'c Formula>) {
+    if formula.is_state_formula() {
+        if !out.contains(&formula) {
+            out.push(formula);
+        }
+        return;
+    }
+    match formula {
+        Formula::Atom(_) => {}
+        Formula::Not(inner)
+        | Formula::Next(inner)
+        | Formula::Globally(inner)
+        | Formula::Finally(inner) => collect(inner, out),
+        Formula::And(parts) | Formula::Or(parts) => {
+            parts.iter().for_each(|part| collect(part, out));
+        }
+        Formula::Until(left, right) => {
+            collect(left, out);
+            collect(right, out);
+        }
+    }
+}
+
+/// From a contest formula to one of the LTL library.
+struct Translation<'t> {
+    formulas: Formulas,
+    statements: &'t [&'t Formula],
+    known: &'t [Option<bool>],
+}
+
+impl Translation<'_> {
+    fn translate(&mut self, formula: &Formula) -> Temporal {
+        if let Some(number) = self.statements.iter().position(|s| *s == formula) {
+            return match self.known[number] {
+                Some(value) => self.formulas.constant(value),
+                None => self.formulas.atom(&format!("s{number}")),
+            };
+        }
+        match formula {
+            // Every statement about one marking was collected.
+            Formula::Atom(_) => self.formulas.constant(false),
+            Formula::Not(inner) => {
+                let inner = self.translate(inner);
+                self.formulas.not(inner)
+            }
+            Formula::And(parts) => self.join(parts, true, Node::And),
+            Formula::Or(parts) => self.join(parts, false, Node::Or),
+            Formula::Next(inner) => self.unary(inner, Node::Next),
+            Formula::Globally(inner) => self.unary(inner, Node::Globally),
+            Formula::Finally(inner) => self.unary(inner, Node::Finally),
+            Formula::Until(left, right) => {
+                let (left, right) = (self.translate(left), self.translate(right));
+                self.formulas.make(Node::Until(left, right))
+            }
+        }
+    }
+
+    fn unary(&mut self, inner: &Formula, node: fn(Temporal) -> Node) -> Temporal {
+        let inner = self.translate(inner);
+        self.formulas.make(node(inner))
+    }
+
+    /// Statements about one marking among the parts were collected one by one, unless all are.
+    fn join(
+        &mut self,
+        parts: &[Formula],
+        empty: bool,
+        node: fn(Temporal, Temporal) -> Node,
+    ) -> Temporal {
+        let mut joined: Option<Temporal> = None;
+        for part in parts {
+            let part = self.translate(part);
+            joined = Some(match joined {
+                None => part,
+                Some(before) => self.formulas.make(node(before, part)),
+            });
+        }
+        joined.unwrap_or_else(|| self.formulas.constant(empty))
+    }
+}

@@ -1,0 +1,197 @@
+//! ReachabilityCardinality and ReachabilityFireability: can a marking be reached?
+//!
+//! `exists-path finally φ` asks whether `φ` can be reached, `all-paths globally φ` whether `¬φ`
+//! cannot. All questions of a file are looked at together as long as that pays: random walks see
+//! witnesses of any of them, and one exploration of a small net answers all. What is left is
+//! answered one by one: the state equation excludes a formula; or the net is made smaller around
+//! the formula's places and searched with stubborn sets that know the goal.
+
+use std::time::Duration;
+
+use stubborn_pnml::{
+    Formula, Linearise, NetSystem, PlaceId, Preserve, Reduced, ReductionRules, StateEquation,
+};
+use stubborn_reduce::{Aim, Goals};
+use stubborn_system::{LabelId, Successors, System};
+
+use crate::answer::{Technique, Value};
+use crate::frame::{Coverage, Frame, Way};
+use crate::walk::walk;
+
+/// A question whether a formula can become true.
+pub(crate) struct Goal {
+    pub(crate) id: String,
+    /// What is looked for.
+    pub(crate) formula: Formula,
+    /// The answer if it is found.
+    pub(crate) if_found: bool,
+}
+
+impl Goal {
+    fn value(&self, found: bool) -> Value {
+        Value::Truth(self.if_found == found)
+    }
+}
+
+/// Answers all goals; what cannot be answered is said so.
+pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, goals: Vec<Goal>) {
+    let mut open: Vec<(Goal, LabelId)> = Vec::new();
+    for goal in goals {
+        match system.add_label(goal.formula.clone()) {
+            Some(label) => open.push((goal, label)),
+            None => frame.answer(&goal.id, Value::Unknown, &[]),
+        }
+    }
+    let system = &*system;
+    look_around(
+        frame,
+        system,
+        &mut open,
+        Look::Walk(frame.slice(0.03, Duration::from_secs(2))),
+    );
+    if frame.options.equation {
+        exclude(frame, system, &mut open);
+    }
+    look_around(
+        frame,
+        system,
+        &mut open,
+        Look::Everything(frame.left().mul_f64(0.3)),
+    );
+    one_by_one(frame, &mut open, 0.1);
+    one_by_one(frame, &mut open, 0.6);
+    look_around(frame, system, &mut open, Look::Walk(frame.left()));
+    for (goal, _) in open {
+        frame.answer(&goal.id, Value::Unknown, &[]);
+    }
+}
+
+/// How to look at many states.
+#[derive(Clone, Copy)]
+enum Look {
+    Walk(Duration),
+    Everything(Duration),
+}
+
+/// Looks at states and answers what is found there; everything, if everything was seen.
+fn look_around(
+    frame: &mut Frame<'_>,
+    system: &NetSystem,
+    open: &mut Vec<(Goal, LabelId)>,
+    look: Look,
+) {
+    let walks = matches!(look, Look::Walk(_));
+    if open.is_empty() || frame.is_over() || (walks && !frame.options.walks) {
+        return;
+    }
+    let mut found = vec![false; open.len()];
+    let mut wanted: Vec<(usize, LabelId)> = open
+        .iter()
+        .enumerate()
+        .map(|(at, (_, l))| (at, *l))
+        .collect();
+    let mut executor = system.executor();
+    let mut visit = |state: &[u32], _: &Successors| {
+        wanted.retain(|(at, label)| {
+            found[*at] |= executor.label(state, *label);
+            !found[*at]
+        });
+        !wanted.is_empty()
+    };
+    let coverage = match look {
+        Look::Walk(time) => {
+            walk(system, time, &mut visit);
+            Coverage::Partial
+        }
+        Look::Everything(time) => frame.explore(system, None, Way::breadth_first(time), &mut visit),
+    };
+    let techniques: &[Technique] = match look {
+        Look::Walk(_) => &[Technique::RandomWalk, Technique::CollateralProcessing],
+        Look::Everything(_) => &[
+            Technique::Explicit,
+            Technique::StateCompression,
+            Technique::CollateralProcessing,
+        ],
+    };
+    let mut found = found.into_iter();
+    open.retain(|(goal, _)| {
+        let found = found.next().unwrap_or(false);
+        let known = found || coverage == Coverage::Complete;
+        if known {
+            frame.answer(&goal.id, goal.value(found), techniques);
+        }
+        !known
+    });
+}
+
+/// Answers what the state equation excludes.
+fn exclude(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<(Goal, LabelId)>) {
+    let equation = StateEquation::new(system.net());
+    let linear = Linearise::new(system.net(), system.bounds());
+    let time = frame.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
+    open.retain(|(goal, _)| {
+        let excluded = !frame.is_over() && linear.never(&equation, &goal.formula, time);
+        if excluded {
+            frame.answer(&goal.id, goal.value(false), &[Technique::LinearProgramming]);
+        }
+        !excluded
+    });
+}
+
+/// Gives each open goal a search of its own, with a share of the time.
+fn one_by_one(frame: &mut Frame<'_>, open: &mut Vec<(Goal, LabelId)>, share: f64) {
+    let mut left = open.len();
+    open.retain(|(goal, _)| {
+        let time = frame.left().mul_f64(share / left.max(1) as f64);
+        left -= 1;
+        if frame.is_over() {
+            return true;
+        }
+        match search(frame, goal, time) {
+            Some((found, techniques)) => {
+                frame.answer(&goal.id, goal.value(found), &techniques);
+                false
+            }
+            None => true,
+        }
+    });
+}
+
+/// Looks for one goal in a net made for it.
+fn search(frame: &Frame<'_>, goal: &Goal, time: Duration) -> Option<(bool, Vec<Technique>)> {
+    let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
+    let original = &frame.model.net;
+    let watched: Vec<PlaceId> = goal.formula.places(original);
+    let (net, formula) = if frame.options.structural == ReductionRules::NONE {
+        (original.clone(), goal.formula.clone())
+    } else {
+        let reduced = Reduced::new(
+            original,
+            &Preserve::Places(watched),
+            frame.options.structural,
+        );
+        match reduced.translate(&goal.formula, original) {
+            Some(formula) => {
+                techniques.push(Technique::StructuralReduction);
+                (reduced.net, formula)
+            }
+            None => (original.clone(), goal.formula.clone()),
+        }
+    };
+    let mut system = NetSystem::new(net).ok()?;
+    let label = system.add_label(formula)?;
+    let reduction = frame.reduction(&system, Aim::Goals(Goals::labels([label])));
+    if reduction.is_some() {
+        techniques.push(Technique::StubbornSets);
+    }
+    let mut found = false;
+    let mut executor = system.executor();
+    let mut look = |state: &[u32], _: &Successors| {
+        found |= executor.label(state, label);
+        !found
+    };
+    let way = Way::breadth_first(time);
+    let coverage = frame.explore(&system, reduction.as_ref(), way, &mut look);
+    let known = found || coverage == Coverage::Complete;
+    known.then_some((found, techniques))
+}

@@ -1,0 +1,101 @@
+//! Temporal properties on the command line: reading them, and telling what came out.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use stubborn::emptiness::{Counterexample, Verdict as CheckVerdict};
+use stubborn::record::TraceRecord;
+use stubborn::{LoadedModel, TemporalAnswer, TemporalText, Trace, story};
+
+use super::shortened;
+use crate::commands::{Figures, read_file};
+use crate::exit::Failure;
+use crate::options::{CheckArgs, TemporalArgs};
+use crate::terminal::counted;
+
+/// The properties that the flags add.
+pub(super) fn texts(args: &TemporalArgs) -> Result<Vec<TemporalText>, Failure> {
+    let mut texts: Vec<TemporalText> = args
+        .ltl
+        .iter()
+        .map(|text| TemporalText::Formula {
+            text: text.clone(),
+            syntax: args.syntax.into(),
+        })
+        .collect();
+    for path in &args.hoa {
+        texts.push(TemporalText::Automaton {
+            name: path.display().to_string(),
+            text: read_file(path)?,
+        });
+    }
+    for path in &args.properties {
+        texts.push(TemporalText::Contest {
+            name: path.display().to_string(),
+            text: read_file(path)?,
+        });
+    }
+    Ok(texts)
+}
+
+fn counterexample(answer: &TemporalAnswer) -> Option<&Counterexample> {
+    answer.result.as_ref()?.counterexample.as_ref()
+}
+
+/// The run that violates a property.
+pub(super) fn trace_of(answer: &TemporalAnswer) -> Option<&Trace> {
+    counterexample(answer).map(|found| &found.trace)
+}
+
+/// The limit that kept a property from being decided.
+pub(super) fn why_unknown(answer: &TemporalAnswer) -> Option<String> {
+    match answer.result.as_ref()?.verdict {
+        CheckVerdict::Unknown(limit) => Some(format!("{limit}; this is what was seen until then")),
+        CheckVerdict::Holds | CheckVerdict::Violated => None,
+    }
+}
+
+/// For scripts.
+pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer) -> Value {
+    let mut property = json!({
+        "name": answer.name,
+        "kind": "ltl",
+        "verdict": answer.verdict.name(),
+        "trace": trace_of(answer).map(|trace| json!(TraceRecord::new(model, trace))),
+        "por": answer.reduction,
+        "notice": answer.notice,
+    });
+    if let (Value::Object(fields), Some(result)) = (&mut property, &answer.result) {
+        fields.extend(Figures::of_temporal(result).json());
+    }
+    property
+}
+
+/// The story of a violation.
+pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswer) -> String {
+    let what = format!("A violation of: {}", answer.title);
+    let Some(found) = counterexample(answer) else {
+        return format!("{what}\n  (no steps to show: there was no memory left for them)\n");
+    };
+    let system = model.reference();
+    let trace = &found.trace;
+    let mut out = String::new();
+    let steps = counted(trace.stem().len() as u64, "step");
+    let _ = match trace.cycle_start() {
+        Some(0) => writeln!(out, "{what}, by a cycle from the start:"),
+        Some(_) => writeln!(out, "{what}, by a cycle after {steps}:"),
+        None if trace.is_empty() => writeln!(out, "{what}, in the initial state"),
+        None => writeln!(out, "{what}, by a run that ends after {steps}:"),
+    };
+    out += &shortened(args, &story::steps(system, trace));
+    let properties = model.temporal().iter();
+    let named = properties.filter(|property| property.name == answer.name);
+    for property in named.filter_map(|found| found.property.as_ref().ok()) {
+        out += &story::truths(system, property, trace);
+    }
+    if found.ends {
+        out += "  The run ends there, and counts as repeating its last state for ever.\n";
+        out += &story::why_stuck(system, trace.last_state());
+    }
+    out
+}

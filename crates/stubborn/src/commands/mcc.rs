@@ -1,0 +1,154 @@
+//! `stubborn mcc`: an examination of the Model Checking Contest, by its calling convention.
+//!
+//! The contest starts a tool in the folder of an instance and says in the environment what is
+//! asked and how long it may take. Answers go to standard output, one a line, each flushed at
+//! once: what was said before the time is over counts.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use stubborn::contest::{Examination, Options, examine};
+use stubborn::diagnostics::{Diagnostic, SourceFile, has_errors, render};
+use stubborn::pnml::{ContestProperty, Model, ReductionRules};
+
+use super::free_memory;
+use crate::exit::{Failure, Status};
+use crate::interrupt;
+use crate::options::{MccArgs, MemoryLimit};
+use crate::terminal::{print, stderr_has_colour};
+
+/// Longest file of formulas.
+const MOST_BYTES: u64 = 1 << 30;
+
+pub(crate) fn run(args: &MccArgs) -> Result<Status, Failure> {
+    let started = Instant::now();
+    let name = match &args.examination {
+        Some(name) => name.clone(),
+        None => std::env::var("BK_EXAMINATION").map_err(|_| {
+            Failure::wrong("no examination: give --examination, or set BK_EXAMINATION")
+        })?,
+    };
+    let Ok(examination) = name.parse::<Examination>() else {
+        print("DO_NOT_COMPETE\n");
+        let error = name.parse::<Examination>().err();
+        return Err(Failure::wrong(
+            error.map_or(String::new(), |e| e.to_string()),
+        ));
+    };
+    let (model, properties) = match load(args, examination) {
+        Ok(loaded) => loaded,
+        Err(failure) => {
+            print("CANNOT_COMPUTE\n");
+            return Err(failure);
+        }
+    };
+    let time = match args.time {
+        Some(time) => Some(time),
+        None => number("BK_TIME_CONFINEMENT")?.map(Duration::from_secs),
+    };
+    let memory = match args.memory_limit {
+        Some(MemoryLimit::Unlimited) => None,
+        Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
+        None => memory()?,
+    };
+    let options = Options {
+        time: time.map(|time| within(time).saturating_sub(started.elapsed())),
+        memory,
+        interrupt: Some(interrupt::listen()?),
+        stubborn_sets: !args.no_por,
+        structural: match args.no_structural {
+            true => ReductionRules::NONE,
+            false => ReductionRules::ALL,
+        },
+        equation: !args.no_equation,
+        walks: !args.no_walks,
+    };
+    let mut unknown = false;
+    examine(examination, &model, &properties, &options, &mut |line| {
+        let line = line.to_string();
+        unknown |= line.contains("CANNOT_COMPUTE");
+        print(&format!("{line}\n"));
+    });
+    Ok(if unknown {
+        Status::Unknown
+    } else {
+        Status::Fine
+    })
+}
+
+/// Searches look at the clock every few dozen states, and the program has to end as well.
+fn within(time: Duration) -> Duration {
+    let margin = time
+        .mul_f64(0.03)
+        .clamp(Duration::from_millis(200), Duration::from_secs(10));
+    time.saturating_sub(margin)
+}
+
+/// Memory for states: what the contest allows, less what the net and the searches need
+/// besides, or most of what is free.
+fn memory() -> Result<Option<usize>, Failure> {
+    let allowed = number("BK_MEMORY_CONFINEMENT")?;
+    let megabytes = allowed.and_then(|mb| usize::try_from(mb).ok());
+    let of_contest = megabytes.map(|mb| mb.saturating_mul(1 << 20) / 4 * 3);
+    let free = free_memory().map(|free| free / 5 * 4);
+    Ok(match (of_contest, free) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    })
+}
+
+/// A number in the environment.
+fn number(variable: &str) -> Result<Option<u64>, Failure> {
+    let Ok(text) = std::env::var(variable) else {
+        return Ok(None);
+    };
+    match text.trim().parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(Failure::wrong(format!(
+            "{variable} is `{text}`, which is no number"
+        ))),
+    }
+}
+
+/// The net, and the formulas of the examination if it has some.
+fn load(
+    args: &MccArgs,
+    examination: Examination,
+) -> Result<(Model, Vec<ContestProperty>), Failure> {
+    let source = read(&args.folder.join("model.pnml"))?;
+    let (model, messages) = stubborn::pnml::load(&source);
+    let Some(model) = model else {
+        return Err(wrong(&source, &messages));
+    };
+    let mut properties = Vec::new();
+    if examination.has_formulas() {
+        let file = read(&args.folder.join(format!("{examination}.xml")))?;
+        let (found, messages) = stubborn::pnml::read_properties(&file, &model);
+        if has_errors(&messages) {
+            return Err(wrong(&file, &messages));
+        }
+        properties = found;
+    }
+    Ok((model, properties))
+}
+
+fn wrong(source: &SourceFile, messages: &[Diagnostic]) -> Failure {
+    Failure::shown(render(source, messages, stderr_has_colour()))
+}
+
+fn read(path: &Path) -> Result<SourceFile, Failure> {
+    let shown = path.display().to_string();
+    let unreadable = |why: String| Failure::wrong(format!("cannot read {shown}: {why}"));
+    let metadata = std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?;
+    if metadata.len() > MOST_BYTES {
+        return Err(unreadable("it is too large".into()));
+    }
+    let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
+    match stubborn::pnml::decode(bytes) {
+        Ok(text) => Ok(SourceFile::new(shown, text)),
+        Err(problem) => {
+            let empty = SourceFile::new(shown, "");
+            Err(wrong(&empty, &[problem]))
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Options about temporal properties and cycle provisos.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use stubborn::emptiness::{Emptiness, FiniteRuns, Proviso, SteeringMode};
+use stubborn::ltl::parser::Syntax;
+use stubborn::{ProvisoChoice, TemporalOptions};
+
+/// Temporal properties to add, and how to check them.
+#[derive(Args, Debug)]
+pub(crate) struct TemporalArgs {
+    /// Check that every run satisfies this LTL formula; may be repeated
+    ///
+    /// Operators are `[]` or `G` (always), `<>` or `F` (eventually), `X` (next), `U`, `W`,
+    /// `V` or `R`, `M`, `!`, `&&`, `||`, `->`, `<->`. A proposition is an expression in the
+    /// model's own syntax (in Promela also a macro), in double quotes if it contains an
+    /// operator of the formula: `[] (x > 3 -> <> P.critical)`, `<> "p -> q"`. A run that ends
+    /// counts as repeating its last state for ever, see --finite-runs.
+    #[arg(
+        long,
+        value_name = "FORMULA",
+        help_heading = "Properties",
+        allow_hyphen_values = true
+    )]
+    pub(crate) ltl: Vec<String>,
+
+    /// How formulas of --ltl are written
+    #[arg(
+        long,
+        value_name = "SYNTAX",
+        value_enum,
+        default_value_t,
+        help_heading = "Properties"
+    )]
+    pub(crate) syntax: FormulaSyntax,
+
+    /// Check that no run is accepted by the automaton in this file; may be repeated
+    ///
+    /// The automaton describes the bad runs, those that violate the property, in the Hanoi
+    /// Omega-Automata format with (generalised) Büchi acceptance. Its propositions are
+    /// expressions in the model's own syntax. `stubborn ltl --negate`, `ltl2tgba` and others
+    /// write such files.
+    #[arg(long, value_name = "FILE", help_heading = "Properties")]
+    pub(crate) hoa: Vec<PathBuf>,
+
+    /// For nets: check the LTL formulas and invariants of a contest's XML file; may be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Properties")]
+    pub(crate) properties: Vec<PathBuf>,
+
+    /// What a run that ends means for a temporal property
+    #[arg(
+        long,
+        value_name = "MEANING",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) finite_runs: FiniteRunsName,
+
+    /// Look at weakly fair runs only: who could move all the time moves again and again
+    ///
+    /// As SPIN's -f. Turns reduction off for temporal properties.
+    #[arg(long, help_heading = "Temporal properties")]
+    pub(crate) fairness: bool,
+
+    /// Whether reduced sets are made for the state that the automaton of a property is in
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) steering: SteeringName,
+
+    /// How violating runs are looked for
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) emptiness: EmptinessName,
+}
+
+impl TemporalArgs {
+    pub(crate) fn options(&self) -> TemporalOptions {
+        TemporalOptions {
+            emptiness: match self.emptiness {
+                EmptinessName::Scc => Emptiness::Components,
+                EmptinessName::Ndfs => Emptiness::Nested,
+            },
+            finite_runs: match self.finite_runs {
+                FiniteRunsName::Stutter => FiniteRuns::Stutter,
+                FiniteRunsName::Ignore => FiniteRuns::Ignore,
+            },
+            steering: match self.steering {
+                SteeringName::Off => SteeringMode::Off,
+                SteeringName::Mixed => SteeringMode::Mixed,
+                SteeringName::Only => SteeringMode::Only,
+            },
+            weak_fairness: self.fairness,
+        }
+    }
+}
+
+/// Whose notation a formula is in.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum FormulaSyntax {
+    /// As SPIN: expressions need no quotes, `p U q U r` groups to the left
+    #[default]
+    Spin,
+    /// As Spot: `GFp` is `G F p`, expressions are quoted, `p U q U r` groups to the right
+    Spot,
+}
+
+impl From<FormulaSyntax> for Syntax {
+    fn from(name: FormulaSyntax) -> Self {
+        match name {
+            FormulaSyntax::Spin => Syntax::Spin,
+            FormulaSyntax::Spot => Syntax::Spot,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum FiniteRunsName {
+    /// It repeats its last state for ever (as SPIN does with a claim, DiVinE, and the contest)
+    #[default]
+    Stutter,
+    /// Nothing: only infinite runs count (as SPIN's search for non-progress cycles)
+    Ignore,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum SteeringName {
+    /// Never; only stutter-invariant properties are reduced, and need a proviso
+    Off,
+    /// Where these sets are smaller, or the property is not stutter-invariant
+    #[default]
+    Mixed,
+    /// Always
+    Only,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum EmptinessName {
+    /// By strongly connected components
+    #[default]
+    Scc,
+    /// By a nested depth-first search
+    Ndfs,
+}
+
+/// What keeps transitions from being ignored: for searches for states, and for searches for
+/// infinite runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProvisoName {
+    pub(crate) safety: ProvisoChoice,
+    pub(crate) cycles: Option<Proviso>,
+}
+
+impl FromStr for ProvisoName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (safety, name) = match text {
+            "auto" => {
+                return Ok(Self {
+                    safety: ProvisoChoice::Auto,
+                    cycles: None,
+                });
+            }
+            "stack" => (ProvisoChoice::Stack, "source"),
+            "closed-set" => (ProvisoChoice::ClosedSet, text),
+            name => (ProvisoChoice::Auto, name),
+        };
+        let cycles = name.parse::<Proviso>().map_err(|error| error.to_string())?;
+        Ok(Self {
+            safety,
+            cycles: Some(cycles),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_proviso_has_its_name() {
+        for proviso in Proviso::all() {
+            let read: ProvisoName = proviso.to_string().parse().expect("it is a name");
+            assert_eq!(read.cycles, Some(proviso));
+        }
+        let auto: ProvisoName = "auto".parse().expect("it is a name");
+        assert_eq!(auto.cycles, None);
+        let error = "sauce".parse::<ProvisoName>().unwrap_err();
+        assert!(error.contains("[dead-|highlink-]RULE"), "{error}");
+    }
+}

@@ -1,0 +1,307 @@
+//! Every algorithm keeps every deadlock of every model of the corpus. Reduced searches find
+//! no state that is none, so that equal numbers are equal sets. And deletion is minimal at
+//! states of the corpus.
+
+#[path = "common/corpus.rs"]
+mod corpus;
+
+use std::path::{Path, PathBuf};
+
+use stubborn::reduce::testing::random::Random;
+use stubborn::reduce::validate::sets::ask;
+use stubborn::reduce::{Aim, Algorithm, Config, Delete, Plan, StubbornReduction};
+use stubborn::search::Search;
+use stubborn::system::{
+    BitSet, Executor, Reduction, RelationLevel, Relations, Successors, System, TransitionId,
+};
+use stubborn::{End, Language, Limits, LoadOptions, LoadedModel, Stop};
+
+/// Searches; states and deadlocks, or `None` if there are more than `limit` states.
+fn explore(
+    system: &dyn System,
+    reduction: Option<&dyn Reduction>,
+    limit: u64,
+) -> Option<(u64, u64)> {
+    let search = Search {
+        reduction,
+        stop: Stop::Never,
+        limits: Limits {
+            states: Some(limit),
+            ..Limits::default()
+        },
+        ..Search::new(system)
+    };
+    let result = search.run().expect("it runs");
+    (result.end == End::Complete).then_some((result.states, result.deadlocks))
+}
+
+/// Explores a model in full and by every algorithm; false if it is too large.
+fn compare(model: &LoadedModel, level: RelationLevel, limit: u64, wrong: &mut Vec<String>) -> bool {
+    let system = model.system();
+    let Some((full, deadlocks)) = explore(system, None, limit) else {
+        return false;
+    };
+    if model.is_outgrown() {
+        return false;
+    }
+    let relations = system.relations(level);
+    for algorithm in Algorithm::ALL.iter().filter(|a| **a != Algorithm::Goal) {
+        for weak in [false, true] {
+            let config = Config {
+                weak,
+                ..Config::new(*algorithm)
+            };
+            let Ok(plan) = Plan::new(&config, Aim::Deadlocks) else {
+                continue;
+            };
+            // Nets have no processes to make ample sets of.
+            let Ok(reduction) = StubbornReduction::new(system, &relations, plan) else {
+                continue;
+            };
+            let found = explore(system, Some(&reduction), limit);
+            if found.is_none_or(|(states, found)| states > full || found != deadlocks) {
+                let name = reduction.name();
+                wrong.push(format!(
+                    "{} {level:?} {name}: {found:?}, full {full} {deadlocks}",
+                    model.name()
+                ));
+            }
+        }
+    }
+    true
+}
+
+/// All files of a folder that are models, in order.
+fn models_in(folder: &Path, into: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            models_in(&path, into);
+        } else if Language::of_path(&path).is_some() {
+            into.push(path);
+        }
+    }
+}
+
+/// Compares all models of a folder with at most `limit` states.
+fn sweep(folder: &str, levels: &[RelationLevel], limit: u64, least: usize) {
+    let Some(root) = corpus::corpus() else { return };
+    let mut paths = Vec::new();
+    models_in(&root.join(folder), &mut paths);
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for path in paths {
+        // Whether each model can be loaded is tested elsewhere.
+        let Ok(model) = stubborn::load_file(&path, None, &LoadOptions::default()) else {
+            continue;
+        };
+        let mut all = levels.iter();
+        compared += usize::from(all.all(|level| compare(&model, *level, limit, &mut wrong)));
+    }
+    eprintln!("{compared} models of {folder} with at most {limit} states compared");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(compared >= least, "only {compared} models");
+}
+
+/// The bound that a long test has, or what the environment says.
+fn bound(default: u64) -> u64 {
+    let text = std::env::var("STUBBORN_MOST_STATES").ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn deadlocks_of_tiny_dve_models_are_kept() {
+    let Some(root) = corpus::corpus() else { return };
+    let mut wrong = Vec::new();
+    for instance in [
+        "phils.1",
+        "phils.3",
+        "mcs.2",
+        "fischer.1",
+        "needham.1",
+        "bakery.2",
+        "train-gate.1",
+        "firewire_tree.1",
+        "public_subscribe.1",
+        "telephony.1",
+        "anderson.2",
+    ] {
+        let model = corpus::load(&root.join(format!("beem/models/{instance}.dve")));
+        assert!(compare(&model, RelationLevel::Syntax, 2_000, &mut wrong));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+#[ignore = "long: every algorithm on DVE models; STUBBORN_MOST_STATES sets the bound"]
+fn deadlocks_of_dve_models_are_kept() {
+    sweep("beem/models", &[RelationLevel::Reach], bound(100_000), 80);
+}
+
+#[test]
+#[ignore = "long: every algorithm on Promela models; STUBBORN_MOST_STATES sets the bound"]
+fn deadlocks_of_promela_models_are_kept() {
+    sweep("promela", &[RelationLevel::Reach], bound(20_000), 30);
+}
+
+#[test]
+#[ignore = "long: every algorithm on nets; STUBBORN_MOST_STATES sets the bound"]
+fn deadlocks_of_nets_are_kept() {
+    sweep("pnml", &[RelationLevel::Reach], bound(20_000), 20);
+}
+
+/// What lemma 1 of Laarman et al. (2014) says about sets at one state.
+struct Lemma<'a> {
+    system: &'a dyn System,
+    relations: &'a Relations,
+    labels: BitSet,
+    enabled: BitSet,
+    weak: bool,
+}
+
+impl Lemma<'_> {
+    /// The largest set without `excluded` whose members have what they need, and whether it
+    /// has a key. Such sets are closed under union, so that there is a largest one.
+    fn largest_without(&self, excluded: &BitSet) -> (BitSet, bool) {
+        let structure = self.system.structure();
+        let mut set = BitSet::new(structure.transitions.len());
+        set.fill();
+        for t in excluded.iter() {
+            set.remove(t);
+        }
+        loop {
+            let leaving = structure
+                .transition_ids()
+                .filter(|t| set.contains(t.index()) && !self.is_supported(*t, &set));
+            let leaving: Vec<TransitionId> = leaving.collect();
+            if leaving.is_empty() {
+                let is_key = |t: usize| {
+                    let row = self
+                        .relations
+                        .do_not_accord
+                        .0
+                        .row_indices(TransitionId::new(t));
+                    row.iter().all(|u| set.contains(*u as usize))
+                };
+                let key = self.enabled.iter().any(|t| set.contains(t) && is_key(t));
+                return (set, key);
+            }
+            leaving.iter().for_each(|t| set.remove(t.index()));
+        }
+    }
+
+    fn is_supported(&self, t: TransitionId, set: &BitSet) -> bool {
+        let relations = self.relations;
+        let inside = |row: &[u32]| row.iter().all(|u| set.contains(*u as usize));
+        if self.enabled.contains(t.index()) {
+            return inside(relations.do_not_accord.0.row_indices(t))
+                || self.weak && inside(relations.do_not_left_accord.0.row_indices(t));
+        }
+        let guards = &self.system.structure().transition(t).guards;
+        guards.iter().any(|g| {
+            let mut excluding = relations.never_together.0.row(*g);
+            let excluded = excluding.any(|h| {
+                self.labels.contains(h.index()) && inside(relations.may_disable.0.row_indices(h))
+            });
+            excluded
+                || !self.labels.contains(g.index())
+                    && inside(relations.may_enable.0.row_indices(*g))
+        })
+    }
+}
+
+/// States on random walks.
+fn walk(system: &dyn System, executor: &mut dyn Executor, count: usize) -> Vec<Vec<u32>> {
+    let words = system.layout().words();
+    let mut random = Random::new(7);
+    let mut states = Vec::new();
+    let mut state = system.initial_states()[..words].to_vec();
+    let mut successors = Successors::new(words);
+    for step in 0..10 * count {
+        successors.clear();
+        executor.successors(&state, &mut successors);
+        if successors.is_empty() || step % 97 == 96 {
+            state = system.initial_states()[..words].to_vec();
+            continue;
+        }
+        if step % 5 == 0 && successors.len() > 1 {
+            states.push(state.clone());
+        }
+        let pick = random.below(successors.len() as u64) as usize;
+        state.copy_from_slice(successors.state(pick));
+        if states.len() == count {
+            break;
+        }
+    }
+    states
+}
+
+/// No set with fewer of the same enabled transitions satisfies the lemma: without one of the
+/// kept transitions and all that were left out, the largest set that is supported has no key.
+#[test]
+fn deletion_is_minimal_at_states_of_the_corpus() {
+    let Some(root) = corpus::corpus() else { return };
+    let mut checked = 0;
+    for (at, instance) in [
+        "phils.3",
+        "mcs.2",
+        "iprotocol.1",
+        "bopdp.1",
+        "needham.2",
+        "anderson.4",
+        "szymanski.1",
+        "lann.2",
+        "cambridge.1",
+        "peterson.1",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let model = corpus::load(&root.join(format!("beem/models/{instance}.dve")));
+        let system = model.system();
+        let relations = system.relations(RelationLevel::Syntax);
+        let weak = at % 2 == 1;
+        let config = Config {
+            weak,
+            delete: Some(Delete::ALL[at % 4]),
+            ..Config::new(Algorithm::Deletion)
+        };
+        let plan = Plan::new(&config, Aim::Deadlocks).expect("it is allowed");
+        let reduction = StubbornReduction::new(system, &relations, plan).expect("relations fit");
+        let mut reducer = reduction.reducer();
+        let mut executor = system.executor();
+        for state in walk(system, executor.as_mut(), 120) {
+            let (kept, _) = ask(system, executor.as_mut(), reducer.as_mut(), &state);
+            let transitions = system.structure().transitions.len();
+            let mut successors = Successors::new(state.len());
+            executor.successors(&state, &mut successors);
+            let mut lemma = Lemma {
+                system,
+                relations: &relations,
+                labels: BitSet::new(system.structure().labels.len()),
+                enabled: BitSet::new(transitions),
+                weak,
+            };
+            executor.labels(&state, &mut lemma.labels);
+            for t in successors.transitions() {
+                lemma.enabled.insert(t.index());
+            }
+            let mut excluded = lemma.enabled.clone();
+            kept.iter().for_each(|t| excluded.remove(t));
+            let (largest, key) = lemma.largest_without(&excluded);
+            assert!(key, "{instance}: what was kept satisfies the lemma");
+            assert!(kept.iter().all(|t| largest.contains(t)), "{instance}");
+            for t in kept.iter() {
+                excluded.insert(t);
+                let (_, key) = lemma.largest_without(&excluded);
+                assert!(!key, "{instance}: {t} could be left out");
+                excluded.remove(t);
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked >= 1_000, "{checked}");
+}

@@ -1,0 +1,363 @@
+//! Every algorithm, strategy and kind of relations is real: it changes the number of states
+//! that are left of some model of the corpus. The long test prints the table that
+//! `docs/reduction.md` has:
+//! `cargo test -p stubborn --test switches -- --ignored --nocapture`
+
+#[path = "common/corpus.rs"]
+mod corpus;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use stubborn::LoadedModel;
+use stubborn::reduce::measured::{
+    Dependency, MeasuredReduction, MeasuredRelations, Precedence, measure,
+};
+use stubborn::reduce::validate::explore::explore;
+use stubborn::reduce::{
+    Aim, Algorithm, Choice, Config, Delete, Plan, Proviso, Scapegoat, Start, StubbornReduction,
+};
+use stubborn::system::{Reduction, RelationLevel, Relations};
+
+/// Small instances, the ones that tell most apart first.
+const INSTANCES: &[&str] = &[
+    "beem/models/phils.3.dve",
+    "beem/models/phils.2.dve",
+    "beem/models/extinction.2.dve",
+    "beem/models/fischer.1.dve",
+    "beem/models/mcs.2.dve",
+    "beem/models/iprotocol.1.dve",
+    "beem/models/krebs.1.dve",
+    "beem/models/lann.2.dve",
+    "beem/models/protocols.3.dve",
+    "beem/models/cambridge.1.dve",
+    "beem/models/leader_election.1.dve",
+    "beem/models/needham.1.dve",
+    "beem/models/firewire_link.1.dve",
+    "beem/models/leader_filters.1.dve",
+    "beem/models/cyclic_scheduler.2.dve",
+    "beem/models/bopdp.1.dve",
+    "beem/models/at.1.dve",
+    "beem/models/mcs.4.dve",
+    "beem/models/needham.2.dve",
+    "pnml/Philosophers-PT-000005/model.pnml",
+    "pnml/Peterson-PT-2/model.pnml",
+    "pnml/SwimmingPool-PT-01/model.pnml",
+];
+
+/// Where relations come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Source {
+    Level(RelationLevel),
+    Measured(Dependency, Precedence),
+}
+
+/// A reduction, as a user would ask for it.
+#[derive(Clone, Debug, PartialEq)]
+struct Setting {
+    name: String,
+    config: Config,
+    source: Source,
+}
+
+impl Setting {
+    fn new(name: impl Into<String>, config: Config) -> Self {
+        Self {
+            name: name.into(),
+            config,
+            source: Source::Level(RelationLevel::Reach),
+        }
+    }
+
+    fn with(mut self, source: Source) -> Self {
+        self.source = source;
+        self
+    }
+}
+
+/// A model and what was counted.
+struct Subject {
+    name: String,
+    model: LoadedModel,
+    full: usize,
+    levels: HashMap<RelationLevel, Relations>,
+    measured: HashMap<(Dependency, Precedence), Option<Arc<MeasuredRelations>>>,
+    known: HashMap<String, Option<usize>>,
+}
+
+impl Subject {
+    fn new(root: &Path, instance: &str) -> Self {
+        let model = corpus::load(&root.join(instance));
+        let full = explore(model.system(), None, Proviso::None, &[], usize::MAX);
+        let name = instance.trim_start_matches("beem/models/");
+        Self {
+            name: name.trim_end_matches("/model.pnml").to_owned(),
+            model,
+            full: full.states.len(),
+            levels: HashMap::new(),
+            measured: HashMap::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// States left; `None` where the setting does not apply to the model.
+    fn states(&mut self, setting: &Setting) -> Option<usize> {
+        let key = format!("{:?}", (&setting.config, setting.source));
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let states = self.count(setting);
+        self.known.insert(key, states);
+        states
+    }
+
+    fn count(&mut self, setting: &Setting) -> Option<usize> {
+        let system = self.model.system();
+        let plan = Plan::new(&setting.config, Aim::Deadlocks).expect("it is allowed");
+        let count = |reduction: &dyn Reduction| {
+            let found = explore(system, Some(reduction), Proviso::None, &[], usize::MAX);
+            Some(found.states.len())
+        };
+        match setting.source {
+            Source::Level(level) => {
+                let relations = self.levels.entry(level);
+                let relations = relations.or_insert_with(|| system.relations(level));
+                count(&StubbornReduction::new(system, relations, plan).ok()?)
+            }
+            Source::Measured(dependency, precedence) => {
+                let relations = self.measured.entry((dependency, precedence));
+                let relations = relations.or_insert_with(|| {
+                    let found = measure(system, dependency, precedence, 100_000);
+                    found.ok().map(Arc::new)
+                });
+                let relations = Arc::clone(relations.as_ref()?);
+                count(&MeasuredReduction::new(system, relations, plan).ok()?)
+            }
+        }
+    }
+}
+
+/// Settings of one kind; each pair of them must differ somewhere.
+struct Family {
+    name: &'static str,
+    settings: Vec<Setting>,
+}
+
+fn families() -> Vec<Family> {
+    let plain = |algorithm: Algorithm| Setting::new(algorithm.name(), Config::new(algorithm));
+    let beam = || Config::new(Algorithm::Beam);
+    let measured = |name: &str, dependency, precedence| {
+        let source = Source::Measured(dependency, precedence);
+        Setting::new(name, beam()).with(source)
+    };
+    let level = |level| Setting::new("", beam()).with(Source::Level(level));
+    let named = |name: &str, mut setting: Setting| {
+        setting.name = name.into();
+        setting
+    };
+    vec![
+        Family {
+            name: "algorithms (`goal` is for goals only)",
+            settings: Algorithm::ALL
+                .iter()
+                .filter(|a| **a != Algorithm::Goal)
+                .map(|a| plain(*a))
+                .collect(),
+        },
+        Family {
+            name: "variants",
+            settings: vec![
+                plain(Algorithm::Beam),
+                Setting::new(
+                    "beam --weak",
+                    Config {
+                        weak: true,
+                        ..beam()
+                    },
+                ),
+                Setting::new(
+                    "beam --no-nds",
+                    Config {
+                        disabling_sets: false,
+                        ..beam()
+                    },
+                ),
+                Setting::new(
+                    "beam --no-heuristic",
+                    Config {
+                        heuristic: false,
+                        ..beam()
+                    },
+                ),
+            ],
+        },
+        Family {
+            name: "minimisation",
+            settings: vec![
+                plain(Algorithm::Deletion),
+                Setting::new(
+                    "deletion --minimise",
+                    Config {
+                        minimise: true,
+                        ..Config::new(Algorithm::Deletion)
+                    },
+                ),
+            ],
+        },
+        Family {
+            name: "--start (closure)",
+            settings: Start::ALL
+                .iter()
+                .map(|start| {
+                    let config = Config {
+                        start: Some(*start),
+                        ..Config::new(Algorithm::Closure)
+                    };
+                    Setting::new(start.name(), config)
+                })
+                .collect(),
+        },
+        Family {
+            name: "--scapegoat (closure --start fst)",
+            settings: Scapegoat::ALL
+                .iter()
+                .map(|scapegoat| {
+                    let config = Config {
+                        start: Some(Start::Fst),
+                        scapegoat: Some(*scapegoat),
+                        ..Config::new(Algorithm::Closure)
+                    };
+                    Setting::new(scapegoat.name(), config)
+                })
+                .collect(),
+        },
+        Family {
+            name: "--delete (deletion)",
+            settings: Delete::ALL
+                .iter()
+                .map(|delete| {
+                    let config = Config {
+                        delete: Some(*delete),
+                        ..Config::new(Algorithm::Deletion)
+                    };
+                    Setting::new(delete.name(), config)
+                })
+                .collect(),
+        },
+        Family {
+            name: "--choice (ample2)",
+            settings: Choice::ALL
+                .iter()
+                .map(|choice| {
+                    let config = Config {
+                        choice: Some(*choice),
+                        ..Config::new(Algorithm::Ample2)
+                    };
+                    Setting::new(choice.name(), config)
+                })
+                .collect(),
+        },
+        Family {
+            name: "--seed (closure)",
+            settings: (0..3)
+                .map(|seed| {
+                    let config = Config {
+                        seed,
+                        ..Config::new(Algorithm::Closure)
+                    };
+                    Setting::new(seed.to_string(), config)
+                })
+                .collect(),
+        },
+        Family {
+            name: "--relations (beam)",
+            settings: vec![
+                named("sets", level(RelationLevel::Sets)),
+                named("syntax", level(RelationLevel::Syntax)),
+                named("exact", level(RelationLevel::Exact)),
+                named("reach", level(RelationLevel::Reach)),
+                measured("full", Dependency::Full, Precedence::Full),
+            ],
+        },
+        Family {
+            name: "--dependency (beam, --precedence sets)",
+            settings: [
+                Dependency::Sets,
+                Dependency::Syntax,
+                Dependency::Exact,
+                Dependency::Reach,
+                Dependency::Full,
+                Dependency::Dynamic,
+            ]
+            .iter()
+            .map(|d| measured(d.name(), *d, Precedence::Sets))
+            .collect(),
+        },
+        Family {
+            name: "--precedence (beam, --dependency full)",
+            settings: Precedence::ALL
+                .iter()
+                .map(|p| measured(p.name(), Dependency::Full, *p))
+                .collect(),
+        },
+        Family {
+            name: "--dependency of nets (beam, --precedence sets)",
+            settings: [Dependency::Sets, Dependency::Disabling]
+                .iter()
+                .map(|d| measured(d.name(), *d, Precedence::Sets))
+                .collect(),
+        },
+    ]
+}
+
+#[test]
+#[ignore = "long: minutes, every switch on small instances"]
+fn every_switch_changes_some_count() {
+    let Some(root) = corpus::corpus() else { return };
+    let exists = |instance: &&&str| root.join(instance).is_file();
+    let mut subjects: Vec<Option<Subject>> = Vec::new();
+    let instances: Vec<&&str> = INSTANCES.iter().filter(exists).collect();
+    subjects.resize_with(instances.len(), || None);
+    let mut missing = Vec::new();
+    eprintln!("| switch | | | instance | states | with the one | with the other |");
+    eprintln!("| --- | --- | --- | --- | --: | --: | --: |");
+    for family in families() {
+        for (at, one) in family.settings.iter().enumerate() {
+            for other in &family.settings[at + 1..] {
+                let found = (0..instances.len()).find_map(|i| {
+                    let make = || Subject::new(&root, instances[i]);
+                    let subject = subjects[i].get_or_insert_with(make);
+                    let (a, b) = (subject.states(one)?, subject.states(other)?);
+                    (a != b).then(|| (subject.name.clone(), subject.full, a, b))
+                });
+                let (what, one, other) = (family.name, &one.name, &other.name);
+                match found {
+                    Some((name, full, a, b)) => {
+                        eprintln!("| {what} | {one} | {other} | {name} | {full} | {a} | {b} |");
+                    }
+                    None => missing.push(format!("{what}: {one}, {other}")),
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "no instance tells apart: {missing:#?}");
+}
+
+#[test]
+fn some_switches_change_the_count_of_a_small_instance() {
+    let Some(root) = corpus::corpus() else { return };
+    let mut subject = Subject::new(&root, "beem/models/mcs.2.dve");
+    let all = families();
+    for (family, one, other) in [(0, 1, 6), (8, 0, 4), (9, 0, 5)] {
+        let settings = &all[family].settings;
+        let (a, b) = (&settings[one], &settings[other]);
+        assert_ne!(
+            subject.states(a),
+            subject.states(b),
+            "{} {}",
+            a.name,
+            b.name
+        );
+    }
+}
