@@ -1,6 +1,8 @@
 //! Message-passing protocols in Rust, checked.
 
 mod analysis;
+mod chart;
+mod check;
 mod executor;
 mod handler;
 mod history;
@@ -12,8 +14,11 @@ mod network;
 mod property;
 mod protocol;
 mod relations;
+mod svg;
 mod value;
 
+pub use chart::Chart;
+pub use check::{CheckError, Checker, Failure, Reduction, Report};
 pub use handler::Step;
 pub use model::{Model, ProtocolError};
 pub use network::Network;

@@ -48,7 +48,10 @@ mod load;
 mod measured;
 pub mod record;
 mod reduction;
+pub mod sequence_chart;
+pub mod spin;
 pub mod story;
+mod structural;
 mod temporal;
 mod text;
 
@@ -56,16 +59,18 @@ pub use check::{
     Answer, CheckError, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, explore,
     questions,
 };
+pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
 pub use measured::{RelationsError, SavedRelations};
 pub use reduction::{Por, ProvisoChoice, ReductionOptions};
+pub use structural::{NetSizes, check_smaller, explore_smaller};
 pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Trace, TraceStep, Violation,
 };
 pub use temporal::check::{TemporalAnswer, check_temporal};
 pub use temporal::explore::explore_with_proviso;
-pub use temporal::{Origin, Temporal, TemporalOptions, TemporalText};
+pub use temporal::{Obstacle, Origin, Temporal, TemporalOptions, TemporalText};
 pub use text::ModelText;
 
 pub use stubborn_contest as contest;
@@ -74,6 +79,7 @@ pub use stubborn_emptiness as emptiness;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
 pub use stubborn_pnml as pnml;
+pub use stubborn_promela as promela;
 pub use stubborn_reduce as reduce;
 pub use stubborn_search as search;
 pub use stubborn_system as system;

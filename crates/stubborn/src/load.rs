@@ -12,11 +12,12 @@ use std::sync::Arc;
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
+use stubborn_pnml::NetSystem;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Property, System, TransitionId};
+use stubborn_system::{Outcome, Property, System, TransitionId};
 
 use crate::languages;
-use crate::languages::promela::Growth;
+use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
 use crate::temporal::{Temporal, TemporalText};
 use crate::text::ModelText;
 
@@ -48,7 +49,7 @@ impl Language {
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Dve => &["dve"],
-            Self::Promela => &["pml", "prm", "promela"],
+            Self::Promela => &["pml", "prm", "promela", "spin", "pr"],
             Self::Pnml => &["pnml"],
         }
     }
@@ -96,6 +97,8 @@ pub struct LoadOptions {
     pub engine: Engine,
     /// Expressions in the model's own syntax that should hold in every state.
     pub invariants: Vec<String>,
+    /// What is only about Promela.
+    pub promela: PromelaOptions,
     /// Temporal properties to add to those that the model states.
     pub temporal: Vec<TemporalText>,
     /// Take neither these nor those of the model: nobody will ask for them.
@@ -103,6 +106,8 @@ pub struct LoadOptions {
     /// Expressions that a trace of this model was about. Where a language lets expressions
     /// look at things that are no part of a state otherwise, they become part of it.
     pub expressions: Vec<String>,
+    /// Shuffles the places and transitions of a Petri net.
+    pub shuffle: Option<u64>,
 }
 
 /// A model that is ready to run.
@@ -113,9 +118,11 @@ pub struct LoadedModel {
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
     asserting: Vec<TransitionId>,
+    promela: Option<Arc<PromelaModel>>,
     temporal: Vec<Temporal>,
     expressions: Vec<String>,
     growth: Option<Growth>,
+    net: Option<Arc<NetSystem>>,
 }
 
 impl LoadedModel {
@@ -150,6 +157,11 @@ impl LoadedModel {
         &*self.reference
     }
 
+    /// The net, if the model is one.
+    pub fn net(&self) -> Option<&Arc<NetSystem>> {
+        self.net.as_ref()
+    }
+
     /// The safety properties of the model and of the user, in this order.
     pub fn properties(&self) -> &[Property] {
         &self.system.structure().properties
@@ -171,6 +183,11 @@ impl LoadedModel {
         &self.expressions
     }
 
+    /// A Promela model in its own terms: statements, control states, trails.
+    pub fn promela(&self) -> Option<&PromelaModel> {
+        self.promela.as_deref()
+    }
+
     /// Whether a search found that the model starts more processes than it was prepared for.
     /// Nothing that the search said holds then: [grow](Self::grow) and search again.
     pub fn is_outgrown(&self) -> bool {
@@ -180,10 +197,22 @@ impl LoadedModel {
     /// Prepares the model for what was missing. Labels and transitions may have other numbers
     /// afterwards: ask for [`questions`](crate::questions) again.
     pub fn grow(&mut self) -> Result<(), LoadError> {
-        let Some(grown) = self.growth.as_ref().and_then(Growth::grown) else {
-            return Ok(());
-        };
-        match grown {
+        match self.growth.as_ref().and_then(Growth::grown) {
+            None => Ok(()),
+            Some(grown) => self.replace(grown),
+        }
+    }
+
+    /// Prepares the model for what a step was missing; false if nothing was.
+    pub(crate) fn grow_for(&mut self, outcome: Outcome) -> Result<bool, LoadError> {
+        match self.promela.as_ref().and_then(|p| p.grown(outcome)) {
+            None => Ok(false),
+            Some(grown) => self.replace(grown).map(|()| true),
+        }
+    }
+
+    fn replace(&mut self, by: Result<Parts, BuildError>) -> Result<(), LoadError> {
+        match by {
             Ok(parts) => {
                 *self = Self::new(self.language, self.text.main().clone(), parts);
                 Ok(())
@@ -192,7 +221,7 @@ impl LoadedModel {
         }
     }
 
-    fn new(language: Language, source: SourceFile, parts: Parts) -> Self {
+    pub(crate) fn new(language: Language, source: SourceFile, parts: Parts) -> Self {
         Self {
             language,
             text: parts.text.unwrap_or(ModelText::One(source)),
@@ -200,9 +229,11 @@ impl LoadedModel {
             system: parts.system,
             reference: parts.reference,
             asserting: parts.asserting,
+            promela: parts.promela,
             temporal: parts.temporal,
             expressions: parts.expressions,
             growth: parts.growth,
+            net: parts.net,
         }
     }
 }
@@ -371,7 +402,10 @@ pub(crate) struct Parts {
     pub(crate) expressions: Vec<String>,
     /// Where the model is more than the file it was loaded from.
     pub(crate) text: Option<ModelText>,
+    pub(crate) promela: Option<Arc<PromelaModel>>,
     pub(crate) growth: Option<Growth>,
+    /// Where the model is a Petri net.
+    pub(crate) net: Option<Arc<NetSystem>>,
 }
 
 impl Parts {
@@ -401,7 +435,9 @@ impl Parts {
             temporal: Vec::new(),
             expressions: Vec::new(),
             text: None,
+            promela: None,
             growth: None,
+            net: None,
         }
     }
 }

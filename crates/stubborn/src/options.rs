@@ -2,6 +2,7 @@
 //! page are made from these definitions.
 
 pub(crate) mod lab;
+mod nets;
 mod relations;
 mod temporal;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::promela_options::{DrawingArgs, PromelaArgs, SpinArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stubborn::reduce::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Start};
@@ -16,6 +18,7 @@ use stubborn::{Engine, Language, Order, Por, ReductionOptions, StoreKind};
 
 pub(crate) use temporal::{ProvisoName, TemporalArgs};
 
+pub(crate) use nets::NetArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 
 const AFTER_HELP: &str = "\
@@ -75,6 +78,14 @@ pub(crate) struct ModelArgs {
     /// How successors are computed
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t)]
     pub(crate) engine: EngineName,
+
+    /// Shuffle the places and transitions of a Petri net: strategies that take the first one
+    /// depend on their order
+    #[arg(long, value_name = "SEED", help_heading = "Petri nets")]
+    pub(crate) shuffle: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) promela: PromelaArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -491,6 +502,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) reduction: ReductionArgs,
 
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+
     /// Save the first counterexample, to be replayed by `simulate --replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
@@ -498,6 +512,9 @@ pub(crate) struct CheckArgs {
     /// Show all steps of long counterexamples
     #[arg(long, help_heading = "Output")]
     pub(crate) full_trace: bool,
+
+    #[command(flatten)]
+    pub(crate) spin: SpinArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -530,12 +547,15 @@ pub(crate) struct ExploreArgs {
     #[command(flatten)]
     pub(crate) reduction: ReductionArgs,
 
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+
     /// Print the number of states on every breadth-first level
     #[arg(long, help_heading = "Output", conflicts_with = "json")]
     pub(crate) levels: bool,
 
     /// Name the transitions that were never taken
-    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "structural"])]
     pub(crate) unused: bool,
 
     #[command(flatten)]
@@ -571,6 +591,9 @@ pub(crate) struct SimulateArgs {
     /// Follow a trace that `check --trace` or `simulate --save` wrote
     #[arg(long, value_name = "FILE", conflicts_with_all = ["steps", "seed"])]
     pub(crate) replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) drawing: DrawingArgs,
 
     /// Show the whole state after every step
     #[arg(long)]
@@ -654,6 +677,10 @@ pub(crate) struct InspectArgs {
         help_heading = "Output"
     )]
     pub(crate) format: InspectFormat,
+
+    /// Draw the model for Graphviz: the same as --format dot
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    pub(crate) dot: bool,
 
     /// Only transitions of processes whose name contains this
     #[arg(long, value_name = "TEXT", help_heading = "Filters")]

@@ -20,13 +20,27 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
     if let Some(proviso) = options.reduction.cycle_proviso {
+        if args.net.structural.is_some() {
+            return Err(Failure::wrong(
+                "--structural keeps deadlocks, not the infinite runs that a cycle proviso is for",
+            ));
+        }
         let (reduction, result) = growing(&mut model, |model| {
             stubborn::explore_with_proviso(model, proviso, &options)
         })?;
         drop(line);
         return Ok(with_proviso(args, &model, &reduction, &result, load_time));
     }
-    let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
+    let (run, smaller) = match args.net.structural {
+        None => {
+            let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
+            (run, None)
+        }
+        Some(rules) => match stubborn::explore_smaller(&model, rules, &options) {
+            Some(smaller) => smaller.map(|(run, sizes)| (run, Some(sizes)))?,
+            None => return Err(Failure::wrong("--structural is about Petri nets")),
+        },
+    };
     let result = run.result;
     drop(line);
 
@@ -42,7 +56,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         print(&format!("{}\n", Value::Object(object)));
         return Ok(status);
     }
-    let mut text = figures.line(&run.reduction) + "\n";
+    let mut text = figures.line(&run.reduction, model.language()) + "\n";
     let ends = match figures.invalid_ends {
         Some(invalid) => format!(
             "{}, {} of them invalid",
@@ -52,6 +66,16 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         None => counted(figures.deadlocks.unwrap_or(0), "deadlock"),
     };
     let _ = writeln!(text, "{ends}");
+    if let Some(sizes) = smaller {
+        let _ = writeln!(
+            text,
+            "of a reduced net: {} of {}, {} of {}",
+            sizes.places_left,
+            counted(sizes.places as u64, "place"),
+            sizes.transitions_left,
+            counted(sizes.transitions as u64, "transition"),
+        );
+    }
     if !args.output.quiet {
         let store = match (args.search.store, result.store) {
             (StoreName::Tree, stubborn::StoreKind::Plain) => "plain",
@@ -97,7 +121,7 @@ fn with_proviso(
         print(&format!("{}\n", Value::Object(object)));
         return status;
     }
-    let mut text = figures.line(reduction) + "\n";
+    let mut text = figures.line(reduction, model.language()) + "\n";
     let deadlocks = counted(figures.deadlocks.unwrap_or(0), "deadlock");
     let expanded = counted(result.counts.expanded_by_proviso, "state");
     let _ = writeln!(
