@@ -319,8 +319,8 @@ impl Space for Graph<'_> {
         self.worker.flags(StateHandle::from_bits(node.0))
     }
 
-    fn set_flags(&mut self, node: Node, flags: u8) {
-        self.worker.set_flags(StateHandle::from_bits(node.0), flags);
+    fn set_flags(&mut self, node: Node, flags: u8) -> u8 {
+        self.worker.set_flags(StateHandle::from_bits(node.0), flags)
     }
 
     #[inline]

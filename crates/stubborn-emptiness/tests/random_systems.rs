@@ -16,9 +16,14 @@ use stubborn_ltl::stutter::normalise_stutter;
 use stubborn_ltl::translate::{TranslationOptions, translate};
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{self, Shape};
-use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, Relations, Successors, System};
+
+use length::length;
+use loose::loose_system;
+
+mod length;
+mod loose;
 
 /// Whether the automaton accepts a run of the system, by building all of the product.
 fn is_violated(system: &dyn System, automaton: &Automaton, labels: &[LabelId]) -> bool {
@@ -114,9 +119,19 @@ fn compare(
         let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(full.verdict, expected, "{what} {emptiness:?}");
         assert_eq!(full.counterexample.is_some(), violated, "{what}");
-        for (algorithm, proviso, fitting, steering) in choices {
+        let together = Check {
+            threads: 3,
+            ..check.clone()
+        };
+        let full = together.run().unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert_eq!(
+            full.verdict, expected,
+            "{what} {emptiness:?}, three threads"
+        );
+        for (number, (algorithm, proviso, fitting, steering)) in choices.iter().enumerate() {
             let check = Check {
                 steering: *steering,
+                threads: if number == 0 { 3 } else { 1 },
                 reduction: Some(ReductionRequest {
                     config: Config::new(*algorithm),
                     relations,
@@ -149,54 +164,6 @@ fn compare(
             }
         }
     }
-}
-
-/// Processes that mostly mind their own business: each walks around its few locations, now
-/// and then looks at another one or at a shared variable, or changes that. The last two
-/// labels are propositions about the first process and the shared variable.
-fn loose_system(random: &mut Random) -> Tiny {
-    let count = 2 + random.below(3);
-    let mut sizes: Vec<i64> = (0..count).map(|_| 3 + random.below(3) as i64).collect();
-    sizes.push(2);
-    let shared = count;
-    let mut tiny = Tiny::new(&sizes);
-    for process in 0..count {
-        let size = sizes[process];
-        // Mostly ahead; some processes end, others start again.
-        let ends = random.below(2) == 0;
-        for step in 0..size - i64::from(ends) {
-            let from = step;
-            let to = match random.below(8) {
-                0 => random.below(size as usize) as i64,
-                _ => (from + 1) % size,
-            };
-            let here = tiny.label("here", &[process], move |v| v[process] == from);
-            let mut guards = vec![here];
-            if random.below(6) == 0 {
-                let other = random.below(count + 1);
-                let value = random.below(2) as i64;
-                guards.push(tiny.label("other", &[other], move |v| v[other] == value));
-            }
-            let name = format!("P{process}.{step}");
-            if random.below(6) == 0 {
-                let value = random.below(2) as i64;
-                let writes = [process, shared];
-                tiny.simple(&name, &guards, (&[], &writes), move |v| {
-                    v[process] = to;
-                    v[shared] = value;
-                });
-            } else {
-                tiny.simple(&name, &guards, (&[], &[process]), move |v| v[process] = to);
-            }
-        }
-    }
-    tiny.label("p0", &[0], |v| v[0] == 1);
-    match random.below(3) {
-        0 => tiny.label("p1", &[shared], move |v| v[shared] == 1),
-        1 => tiny.label("p1", &[0], |v| v[0] == 0),
-        _ => tiny.label("p1", &[1], |v| v[1] == 1),
-    };
-    tiny
 }
 
 /// A combination of formulas as people write them, without `X`.
@@ -325,13 +292,13 @@ fn run_automata(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn any_automaton_can_steer() {
-    run_automata(0..400);
+    run_automata(0..200);
 }
 
 #[test]
-#[ignore = "long: 12,000 random systems with three automata each"]
+#[ignore = "long: many random systems with three automata each"]
 fn any_automaton_can_steer_at_length() {
-    run_automata(1_000..13_000);
+    run_automata(1_000..1_000 + 600 * length());
 }
 
 fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
@@ -426,19 +393,13 @@ fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
 
 #[test]
 fn reduced_verdicts_are_the_unreduced_ones() {
-    run(0..250, 6);
+    run(0..160, 6);
 }
 
 #[test]
-#[ignore = "long: 3,000 random systems"]
+#[ignore = "long: many random systems"]
 fn reduced_verdicts_are_the_unreduced_ones_at_length() {
-    run(1_000..4_000, 12);
-}
-
-#[test]
-#[ignore = "long: 15,000 random systems"]
-fn reduced_verdicts_are_the_unreduced_ones_at_great_length() {
-    run(4_000..19_000, 12);
+    run(1_000..1_000 + 400 * length(), 12);
 }
 
 /// The tests above can fail: without proviso, violations are missed.
@@ -464,6 +425,7 @@ fn without_proviso_violations_are_missed() {
                 proviso: Proviso::NONE,
                 fitting: Fitting::default(),
             }),
+            steering: SteeringMode::Off,
             ..Check::new(&system, &property)
         };
         let reduced = check.run().expect("what is found is real");

@@ -98,6 +98,32 @@ pub fn explain(
     steps
 }
 
+/// Tells `each` command that runs in the chains that start with `transition` in `state`.
+pub fn visit(
+    model: &Model,
+    state: &[u32],
+    transition: TransitionId,
+    once: &mut Once<'_>,
+    each: &mut dyn FnMut(TransitionId),
+) {
+    let mut first = Successors::new(state.len());
+    once(state, transition, &mut first);
+    if first.is_empty() {
+        return;
+    }
+    each(transition);
+    let continues = model.program().commands[transition.index()].continues;
+    if let Some(process) = continues.filter(|_| !model.is_error(first.state(0))) {
+        let link = Link {
+            state: first.state(0).to_vec(),
+            outcome: first.outcome(0),
+        };
+        run(model, link, process, once, &mut |_, path| {
+            path.iter().copied().for_each(&mut *each);
+        });
+    }
+}
+
 /// A state inside a chain, or at its end.
 struct Link {
     state: Vec<u32>,

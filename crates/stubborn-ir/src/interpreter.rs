@@ -7,10 +7,10 @@ use stubborn_system::{
     BitSet, Executor, Field, LabelId, Outcome, Successors, System, TransitionId,
 };
 
-use crate::chain;
 use crate::{
     ChannelRef, Command, Expr, Item, Model, Place, SendOrder, Site, Statement, VarId, VariablePlace,
 };
+use crate::{chain, output};
 
 /// Executes a [`Model`] by walking its program.
 pub struct Interpreter<'m> {
@@ -82,6 +82,7 @@ impl<'m> Interpreter<'m> {
             mask,
             temps: &mut self.temps,
             violated: None,
+            printed: None,
         };
         let result = guards.and_then(|()| run.whole_body(&command.body));
         let violated = run.violated;
@@ -126,8 +127,42 @@ impl<'m> Interpreter<'m> {
             mask: &mut self.mask,
             temps: &mut self.temps,
             violated: None,
+            printed: None,
         }
         .whole_body(body)
+    }
+
+    /// What the first command of a transition prints when it runs in `state`.
+    pub fn output(&mut self, state: &[u32], transition: TransitionId) -> String {
+        let model = self.model;
+        let mut words = state.to_vec();
+        let mut printed = String::new();
+        let mut run = Run {
+            model,
+            words: &mut words,
+            mask: &mut vec![0; state.len().div_ceil(64)],
+            temps: &mut self.temps,
+            violated: None,
+            printed: Some(&mut printed),
+        };
+        // A body that fails has printed what it printed.
+        let _ = run.whole_body(&model.program().commands[transition.index()].body);
+        printed
+    }
+
+    /// Every command that runs in the chains that start with `transition` in `state`, once or
+    /// more often.
+    pub fn visit_chain(
+        &mut self,
+        state: &[u32],
+        transition: TransitionId,
+        visit: &mut dyn FnMut(TransitionId),
+    ) {
+        let model = self.model;
+        let once = &mut |state: &[u32], t: TransitionId, out: &mut Successors| {
+            self.step_once(state, t.index() as u32, out);
+        };
+        chain::visit(model, state, transition, once, visit);
     }
 
     /// The value of an expression without temporaries.
@@ -289,6 +324,8 @@ struct Run<'a> {
     mask: &'a mut [u64],
     temps: &'a mut [i32],
     violated: Option<Site>,
+    /// Where to print, if anybody looks.
+    printed: Option<&'a mut String>,
 }
 
 impl Run<'_> {
@@ -372,7 +409,16 @@ impl Run<'_> {
                 Ok(())
             }
             Statement::Fail(site) => Err(*site),
-            Statement::Print { .. } => Ok(()),
+            Statement::Print { text, arguments } => {
+                if self.printed.is_some() {
+                    let values = arguments.iter().map(|a| self.value(a));
+                    let values = values.collect::<Result<Vec<i32>, Site>>()?;
+                    if let Some(printed) = &mut self.printed {
+                        printed.push_str(&output::filled(text, &values));
+                    }
+                }
+                Ok(())
+            }
         }
     }
 

@@ -260,8 +260,8 @@ pub enum Statement {
     },
     /// Ends the step in failure.
     Fail(Site),
-    /// Shows text in simulations; does nothing to the state. `{}` in the text stands for the
-    /// next argument.
+    /// Shows text in simulations; does nothing to the state. Holes in the text stand for the
+    /// arguments, see [`output`](crate::output).
     Print {
         /// The text.
         text: String,

@@ -12,6 +12,7 @@ use crate::experiment::Tool;
 use crate::machine::Program;
 use crate::plan::PlannedRun;
 use crate::record::{Limits, Outcome};
+use crate::workshop::Workshop;
 
 /// Time and memory to make and compile a program.
 const BUILD: Limits = Limits {
@@ -34,27 +35,6 @@ fn on_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|file| file.is_file())
-}
-
-/// A folder of its own that is gone afterwards.
-struct Workshop(PathBuf);
-
-impl Workshop {
-    fn new() -> std::io::Result<Self> {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("stubborn-lab-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder)?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Workshop {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// SPIN. Words that begin with `-o` are for SPIN itself, those with `-D` for the compiler,
@@ -106,11 +86,11 @@ fn compiled(
     read: impl Fn(&str) -> PanReport,
 ) -> Shown {
     let crashed = |message: String| Shown::nothing(Outcome::Crashed, message);
-    let workshop = match Workshop::new() {
-        Ok(workshop) => workshop,
+    let workshop = Workshop::default();
+    let folder = match workshop.folder() {
+        Ok(folder) => folder,
         Err(error) => return crashed(error.to_string()),
     };
-    let folder = &workshop.0;
     let mut build = 0.0;
     for (name, args) in steps {
         let Some(tool) = on_path(name) else {

@@ -112,6 +112,8 @@ pub struct Variable {
     pub structure: Option<usize>,
     /// Declared `hidden`.
     pub hidden: bool,
+    /// Declared `local`: a global that only one process uses.
+    pub local: bool,
 }
 
 /// A number in a variable.
@@ -173,6 +175,10 @@ pub enum Expr {
     ProcessCount,
     /// `_last`
     Last,
+    /// The priority of a process: `get_priority(pid)`, or `_priority`.
+    Priority(Option<Box<Expr>>),
+    /// `_` in an event of a trace: any value.
+    Any,
     /// Whether a process is at a label.
     RemoteLabel {
         /// The process type.
@@ -200,6 +206,8 @@ pub struct Run {
     pub process: ProcId,
     /// Values of the parameters, typedefs flattened.
     pub arguments: Vec<Expr>,
+    /// Its priority, if given.
+    pub priority: Option<i32>,
     /// Where it is written.
     pub span: Span,
 }
@@ -234,6 +242,8 @@ pub enum Basic {
     PrintMtype(Expr),
     /// Must be non-zero.
     Assert(Expr),
+    /// Gives a process another priority.
+    SetPriority(Expr, Expr),
     /// Puts a message into a channel.
     Send {
         /// The channel.
@@ -277,6 +287,8 @@ pub struct Process {
     pub initialised: Vec<usize>,
     /// Must hold for the process to move.
     pub provided: Option<Expr>,
+    /// Priority of processes of this type unless said otherwise.
+    pub priority: i32,
     /// Channels claimed by `xr` and `xs`.
     pub exclusive: Vec<(bool, Place)>,
     /// The body.
@@ -298,4 +310,6 @@ pub struct Program {
     pub propositions: Vec<Expr>,
     /// `_last` occurs somewhere.
     pub uses_last: bool,
+    /// Priorities occur somewhere.
+    pub uses_priority: bool,
 }

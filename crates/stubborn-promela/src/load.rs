@@ -178,7 +178,7 @@ fn build(
             });
         }
         for one in missing {
-            table.add(one);
+            table.grow(one, options.max_processes);
         }
     }
 }
@@ -218,7 +218,7 @@ impl Loaded {
     pub fn grown(&self, outcome: Outcome) -> Option<Result<Loaded, (Sources, Vec<Diagnostic>)>> {
         let missing = self.lowered.missing(outcome)?;
         let mut table = self.table.clone();
-        table.add(missing);
+        table.grow(missing, self.options.max_processes);
         Some(build(
             self.program.clone(),
             self.sources.clone(),

@@ -7,35 +7,50 @@
 use std::fmt::Write;
 
 use stubborn_ir::interpreter::Interpreter;
-use stubborn_system::{Successors, System, TransitionId};
+use stubborn_system::{Outcome, Successors, System, TransitionId};
 
 use crate::Loaded;
+use crate::hir::ProcId;
 
 /// One transition of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The transition; inside a trail that was read, a single command of a chain.
     pub transition: TransitionId,
+    /// What is wrong with it, if something is.
+    pub outcome: Outcome,
     /// The state it leads to.
     pub state: Vec<u32>,
 }
 
 /// Why a trail cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrailError {
-    /// Line of the trail, counted from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub message: String,
+pub enum TrailError {
+    /// It is no trail, or not of this model.
+    Wrong {
+        /// Line of the trail, counted from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// The model was not prepared for a process that is started: go on with
+    /// [`Loaded::grown`].
+    Outgrown(Outcome),
 }
 
 impl std::fmt::Display for TrailError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {} of the trail: {}", self.line, self.message)
+        match self {
+            Self::Wrong { line, message } => write!(f, "line {line} of the trail: {message}"),
+            Self::Outgrown(_) => f.write_str("the trail starts a process that was not foreseen"),
+        }
     }
 }
 
 impl std::error::Error for TrailError {}
+
+/// A statement of a command: process, its type, number of the step within the type.
+type Part = (usize, ProcId, usize);
 
 impl Loaded {
     /// Number of the first step of each process type, over the whole model.
@@ -83,77 +98,163 @@ impl Loaded {
 
     /// Follows a trail from the initial state, command by command.
     ///
+    /// Trails of SPIN's default, which leave merged statements out, and trails with moves of a
+    /// claim, which are not followed, are understood too.
+    ///
     /// # Errors
     /// If a line is no step of this model, or not possible where it stands.
     pub fn read_trail(&self, text: &str) -> Result<Vec<Step>, TrailError> {
-        let first = self.first_numbers();
-        let mut interpreter = Interpreter::new(&self.model);
-        let mut state = self.model.initial_states();
-        let mut found = Successors::new(state.len());
+        let trail = Lines::read(text)?;
+        let mut follower = Follower {
+            first: self.first_numbers(),
+            interpreter: Interpreter::new(&self.model),
+            state: self.model.initial_states(),
+            found: Successors::new(self.model.initial_states().len()),
+            loaded: self,
+            trail: &trail,
+        };
         let mut run = Vec::new();
-        let lines = numbered_lines(text)?;
         let mut at = 0;
-        while at < lines.len() {
-            let mut next = None;
-            'commands: for range in self.model.candidates(&state) {
-                for command in range {
-                    let transition = TransitionId::new(command as usize);
-                    let own = self.lines(&first, transition);
-                    // A trail may end within the statements of the last command.
-                    let matches = own
-                        .iter()
-                        .zip(&lines[at..])
-                        .all(|(part, (_, line))| line == part);
-                    if !matches || own.is_empty() {
-                        continue;
-                    }
-                    found.clear();
-                    interpreter.fire_once(&state, transition, &mut found);
-                    if !found.is_empty() {
-                        next = Some((transition, own.len()));
-                        break 'commands;
-                    }
-                }
-            }
-            let (line, (pid, number)) = lines[at];
-            let Some((transition, taken)) = next else {
+        // The process that goes on without a line of its own.
+        let mut goes_on = None;
+        while at < trail.steps.len() || goes_on.is_some() {
+            let Some((transition, taken, next)) = follower.next(at, goes_on) else {
+                let last = trail.steps.len().saturating_sub(1);
+                let (line, (pid, number)) = trail.steps[at.min(last)];
                 let message = format!("process {pid} cannot take step {number} here");
-                return Err(TrailError { line, message });
+                return Err(TrailError::Wrong { line, message });
             };
-            state = found.state(0).to_vec();
+            let outcome = follower.found.outcome(0);
+            if self.lowered.missing(outcome).is_some() {
+                return Err(TrailError::Outgrown(outcome));
+            }
+            follower.state = follower.found.state(0).to_vec();
             run.push(Step {
                 transition,
-                state: state.clone(),
+                outcome,
+                state: follower.state.clone(),
             });
             at += taken;
+            goes_on = next;
         }
         Ok(run)
     }
+
+    /// Whether SPIN, merging statements, leaves the statement after this one out of its trails.
+    fn merges(&self, (_, kind, number): Part) -> bool {
+        let states = &self.program.processes[kind.0].flow.states;
+        let own = states.get(number + 1).map(|s| s.transitions.as_slice());
+        own.is_some_and(|steps| steps.iter().any(|t| t.number == number && t.merges))
+    }
 }
 
-/// The steps of a trail, each with its line. Marks such as `-4:-4:-4` are left out.
-#[allow(clippy::type_complexity)]
-fn numbered_lines(text: &str) -> Result<Vec<(usize, (usize, usize))>, TrailError> {
-    let mut lines = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('-') {
-            continue;
+/// A walk along a trail.
+struct Follower<'a> {
+    loaded: &'a Loaded,
+    trail: &'a Lines,
+    first: Vec<usize>,
+    interpreter: Interpreter<'a>,
+    state: Vec<u32>,
+    found: Successors,
+}
+
+impl Follower<'_> {
+    /// The enabled command that the trail goes on with from line `at`, how many lines it takes,
+    /// and who has to go on after it.
+    fn next(
+        &mut self,
+        at: usize,
+        goes_on: Option<usize>,
+    ) -> Option<(TransitionId, usize, Option<usize>)> {
+        let loaded = self.loaded;
+        for range in loaded.model.candidates(&self.state) {
+            for command in range {
+                let transition = TransitionId::new(command as usize);
+                let parts = &loaded.lowered.steps[transition.index()].parts;
+                let Some((taken, next)) = self.fits(parts, at, goes_on) else {
+                    continue;
+                };
+                self.found.clear();
+                self.interpreter
+                    .fire_once(&self.state, transition, &mut self.found);
+                if !self.found.is_empty() {
+                    return Some((transition, taken, next));
+                }
+            }
         }
-        let mut numbers = line.split(':').map(|n| n.trim().parse::<usize>());
-        let (Some(Ok(_)), Some(Ok(pid)), Some(Ok(number)), None) = (
-            numbers.next(),
-            numbers.next(),
-            numbers.next(),
-            numbers.next(),
-        ) else {
-            let message = format!("`{line}` is not of the form depth:process:step");
-            return Err(TrailError {
-                line: at + 1,
-                message,
-            });
-        };
-        lines.push((at + 1, (pid, number)));
+        None
     }
-    Ok(lines)
+
+    /// Whether the statements of a command are those of the trail; see [`Self::next`].
+    fn fits(
+        &self,
+        parts: &[Part],
+        at: usize,
+        mut goes_on: Option<usize>,
+    ) -> Option<(usize, Option<usize>)> {
+        let mut taken = 0;
+        for part in parts {
+            match goes_on.take() {
+                Some(pid) if pid != part.0 => return None,
+                Some(_) => {}
+                None => {
+                    // A trail may end within the statements of the last command.
+                    if let Some((_, line)) = self.trail.steps.get(at + taken) {
+                        if *line != (part.0, self.first[part.1.0] + part.2) {
+                            return None;
+                        }
+                        taken += 1;
+                    }
+                }
+            }
+            if self.trail.merged && self.loaded.merges(*part) {
+                goes_on = Some(part.0);
+            }
+        }
+        (!parts.is_empty()).then_some((taken, goes_on))
+    }
+}
+
+/// A trail as it was written.
+struct Lines {
+    /// Line, and process and number of the step.
+    steps: Vec<(usize, (usize, usize))>,
+    /// Merged statements are left out.
+    merged: bool,
+}
+
+impl Lines {
+    fn read(text: &str) -> Result<Self, TrailError> {
+        let mut lines = Self {
+            steps: Vec::new(),
+            merged: false,
+        };
+        let mut claim = false;
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            claim |= line.starts_with("-2:");
+            lines.merged |= line.starts_with("-4:");
+            if line.is_empty() || line.starts_with('-') {
+                continue;
+            }
+            let mut numbers = line.split(':').map(|n| n.trim().parse::<usize>());
+            let (Some(Ok(_)), Some(Ok(pid)), Some(Ok(number)), None) = (
+                numbers.next(),
+                numbers.next(),
+                numbers.next(),
+                numbers.next(),
+            ) else {
+                let message = format!("`{line}` is not of the form depth:process:step");
+                let line = at + 1;
+                return Err(TrailError::Wrong { line, message });
+            };
+            // A claim is process 0, and all others have numbers one higher.
+            match (claim, pid) {
+                (true, 0) => {}
+                (true, pid) => lines.steps.push((at + 1, (pid - 1, number))),
+                (false, pid) => lines.steps.push((at + 1, (pid, number))),
+            }
+        }
+        Ok(lines)
+    }
 }

@@ -48,6 +48,8 @@ mod load;
 mod measured;
 pub mod record;
 mod reduction;
+pub mod sequence_chart;
+pub mod spin;
 pub mod story;
 mod structural;
 mod temporal;
@@ -57,6 +59,7 @@ pub use check::{
     Answer, CheckError, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, explore,
     questions,
 };
+pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
 pub use measured::{RelationsError, SavedRelations};
 pub use reduction::{Por, ProvisoChoice, ReductionOptions};
@@ -67,7 +70,7 @@ pub use stubborn_search::{
 };
 pub use temporal::check::{TemporalAnswer, check_temporal};
 pub use temporal::explore::explore_with_proviso;
-pub use temporal::{Origin, Temporal, TemporalOptions, TemporalText};
+pub use temporal::{Obstacle, Origin, Temporal, TemporalOptions, TemporalText};
 pub use text::ModelText;
 
 pub use stubborn_contest as contest;
@@ -76,6 +79,7 @@ pub use stubborn_emptiness as emptiness;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
 pub use stubborn_pnml as pnml;
+pub use stubborn_promela as promela;
 pub use stubborn_reduce as reduce;
 pub use stubborn_search as search;
 pub use stubborn_system as system;

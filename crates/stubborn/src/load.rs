@@ -14,10 +14,10 @@ use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
 use stubborn_pnml::NetSystem;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Property, System, TransitionId};
+use stubborn_system::{Outcome, Property, System, TransitionId};
 
 use crate::languages;
-use crate::languages::promela::Growth;
+use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
 use crate::temporal::{Temporal, TemporalText};
 use crate::text::ModelText;
 
@@ -49,7 +49,7 @@ impl Language {
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Dve => &["dve"],
-            Self::Promela => &["pml", "prm", "promela"],
+            Self::Promela => &["pml", "prm", "promela", "spin", "pr"],
             Self::Pnml => &["pnml"],
         }
     }
@@ -97,6 +97,8 @@ pub struct LoadOptions {
     pub engine: Engine,
     /// Expressions in the model's own syntax that should hold in every state.
     pub invariants: Vec<String>,
+    /// What is only about Promela.
+    pub promela: PromelaOptions,
     /// Temporal properties to add to those that the model states.
     pub temporal: Vec<TemporalText>,
     /// Take neither these nor those of the model: nobody will ask for them.
@@ -116,6 +118,7 @@ pub struct LoadedModel {
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
     asserting: Vec<TransitionId>,
+    promela: Option<Arc<PromelaModel>>,
     temporal: Vec<Temporal>,
     expressions: Vec<String>,
     growth: Option<Growth>,
@@ -180,6 +183,11 @@ impl LoadedModel {
         &self.expressions
     }
 
+    /// A Promela model in its own terms: statements, control states, trails.
+    pub fn promela(&self) -> Option<&PromelaModel> {
+        self.promela.as_deref()
+    }
+
     /// Whether a search found that the model starts more processes than it was prepared for.
     /// Nothing that the search said holds then: [grow](Self::grow) and search again.
     pub fn is_outgrown(&self) -> bool {
@@ -189,10 +197,22 @@ impl LoadedModel {
     /// Prepares the model for what was missing. Labels and transitions may have other numbers
     /// afterwards: ask for [`questions`](crate::questions) again.
     pub fn grow(&mut self) -> Result<(), LoadError> {
-        let Some(grown) = self.growth.as_ref().and_then(Growth::grown) else {
-            return Ok(());
-        };
-        match grown {
+        match self.growth.as_ref().and_then(Growth::grown) {
+            None => Ok(()),
+            Some(grown) => self.replace(grown),
+        }
+    }
+
+    /// Prepares the model for what a step was missing; false if nothing was.
+    pub(crate) fn grow_for(&mut self, outcome: Outcome) -> Result<bool, LoadError> {
+        match self.promela.as_ref().and_then(|p| p.grown(outcome)) {
+            None => Ok(false),
+            Some(grown) => self.replace(grown).map(|()| true),
+        }
+    }
+
+    fn replace(&mut self, by: Result<Parts, BuildError>) -> Result<(), LoadError> {
+        match by {
             Ok(parts) => {
                 *self = Self::new(self.language, self.text.main().clone(), parts);
                 Ok(())
@@ -209,6 +229,7 @@ impl LoadedModel {
             system: parts.system,
             reference: parts.reference,
             asserting: parts.asserting,
+            promela: parts.promela,
             temporal: parts.temporal,
             expressions: parts.expressions,
             growth: parts.growth,
@@ -381,6 +402,7 @@ pub(crate) struct Parts {
     pub(crate) expressions: Vec<String>,
     /// Where the model is more than the file it was loaded from.
     pub(crate) text: Option<ModelText>,
+    pub(crate) promela: Option<Arc<PromelaModel>>,
     pub(crate) growth: Option<Growth>,
     /// Where the model is a Petri net.
     pub(crate) net: Option<Arc<NetSystem>>,
@@ -413,6 +435,7 @@ impl Parts {
             temporal: Vec::new(),
             expressions: Vec::new(),
             text: None,
+            promela: None,
             growth: None,
             net: None,
         }

@@ -7,6 +7,7 @@ mod exit;
 mod interrupt;
 mod options;
 mod progress;
+mod promela_options;
 mod terminal;
 
 use std::process::ExitCode;

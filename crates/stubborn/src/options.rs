@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::promela_options::{DrawingArgs, PromelaArgs, SpinArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stubborn::reduce::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Start};
@@ -82,6 +83,9 @@ pub(crate) struct ModelArgs {
     /// depend on their order
     #[arg(long, value_name = "SEED", help_heading = "Petri nets")]
     pub(crate) shuffle: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) promela: PromelaArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -510,6 +514,9 @@ pub(crate) struct CheckArgs {
     pub(crate) full_trace: bool,
 
     #[command(flatten)]
+    pub(crate) spin: SpinArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -584,6 +591,9 @@ pub(crate) struct SimulateArgs {
     /// Follow a trace that `check --trace` or `simulate --save` wrote
     #[arg(long, value_name = "FILE", conflicts_with_all = ["steps", "seed"])]
     pub(crate) replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) drawing: DrawingArgs,
 
     /// Show the whole state after every step
     #[arg(long)]

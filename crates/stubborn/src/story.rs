@@ -125,7 +125,7 @@ fn transfer(system: &dyn System, channel: usize, before: &[u32], after: &[u32]) 
 }
 
 /// The messages in a channel, oldest first.
-fn messages(system: &dyn System, channel: usize, state: &[u32]) -> Vec<String> {
+pub(crate) fn messages(system: &dyn System, channel: usize, state: &[u32]) -> Vec<String> {
     let layout = system.layout();
     let channel = &layout.channels()[channel];
     let length = usize::try_from(layout.get(state, channel.length)).unwrap_or(0);

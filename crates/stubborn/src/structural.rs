@@ -57,6 +57,7 @@ impl Smaller {
             temporal: Vec::new(),
             expressions: Vec::new(),
             text: None,
+            promela: None,
             growth: None,
             net: Some(system),
         };

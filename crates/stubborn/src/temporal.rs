@@ -10,7 +10,7 @@ pub(crate) mod explore;
 pub(crate) mod read;
 
 use stubborn_diagnostics::Span;
-use stubborn_emptiness::{Emptiness, FiniteRuns, Property};
+use stubborn_emptiness::{Emptiness, FiniteRuns, Property, SteeringMode};
 use stubborn_ltl::parser::Syntax;
 
 /// A temporal property that a user adds to a model.
@@ -55,7 +55,16 @@ pub struct Temporal {
     /// What its author should look at, as text.
     pub remarks: String,
     /// The property, or why it cannot be checked.
-    pub property: Result<Property, String>,
+    pub property: Result<Property, Obstacle>,
+}
+
+/// Why a temporal property cannot be checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Its formula is wrong; messages that show where.
+    Wrong(String),
+    /// Its automaton would be too large, in words.
+    TooLarge(String),
 }
 
 /// Who states a temporal property.
@@ -76,6 +85,8 @@ pub struct TemporalOptions {
     pub emptiness: Emptiness,
     /// What runs that end mean.
     pub finite_runs: FiniteRuns,
+    /// Whether reduced sets are made for the state that the automaton of a property is in.
+    pub steering: SteeringMode,
     /// Look at runs only in which a process that could move all the time moves again and
     /// again.
     pub weak_fairness: bool,

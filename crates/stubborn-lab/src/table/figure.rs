@@ -45,8 +45,7 @@ impl<'a> Lookup<'a> {
         let seeds = 1..=configuration.seeds;
         seeds
             .filter_map(|seed| {
-                let words = plan::words(configuration, row, seed, self.mode);
-                let key = plan::key(configuration.tool, &words, model);
+                let key = plan::key(configuration, row, seed, self.mode, model);
                 Some((seed, self.results.get(&key)?))
             })
             .collect()

@@ -8,6 +8,9 @@
 
 mod elements;
 mod graph;
+mod merge;
+
+pub(crate) use merge::merge;
 
 use std::sync::Arc;
 
@@ -85,6 +88,10 @@ pub struct Transition {
     pub target: StateNr,
     /// The process goes on without interruption.
     pub atomic: bool,
+    /// Inside an atomic sequence; also its last step, after which others may move.
+    pub in_atomic: bool,
+    /// With merging, what follows belongs to the same step; see `merge`.
+    pub merges: bool,
     /// Of an `unless`: the group of escapes it belongs to; 0 for ordinary steps.
     pub escape: StateNr,
     /// Number of the step, unique within the process type.

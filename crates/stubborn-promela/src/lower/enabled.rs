@@ -146,28 +146,34 @@ impl Lowering<'_> {
             if this == ir::Expr::Const(0) {
                 continue;
             }
-            let mut any = ir::Expr::Const(0);
-            for instance in 0..self.slots[slot].instances.len() {
-                let there = Context::of(slot, instance);
-                let kind = self.type_of(slot, instance);
-                for state in kind.flow.reachable() {
-                    let Some(location) = self.location(slot, instance, state) else {
-                        continue;
-                    };
-                    let mut can = ir::Expr::Const(0);
-                    for transition in &kind.flow.states[state].transitions {
-                        if !matches!(*transition.action, Action::Basic(Basic::End)) {
-                            can = guards::or(can, self.executable(transition, there));
-                        }
-                    }
-                    let counter = ir::Expr::Var(self.slots[slot].counter);
-                    let here = guards::and(guards::is(counter, location as i32), can);
-                    any = guards::or(any, here);
-                }
-            }
+            let any = self.can_move(slot, false);
             result = guards::or(result, guards::and(this, any));
         }
         result
+    }
+
+    /// Whether the process in a slot could take some step; its own end counts if asked for.
+    pub(super) fn can_move(&mut self, slot: usize, with_end: bool) -> ir::Expr {
+        let mut any = ir::Expr::Const(0);
+        for instance in 0..self.slots[slot].instances.len() {
+            let there = Context::of(slot, instance);
+            let kind = self.type_of(slot, instance);
+            for state in kind.flow.reachable() {
+                let Some(location) = self.location(slot, instance, state) else {
+                    continue;
+                };
+                let mut can = ir::Expr::Const(0);
+                for transition in &kind.flow.states[state].transitions {
+                    if with_end || !matches!(*transition.action, Action::Basic(Basic::End)) {
+                        can = guards::or(can, self.executable(transition, there));
+                    }
+                }
+                let counter = ir::Expr::Var(self.slots[slot].counter);
+                let here = guards::and(guards::is(counter, location as i32), can);
+                any = guards::or(any, here);
+            }
+        }
+        any
     }
 
     /// Extra guard for one of the channels a reference can denote; None if it never is that one.

@@ -76,6 +76,8 @@ impl Lowering<'_> {
             Expr::Pid => ir::Expr::Const(context.at.map_or(0, |(slot, _)| slot as i32)),
             Expr::ProcessCount => self.process_count(),
             Expr::Last => self.last.map_or(ir::Expr::Const(0), ir::Expr::Var),
+            Expr::Priority(pid) => self.priority_of(pid.as_deref(), context),
+            Expr::Any => ir::Expr::Const(0),
             Expr::RemoteLabel {
                 process,
                 pid,
@@ -383,21 +385,31 @@ impl Lowering<'_> {
         span: Span,
     ) -> ir::Expr {
         let reference = ir::ChannelRef::Fixed(self.channels.list[channel].id);
-        let length = ir::Expr::Length(reference.clone());
+        let length = ir::Expr::Length(reference);
         let mut fits = guards::binary(BinaryOp::Greater, length, ir::Expr::Const(position as i32));
         let fields = self.channels.list[channel].fields.len();
         for (item, wanted) in pattern.iter().enumerate().take(fields) {
             let Some(wanted) = wanted else { continue };
-            let site = self.bad_channel(span);
-            let peek = ir::Expr::Peek {
-                channel: reference.clone(),
-                position: Box::new(ir::Expr::Const(position as i32)),
-                item: item as u32,
-                site,
-            };
+            let peek = self.peek(channel, ir::Expr::Const(position as i32), item, span);
             fits = guards::and(fits, guards::binary(BinaryOp::Equal, peek, wanted.clone()));
         }
         fits
+    }
+
+    /// A field of the message at a position of a channel.
+    pub(super) fn peek(
+        &mut self,
+        channel: usize,
+        position: ir::Expr,
+        item: usize,
+        span: Span,
+    ) -> ir::Expr {
+        ir::Expr::Peek {
+            channel: ir::ChannelRef::Fixed(self.channels.list[channel].id),
+            position: Box::new(position),
+            item: item as u32,
+            site: self.bad_channel(span),
+        }
     }
 
     /// Something about the process `pid` of a type; without a number, about the first one.

@@ -17,8 +17,12 @@ mod channels;
 mod claims;
 mod dsteps;
 mod enabled;
+mod events;
+mod exclusive;
 mod expressions;
 mod guards;
+mod liveness;
+mod priorities;
 mod rendezvous;
 mod runs;
 mod steps;
@@ -76,8 +80,40 @@ impl Table {
         Self { slots }
     }
 
+    /// Provides for one more start, and in models that start many processes for more of the
+    /// same: learning of each by a search of its own would take too long.
+    pub fn grow(&mut self, missing: Missing, max_processes: usize) {
+        /// So many processes are nothing special.
+        const MANY: usize = 16;
+        self.add(missing);
+        let (slot, start) = (missing.slot, missing.start);
+        let Some((by, site)) = start.by.filter(|_| slot >= MANY) else {
+            return;
+        };
+        let before = |by: usize| Start {
+            by: Some((by, site)),
+            ..start
+        };
+        let earlier = &self.slots[slot - 1];
+        let by_one = earlier.contains(&before(by));
+        let in_a_row = by > 0 && earlier.contains(&before(by - 1));
+        for more in 1..=slot / 2 {
+            let next = match (by_one, in_a_row) {
+                (true, _) => before(by),
+                (_, true) => before(by + more),
+                _ => return,
+            };
+            if slot + more < max_processes {
+                self.add(Missing {
+                    slot: slot + more,
+                    start: next,
+                });
+            }
+        }
+    }
+
     /// Provides for one more start.
-    pub fn add(&mut self, missing: Missing) {
+    fn add(&mut self, missing: Missing) {
         if self.slots.len() <= missing.slot {
             self.slots.resize(missing.slot + 1, Vec::new());
         }
@@ -106,6 +142,12 @@ pub struct Options {
     pub max_processes: usize,
     /// Make single commands of atomic sequences where possible; the states stay the same.
     pub fuse: bool,
+    /// Run a statement that cannot block and that nobody else notices in one step with the
+    /// statement before it, as SPIN does by default. Fewer states, the same verdicts.
+    pub merge: bool,
+    /// Set locals to zero where they are not read before they are written again. Fewer states,
+    /// the same verdicts.
+    pub dead_variables: bool,
 }
 
 impl Default for Options {
@@ -114,6 +156,8 @@ impl Default for Options {
             lossy: false,
             max_processes: 255,
             fuse: true,
+            merge: false,
+            dead_variables: false,
         }
     }
 }
@@ -165,6 +209,8 @@ pub(crate) struct Slot {
     process: ProcessId,
     counter: ir::VarId,
     instances: Vec<Instance>,
+    /// Holds the priority of the process, in models with priorities.
+    priority: Option<ir::VarId>,
     /// Locations up to this one are fine to stop at.
     valid_until: u32,
 }
@@ -207,6 +253,9 @@ pub(crate) struct Lowering<'a> {
     steps: Vec<StepInfo>,
     /// Names of commands that were given out, to keep them unique.
     names: HashMap<String, usize>,
+    liveness: Option<liveness::Liveness>,
+    observers: Vec<events::Observer>,
+    exclusive: exclusive::Claims,
 }
 
 /// Lowers a model for the starts that `table` provides for.
@@ -237,9 +286,16 @@ pub(crate) fn lower(
         growth_sites: HashMap::new(),
         steps: Vec::new(),
         names: HashMap::new(),
+        liveness: options
+            .dead_variables
+            .then(|| liveness::Liveness::find(source)),
+        observers: Vec::new(),
+        exclusive: exclusive::Claims::new(),
     };
     lowering.declare();
     lowering.solve_channels();
+    lowering.find_exclusive();
+    lowering.declare_observers();
     lowering.initialise();
     for slot in 0..lowering.slots.len() {
         for instance in 0..lowering.slots[slot].instances.len() {

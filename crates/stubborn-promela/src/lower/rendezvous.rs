@@ -6,10 +6,11 @@ use stubborn_diagnostics::Span;
 use stubborn_ir::{self as ir, Statement, TempId};
 use stubborn_system::FailureKind;
 
+use super::events::Event;
 use super::expressions::{pattern_of, wrap};
 use super::steps::{Body, Step};
 use super::{Context, Lowering, guards};
-use crate::flow::{Action, DNode, Transition};
+use crate::flow::{Action, DNode, StateNr, Transition};
 use crate::hir::{Argument, Basic, Expr};
 
 /// A process that may receive on a channel.
@@ -17,6 +18,7 @@ use crate::hir::{Argument, Basic, Expr};
 pub(super) struct Offer {
     pub(super) slot: usize,
     pub(super) instance: usize,
+    state: StateNr,
     pub(super) location: u32,
     transition: Arc<Transition>,
     arguments: Vec<Argument>,
@@ -91,6 +93,7 @@ impl Lowering<'_> {
                     offers.push(Offer {
                         slot,
                         instance,
+                        state,
                         location,
                         transition: transition.clone(),
                         arguments: arguments.clone(),
@@ -182,6 +185,18 @@ impl Lowering<'_> {
                         span,
                     );
                 }
+                for send in [true, false] {
+                    let event = Event {
+                        send,
+                        channel,
+                        message: &sent,
+                        span,
+                    };
+                    self.observe(&event, &mut body);
+                }
+                let receiver = Context::of(offer.slot, offer.instance);
+                self.respect_claims(step.transition, step.context, &mut body);
+                self.respect_claims(&offer.transition, receiver, &mut body);
                 self.hand_over(&offer, &sent, &mut body);
                 self.rendezvous_command(step, &offer, guards_here, body);
             }
@@ -257,6 +272,9 @@ impl Lowering<'_> {
             .location(offer.slot, offer.instance, offer.transition.target)
             .unwrap_or(0);
         let never = self.never;
+        let (from, to) = (step.transition, &offer.transition);
+        self.bury(step.slot, step.instance, step.state, from, &mut body);
+        self.bury(offer.slot, offer.instance, offer.state, to, &mut body);
         let (sender, receiver) = (&self.slots[step.slot], &self.slots[offer.slot]);
         let processes = vec![sender.process, receiver.process];
         let counters = [(sender.counter, own), (receiver.counter, other)];
@@ -282,7 +300,7 @@ impl Lowering<'_> {
             (step.slot, own_type, step.transition.number),
             (offer.slot, other_type, offer.transition.number),
         ];
-        let continues = offer.transition.atomic.then_some(processes[1]);
+        let continues = self.goes_on(&offer.transition).then_some(processes[1]);
         let sources = vec![Some(step.location), Some(offer.location)];
         self.command(
             name,

@@ -181,6 +181,7 @@ impl Lowering<'_> {
                 self.assign_all(id, declared.dims.is_empty(), values, body);
             }
         }
+        self.start_priority(run, slot, body);
         let start = self.location(slot, instance, kind.flow.start).unwrap_or(0);
         let counter = self.slots[slot].counter;
         body.statements.push(Statement::assign(
@@ -231,6 +232,10 @@ impl Lowering<'_> {
                     self.assign_all(id, false, zeros, &mut body);
                 }
             }
+        }
+        if let Some(priority) = self.slots[step.slot].priority {
+            body.statements
+                .push(Statement::assign(priority, ir::Expr::Const(0), never));
         }
         let process = self.slots[step.slot].instances[step.instance].process;
         let own: Vec<_> = self

@@ -5,10 +5,11 @@ use stubborn_ir::{self as ir, Command, SendOrder, Statement, TempId};
 use stubborn_system::{FailureKind, ProcessId};
 
 use super::channels::Target;
+use super::events::Event;
 use super::expressions::pattern_of;
 use super::storage::Store;
 use super::{Context, Lowering, StepInfo, guards};
-use crate::flow::{Action, Transition};
+use crate::flow::{Action, StateNr, Transition};
 use crate::hir::{Argument, Basic, Expr, Place, ProcId};
 
 /// A step of a process in a slot.
@@ -16,6 +17,7 @@ use crate::hir::{Argument, Basic, Expr, Place, ProcId};
 pub(super) struct Step<'t> {
     pub(super) slot: usize,
     pub(super) instance: usize,
+    pub(super) state: StateNr,
     pub(super) location: u32,
     pub(super) transition: &'t Transition,
     pub(super) context: Context,
@@ -49,6 +51,7 @@ impl Lowering<'_> {
                 let step = Step {
                     slot,
                     instance,
+                    state,
                     location,
                     transition,
                     context,
@@ -83,6 +86,7 @@ impl Lowering<'_> {
             );
             common.push(guards::truth(value));
         }
+        common.extend(self.nobody_before(step.slot));
         // An executable escape of an `unless` keeps everything else from moving.
         for escape in earlier.iter().filter(|t| t.escape != 0) {
             if escape.escape != step.transition.escape {
@@ -268,6 +272,7 @@ impl Lowering<'_> {
                     .site(FailureKind::Assertion, message, Some(span));
                 body.statements.push(Statement::Assert { condition, site });
             }
+            Basic::SetPriority(pid, value) => self.set_priority(pid, value, context, body),
             Basic::Print(format, arguments) => {
                 let (text, arguments) = self.print(format, arguments, context);
                 body.statements.push(Statement::Print { text, arguments });
@@ -328,18 +333,39 @@ impl Lowering<'_> {
                     }
                     match kind {
                         Some('%') | None => text.push('%'),
-                        Some(_) => {
-                            if let Some(value) = given.next() {
-                                text.push_str("{}");
-                                values.push(self.expr(value, context));
+                        Some(kind) => {
+                            let Some(value) = given.next() else {
+                                continue;
+                            };
+                            text.push('{');
+                            match kind {
+                                'e' => text += &self.mtype_names(value),
+                                'c' | 'o' | 'u' | 'x' => text.push(kind),
+                                _ => {}
                             }
+                            text.push('}');
+                            values.push(self.expr(value, context));
                         }
                     }
                 }
+                '{' | '}' => text.extend([c, c]),
                 other => text.push(other),
             }
         }
         (text, values)
+    }
+
+    /// The names that `%e` shows for a value: those of its type, else of the nameless set.
+    fn mtype_names(&self, value: &Expr) -> String {
+        let set = match value {
+            Expr::Load(place) => match place.scalar {
+                crate::hir::Scalar::Mtype(set) => set,
+                _ => 0,
+            },
+            _ => 0,
+        };
+        let names: Vec<&str> = self.source.mtypes[set].names.iter().map(|n| &**n).collect();
+        format!("={}", names.join(","))
     }
 
     fn send(
@@ -388,6 +414,16 @@ impl Lowering<'_> {
             .map(|v| self.expr(v, context))
             .collect();
         lowered.resize(fields, ir::Expr::Const(0));
+        if !self.observers.is_empty() {
+            let message = self.message(channel, lowered.clone());
+            let event = Event {
+                send: true,
+                channel,
+                message: &message,
+                span,
+            };
+            self.observe(&event, body);
+        }
         body.statements.push(Statement::Send {
             channel: ir::ChannelRef::Fixed(self.channels.list[channel].id),
             values: lowered,
@@ -455,6 +491,19 @@ impl Lowering<'_> {
             });
         }
         targets.resize(fields, None);
+        if !self.observers.is_empty() {
+            let at = position.clone().unwrap_or(ir::Expr::Const(0));
+            let message: Vec<ir::Expr> = (0..fields)
+                .map(|item| self.peek(channel, at.clone(), item, span))
+                .collect();
+            let event = Event {
+                send: false,
+                channel,
+                message: &message,
+                span,
+            };
+            self.observe(&event, body);
+        }
         body.statements.push(Statement::Receive {
             channel: ir::ChannelRef::Fixed(self.channels.list[channel].id),
             position,
@@ -489,6 +538,14 @@ impl Lowering<'_> {
         let slot = &self.slots[step.slot];
         let (process, counter) = (slot.process, slot.counter);
         let never = self.never;
+        self.respect_claims(step.transition, step.context, &mut body);
+        self.bury(
+            step.slot,
+            step.instance,
+            step.state,
+            step.transition,
+            &mut body,
+        );
         if location != step.location {
             let location = ir::Expr::Const(location as i32);
             body.statements
@@ -500,7 +557,7 @@ impl Lowering<'_> {
         }
         let kind = self.slots[step.slot].instances[step.instance].process;
         let parts = vec![(step.slot, kind, step.transition.number)];
-        let continues = step.transition.atomic.then_some(process);
+        let continues = self.goes_on(step.transition).then_some(process);
         let name = self.step_name(step);
         self.command(
             name,
@@ -513,6 +570,11 @@ impl Lowering<'_> {
             step.transition.span,
             parts,
         );
+    }
+
+    /// Whether a process does not let others move after a step.
+    pub(super) fn goes_on(&self, transition: &Transition) -> bool {
+        transition.atomic || self.options.merge && transition.merges
     }
 
     #[allow(clippy::too_many_arguments)]

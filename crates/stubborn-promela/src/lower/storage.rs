@@ -166,10 +166,13 @@ impl Lowering<'_> {
             .unwrap_or(0);
         let process = self.program.process(name, names, initial);
         let counter = self.program.processes[process.index()].counter;
+        let name = self.program.processes[process.index()].name.clone();
+        let priority = self.declare_priority(&name, present, process);
         self.slots.push(Slot {
             process,
             counter,
             instances,
+            priority,
             valid_until,
         });
         for (at, process_type) in types.iter().copied().enumerate() {

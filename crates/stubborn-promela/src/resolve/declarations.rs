@@ -318,6 +318,7 @@ impl Resolver<'_> {
             is_array: size.is_some(),
             structure,
             hidden: declaration.visibility == Visibility::Hidden,
+            local: declaration.visibility == Visibility::Local,
         }
     }
 

@@ -62,9 +62,9 @@ impl Resolver<'_> {
             }
             ExprKind::Enabled(pid) => Expr::Enabled(Box::new(self.expr(pid))),
             ExprKind::PcValue(pid) => Expr::PcValue(Box::new(self.expr(pid))),
-            ExprKind::GetPriority(_) => {
-                self.refuse_priority(span);
-                Expr::Const(1)
+            ExprKind::GetPriority(pid) => {
+                self.program.uses_priority = true;
+                Expr::Priority(Some(Box::new(self.expr(pid))))
             }
             ExprKind::Timeout => Expr::Timeout,
             ExprKind::NonProgress => {
@@ -117,8 +117,11 @@ impl Resolver<'_> {
                     return Expr::Last;
                 }
                 "_priority" => {
-                    self.refuse_priority(part.span);
-                    return Expr::Const(1);
+                    self.program.uses_priority = true;
+                    return Expr::Priority(None);
+                }
+                "_" if matches!(self.kind, Some(ProcessKind::Trace | ProcessKind::NoTrace)) => {
+                    return Expr::Any;
                 }
                 "_" => {
                     self.error("PML051", "`_` can only be written to", part.span);
@@ -135,14 +138,13 @@ impl Resolver<'_> {
 
     pub(super) fn run(&mut self, run: &ast::Run) -> Expr {
         let arguments = self.values(&run.arguments);
-        if let Some(priority) = &run.priority {
-            self.refuse_priority(priority.span);
-        }
+        let priority = run.priority.as_ref().map(|p| self.priority(p));
         let known = self.process_id(&run.process);
         match known.map(|id| (id, self.headers[id.0].kind)) {
             Some((process, ProcessKind::Proctype)) => Expr::Run(Box::new(Run {
                 process,
                 arguments,
+                priority,
                 span: run.span,
             })),
             _ => {

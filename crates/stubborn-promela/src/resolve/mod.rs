@@ -111,6 +111,7 @@ pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> 
             .help("add an `init` or mark a process type as `active`");
         resolver.diagnostics.push(error);
     }
+    flow::merge(&mut resolver.program, &model.remote_labels);
     resolver.program
 }
 
@@ -249,9 +250,8 @@ impl Resolver<'_> {
             (None, _) => 0,
         };
         let provided = process.provided.as_ref().map(|e| self.expr(e));
-        if let Some(priority) = &process.priority {
-            self.refuse_priority(priority.span);
-        }
+        let priority = process.priority.as_ref();
+        let priority = priority.map_or(1, |p| self.priority(p));
         let (flow, initialised) = flow::build(self, process);
         self.program.processes.push(Process {
             kind: process.kind,
@@ -262,16 +262,26 @@ impl Resolver<'_> {
             parameters,
             initialised,
             provided,
+            priority,
             exclusive: std::mem::take(&mut self.exclusive),
             flow,
         });
         self.kind = None;
     }
 
-    pub(crate) fn refuse_priority(&mut self, span: Span) {
-        let error = Diagnostic::error("PML060", "process priorities are not supported", span)
-            .help("remove the priority, or model it with a `provided` clause");
-        self.diagnostics.push(error);
+    pub(crate) fn uses_priority(&mut self) {
+        self.program.uses_priority = true;
+    }
+
+    /// A priority, which must be a constant.
+    pub(crate) fn priority(&mut self, expr: &ast::Expr) -> i32 {
+        self.program.uses_priority = true;
+        let value = self.constant(expr).unwrap_or(1);
+        if !(1..=255).contains(&value) {
+            let message = format!("a priority is a number from 1 to 255, not {value}");
+            self.error("PML060", message, expr.span);
+        }
+        value.clamp(1, 255) as i32
     }
 
     fn check_remote(&mut self) {

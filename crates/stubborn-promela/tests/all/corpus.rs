@@ -7,13 +7,6 @@ use stubborn_promela::{parse, source::FileLoader};
 
 use crate::support::{corpus, count};
 
-/// Models that use something this front-end refuses on purpose.
-const REFUSED: &[&str] = &[
-    "spin-examples/priorities.pml",
-    "spin-examples/rtos1.pml",
-    "spins/case_studies/Tests/priorities",
-];
-
 struct Row {
     file: String,
     accepted: bool,
@@ -51,9 +44,6 @@ fn every_model_that_spin_accepts_is_accepted() {
     let mut wrong = Vec::new();
     let mut accepted = 0;
     for row in rows(&folder).into_iter().filter(|r| r.accepted) {
-        if REFUSED.contains(&row.file.as_str()) {
-            continue;
-        }
         let path = folder.join(&row.file);
         let parsed = parse(&path, &text(&path), &[], &FileLoader);
         let uses_c = parsed.diagnostics.iter().any(|d| d.code == "PML025");
@@ -76,7 +66,7 @@ fn compare(least: f64, most: f64) {
     let (mut wrong, mut right) = (Vec::new(), 0);
     for row in rows(&folder) {
         let fits = row.complete && row.states > least && row.states <= most;
-        if !fits || REFUSED.contains(&row.file.as_str()) {
+        if !fits {
             continue;
         }
         let path = folder.join(&row.file);

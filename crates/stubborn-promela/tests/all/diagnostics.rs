@@ -70,7 +70,15 @@ fn mistakes_have_codes() {
         ("PML056", body("x.f = 1")),
         ("PML057", body("t = 1")),
         ("PML058", body("A@nowhere")),
-        ("PML060", body("set_priority(0, 2)")),
+        ("PML060", "active proctype A() priority 300 { skip }".into()),
+        (
+            "PML099",
+            "byte x; active proctype A() { skip } trace { x = 1 }".into(),
+        ),
+        (
+            "PML100",
+            "chan q = [1] of { byte }; active [2] proctype A() { xs q; q!1 }".into(),
+        ),
         ("PML070", body("if :: l: x = 1 fi")),
         ("PML071", body("x = 1; { l: x = 2 }")),
         ("PML072", body("x = 1; chan c = [1] of { byte }")),

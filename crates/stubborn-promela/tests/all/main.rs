@@ -2,6 +2,7 @@
 
 mod corpus;
 mod diagnostics;
+mod options;
 mod own_models;
 mod random_programs;
 mod relations;

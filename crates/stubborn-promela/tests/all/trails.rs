@@ -35,12 +35,14 @@ fn violation(loaded: &Loaded) -> Option<Vec<Step>> {
             if site.is_some_and(|s| s.kind == FailureKind::Assertion) {
                 let mut run = vec![Step {
                     transition: next.transition,
+                    outcome: next.outcome,
                     state: next.state.to_vec(),
                 }];
                 let mut at = state.clone();
                 while let Some(Some((before, transition))) = parents.get(&at) {
                     run.push(Step {
                         transition: *transition,
+                        outcome: stubborn_system::Outcome::FINE,
                         state: at.clone(),
                     });
                     at = before.clone();

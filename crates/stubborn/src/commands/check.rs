@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::{
-    Answer, LoadOptions, LoadedModel, Origin, Question, QuestionKind, Report, Target, Temporal,
-    TemporalAnswer, Trace, Verdict, Violation, story,
+    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, Origin, PromelaOptions, Question,
+    QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
 use super::{
@@ -18,6 +18,7 @@ use super::{
 use crate::exit::{Failure, Status};
 use crate::options::CheckArgs;
 use crate::progress::Line;
+use crate::promela_options::trail_file;
 use crate::terminal::{Paint, counted, print};
 
 /// Counterexamples with more steps are shown by their beginning and end.
@@ -32,10 +33,16 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let load_options = LoadOptions {
         invariants: args.invariant.clone(),
         temporal: temporal::texts(&args.temporal)?,
+        promela: PromelaOptions {
+            coverage: args.spin.coverage,
+            ..args.model.promela.options()
+        },
         ..LoadOptions::default()
     };
     let (mut model, load_time) = load_with(&args.model, load_options, quiet)?;
-    let mut options = search_options(&args.search, &args.reduction, "auto")?;
+    // What a reduction leaves out would look as if it could not be reached.
+    let default_reduction = if args.spin.coverage { "none" } else { "auto" };
+    let mut options = search_options(&args.search, &args.reduction, default_reduction)?;
     options.temporal = args.temporal.options();
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
@@ -62,6 +69,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
 
     if let Some(path) = &args.trace {
         save_first(&model, &results, path)?;
+    }
+    if let Some(file) = &args.spin.trail {
+        save_trail(&model, &results, &trail_file(file, &args.model.model))?;
     }
     if args.output.json {
         print(&json_text(args, &model, &results, load_time));
@@ -187,6 +197,11 @@ impl<'m> Asked<'m> {
                 once.temporal.push(property);
             }
         }
+        for property in &once.temporal {
+            if let Err(Obstacle::Wrong(messages)) = &property.property {
+                return Err(Failure::shown(messages.clone()));
+            }
+        }
         if once.questions.is_empty() && once.temporal.is_empty() {
             return Err(Failure::wrong(
                 "nothing to check: --only needs --deadlock, --invariant, --ltl, --hoa, \
@@ -210,6 +225,22 @@ fn save_first(
         write_file(path, &SavedTrace::new(model, trace, title).to_json())?;
     }
     Ok(())
+}
+
+/// Writes the first counterexample as a trail; without one there is no file.
+fn save_trail(
+    model: &LoadedModel,
+    results: &Results,
+    path: &std::path::Path,
+) -> Result<(), Failure> {
+    if model.promela().is_none() {
+        return Err(Failure::wrong("--trail is for Promela models; try --trace"));
+    }
+    let first = results.traces().next();
+    match first.and_then(|(_, trace)| spin::trail(model, trace)) {
+        Some(text) => write_file(path, &text),
+        None => Ok(()),
+    }
 }
 
 // ---- for scripts ----
@@ -275,9 +306,18 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
     {
         let _ = writeln!(out, "\nsaved as {}", path.display());
     }
+    if let Some(file) = &args.spin.trail
+        && results.traces().next().is_some()
+    {
+        let path = trail_file(file, &args.model.model);
+        let _ = writeln!(out, "\ntrail saved as {}", path.display());
+    }
+    if args.spin.coverage {
+        out += &coverage(model, report);
+    }
     if !args.output.quiet {
         out.push('\n');
-        out += &statistics(args, results, load);
+        out += &statistics(args, model, results, load);
     }
     if results
         .verdicts()
@@ -391,6 +431,30 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
     }
 }
 
+/// The statements that were not reached, as SPIN lists them.
+fn coverage(model: &LoadedModel, report: &Report) -> String {
+    let Some(all) = spin::unreached(model) else {
+        return "\n--coverage is for Promela models; explore --unused is for all\n".into();
+    };
+    let mut out = String::new();
+    for process in all {
+        let _ = writeln!(out, "\nunreached in {}", process.process);
+        for (place, state, text) in &process.statements {
+            let _ = writeln!(out, "  {place}, state {state}, \"{text}\"");
+        }
+        let _ = writeln!(
+            out,
+            "  ({} of {} statements)",
+            process.statements.len(),
+            process.all
+        );
+    }
+    if report.runs.iter().any(|r| r.result.end != End::Complete) {
+        out += "(the search ended before it had seen everything)\n";
+    }
+    out
+}
+
 /// Long stories lose their middle.
 fn shortened(args: &CheckArgs, steps: &str) -> String {
     let lines: Vec<&str> = steps.lines().collect();
@@ -406,10 +470,15 @@ fn shortened(args: &CheckArgs, steps: &str) -> String {
     out + &lines[lines.len() - SHOWN_STEPS..].join("\n") + "\n"
 }
 
-fn statistics(args: &CheckArgs, results: &Results, load: Duration) -> String {
+fn statistics(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) -> String {
     let runs = results.figures();
     let total = sum(&runs);
-    let mut out = total.line(&results.reductions());
+    let mut out = String::new();
+    if model.language() == Language::Promela {
+        let errors = results.verdicts().filter(|v| *v == Verdict::Violated);
+        let _ = write!(out, "errors: {}, ", errors.count());
+    }
+    out += &total.line(&results.reductions(), model.language());
     if runs.len() > 1 {
         let _ = write!(out, ", in {} searches", runs.len());
     }

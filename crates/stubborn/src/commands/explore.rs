@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         print(&format!("{}\n", Value::Object(object)));
         return Ok(status);
     }
-    let mut text = figures.line(&run.reduction) + "\n";
+    let mut text = figures.line(&run.reduction, model.language()) + "\n";
     let ends = match figures.invalid_ends {
         Some(invalid) => format!(
             "{}, {} of them invalid",
@@ -121,7 +121,7 @@ fn with_proviso(
         print(&format!("{}\n", Value::Object(object)));
         return status;
     }
-    let mut text = figures.line(reduction) + "\n";
+    let mut text = figures.line(reduction, model.language()) + "\n";
     let deadlocks = counted(figures.deadlocks.unwrap_or(0), "deadlock");
     let expanded = counted(result.counts.expanded_by_proviso, "state");
     let _ = writeln!(

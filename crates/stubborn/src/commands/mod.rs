@@ -19,14 +19,14 @@ use serde_json::{Map, Value, json};
 use stubborn::emptiness::{CheckResult, ExplorationResult};
 use stubborn::search::peak_resident_bytes;
 use stubborn::{
-    CheckError, CheckOptions, End, Limits, LoadOptions, LoadedModel, SearchResult, StoreOptions,
-    load_file,
+    CheckError, CheckOptions, End, Language, Limits, LoadOptions, LoadedModel, SearchResult,
+    StoreOptions, load_file,
 };
 
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::options::{MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
-use crate::terminal::{bytes, counted, show_warnings};
+use crate::terminal::{bytes, counted, grouped, show_warnings};
 
 /// Bytes of a bitstate store where the user names no limit.
 const BITSTATE_BYTES: usize = 256 << 20;
@@ -42,6 +42,7 @@ fn load(
     let options = LoadOptions {
         invariants: invariants.to_vec(),
         ignore_temporal: true,
+        promela: args.promela.options(),
         ..LoadOptions::default()
     };
     load_with(args, options, quiet)
@@ -215,16 +216,27 @@ impl Figures {
         fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
     }
 
-    /// The line for people.
-    fn line(&self, reduction: &str) -> String {
+    /// The line for people; users of SPIN look for other words.
+    fn line(&self, reduction: &str, language: Language) -> String {
         let reduced = if reduction == "none" {
             String::new()
         } else {
             format!(", reduced by {reduction}")
         };
+        let states = match language {
+            Language::Promela => {
+                // SPIN counts the initial state as a transition.
+                let matched = (self.transitions + 1).saturating_sub(self.states);
+                format!(
+                    "{} stored, {} matched",
+                    counted(self.states, "state"),
+                    grouped(matched)
+                )
+            }
+            _ => counted(self.states, "state"),
+        };
         format!(
-            "{}, {}, depth {}{reduced}",
-            counted(self.states, "state"),
+            "{states}, {}, depth {}{reduced}",
             counted(self.transitions, "transition"),
             self.depth,
         )

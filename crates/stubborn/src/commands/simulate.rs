@@ -5,11 +5,12 @@ use std::path::Path;
 
 use stubborn::record::SavedTrace;
 use stubborn::system::{Executor, Successors, System};
-use stubborn::{LoadOptions, LoadedModel, Trace, story};
+use stubborn::{LoadOptions, LoadedModel, PromelaOptions, Trace, sequence_chart, spin, story};
 
 use super::{load_with, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::SimulateArgs;
+use crate::promela_options::trail_file;
 use crate::terminal::{counted, print};
 
 /// Longest trace file that is read.
@@ -30,10 +31,18 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
     let options = LoadOptions {
         ignore_temporal: true,
         expressions: expressions.unwrap_or_default(),
+        promela: PromelaOptions {
+            // A saved trace has the names of the usual transitions.
+            single_statements: args.replay.is_none(),
+            ..args.model.promela.options()
+        },
         ..LoadOptions::default()
     };
-    let (model, _) = load_with(&args.model, options, false)?;
-    let trace = if let Some((path, saved)) = &saved {
+    let (mut model, _) = load_with(&args.model, options, false)?;
+    let trace = if let Some(file) = &args.drawing.trail {
+        let path = trail_file(file, &args.model.model);
+        trail(args, &mut model, &path)?
+    } else if let Some((path, saved)) = &saved {
         replay(args, &model, path, saved)?
     } else if args.interactive {
         by_hand(args, &model)
@@ -46,11 +55,14 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
             &SavedTrace::new(&model, &trace, "a simulated run").to_json(),
         )?;
     }
+    if let Some(path) = &args.drawing.msc {
+        let single = spin::single_steps(&model, &trace);
+        write_file(path, &sequence_chart::svg(model.reference(), &single))?;
+    }
     Ok(Status::Fine)
 }
 
-/// Reads a trace file.
-fn read_saved(path: &Path) -> Result<SavedTrace, Failure> {
+fn read_text(path: &Path) -> Result<String, Failure> {
     let shown = path.display();
     let unreadable =
         |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
@@ -60,7 +72,13 @@ fn read_saved(path: &Path) -> Result<SavedTrace, Failure> {
             "{shown} is too large for a trace file"
         )));
     }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    std::fs::read_to_string(path).map_err(unreadable)
+}
+
+/// Reads a trace file.
+fn read_saved(path: &Path) -> Result<SavedTrace, Failure> {
+    let text = read_text(path)?;
+    let shown = path.display();
     SavedTrace::from_json(&text).map_err(|error| Failure::wrong(format!("{shown}: {error}")))
 }
 
@@ -92,6 +110,25 @@ fn replay(
         if trace.cycle_start() == Some(number) {
             print("  then for ever:\n");
         }
+        walk.show(&trace, number);
+    }
+    walk.end(&trace);
+    Ok(trace)
+}
+
+/// Follows a trail.
+fn trail(args: &SimulateArgs, model: &mut LoadedModel, path: &Path) -> Result<Trace, Failure> {
+    let shown = path.display();
+    let text = read_text(path)?;
+    let trace =
+        spin::follow(model, &text).map_err(|error| Failure::wrong(format!("{shown}: {error}")))?;
+    let mut walk = Walk::new(model, args.states);
+    print(&format!(
+        "{shown}: {}\n",
+        counted(trace.len() as u64, "step")
+    ));
+    walk.start();
+    for number in 0..trace.len() {
         walk.show(&trace, number);
     }
     walk.end(&trace);
@@ -173,6 +210,7 @@ fn without_last(trace: &Trace) -> Trace {
 
 /// A model being walked through.
 struct Walk<'m> {
+    model: &'m LoadedModel,
     system: &'m dyn System,
     executor: Box<dyn Executor + 'm>,
     successors: Successors,
@@ -185,6 +223,7 @@ impl<'m> Walk<'m> {
         let system = model.reference();
         let ids = system.structure().transition_ids();
         Self {
+            model,
             executor: system.executor(),
             successors: Successors::new(system.layout().words()),
             with_states,
@@ -238,7 +277,11 @@ impl<'m> Walk<'m> {
 
     fn show(&self, trace: &Trace, number: usize) {
         let mut text = String::new();
-        story::step_line(self.system, &trace.step(number), 3, self.width, &mut text);
+        let step = trace.step(number);
+        story::step_line(self.system, &step, 3, self.width, &mut text);
+        for line in spin::printed(self.model, &step).lines() {
+            text += &format!("       | {line}\n");
+        }
         if self.with_states {
             text += &story::state(self.system, trace.state(number + 1), false);
         }

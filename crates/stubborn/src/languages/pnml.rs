@@ -13,7 +13,7 @@ use stubborn_system::LabelId;
 
 use crate::load::{BuildError, LoadOptions, Parts};
 use crate::temporal::read::{Draft, drafts, shortened, within};
-use crate::temporal::{Origin, Temporal, TemporalText};
+use crate::temporal::{Obstacle, Origin, Temporal, TemporalText};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
     let (model, mut diagnostics) = stubborn_pnml::load(source);
@@ -103,6 +103,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         temporal,
         expressions: Vec::new(),
         text: None,
+        promela: None,
         growth: None,
     })
 }
@@ -161,7 +162,7 @@ fn contest_formula(system: &mut NetSystem, id: &str, formula: &Formula) -> Tempo
         span: None,
         origin: Origin::File,
         remarks: String::new(),
-        property: property.map_err(|error| error.to_string()),
+        property: property.map_err(|error| Obstacle::TooLarge(error.to_string())),
     }
 }
 

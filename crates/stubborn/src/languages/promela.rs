@@ -6,10 +6,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
 use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, Property};
+use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_ir::{Model, Program};
 use stubborn_promela::source::{FileLoader, Sources};
@@ -27,18 +28,55 @@ use crate::text::ModelText;
 /// The code of a message about a proposition that the model's front-end does not know.
 const UNKNOWN_PROPOSITION: &str = "PML901";
 
+/// How to read a Promela model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromelaOptions {
+    /// Macros: name and text.
+    pub definitions: Vec<(String, String)>,
+    /// Sending to a full channel loses the message instead of waiting.
+    pub message_loss: bool,
+    /// Most processes at a time, 255 at most.
+    pub max_processes: usize,
+    /// Statements that nobody else notices run in one step with those before them.
+    pub merge: bool,
+    /// Locals that nobody will read are zero.
+    pub dead_variables: bool,
+    /// Atomic sequences are walked statement by statement; the states stay the same.
+    pub single_statements: bool,
+    /// Note which statements searches reach; see [`unreached`](crate::spin::unreached).
+    pub coverage: bool,
+}
+
+impl Default for PromelaOptions {
+    fn default() -> Self {
+        Self {
+            definitions: Vec::new(),
+            message_loss: false,
+            max_processes: 255,
+            merge: false,
+            dead_variables: false,
+            single_statements: false,
+            coverage: false,
+        }
+    }
+}
+
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
     let path = Path::new(source.name());
+    let promela = &options.promela;
     let mut wanted = Wanted {
         engine: options.engine,
+        coverage: promela.coverage,
         invariants: options.invariants.clone(),
         drafts: Vec::new(),
+        broken: Vec::new(),
         claims: !options.ignore_temporal,
         expressions: options.expressions.clone(),
     };
     if !options.ignore_temporal {
         // Formulas first: what they say must be known when the model is lowered.
-        let parsed = stubborn_promela::parse(path, source.text(), &[], &FileLoader);
+        let definitions = &promela.definitions;
+        let parsed = stubborn_promela::parse(path, source.text(), definitions, &FileLoader);
         if has_errors(&parsed.diagnostics) {
             return Err(BuildError::Files(
                 Box::new(parsed.sources),
@@ -46,28 +84,88 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             ));
         }
         for ltl in &parsed.program.formulas {
-            let draft = Draft::stated(&ltl.name, source.name(), &ltl.text, ltl.span)?;
-            wanted.drafts.push(draft);
+            match Draft::stated(&ltl.name, source.name(), &ltl.text, ltl.span) {
+                Ok(draft) => wanted.drafts.push(draft),
+                Err(BuildError::Expression(about, problems)) => {
+                    let broken = Draft::broken(&ltl.name, ltl.span, &about, &problems);
+                    wanted.broken.push(broken);
+                }
+                Err(error) => return Err(error),
+            }
         }
         wanted.drafts.extend(drafts(&options.temporal)?);
     }
-    let asked = wanted.asked();
-    let expressions: Vec<String> = asked.iter().map(|asked| asked.text.clone()).collect();
-    let promela = Options {
-        propositions: expressions,
-        ..Options::default()
-    };
-    match load(path, source.text(), &promela, &FileLoader) {
-        Ok(loaded) => parts(loaded, Arc::new(wanted)),
-        Err((sources, problems)) => Err(wrong(sources, problems, &asked)),
+    loop {
+        let asked = wanted.asked();
+        let settings = Options {
+            definitions: promela.definitions.clone(),
+            propositions: asked.iter().map(|asked| asked.text.clone()).collect(),
+            lowering: lower::Options {
+                lossy: promela.message_loss,
+                max_processes: promela.max_processes,
+                fuse: !promela.single_statements,
+                merge: promela.merge,
+                dead_variables: promela.dead_variables,
+            },
+        };
+        match load(path, source.text(), &settings, &FileLoader) {
+            Ok(loaded) => return parts(loaded, Arc::new(wanted)),
+            Err((sources, problems)) => {
+                let Some((at, problem)) = about_expression(&sources, &problems, &asked) else {
+                    return Err(BuildError::Files(Box::new(sources), problems));
+                };
+                let about = asked[at].source.clone();
+                match asked[at].draft {
+                    // A formula of the model that nobody may ask for does no harm.
+                    Some(draft) if wanted.drafts[draft].is_stated() => {
+                        let draft = wanted.drafts.remove(draft);
+                        wanted.broken.push(draft.with_problem(problem));
+                    }
+                    _ => return Err(BuildError::Expression(Box::new(about), vec![problem])),
+                }
+            }
+        }
+    }
+}
+
+/// A Promela model in its own terms.
+pub struct PromelaModel {
+    loaded: Loaded,
+    /// By command: whether a search has reached it. Empty if nobody wants to know.
+    reached: Vec<AtomicBool>,
+    wanted: Arc<Wanted>,
+}
+
+impl PromelaModel {
+    /// The checked model, its statements and control states.
+    pub fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
+    /// Whether some search has reached a command; `None` if that was not noted.
+    pub fn is_reached(&self, command: usize) -> Option<bool> {
+        let noted = self.reached.get(command)?;
+        Some(noted.load(Ordering::Relaxed))
+    }
+
+    /// The same model, prepared for what a step was missing.
+    pub(crate) fn grown(&self, outcome: Outcome) -> Option<Result<Parts, BuildError>> {
+        Some(match self.loaded.grown(outcome)? {
+            Ok(loaded) => parts(loaded, Arc::clone(&self.wanted)),
+            Err((sources, problems)) => Err(BuildError::Files(Box::new(sources), problems)),
+        })
     }
 }
 
 /// What is added to a model.
 struct Wanted {
     engine: Engine,
+    /// Note what is reached.
+    coverage: bool,
     invariants: Vec<String>,
     drafts: Vec<Draft>,
+    /// Formulas of the model that are wrong.
+    broken: Vec<Temporal>,
     /// The model's never claims.
     claims: bool,
     /// Expressions that only have to be looked at.
@@ -81,6 +179,8 @@ struct Asked {
     span: Span,
     /// Bytes of the text that the user did not write, before what he did write.
     added: u32,
+    /// The draft that it is a proposition of.
+    draft: Option<usize>,
 }
 
 /// What the front-end is asked for an invariant: when it is violated.
@@ -103,15 +203,17 @@ impl Wanted {
                 source: SourceFile::new("--invariant", text.as_str()),
                 span: Span::new(0, text.len()),
                 added: 2,
+                draft: None,
             });
         }
-        for draft in &self.drafts {
+        for (number, draft) in self.drafts.iter().enumerate() {
             for (text, span) in draft.propositions() {
                 ask(Asked {
                     text: text.clone(),
                     source: draft.source().clone(),
                     span: *span,
                     added: 0,
+                    draft: Some(number),
                 });
             }
         }
@@ -121,36 +223,37 @@ impl Wanted {
                 source: SourceFile::new("expression", text.as_str()),
                 span: Span::new(0, text.len()),
                 added: 0,
+                draft: None,
             });
         }
         all
     }
 }
 
-/// What is wrong, with the model or, if an expression is the reason, with that.
-fn wrong(sources: Sources, problems: Vec<Diagnostic>, asked: &[Asked]) -> BuildError {
+/// The first message that is about an expression, as one about where it was written, and
+/// which expression that is.
+fn about_expression(
+    sources: &Sources,
+    problems: &[Diagnostic],
+    asked: &[Asked],
+) -> Option<(usize, Diagnostic)> {
     // The texts of the expressions come after all files of the model.
-    let first = sources.len().saturating_sub(asked.len());
-    for problem in &problems {
-        let Some((file, local)) = sources.locate(problem.span) else {
-            continue;
+    let first = sources.len().checked_sub(asked.len())?;
+    problems.iter().find_map(|problem| {
+        let (file, local) = sources.locate(problem.span)?;
+        let at = file.checked_sub(first)?;
+        let about = asked.get(at)?;
+        let mut problem = problem.clone();
+        problem.span = Span {
+            start: local.start.saturating_sub(about.added),
+            end: local.end.saturating_sub(about.added),
         };
-        let about = file.checked_sub(first).and_then(|at| asked.get(at));
-        if let Some(about) = about {
-            let mut problem = problem.clone();
-            problem.span = Span {
-                start: local.start.saturating_sub(about.added),
-                end: local.end.saturating_sub(about.added),
-            };
-            problem.related.clear();
-            let shown = within(problem, about.source.text(), about.span);
-            return BuildError::Expression(Box::new(about.source.clone()), vec![shown]);
-        }
-    }
-    BuildError::Files(Box::new(sources), problems)
+        problem.related.clear();
+        Some((at, within(problem, about.source.text(), about.span)))
+    })
 }
 
-fn parts(loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
+fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     let asked = wanted.asked();
     let label = |text: &str| {
         let at = asked.iter().position(|asked| asked.text == text);
@@ -186,30 +289,42 @@ fn parts(loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         };
         temporal.push(draft.finish(resolve)?);
     }
+    temporal.extend(wanted.broken.iter().cloned());
     let warnings = loaded.diagnostics.clone();
     let text = ModelText::Several(loaded.sources.clone());
+    // What was added to the program changes no command.
+    loaded.model = model.clone();
     let sites = model.structure().failures.len();
     let mut parts = Parts::of_model(model, warnings, wanted.engine);
     parts.temporal = temporal;
     parts.expressions = asked.into_iter().map(|asked| asked.text).collect();
     parts.text = Some(text);
-    let too_few = (0..sites).any(|site| loaded.lowered.missing(Outcome::failure(site)).is_some());
-    if too_few {
-        let missing = Arc::new(AtomicU32::new(0));
-        let is_missing: Vec<bool> = (0..=sites)
-            .map(|outcome| loaded.lowered.missing(Outcome(outcome as u32)).is_some())
-            .collect();
+    let is_missing: Vec<bool> = (0..=sites)
+        .map(|outcome| loaded.lowered.missing(Outcome(outcome as u32)).is_some())
+        .collect();
+    let commands = match wanted.coverage {
+        true => loaded.model.program().commands.len(),
+        false => 0,
+    };
+    let promela = Arc::new(PromelaModel {
+        loaded,
+        reached: (0..commands).map(|_| AtomicBool::new(false)).collect(),
+        wanted,
+    });
+    if is_missing.contains(&true) || commands > 0 {
+        let seen = Arc::new(AtomicU32::new(0));
         parts.system = Arc::new(Watched {
             inner: parts.system,
+            promela: Arc::clone(&promela),
             is_missing,
-            seen: Arc::clone(&missing),
+            seen: Arc::clone(&seen),
         });
         parts.growth = Some(Growth {
-            loaded: Box::new(loaded),
-            seen: missing,
-            wanted,
+            promela: Arc::clone(&promela),
+            seen,
         });
     }
+    parts.promela = Some(promela);
     Ok(parts)
 }
 
@@ -254,10 +369,9 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
 
 /// How to get a larger program when this one turns out to be too small.
 pub(crate) struct Growth {
-    loaded: Box<Loaded>,
+    promela: Arc<PromelaModel>,
     /// The outcome of a step that something was missing for; 0 if none was.
     seen: Arc<AtomicU32>,
-    wanted: Arc<Wanted>,
 }
 
 impl Growth {
@@ -269,16 +383,14 @@ impl Growth {
     /// The larger program.
     pub(crate) fn grown(&self) -> Option<Result<Parts, BuildError>> {
         let outcome = Outcome(self.seen.load(Ordering::Relaxed));
-        Some(match self.loaded.grown(outcome)? {
-            Ok(loaded) => parts(loaded, Arc::clone(&self.wanted)),
-            Err((sources, problems)) => Err(BuildError::Files(Box::new(sources), problems)),
-        })
+        self.promela.grown(outcome)
     }
 }
 
-/// A system that notes when something is missing.
+/// A system that notes when something is missing, and what is reached.
 struct Watched {
     inner: Arc<dyn System>,
+    promela: Arc<PromelaModel>,
     /// By outcome.
     is_missing: Vec<bool>,
     seen: Arc<AtomicU32>,
@@ -298,9 +410,11 @@ impl System for Watched {
     }
 
     fn executor(&self) -> Box<dyn Executor + '_> {
+        let covers = !self.promela.reached.is_empty();
         Box::new(Watcher {
             inner: self.inner.executor(),
             system: self,
+            interpreter: covers.then(|| Interpreter::new(&self.promela.loaded.model)),
         })
     }
 
@@ -316,16 +430,32 @@ impl System for Watched {
 struct Watcher<'s> {
     inner: Box<dyn Executor + 's>,
     system: &'s Watched,
+    /// If it is to be noted what is reached.
+    interpreter: Option<Interpreter<'s>>,
 }
 
 impl Watcher<'_> {
-    fn look(&self, out: &Successors, from: usize) {
+    fn look(&mut self, state: &[u32], out: &Successors, from: usize) {
         for at in from..out.len() {
             let outcome = out.outcome(at);
             if outcome != Outcome::FINE
                 && self.system.is_missing.get(outcome.0 as usize) == Some(&true)
             {
                 self.system.seen.store(outcome.0, Ordering::Relaxed);
+            }
+        }
+        let Some(interpreter) = &mut self.interpreter else {
+            return;
+        };
+        let reached = &self.system.promela.reached;
+        let mut last = None;
+        for at in from..out.len() {
+            let transition = out.get(at).transition;
+            // The ways through a chain stand one after the other.
+            if last.replace(transition) != Some(transition) {
+                interpreter.visit_chain(state, transition, &mut |command| {
+                    reached[command.index()].store(true, Ordering::Relaxed);
+                });
             }
         }
     }
@@ -335,13 +465,13 @@ impl Executor for Watcher<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
         let from = out.len();
         self.inner.successors(state, out);
-        self.look(out, from);
+        self.look(state, out, from);
     }
 
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
         let from = out.len();
         self.inner.fire(state, transition, out);
-        self.look(out, from);
+        self.look(state, out, from);
     }
 
     fn label(&mut self, state: &[u32], label: LabelId) -> bool {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use stubborn::emptiness::{Emptiness, FiniteRuns, Proviso};
+use stubborn::emptiness::{Emptiness, FiniteRuns, Proviso, SteeringMode};
 use stubborn::ltl::parser::Syntax;
 use stubborn::{ProvisoChoice, TemporalOptions};
 
@@ -65,6 +65,16 @@ pub(crate) struct TemporalArgs {
     #[arg(long, help_heading = "Temporal properties")]
     pub(crate) fairness: bool,
 
+    /// Whether reduced sets are made for the state that the automaton of a property is in
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) steering: SteeringName,
+
     /// How violating runs are looked for
     #[arg(
         long,
@@ -86,6 +96,11 @@ impl TemporalArgs {
             finite_runs: match self.finite_runs {
                 FiniteRunsName::Stutter => FiniteRuns::Stutter,
                 FiniteRunsName::Ignore => FiniteRuns::Ignore,
+            },
+            steering: match self.steering {
+                SteeringName::Off => SteeringMode::Off,
+                SteeringName::Mixed => SteeringMode::Mixed,
+                SteeringName::Only => SteeringMode::Only,
             },
             weak_fairness: self.fairness,
         }
@@ -118,6 +133,17 @@ pub(crate) enum FiniteRunsName {
     Stutter,
     /// Nothing: only infinite runs count (as SPIN's search for non-progress cycles)
     Ignore,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum SteeringName {
+    /// Never; only stutter-invariant properties are reduced, and need a proviso
+    Off,
+    /// Where these sets are smaller, or the property is not stutter-invariant
+    #[default]
+    Mixed,
+    /// Always
+    Only,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

@@ -12,7 +12,7 @@ use stubborn_ltl::hoa::read_hoa;
 use stubborn_ltl::parser::{Atoms, Syntax, parse};
 use stubborn_system::LabelId;
 
-use super::{Origin, Temporal, TemporalText};
+use super::{Obstacle, Origin, Temporal, TemporalText};
 use crate::load::BuildError;
 
 /// A property whose propositions are still texts.
@@ -143,6 +143,37 @@ impl Draft {
             form: Form::Automaton(automaton),
             propositions,
         })
+    }
+
+    /// Whether the model states it.
+    pub(crate) fn is_stated(&self) -> bool {
+        self.origin == Origin::Model
+    }
+
+    /// A property of the model that is wrong, and what is wrong with it. Nobody may ask for
+    /// it.
+    pub(crate) fn broken(
+        name: &str,
+        span: Span,
+        source: &SourceFile,
+        problems: &[Diagnostic],
+    ) -> Temporal {
+        Temporal {
+            name: name.into(),
+            title: format!("ltl {name}: {}", shortened(source.text())),
+            span: Some(span),
+            origin: Origin::Model,
+            remarks: String::new(),
+            property: Err(Obstacle::Wrong(stubborn_diagnostics::render(
+                source, problems, false,
+            ))),
+        }
+    }
+
+    /// The property as a [broken](Self::broken) one.
+    pub(crate) fn with_problem(self, problem: Diagnostic) -> Temporal {
+        let span = self.span.unwrap_or_default();
+        Self::broken(&self.name, span, &self.source, &[problem])
     }
 
     /// The texts of the propositions, each with its place in [`Self::source`].

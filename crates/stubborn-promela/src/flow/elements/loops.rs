@@ -91,6 +91,7 @@ impl Builder<'_, '_> {
             is_array: false,
             structure: None,
             hidden: false,
+            local: false,
         };
         let local = self.resolver.add_local(counter);
         let place = Place {

@@ -512,6 +512,10 @@ impl Builder<'_, '_> {
                 if target.parts.len() == 1 && &*target.parts[0].name == "_" {
                     return basic(Basic::Nothing);
                 }
+                if target.parts.len() == 1 && &*target.parts[0].name == "_priority" {
+                    self.resolver.uses_priority();
+                    return basic(Basic::SetPriority(Expr::Pid, value));
+                }
                 let place = self.resolver.target(target);
                 basic(place.map_or(Basic::Nothing, |p| Basic::Assign(p, value)))
             }
@@ -632,9 +636,10 @@ impl Builder<'_, '_> {
                 plain,
             } => self.select(variable, from, to, *plain, span),
             StatementKind::Unless(main, escape) => self.prepare_unless(main, escape, span),
-            StatementKind::SetPriority(..) => {
-                self.resolver.refuse_priority(span);
-                None
+            StatementKind::SetPriority(pid, value) => {
+                let (pid, value) = (self.resolver.expr(pid), self.resolver.expr(value));
+                self.resolver.uses_priority();
+                basic(Basic::SetPriority(pid, value))
             }
             StatementKind::Error => None,
         }

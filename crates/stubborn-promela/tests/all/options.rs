@@ -1,0 +1,126 @@
+//! Options that change the states but not the verdicts, and claims that are checked.
+
+use std::path::Path;
+
+use stubborn_promela::{Options, lower};
+
+use crate::random_programs::program;
+use crate::support::{Counts, count_with, examples};
+
+fn counts(text: &str, lowering: lower::Options) -> Counts {
+    let options = Options {
+        lowering,
+        ..Options::default()
+    };
+    match count_with(Path::new("m.pml"), text, 100_000, &options) {
+        Ok(counts) => counts,
+        Err(message) => panic!("{message}\n{text}"),
+    }
+}
+
+fn merged(text: &str) -> (usize, usize) {
+    let options = lower::Options {
+        merge: true,
+        ..lower::Options::default()
+    };
+    let counts = counts(text, options);
+    (counts.states, counts.transitions)
+}
+
+/// The numbers are those of SPIN with `-o1 -o2`, which merges statements.
+#[test]
+fn merged_statements_are_one_step() {
+    let cases: &[(&str, (usize, usize))] = &[
+        (
+            "byte g; active proctype A() { byte v; v = 1; v = 2; v = v + 1; g = v; v = 0 }
+             active proctype B() { byte w; g == 3 -> w = 1; w = 2 }",
+            (11, 14),
+        ),
+        (
+            "byte g; active proctype A() { byte v; do :: v < 3 -> v++; printf(\"%d\", v)
+             :: v == 3 -> v = 7; break od; l: v = 1; v = 2; g = v }",
+            (9, 9),
+        ),
+        (
+            "chan q = [2] of { byte }; active proctype A() { byte v; q!1; v = 1; v = 2; q!v; v = 3 }
+             active proctype B() { byte w, x; xr q; q?w; x = w; w = 0; q?w; x = w + x; assert(x == 3) }",
+            (14, 19),
+        ),
+        (
+            "chan r = [0] of { byte }; active proctype A() { byte v; atomic { v = 1; v = 2 }; v = 3; r!v; v = 4 }
+             active proctype B() { byte w; r?w; w = w + 1; w = w + 1 }",
+            (9, 11),
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(merged(text), *expected, "{text}");
+    }
+}
+
+/// Whether a model can fail, and whether it can stop where it should not.
+fn verdict(counts: &Counts) -> (bool, bool) {
+    (counts.errors > 0, counts.failures.is_empty())
+}
+
+#[test]
+fn verdicts_stay_the_same() {
+    let texts = examples().into_iter().map(|e| e.text);
+    let mut fewer = 0;
+    for text in texts.chain((0..60).map(program)) {
+        let plain = counts(&text, lower::Options::default());
+        if !plain.complete {
+            continue;
+        }
+        for (merge, dead_variables) in [(true, false), (false, true), (true, true)] {
+            let options = lower::Options {
+                merge,
+                dead_variables,
+                ..lower::Options::default()
+            };
+            let other = counts(&text, options);
+            assert_eq!(verdict(&other), verdict(&plain), "{options:?}\n{text}");
+            assert!(other.states <= plain.states, "{options:?}\n{text}");
+            fewer += usize::from(other.states < plain.states);
+        }
+    }
+    assert!(fewer > 25, "only {fewer} models have fewer states");
+}
+
+#[test]
+fn dead_variables_are_zero() {
+    let text = "byte g;
+        active proctype A() { byte v, w; if :: v = 1 :: v = 2 :: v = 3 fi; w = v; g = w; g = 0; g = 1 }";
+    let plain = counts(text, lower::Options::default());
+    let options = lower::Options {
+        dead_variables: true,
+        ..lower::Options::default()
+    };
+    let fewer = counts(text, options);
+    // Three values are told apart until g forgets them.
+    assert_eq!((plain.states, fewer.states), (17, 13));
+    let watched = "byte g;
+        active proctype A() { byte v; if :: v = 1 :: v = 2 fi; g = 1; g = 2 }
+        active proctype B() { g == 2 -> assert(A:v == 1) }";
+    assert!(counts(watched, options).errors > 0, "others may look at it");
+}
+
+#[test]
+fn wrong_claims_about_channels_are_errors() {
+    let right = "chan q = [1] of { byte }; active proctype A() { xs q; q!1 }
+        active proctype B() { xr q; q?_ }";
+    assert_eq!(counts(right, lower::Options::default()).errors, 0);
+    for wrong in [
+        "active proctype C() { q!2 }",
+        "active proctype C() { if :: q?_ :: skip fi }",
+        "active proctype C() { if :: len(q) == 1 :: skip fi }",
+        "active proctype C() { d_step { nfull(q); skip } }",
+    ] {
+        let text = format!("{right} {wrong} active proctype D() {{ end: false }}");
+        let found = counts(&text, lower::Options::default());
+        assert!(found.errors > 0, "{text}");
+    }
+    let handed = "proctype S(chan c) { xs c; c!1 } proctype R(chan c) { xr c; c?_ }
+        chan p = [1] of { byte }; chan q = [1] of { byte };
+        init { run S(p); run R(p); run S(q); run R(q) }";
+    assert_eq!(counts(handed, lower::Options::default()).errors, 0);
+}

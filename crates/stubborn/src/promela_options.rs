@@ -1,0 +1,109 @@
+//! What the command line says about Promela models only.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use stubborn::PromelaOptions;
+
+/// How a Promela model is read.
+#[derive(Args, Debug)]
+pub(crate) struct PromelaArgs {
+    /// Define a macro, as if the model started with `#define NAME TEXT`; may be repeated
+    #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]", help_heading = "Promela",
+          value_parser = definition)]
+    definitions: Vec<(String, String)>,
+
+    /// Sending to a full channel loses the message instead of waiting
+    #[arg(long, help_heading = "Promela")]
+    message_loss: bool,
+
+    /// Most processes at a time; starting more is an error
+    #[arg(long, value_name = "N", default_value = "255", help_heading = "Promela",
+          value_parser = clap::value_parser!(u16).range(1..=255))]
+    max_processes: u16,
+
+    /// Run statements that nobody else notices in one step with those before them
+    ///
+    /// As SPIN does without its -o3: fewer states, the same verdicts.
+    #[arg(long, help_heading = "Promela")]
+    merge: bool,
+
+    /// Treat states as equal that differ only in local variables nobody will read
+    #[arg(long, help_heading = "Promela")]
+    dead_variables: bool,
+}
+
+/// What SPIN's users look for in a verification.
+#[derive(Args, Debug)]
+pub(crate) struct SpinArgs {
+    /// Save the first counterexample as a trail that `spin -t` replays; MODEL.trail by default
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+          help_heading = "Promela")]
+    pub(crate) trail: Option<Option<PathBuf>>,
+
+    /// List the statements that were not reached; nothing is reduced unless --por says so
+    #[arg(long, help_heading = "Promela")]
+    pub(crate) coverage: bool,
+}
+
+/// What simulations of Promela models can do besides.
+#[derive(Args, Debug)]
+pub(crate) struct DrawingArgs {
+    /// Follow a trail that `check --trail` or SPIN wrote; MODEL.trail by default
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+          conflicts_with_all = ["steps", "seed", "replay", "interactive"])]
+    pub(crate) trail: Option<Option<PathBuf>>,
+
+    /// Draw the run as a message sequence chart, in SVG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) msc: Option<PathBuf>,
+}
+
+/// The file of a trail: as given, else next to the model.
+pub(crate) fn trail_file(given: &Option<PathBuf>, model: &Path) -> PathBuf {
+    given.clone().unwrap_or_else(|| {
+        let mut name = model.as_os_str().to_owned();
+        name.push(".trail");
+        name.into()
+    })
+}
+
+impl PromelaArgs {
+    /// As the library takes it.
+    pub(crate) fn options(&self) -> PromelaOptions {
+        PromelaOptions {
+            definitions: self.definitions.clone(),
+            message_loss: self.message_loss,
+            max_processes: usize::from(self.max_processes),
+            merge: self.merge,
+            dead_variables: self.dead_variables,
+            ..PromelaOptions::default()
+        }
+    }
+}
+
+/// `NAME` or `NAME=TEXT`.
+fn definition(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    let mut letters = name.chars();
+    let starts = letters
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    if !starts || !letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(format!("`{name}` is no name of a macro"));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_have_a_name_and_a_text() {
+        assert_eq!(definition("N=3"), Ok(("N".into(), "3".into())));
+        assert_eq!(definition("LOSS"), Ok(("LOSS".into(), "1".into())));
+        assert_eq!(definition("T=a=b"), Ok(("T".into(), "a=b".into())));
+        assert!(definition("3N=1").is_err() && definition("=1").is_err());
+    }
+}

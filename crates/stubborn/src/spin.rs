@@ -1,0 +1,174 @@
+//! SPIN's habits, for Promela models: trails that SPIN replays, what models print, and the
+//! statements that a search has not reached.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use stubborn_ir::interpreter::Interpreter;
+use stubborn_promela::ast::ProcessKind;
+use stubborn_promela::flow::Action;
+use stubborn_promela::trail::{Step, TrailError};
+use stubborn_search::{Trace, TraceStep};
+use stubborn_system::Successors;
+
+use crate::load::{LoadError, LoadedModel};
+
+/// A run as a trail for `spin -t`; `None` for other languages than Promela.
+pub fn trail(model: &LoadedModel, trace: &Trace) -> Option<String> {
+    let steps = trace.steps().map(|step| Step {
+        transition: step.transition,
+        outcome: step.outcome,
+        state: step.after.to_vec(),
+    });
+    let steps: Vec<Step> = steps.collect();
+    let loaded = model.promela()?.loaded();
+    Some(loaded.write_trail(&steps, trace.cycle_start()))
+}
+
+/// Why a trail cannot be followed.
+#[derive(Debug)]
+pub enum FollowError {
+    /// The model is no Promela model.
+    NotPromela,
+    /// The trail does not fit the model.
+    Trail(TrailError),
+    /// The model cannot be prepared for the processes that the trail starts.
+    Load(LoadError),
+}
+
+impl fmt::Display for FollowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPromela => f.write_str("only Promela models have trails"),
+            Self::Trail(error) => error.fmt(f),
+            Self::Load(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FollowError {}
+
+/// Follows a trail, which SPIN or [`trail`] wrote. The model may get other transitions on the
+/// way, because a trail can start processes that it was not prepared for.
+pub fn follow(model: &mut LoadedModel, trail: &str) -> Result<Trace, FollowError> {
+    loop {
+        let promela = model.promela().ok_or(FollowError::NotPromela)?;
+        match promela.loaded().read_trail(trail) {
+            Ok(steps) => {
+                let system = model.reference();
+                let mut trace = Trace::new(&system.initial_states());
+                for step in steps {
+                    trace.push(step.transition, step.outcome, &step.state);
+                }
+                return Ok(trace);
+            }
+            Err(TrailError::Outgrown(outcome)) => {
+                if !model.grow_for(outcome).map_err(FollowError::Load)? {
+                    return Err(FollowError::Trail(TrailError::Outgrown(outcome)));
+                }
+            }
+            Err(error) => return Err(FollowError::Trail(error)),
+        }
+    }
+}
+
+/// What a step prints.
+pub fn printed(model: &LoadedModel, step: &TraceStep<'_>) -> String {
+    let Some(promela) = model.promela() else {
+        return String::new();
+    };
+    let mut interpreter = Interpreter::new(&promela.loaded().model);
+    let mut out = Successors::new(step.before.len());
+    let mut state = step.before.to_vec();
+    let mut text = String::new();
+    for command in interpreter.explain(step.before, step.transition, step.after) {
+        text += &interpreter.output(&state, command);
+        out.clear();
+        interpreter.fire_once(&state, command, &mut out);
+        if !out.is_empty() && !promela.loaded().model.is_error(out.state(0)) {
+            state = out.state(0).to_vec();
+        }
+    }
+    text
+}
+
+/// The run with one step for each command: the steps of atomic sequences apart.
+pub fn single_steps(model: &LoadedModel, trace: &Trace) -> Trace {
+    let Some(promela) = model.promela() else {
+        return trace.clone();
+    };
+    let mut interpreter = Interpreter::new(&promela.loaded().model);
+    let mut out = Successors::new(trace.initial_state().len());
+    let mut single = Trace::new(trace.initial_state());
+    for step in trace.steps() {
+        for command in interpreter.explain(step.before, step.transition, step.after) {
+            out.clear();
+            interpreter.fire_once(single.last_state(), command, &mut out);
+            if !out.is_empty() {
+                single.push(command, out.outcome(0), out.state(0));
+            }
+        }
+    }
+    single
+}
+
+/// The statements of a process type that no search has reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreached {
+    /// `proctype P`, or `init`.
+    pub process: String,
+    /// Each with its place, its state number as SPIN counts, and its text.
+    pub statements: Vec<(String, usize, String)>,
+    /// How many statements the process type has.
+    pub all: usize,
+}
+
+/// What no search has reached so far, by process type. `None` unless the model was loaded to
+/// [note that](crate::PromelaOptions::coverage).
+pub fn unreached(model: &LoadedModel) -> Option<Vec<Unreached>> {
+    let promela = model.promela()?;
+    let loaded = promela.loaded();
+    let mut reached: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for (command, info) in loaded.lowered.steps.iter().enumerate() {
+        if promela.is_reached(command)? {
+            reached.extend(info.parts.iter().map(|(_, kind, step)| (kind.0, *step)));
+        }
+    }
+    let mut all = Vec::new();
+    for (at, process) in loaded.program.processes.iter().enumerate() {
+        let name = match process.kind {
+            ProcessKind::Init => "init".to_owned(),
+            ProcessKind::Proctype => format!("proctype {}", process.name),
+            ProcessKind::Never | ProcessKind::Trace | ProcessKind::NoTrace => continue,
+        };
+        let mut statements = BTreeSet::new();
+        for step in process.flow.states.iter().flat_map(|s| &s.transitions) {
+            if !matches!(*step.action, Action::Jump | Action::Blocked) {
+                statements.insert((step.number, step.span));
+            }
+        }
+        let count = statements.len();
+        let missing = statements
+            .into_iter()
+            .filter(|(n, _)| !reached.contains(&(at, *n)));
+        let describe = |(number, span): (usize, stubborn_diagnostics::Span)| {
+            let text = loaded.sources.slice(span);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let mut text = words.join(" ");
+            if text == "}" {
+                text = "-end-".into();
+            }
+            if let Some((cut, _)) = text.char_indices().nth(60) {
+                text.truncate(cut);
+                text += "...";
+            }
+            (model.text().place(span), number + 1, text)
+        };
+        all.push(Unreached {
+            process: name,
+            statements: missing.map(describe).collect(),
+            all: count,
+        });
+    }
+    Some(all)
+}

@@ -1,0 +1,275 @@
+//! Counterexamples as trails: SPIN itself, where it is installed, replays them to the same
+//! error, and so do we with trails of SPIN's verifier.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use stubborn::system::FieldKind;
+use stubborn::{
+    CheckOptions, Language, LoadOptions, LoadedModel, PromelaOptions, QuestionKind, Trace, check,
+    load_file, questions, spin,
+};
+
+fn has(program: &str, flag: &str) -> bool {
+    let found = Command::new(program).arg(flag).output();
+    let there = found.is_ok_and(|out| out.status.success());
+    if !there {
+        eprintln!("skipped: {program} is not installed");
+    }
+    there
+}
+
+/// A folder that goes away in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("stubborn-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for temporary files");
+        Self(folder)
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> String {
+        let out = Command::new(program)
+            .args(arguments)
+            .current_dir(&self.0)
+            .output();
+        let out = out.unwrap_or_else(|error| panic!("{program}: {error}"));
+        let text = [out.stdout, out.stderr].concat();
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn load(path: &Path, promela: PromelaOptions) -> LoadedModel {
+    let options = LoadOptions {
+        promela,
+        ..LoadOptions::default()
+    };
+    load_file(path, Some(Language::Promela), &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The first violated property with its run.
+fn violation(model: &mut LoadedModel) -> Option<(QuestionKind, Trace)> {
+    let report = loop {
+        match check(model, &questions(model), &CheckOptions::default()) {
+            Err(stubborn::CheckError::Outgrown) => model.grow().expect("a larger model"),
+            report => break report.expect("a search"),
+        }
+    };
+    let found = report.answers.into_iter().find_map(|answer| {
+        let trace = answer.violation?.trace?;
+        Some((answer.question.kind, trace))
+    });
+    found
+}
+
+/// The control state of every process that exists, by SPIN's number.
+fn control_states(model: &LoadedModel, state: &[u32]) -> Vec<(usize, usize)> {
+    let system = model.reference();
+    let mut all = Vec::new();
+    for (at, field) in system.layout().fields().iter().enumerate() {
+        if let FieldKind::Location(process, _) = &field.kind {
+            let id = stubborn::system::FieldId::new(at);
+            let text = system.value_text(id, field.get(state));
+            let number = text
+                .rsplit_once("(state ")
+                .map(|(_, n)| n.trim_end_matches(')'));
+            if let Some(number) = number.and_then(|n| n.parse().ok()) {
+                all.push((process.index(), number));
+            }
+        }
+    }
+    all
+}
+
+/// The same as SPIN lists it at the end of a replay.
+fn replayed_states(output: &str) -> Vec<(usize, usize)> {
+    let mut all: Vec<(usize, usize)> = Vec::new();
+    for line in output
+        .lines()
+        .filter(|l| l.contains(":\tproc ") || l.contains("proc "))
+    {
+        let Some((_, rest)) = line.split_once("proc ") else {
+            continue;
+        };
+        let pid = rest.split_whitespace().next().and_then(|p| p.parse().ok());
+        let state = line.split_once("(state ").map(|(_, n)| n);
+        let state = state
+            .and_then(|n| n.split(')').next())
+            .and_then(|n| n.parse().ok());
+        if let (Some(pid), Some(state)) = (pid, state) {
+            all.push((pid, state));
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Lets SPIN replay the first counterexample of a model; false if there is none.
+fn spin_replays(path: &Path, scratch: &Scratch) -> bool {
+    let mut model = load(path, PromelaOptions::default());
+    let Some((kind, trace)) = violation(&mut model) else {
+        return false;
+    };
+    let trail = spin::trail(&model, &trace).expect("a Promela model");
+    let file = scratch.0.join("model.trail");
+    std::fs::write(&file, &trail).expect("a file");
+    let (file, shown) = (file.display().to_string(), path.display().to_string());
+    let output = scratch.run("spin", &["-t", "-k", &file, &shown]);
+    let lost = [
+        "transition failed",
+        "stop error",
+        "invalid statement",
+        "no matching stmnt",
+    ];
+    for sign in lost {
+        assert!(!output.contains(sign), "{shown}: {sign}\n{output}");
+    }
+    match kind {
+        QuestionKind::Deadlock => assert_eq!(
+            replayed_states(&output),
+            control_states(&model, trace.last_state()),
+            "{shown}: {output}"
+        ),
+        QuestionKind::Assertion => {
+            assert!(output.contains("assertion violated"), "{shown}: {output}");
+        }
+        _ => assert!(output.contains("rror"), "{shown}: {output}"),
+    }
+    // What SPIN can follow, we can follow too.
+    let single = PromelaOptions {
+        single_statements: true,
+        ..PromelaOptions::default()
+    };
+    let mut again = load(path, single);
+    let followed = spin::follow(&mut again, &trail).unwrap_or_else(|e| panic!("{shown}: {e}"));
+    if kind == QuestionKind::Deadlock {
+        let ours = control_states(&model, trace.last_state());
+        assert_eq!(
+            control_states(&again, followed.last_state()),
+            ours,
+            "{shown}"
+        );
+    }
+    true
+}
+
+#[test]
+fn spin_replays_the_counterexamples_of_small_models() {
+    if !has("spin", "-V") {
+        return;
+    }
+    let scratch = Scratch::new("trails");
+    for (at, text) in MODELS.iter().enumerate() {
+        let path = scratch.0.join(format!("m{at}.pml"));
+        std::fs::write(&path, text).expect("a file");
+        assert!(spin_replays(&path, &scratch), "no counterexample:\n{text}");
+    }
+}
+
+#[test]
+fn trails_of_spin_are_followed() {
+    if !has("spin", "-V") || !has("gcc", "--version") {
+        return;
+    }
+    let scratch = Scratch::new("pan");
+    for text in MODELS {
+        let path = scratch.0.join("m.pml");
+        std::fs::write(&path, text).expect("a file");
+        // With and without merged statements.
+        for merging in [&[][..], &["-o1", "-o2", "-o3"]] {
+            let arguments = [&["-a"][..], merging, &["m.pml"]].concat();
+            scratch.run("spin", &arguments);
+            scratch.run("gcc", &["-w", "-O0", "-DSAFETY", "-o", "pan", "pan.c"]);
+            let pan = scratch.0.join("pan").display().to_string();
+            scratch.run(&pan, &["-m10000"]);
+            let trail = std::fs::read_to_string(scratch.0.join("m.pml.trail"));
+            let trail = trail.expect("pan finds the error, too");
+            let single = PromelaOptions {
+                single_statements: true,
+                ..PromelaOptions::default()
+            };
+            let mut model = load(&path, single);
+            let run = spin::follow(&mut model, &trail);
+            let run = run.unwrap_or_else(|error| panic!("{error}\n{trail}\n{text}"));
+            let system = model.reference();
+            let failed = run
+                .steps()
+                .any(|s| s.outcome.site(system.structure()).is_some());
+            let mut out = stubborn::system::Successors::new(system.layout().words());
+            system.executor().successors(run.last_state(), &mut out);
+            assert!(failed || out.is_empty(), "{merging:?} {trail}\n{text}");
+        }
+    }
+}
+
+/// Every violated row of the corpus whose search SPIN could finish, up to a size.
+fn corpus(most_states: f64) {
+    let given = std::env::var_os("STUBBORN_CORPUS").map(PathBuf::from);
+    let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let folder = given.unwrap_or(usual).join("promela");
+    let Ok(table) = std::fs::read_to_string(folder.join("EXPECTED.tsv")) else {
+        eprintln!("skipped: no corpus at {}", folder.display());
+        return;
+    };
+    if !has("spin", "-V") {
+        return;
+    }
+    let scratch = Scratch::new("corpus");
+    let mut replayed = 0;
+    for line in table.lines().filter(|l| !l.starts_with('#')).skip(1) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let states: f64 = cells[2].parse().unwrap_or(f64::INFINITY);
+        let errors: u32 = cells[4].parse().unwrap_or(0);
+        if cells[6] == "complete" && errors > 0 && states <= most_states {
+            assert!(
+                spin_replays(&folder.join(cells[0]), &scratch),
+                "{}",
+                cells[0]
+            );
+            replayed += 1;
+        }
+    }
+    assert!(replayed > 0, "no model is violated");
+    eprintln!("{replayed} trails replayed");
+}
+
+#[test]
+fn spin_replays_the_counterexamples_of_the_corpus() {
+    corpus(3_000.0);
+}
+
+#[test]
+#[ignore = "long: all violated models, about two minutes"]
+fn spin_replays_all_counterexamples_of_the_corpus() {
+    corpus(f64::INFINITY);
+}
+
+const MODELS: &[&str] = &[
+    "byte a, b;
+active proctype P() { byte t; a == 0 -> a = 1; t = 3; t = t + 1; b == 0 -> b = 1; a = 0; b = 0 }
+active proctype Q() { byte t; b == 0 -> b = 1; t = 4; t = t + 1; a == 0 -> a = 1; b = 0; a = 0 }
+",
+    "chan c = [0] of { byte }; chan d = [2] of { byte, byte };
+byte sum;
+proctype Add(byte k) { byte v; do :: c?v -> atomic { v = v + k; d!k, v; sum = sum + v } od }
+init { byte k, v;
+  atomic { run Add(1); run Add(2) };
+  c!3; c!4; d?k, v; d?k, v; assert(sum < 9) }
+",
+    "byte n; bool flag;
+inline twice(x) { x = x + 1; if :: x > 200 -> x = 0 :: else fi; x = x + 1 }
+active proctype P() { byte m;
+  do :: m < 6 -> twice(m); d_step { n = n + m; flag = !flag } :: m >= 6 -> break od;
+  { n = n + 1; end1: false } unless { flag == 0 -> n = 100 };
+  assert(n == 0) }
+active proctype Q() { (n > 5) -> n = 1 }
+",
+];
