@@ -68,6 +68,7 @@ fn load(beem: &Path, instance: &str, engine: Engine, invariants: &[String]) -> L
     let options = LoadOptions {
         engine,
         invariants: invariants.to_vec(),
+        ..LoadOptions::default()
     };
     stubborn::load_file(&path, None, &options).unwrap_or_else(|error| panic!("{error}"))
 }
