@@ -48,6 +48,8 @@ pub struct Check<'a> {
     /// Look at weakly fair runs only: a process that could move all the time moves again
     /// and again. There is no reduction then.
     pub weak_fairness: bool,
+    /// What a state that a proviso expands gets back, where one thread searches.
+    pub expansion: Expansion,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// How states are stored; exactly.
@@ -56,6 +58,17 @@ pub struct Check<'a> {
     pub limits: Limits<'a>,
     /// Told how far the check is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// What a state that a proviso expands gets back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Expansion {
+    /// All its steps.
+    #[default]
+    All,
+    /// Those of a set with all visible transitions: what is invisible may be ignored for ever.
+    /// (Not with [steering](Check::steering).)
+    Visible,
 }
 
 /// What a run that ends, because no step is possible, means for a property of infinite runs.
@@ -88,6 +101,8 @@ pub(crate) struct Reductions {
     pub(crate) steering: Option<SteeringTables>,
     /// States that keep one of these are expanded, and there is no other proviso.
     pub(crate) sticky: Option<BitSet>,
+    /// Of what is put back.
+    pub(crate) closing: Option<StubbornReduction>,
 }
 
 /// What the threads of one walk share.
@@ -116,6 +131,7 @@ impl<'a> Check<'a> {
             emptiness: Emptiness::default(),
             reduction: None,
             steering: SteeringMode::default(),
+            expansion: Expansion::default(),
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             threads: 1,
@@ -184,12 +200,23 @@ impl<'a> Check<'a> {
         };
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
         // Threads share no list of states to expand everywhere.
-        let fitting = match self.threads {
+        let mut fitting = match self.threads {
             0 | 1 => request.fitting,
             _ => Fitting::Normalise,
         };
-        let (prepared, soundness) = prepare(self.property, automaton, fitting, self.steering)?;
+        let mut steering = self.steering;
+        let only_visible = self.expansion == Expansion::Visible && self.threads <= 1;
+        if only_visible {
+            // Which states are expanded everywhere is known, but not with what.
+            (fitting, steering) = (Fitting::Normalise, SteeringMode::Off);
+        }
+        let (prepared, soundness) = prepare(self.property, automaton, fitting, steering)?;
         let mut reductions = Reductions::default();
+        if only_visible {
+            let plan = plan.clone().with_all_visible();
+            let closing = StubbornReduction::new(self.system, request.relations, plan);
+            reductions.closing = Some(closing.map_err(refused)?);
+        }
         if soundness != Soundness::Steered {
             let classic = StubbornReduction::new(self.system, request.relations, plan);
             reductions.classic = Some(classic.map_err(refused)?);
@@ -351,6 +378,7 @@ impl<'a> Check<'a> {
             },
             needs_proviso: reductions.sticky.is_none(),
             steering: reductions.steering.as_ref().map(Steering::new),
+            closing: reductions.closing.as_ref().map(|closing| closing.reducer()),
             shared: shared.map(SharedExpansions::new),
         };
         let surroundings = Surroundings {

@@ -85,7 +85,9 @@ pub mod walk;
 mod watch;
 
 pub use branching::BranchingReduction;
-pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
+pub use check::{
+    Check, CheckResult, Expansion, FiniteRuns, ReductionRequest, ReductionUse, Verdict,
+};
 pub use claim::ClaimGuards;
 pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
-    SteeringMode, StickyReduction, Verdict,
+    Check, Emptiness, Expansion, Fitting, Property, Proviso, ReductionOff, ReductionRequest,
+    ReductionUse, SteeringMode, StickyReduction, Verdict,
 };
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use stubborn_ltl::components::components_of;
@@ -16,8 +16,8 @@ use stubborn_ltl::stutter::normalise_stutter;
 use stubborn_ltl::translate::{TranslationOptions, translate};
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{self, Shape};
-use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
-use stubborn_system::{BitSet, Expansion, LabelId, Reduction, Relations, Successors, System};
+use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction, Visibility};
+use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System};
 
 use length::length;
 use loose::{independent_system, loose_system};
@@ -128,19 +128,41 @@ fn compare(
             full.verdict, expected,
             "{what} {emptiness:?}, three threads"
         );
-        for (number, (algorithm, proviso, fitting, steering)) in choices.iter().enumerate() {
+        let variants = [
+            (Visibility::Vi, Expansion::All),
+            (Visibility::C2, Expansion::All),
+            (Visibility::Vi, Expansion::Visible),
+            (Visibility::C2, Expansion::Visible),
+        ];
+        let ways = choices.iter().enumerate().flat_map(|(number, choice)| {
+            // The classic ways have variants.
+            let count = match choice.3 {
+                SteeringMode::Off => variants.len(),
+                SteeringMode::Mixed | SteeringMode::Only => 1,
+            };
+            variants[..count]
+                .iter()
+                .map(move |variant| (number, choice, variant))
+        });
+        for (number, (algorithm, proviso, fitting, steering), (visibility, expansion)) in ways {
             let check = Check {
                 steering: *steering,
+                expansion: *expansion,
                 threads: if number == 0 { 3 } else { 1 },
                 reduction: Some(ReductionRequest {
-                    config: Config::new(*algorithm),
+                    config: Config {
+                        visibility: *visibility,
+                        ..Config::new(*algorithm)
+                    },
                     relations,
                     proviso: *proviso,
                     fitting: *fitting,
                 }),
                 ..check.clone()
             };
-            let name = format!("{what} {emptiness:?} {algorithm} {proviso} {steering:?}");
+            let name = format!(
+                "{what} {emptiness:?} {algorithm} {proviso} {steering:?} {visibility} {expansion:?}"
+            );
             let reduced = check.run().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(reduced.verdict, expected, "{name} {:?}", reduced.reduction);
             assert_eq!(reduced.counterexample.is_some(), violated, "{name}");
@@ -571,7 +593,7 @@ fn sticky_transitions_cut_all_cycles() {
             executor.successors(&state, &mut successors);
             let mut kept = BitSet::new(system.structure().transitions.len());
             let left_out = reducer.reduce(
-                &mut Expansion {
+                &mut stubborn_system::Expansion {
                     state: &state,
                     executor: &mut *executor,
                     successors: &successors,
