@@ -405,14 +405,14 @@ fn wrong_properties_say_what_is_wrong() {
         ),
         (
             property("<exists-path><globally><true/></globally></exists-path>"),
-            0,
+            1,
             &["PNM065"],
         ),
         (
             property(
                 "<all-paths><finally><exists-path><next><true/></next></exists-path></finally></all-paths>",
             ),
-            0,
+            1,
             &["PNM065"],
         ),
     ] {
