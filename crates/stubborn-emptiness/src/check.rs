@@ -8,7 +8,7 @@ use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
-use stubborn_system::{Reduction, Relations, System};
+use stubborn_system::{BitSet, Reduction, Relations, System};
 
 use crate::fairness::Fair;
 use crate::lasso::{self, Counterexample, Region};
@@ -23,6 +23,7 @@ use crate::proviso::Proviso;
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Node};
 use crate::steering::{Steering, SteeringTables};
+use crate::sticky::{StickyReducer, sticky_transitions};
 use crate::walk::{Emptiness, Walk};
 
 /// A check, ready to [run](Check::run).
@@ -98,6 +99,8 @@ pub struct ReductionRequest<'a> {
 pub(crate) struct Reductions {
     pub(crate) classic: Option<StubbornReduction>,
     pub(crate) steering: Option<SteeringTables>,
+    /// States that keep one of these are expanded, and there is no other proviso.
+    pub(crate) sticky: Option<BitSet>,
     /// Of what is put back.
     pub(crate) closing: Option<StubbornReduction>,
 }
@@ -163,7 +166,11 @@ impl<'a> Check<'a> {
         let (proviso, by_state) = match &used {
             ReductionUse::On {
                 proviso, soundness, ..
-            } => (*proviso, *soundness == Soundness::ByState),
+            } => {
+                // With sticky transitions, expansions depend on the system's state anyway.
+                let by_state = *soundness == Soundness::ByState && *proviso != Proviso::STICKY;
+                (*proviso, by_state)
+            }
             ReductionUse::Off(_) => (Proviso::NONE, false),
         };
         let prepare_time = started.elapsed();
@@ -213,6 +220,10 @@ impl<'a> Check<'a> {
         if soundness != Soundness::Steered {
             let classic = StubbornReduction::new(self.system, request.relations, plan);
             reductions.classic = Some(classic.map_err(refused)?);
+            if request.proviso == Proviso::STICKY {
+                let structure = self.system.structure();
+                reductions.sticky = Some(sticky_transitions(structure, request.relations));
+            }
         }
         if matches!(soundness, Soundness::Steered | Soundness::Mixed) {
             let steered = SteeredReduction::new(self.system, request.relations, &request.config);
@@ -232,6 +243,7 @@ impl<'a> Check<'a> {
             proviso: match (soundness, self.threads, self.emptiness) {
                 (Soundness::Steered, ..) => Proviso::NONE,
                 (_, 0 | 1, _) => request.proviso,
+                _ if request.proviso == Proviso::STICKY => request.proviso,
                 (_, _, Emptiness::Nested) => Proviso::PARALLEL,
                 (_, _, Emptiness::Components) => Proviso::CLOSED_SET,
             },
@@ -358,8 +370,13 @@ impl<'a> Check<'a> {
     /// A view of the product for one thread.
     fn product<'p>(&'p self, frame: &Frame<'p>, shared: Option<&'p Store>) -> Product<'p> {
         let reductions = frame.reductions;
+        let classic = reductions.classic.as_ref().map(|classic| classic.reducer());
         let reducers = Reducers {
-            classic: reductions.classic.as_ref().map(|classic| classic.reducer()),
+            classic: match (classic, &reductions.sticky) {
+                (Some(inner), Some(sticky)) => Some(Box::new(StickyReducer { inner, sticky })),
+                (classic, _) => classic,
+            },
+            needs_proviso: reductions.sticky.is_none(),
             steering: reductions.steering.as_ref().map(Steering::new),
             closing: reductions.closing.as_ref().map(|closing| closing.reducer()),
             shared: shared.map(SharedExpansions::new),

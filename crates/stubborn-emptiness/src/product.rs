@@ -69,8 +69,10 @@ enum Part {
 /// How a product is reduced.
 #[derive(Default)]
 pub(crate) struct Reducers<'a> {
-    /// In the classic way: a proviso has to see to cycles.
+    /// In the classic way: a proviso has to see to cycles …
     pub(crate) classic: Option<Box<dyn Reducer + 'a>>,
+    /// … unless the reduction does that itself.
+    pub(crate) needs_proviso: bool,
     /// By the automaton's state.
     pub(crate) steering: Option<Steering<'a>>,
     /// What is put back where the proviso says so; everything if missing.
@@ -356,7 +358,7 @@ impl<'a> Product<'a> {
             self.add_moves(Some(transition), first, out)?;
         }
         self.flush(first, out)?;
-        Ok(reduced == Reduced::Classic)
+        Ok(reduced == Reduced::Classic && self.reducers.needs_proviso)
     }
 
     /// Notes the edges to the system state in `vector` with every move of the automaton;

@@ -25,8 +25,11 @@ pub struct Bench {
     programs: HashMap<Tool, Option<Program>>,
     machine: String,
     workshop: Workshop,
-    prepared: Mutex<HashMap<String, Arc<(usize, OnceLock<Prepared>)>>>,
+    prepared: Mutex<HashMap<String, Arc<Preparation>>>,
 }
+
+/// A number for its name, and the file once it is made.
+type Preparation = (usize, OnceLock<Prepared>);
 
 /// A file that was made before a run, or why there is none.
 type Prepared = Result<PathBuf, (Outcome, String)>;
@@ -108,7 +111,9 @@ impl Bench {
         let cell = {
             let mut all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
             let number = all.len();
-            let cell = all.entry(name).or_insert_with(|| Arc::new((number, OnceLock::new())));
+            let cell = all
+                .entry(name)
+                .or_insert_with(|| Arc::new((number, OnceLock::new())));
             Arc::clone(cell)
         };
         let make = || {
@@ -176,9 +181,8 @@ fn with_model(words: &[String], model: &Path, file: Option<&Path>) -> Vec<String
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let mut args: Vec<String> = words.to_vec();
     for word in &mut args {
-        match (word.as_str(), file) {
-            ("{file}", Some(file)) => *word = text(file),
-            _ => {}
+        if let ("{file}", Some(file)) = (word.as_str(), file) {
+            *word = text(file);
         }
     }
     if let Some(place) = args.iter_mut().find(|word| *word == "{model}") {
@@ -192,7 +196,10 @@ fn with_model(words: &[String], model: &Path, file: Option<&Path>) -> Vec<String
 /// The whole command line: the model after the command, and limits that the program keeps.
 fn arguments(run: &PlannedRun, file: Option<&Path>) -> Vec<String> {
     let mut args = with_model(&run.words, &run.path, file);
-    if matches!(args.first().map(String::as_str), Some("explore" | "check" | "protocol")) {
+    if matches!(
+        args.first().map(String::as_str),
+        Some("explore" | "check" | "protocol")
+    ) {
         args.extend(["--json", "--memory-limit"].map(str::to_owned));
         args.push(run.limits.bytes.to_string());
     }
