@@ -35,7 +35,7 @@ pub fn explore_with_proviso(
                 labels: Vec::new(),
                 infinite: true,
             };
-            let relations = system.relations(options.reduction.relations);
+            let relations = options.reduction.fixed_relations(model)?;
             let plan = Plan::new(config, aim)?;
             Some(StubbornReduction::new(system, &relations, plan)?)
         }
