@@ -345,8 +345,9 @@ fn state_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
     share
 }
 
-/// Temporal properties are checked with reduction if at most this share of the enabled transitions is kept. A reduced state
-/// costs about twice a full one, and what is left out at every state multiplies along paths.
+/// Temporal properties are checked with reduction if at most this share of the enabled
+/// transitions is kept. A reduced state costs about twice a full one, and what is left out at
+/// every state multiplies along paths.
 pub(crate) const LARGEST_KEPT_SHARE: f64 = 0.93;
 const WALKS: u64 = 16;
 const STEPS: u64 = 64;
