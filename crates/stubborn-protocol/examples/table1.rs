@@ -142,9 +142,15 @@ impl Reducer for Worker<'_> {
     fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
         let enabled: Vec<TransitionId> = expansion.enabled().collect();
         let lpor = &self.0.lpor;
+        let plain = |t: &TransitionId| lpor.stubborn_set(*t, &enabled);
         let chosen = if self.0.with_net {
+            // The start is chosen as without NET, so that the set can only become smaller.
             let here = waiting(lpor.relations(), expansion.state, expansion.executor);
-            lpor.smallest_set_in(&enabled, &here)
+            let sets = enabled
+                .iter()
+                .map(|t| (lpor.stubborn_set_in(*t, &enabled, &here), plain(t).len()));
+            let best = sets.min_by_key(|(set, without)| (*without, set.len()));
+            best.map_or(Vec::new(), |(set, _)| set)
         } else {
             lpor.smallest_set_in(&enabled, &stubborn_reduce::lpor::Unconditional)
         };
