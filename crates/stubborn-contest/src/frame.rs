@@ -48,6 +48,9 @@ impl Default for Options<'_> {
 /// gigabytes, and a set seconds.
 const MOST_TRANSITIONS: usize = 8_000;
 
+/// The share of the time for a first search of everything.
+pub(crate) const SHORT: f64 = 0.06;
+
 /// Time without a limit.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
 
