@@ -108,7 +108,9 @@ impl Bench {
         let cell = {
             let mut all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
             let number = all.len();
-            let cell = all.entry(name).or_insert_with(|| Arc::new((number, OnceLock::new())));
+            let cell = all
+                .entry(name)
+                .or_insert_with(|| Arc::new((number, OnceLock::new())));
             Arc::clone(cell)
         };
         let make = || {
@@ -192,7 +194,10 @@ fn with_model(words: &[String], model: &Path, file: Option<&Path>) -> Vec<String
 /// The whole command line: the model after the command, and limits that the program keeps.
 fn arguments(run: &PlannedRun, file: Option<&Path>) -> Vec<String> {
     let mut args = with_model(&run.words, &run.path, file);
-    if matches!(args.first().map(String::as_str), Some("explore" | "check" | "protocol")) {
+    if matches!(
+        args.first().map(String::as_str),
+        Some("explore" | "check" | "protocol")
+    ) {
         args.extend(["--json", "--memory-limit"].map(str::to_owned));
         args.push(run.limits.bytes.to_string());
     }

@@ -13,7 +13,11 @@ use stubborn_lab::table::{Lookup, Table, Tone, table};
 fn line(words: &str, model: &str, outcome: &str, states: u64, transitions: u64) -> String {
     format!(
         r#"{{"key":"stubborn {words} | {model}","model":"{model}","tool":"stubborn","outcome":"{outcome}","message":{},"states":{states},"transitions":{transitions},"cpu_seconds":0.5,"wall_seconds":1,"limits":{{"seconds":9,"bytes":9}},"version":"stubborn 0","fingerprint":"f","machine":"m","finished":"2026-01-01T00:00:00Z"}}"#,
-        if outcome == "unsupported" { "\"no such thing\"" } else { "null" }
+        if outcome == "unsupported" {
+            "\"no such thing\""
+        } else {
+            "null"
+        }
     )
 }
 
@@ -132,12 +136,20 @@ fn a_page_with_everything() {
     let mode = Mode::default();
     let report = Report::new(&[&desk.experiment], desk.lookup(&mode), Some("sets"));
     let page = html::page(&report);
-    for wanted in ["A. Author: A paper", "20.00", "no such thing", "<svg", "lost"] {
+    for wanted in [
+        "A. Author: A paper",
+        "20.00",
+        "no such thing",
+        "<svg",
+        "lost",
+    ] {
         assert!(page.contains(wanted), "{wanted}");
     }
-    for tag in ["section", "table", "tr", "td", "th", "div", "details", "figure"] {
-        let open = page.matches(&format!("<{tag}>")).count()
-            + page.matches(&format!("<{tag} ")).count();
+    for tag in [
+        "section", "table", "tr", "td", "th", "div", "details", "figure",
+    ] {
+        let open =
+            page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
         assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
     }
     let files = markdown::files(&report);
@@ -213,8 +225,20 @@ fn scores_relative_to_the_fewest_states() {
         text,
         printed,
         &[
-            line("explore --por closure --shuffle 1", "example:a.dve", "done", 200, 1),
-            line("explore --por closure --shuffle 2", "example:a.dve", "time-limit", 50, 1),
+            line(
+                "explore --por closure --shuffle 1",
+                "example:a.dve",
+                "done",
+                200,
+                1,
+            ),
+            line(
+                "explore --por closure --shuffle 2",
+                "example:a.dve",
+                "time-limit",
+                50,
+                1,
+            ),
             line("explore --por deletion", "example:a.dve", "done", 100, 1),
         ],
     );
