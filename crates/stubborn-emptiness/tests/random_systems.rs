@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
-    SteeringMode, Verdict,
+    Check, Emptiness, Expansion, Fitting, Property, Proviso, ReductionOff, ReductionRequest,
+    ReductionUse, SteeringMode, StickyReduction, Verdict,
 };
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use stubborn_ltl::components::components_of;
@@ -16,8 +16,8 @@ use stubborn_ltl::stutter::normalise_stutter;
 use stubborn_ltl::translate::{TranslationOptions, translate};
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{self, Shape};
-use stubborn_reduce::{Algorithm, Config};
-use stubborn_system::{LabelId, Relations, Successors, System};
+use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction, Visibility};
+use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System};
 
 use length::length;
 use loose::loose_system;
@@ -128,19 +128,41 @@ fn compare(
             full.verdict, expected,
             "{what} {emptiness:?}, three threads"
         );
-        for (number, (algorithm, proviso, fitting, steering)) in choices.iter().enumerate() {
+        let variants = [
+            (Visibility::Vi, Expansion::All),
+            (Visibility::C2, Expansion::All),
+            (Visibility::Vi, Expansion::Visible),
+            (Visibility::C2, Expansion::Visible),
+        ];
+        let ways = choices.iter().enumerate().flat_map(|(number, choice)| {
+            // The classic ways have variants.
+            let count = match choice.3 {
+                SteeringMode::Off => variants.len(),
+                SteeringMode::Mixed | SteeringMode::Only => 1,
+            };
+            variants[..count]
+                .iter()
+                .map(move |variant| (number, choice, variant))
+        });
+        for (number, (algorithm, proviso, fitting, steering), (visibility, expansion)) in ways {
             let check = Check {
                 steering: *steering,
+                expansion: *expansion,
                 threads: if number == 0 { 3 } else { 1 },
                 reduction: Some(ReductionRequest {
-                    config: Config::new(*algorithm),
+                    config: Config {
+                        visibility: *visibility,
+                        ..Config::new(*algorithm)
+                    },
                     relations,
                     proviso: *proviso,
                     fitting: *fitting,
                 }),
                 ..check.clone()
             };
-            let name = format!("{what} {emptiness:?} {algorithm} {proviso} {steering:?}");
+            let name = format!(
+                "{what} {emptiness:?} {algorithm} {proviso} {steering:?} {visibility} {expansion:?}"
+            );
             let reduced = check.run().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(reduced.verdict, expected, "{name} {:?}", reduced.reduction);
             assert_eq!(reduced.counterexample.is_some(), violated, "{name}");
@@ -298,12 +320,14 @@ fn any_automaton_can_steer() {
 #[test]
 #[ignore = "long: many random systems with three automata each"]
 fn any_automaton_can_steer_at_length() {
-    run_automata(1_000..1_000 + 600 * length());
+    run_automata(1_000..1_000 + 2_400 * length());
 }
 
 fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
     let cases = seeds.end - seeds.start;
-    let provisos = Proviso::all_sound();
+    let mut provisos = Proviso::all_sound();
+    // One of many would hardly be tried, and it is like no other.
+    provisos.extend([Proviso::STICKY; 8]);
     let algorithms = [
         Algorithm::Beam,
         Algorithm::Closure,
@@ -399,7 +423,7 @@ fn reduced_verdicts_are_the_unreduced_ones() {
 #[test]
 #[ignore = "long: many random systems"]
 fn reduced_verdicts_are_the_unreduced_ones_at_length() {
-    run(1_000..1_000 + 400 * length(), 12);
+    run(1_000..1_000 + 1_500 * length(), 12);
 }
 
 /// The tests above can fail: without proviso, violations are missed.
@@ -435,4 +459,78 @@ fn without_proviso_violations_are_missed() {
     let missed = missed.count();
     assert!(missed > 0, "none in 300 systems");
     eprintln!("{missed} violations missed");
+}
+
+/// Every cycle of a graph that is reduced with sticky transitions has a state where nothing was
+/// left out.
+#[test]
+fn sticky_transitions_cut_all_cycles() {
+    let mut reduced_states = 0;
+    for seed in 0..300 {
+        let mut random = Random::new(seed + 1);
+        let shape = Shape {
+            processes: seed % 2 == 1,
+            remote_counters: seed % 5 == 1,
+            nondeterminism: seed % 3 == 0,
+            failures: false,
+            priorities: seed % 11 == 5,
+        };
+        let system = match seed % 3 {
+            0 => random::system(seed, shape),
+            _ => loose_system(&mut random),
+        };
+        let relations = relations_over(&system, &system.all_states());
+        let aim = Aim::Traces {
+            labels: Vec::new(),
+            infinite: true,
+        };
+        let plan = Plan::new(&Config::new(Algorithm::Beam), aim).expect("it goes with LTL");
+        let inner = StubbornReduction::new(&system, &relations, plan).expect("it is simple");
+        let sticky = StickyReduction::new(&inner, system.structure(), &relations);
+        let mut reducer = sticky.reducer();
+        let mut executor = system.executor();
+        let mut numbers: HashMap<Vec<u32>, u32> = HashMap::from([(system.initial_states(), 0)]);
+        let mut states = vec![system.initial_states()];
+        // For each state, where it leads; nothing if all was kept.
+        let mut reduced: Vec<Vec<u32>> = Vec::new();
+        while reduced.len() < states.len() {
+            let state = states[reduced.len()].clone();
+            let mut successors = Successors::new(system.layout().words());
+            executor.successors(&state, &mut successors);
+            let mut kept = BitSet::new(system.structure().transitions.len());
+            let left_out = reducer.reduce(
+                &mut stubborn_system::Expansion {
+                    state: &state,
+                    executor: &mut *executor,
+                    successors: &successors,
+                    is_known: None,
+                },
+                &mut kept,
+            );
+            let mut targets = Vec::new();
+            for successor in successors.iter() {
+                if kept.contains(successor.transition.index()) {
+                    let next = states.len() as u32;
+                    let number = *numbers.entry(successor.state.to_vec()).or_insert(next);
+                    if number == next {
+                        states.push(successor.state.to_vec());
+                    }
+                    targets.push(number);
+                }
+            }
+            reduced_states += usize::from(left_out);
+            reduced.push(if left_out { targets } else { Vec::new() });
+        }
+        let all = 0..reduced.len() as u32;
+        let target = |node: u32, at: usize| reduced[node as usize].get(at).copied();
+        let (component, _) = components_of(reduced.len(), all, target);
+        for (state, targets) in reduced.iter().enumerate() {
+            for to in targets {
+                let is_on_cycle = component[state] == component[*to as usize];
+                assert!(!is_on_cycle, "system {seed}");
+            }
+        }
+    }
+    eprintln!("{reduced_states} reduced states");
+    assert!(reduced_states > 500);
 }

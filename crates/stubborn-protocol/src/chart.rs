@@ -121,20 +121,11 @@ impl Chart {
     }
 }
 
-/// Whether a move changes the words of a state in this way.
+/// Whether a move changes the words of processes in this way.
 fn leads_to<M: Value>(model: &Model<M>, step: &Move, before: &[u32], after: &[u32]) -> bool {
-    let inner = &model.inner;
-    let own = 2 * inner.actions[step.action as usize].process.index();
     let mut expected = before.to_vec();
-    expected[own] = step.local;
-    expected[own + 1] = step.inbox;
-    for (to, post) in &step.posts {
-        let word = 2 * to.index() + 1;
-        let inbox = inner.inboxes.get(before[word]);
-        let after = inner.protocol.network.add(inbox, inner.posts.get(*post));
-        expected[word] = inner.inboxes.intern(after);
-    }
-    let words = 2 * inner.protocol.processes.len();
+    model.inner.apply(step, &mut expected);
+    let words = 2 * model.inner.protocol.processes.len();
     expected[..words] == after[..words]
 }
 

@@ -18,7 +18,7 @@ use crate::value::Value;
 pub enum Reduction {
     /// Nothing.
     None,
-    /// What suits the question: only what a bad state needs, or what keeps all ends.
+    /// What suits messages best: [local](Reduction::lpor).
     #[default]
     Auto,
     /// By this algorithm.
@@ -36,7 +36,8 @@ impl Reduction {
 #[derive(Clone)]
 pub struct Checker<'m, M> {
     model: &'m Model<M>,
-    order: Order,
+    /// `None` for what explores least.
+    order: Option<Order>,
     threads: usize,
     reduction: Reduction,
     relations: RelationLevel,
@@ -175,12 +176,11 @@ impl fmt::Display for Report {
 }
 
 impl<M: Value> Model<M> {
-    /// A check of all invariants: reduced, breadth-first (so that counterexamples are short), on
-    /// one thread.
+    /// A check of all invariants: reduced, on one thread, with short counterexamples.
     pub fn check(&self) -> Checker<'_, M> {
         Checker {
             model: self,
-            order: Order::BreadthFirst,
+            order: None,
             threads: 1,
             reduction: Reduction::Auto,
             relations: RelationLevel::Reach,
@@ -210,9 +210,17 @@ impl<'m, M: Value> Checker<'m, M> {
         self.reduction(Reduction::None)
     }
 
-    /// Depth-first.
+    /// Depth-first. Counterexamples may be long.
     pub fn depth_first(mut self) -> Self {
-        self.order = Order::DepthFirst;
+        self.order = Some(Order::DepthFirst);
+        self
+    }
+
+    /// Breadth-first. (By itself, a reduced check for bad states goes depth-first: a cycle is a
+    /// cycle there, and elsewhere only a suspicion that costs many states. What it finds is
+    /// looked for again breadth-first, so that it is short.)
+    pub fn breadth_first(mut self) -> Self {
+        self.order = Some(Order::BreadthFirst);
         self
     }
 
@@ -318,23 +326,47 @@ impl<'m, M: Value> Checker<'m, M> {
         let needs_proviso = reduction
             .as_ref()
             .is_some_and(|r| r.plan().proviso != stubborn_reduce::Proviso::None);
-        let with_stack = self.order == Order::DepthFirst && self.threads == 1;
-        let proviso: &dyn Proviso = if with_stack { &OnStack } else { &ClosedSet };
+        let depth_first = self.order == Some(Order::DepthFirst)
+            || self.order.is_none() && needs_proviso && self.threads == 1;
         let mut all: Vec<Target> = targets.iter().map(|(_, target)| *target).collect();
         all.push(Target::Errors);
-        let result = Search {
-            reduction: reduction.as_ref().map(|r| r as &dyn SystemReduction),
-            proviso: needs_proviso.then_some(proviso),
-            order: self.order,
-            threads: self.threads,
-            store: self.store.clone(),
-            limits: self.limits,
-            targets: all,
-            stop: Stop::AllViolated,
-            ..Search::new(self.model)
+        let search = |order: Order, limits: Limits<'m>| {
+            let with_stack = order == Order::DepthFirst && self.threads == 1;
+            let proviso: &dyn Proviso = if with_stack { &OnStack } else { &ClosedSet };
+            Search {
+                reduction: reduction.as_ref().map(|r| r as &dyn SystemReduction),
+                proviso: needs_proviso.then_some(proviso),
+                order,
+                threads: self.threads,
+                store: self.store.clone(),
+                limits,
+                targets: all.clone(),
+                stop: Stop::AllViolated,
+                ..Search::new(self.model)
+            }
+            .run()
+            .map_err(|e| CheckError(e.to_string()))
+        };
+        let order = if depth_first {
+            Order::DepthFirst
+        } else {
+            Order::BreadthFirst
+        };
+        let mut result = search(order, self.limits)?;
+        if depth_first && self.order.is_none() && !result.violations.is_empty() {
+            let worth = 4 * result.states + 100_000;
+            let states = self.limits.states.map_or(worth, |n| n.min(worth));
+            let limits = Limits {
+                states: Some(states),
+                ..self.limits
+            };
+            let shorter = search(Order::BreadthFirst, limits)?;
+            for violation in &mut result.violations {
+                if let Some(short) = shorter.violation(violation.target) {
+                    *violation = short.clone();
+                }
+            }
         }
-        .run()
-        .map_err(|e| CheckError(e.to_string()))?;
         for (name, target) in targets {
             if let Some(violation) = result.violation(*target) {
                 report.failures.push(Failure {

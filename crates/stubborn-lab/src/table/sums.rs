@@ -98,6 +98,9 @@ impl<'a> Sums<'a> {
     }
 }
 
+/// What of a run is summed.
+type Measured = fn(&Record) -> f64;
+
 fn states(record: &Record) -> f64 {
     record.states.unwrap_or(0) as f64
 }
@@ -178,14 +181,14 @@ fn reason(experiment: &Experiment, name: &str, rows: &[Row], lookup: Lookup<'_>)
 fn cells(sums: &Sums<'_>, row: &Row, name: &str, reason: &str, table: &mut Table) -> Vec<Cell> {
     let printed = |column: &str| printed_cell(sums.experiment, row, column);
     let mut cells = vec![Cell::words(&row.label)];
-    let measures: [(&str, &dyn Fn(&Record) -> f64, bool); 2] = [
-        ("states%", &states, true),
-        ("transitions%", &transitions, false),
+    let measures: [(&str, Measured, bool); 2] = [
+        ("states%", states, true),
+        ("transitions%", transitions, false),
     ];
     for (title, of, is_compared) in measures {
         let paper = printed(title);
         cells.push(paper_cell(&paper, Measure::StatesPercent));
-        let figure = match sums.share(name, of) {
+        let figure = match sums.share(name, &of) {
             None => Figure::Absent(reason.to_owned()),
             Some(value) => Figure::Number {
                 value,

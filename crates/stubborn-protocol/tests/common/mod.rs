@@ -82,7 +82,7 @@ pub(crate) fn compare<M: Value>(model: &Model<M>) -> Vec<(String, u64)> {
         }
     }
     for (name, count) in &counts {
-        println!("{count:>8} {name}");
+        eprintln!("{count:>8} {name}");
     }
     counts
 }

@@ -111,9 +111,6 @@ impl Checker<'_, '_> {
             }),
             ReductionUse::Off(why) => Some(format!("checked without reduction: {why}")),
         };
-        if self.options.threads > 1 && answer.notice.is_none() {
-            answer.notice = Some("checked on one thread".into());
-        }
         answer.result = Some(result);
         Ok(answer)
     }
@@ -145,6 +142,10 @@ impl Checker<'_, '_> {
                 config
             }
         };
+        let config = Config {
+            visibility: self.options.temporal.visibility,
+            ..config
+        };
         let reduced = Check {
             reduction: Some(ReductionRequest {
                 config,
@@ -164,8 +165,10 @@ impl Checker<'_, '_> {
             replay: Some(self.model.reference()),
             emptiness: options.temporal.emptiness,
             steering: options.temporal.steering,
+            expansion: options.temporal.expansion,
             finite_runs: options.temporal.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
+            threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
             limits: Limits {
                 time: options.limits.time.map(left),
