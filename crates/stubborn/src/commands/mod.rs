@@ -10,6 +10,7 @@ pub(crate) mod lab;
 pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod mcc;
+pub(crate) mod protocol;
 pub(crate) mod simulate;
 pub(crate) mod validate;
 

@@ -27,9 +27,10 @@ pub fn explore_with_proviso(
         Por::Auto => Some(Config::new(Algorithm::Beam)),
         Por::Chosen(config) => Some(config.clone()),
     };
-    let relations = config
-        .as_ref()
-        .map(|_| system.relations(options.reduction.relations));
+    let relations = match config {
+        None => None,
+        Some(_) => Some(options.reduction.fixed_relations(model)?),
+    };
     let reduction = match (&config, &relations) {
         (None, _) | (_, None) => None,
         (Some(config), Some(relations)) => {
