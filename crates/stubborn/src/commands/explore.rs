@@ -20,13 +20,15 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
     if let Some(proviso) = options.reduction.cycle_proviso {
-        let (reduction, result) = growing(&mut model, |model| {
+        let (reduction, result) = growing(&mut model, args.search.timeout, |model| {
             stubborn::explore_with_proviso(model, proviso, &options)
         })?;
         drop(line);
         return Ok(with_proviso(args, &model, &reduction, &result, load_time));
     }
-    let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
+    let run = growing(&mut model, args.search.timeout, |model| {
+        stubborn::explore(model, &options)
+    })?;
     let result = run.result;
     drop(line);
 
