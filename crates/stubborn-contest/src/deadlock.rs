@@ -1,15 +1,16 @@
 //! ReachabilityDeadlock: is there a reachable marking that enables nothing?
 //!
-//! The net is made smaller first, which keeps whether there is one. Then: random walks, a
-//! depth-first search with stubborn sets (it goes deep soon, where deadlocks are), the state
-//! equation with all transitions disabled, and other searches with what is left of the time.
+//! The net is made smaller first, which keeps whether there is one. Then: random walks, a short
+//! search of everything, a depth-first search with stubborn sets (it goes deep soon, where
+//! deadlocks are), the state equation with all transitions disabled, and a longer search with
+//! what is left of the time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stubborn_pnml::{
     Atom, Formula, Linearise, Net, NetSystem, Preserve, Reduced, ReductionRules, StateEquation,
 };
-use stubborn_reduce::Aim;
+use stubborn_reduce::{Aim, StubbornReduction};
 use stubborn_system::Successors;
 
 use crate::answer::{Technique, Value};
@@ -29,6 +30,7 @@ pub(crate) fn examine(frame: &mut Frame<'_>) {
 
 /// Whether there is a deadlock, as far as it can be found out in this time.
 pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Technique>)> {
+    let started = Instant::now();
     let mut techniques = Vec::new();
     let mut net = std::borrow::Cow::Borrowed(&frame.model.net);
     if has_source(&net) {
@@ -56,42 +58,41 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
     {
         return Some((true, with(&[Technique::RandomWalk])));
     }
-    let reduction = frame.reduction(&system, Aim::Deadlocks);
-    let mut searched = with(&[Technique::Explicit, Technique::StateCompression]);
-    if reduction.is_some() {
-        searched.push(Technique::StubbornSets);
-    }
-    let search = |way: Way| {
+    let search = |reduction: Option<&StubbornReduction>, way: Way| {
         let mut found = false;
         let mut look = |_: &[u32], successors: &Successors| {
             found |= successors.is_empty();
             !found
         };
-        let coverage = frame.explore(&system, reduction.as_ref(), way, &mut look);
+        let coverage = frame.explore(&system, reduction, way, &mut look);
         match (found, coverage) {
             (true, _) => Some(true),
             (false, Coverage::Complete) => Some(false),
             (false, Coverage::Partial) => None,
         }
     };
-    if let Some(value) = search(Way::depth_first(0, time.mul_f64(0.35))) {
+    let mut searched = with(&[Technique::Explicit, Technique::StateCompression]);
+    // A net with few states is done before sets are thought about.
+    if let Some(value) = search(None, Way::breadth_first(time.mul_f64(0.15))) {
+        return Some((value, searched));
+    }
+    let reduction = frame.reduction(&system, Aim::Deadlocks);
+    if reduction.is_some() {
+        searched.push(Technique::StubbornSets);
+    }
+    let deep = |seed, time| search(reduction.as_ref(), Way::depth_first(seed, time));
+    if let Some(value) = deep(0, time.mul_f64(0.1)) {
         return Some((value, searched));
     }
     if frame.options.equation && !frame.is_over() && is_excluded(&system, time.mul_f64(0.15)) {
         return Some((false, with(&[Technique::LinearProgramming])));
     }
-    for seed in 1.. {
-        let rest = frame.left().min(time);
-        if frame.is_over() || seed > 3 {
-            break;
-        }
-        // A different order each time; the last one gets all that is left.
-        let slice = rest.mul_f64([0.3, 0.5, 1.0][(seed - 1) as usize]);
-        if let Some(value) = search(Way::depth_first(seed, slice)) {
-            return Some((value, searched));
-        }
+    if frame.is_over() {
+        return None;
     }
-    None
+    // What is left, in another order.
+    let rest = time.saturating_sub(started.elapsed()).min(frame.left());
+    deep(1, rest).map(|value| (value, searched))
 }
 
 /// A transition without inputs is always enabled.

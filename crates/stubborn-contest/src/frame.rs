@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use stubborn_pnml::{Model, NetSystem, PlaceId, ReductionRules};
-use stubborn_reduce::{Aim, Algorithm, Config, Delete, Plan, StubbornReduction};
+use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
 use stubborn_search::{End, Limits, Order, Search};
 use stubborn_system::{Reduction, RelationLevel, System};
 
@@ -43,6 +43,10 @@ impl Default for Options<'_> {
         }
     }
 }
+
+/// Nets with more transitions are searched without reduction: tables of pairs would take
+/// gigabytes, and a set seconds.
+const MOST_TRANSITIONS: usize = 8_000;
 
 /// Time without a limit.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
@@ -154,19 +158,18 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// A reduction of a net for an aim, if reductions are allowed.
+    /// A reduction of a net for an aim, if reductions are allowed and the net is not too large
+    /// for the tables that they need. Sets are strong.
     pub(crate) fn reduction(&self, system: &NetSystem, aim: Aim) -> Option<StubbornReduction> {
-        if !self.options.stubborn_sets {
+        let transitions = system.structure().transitions.len();
+        if !self.options.stubborn_sets || transitions > MOST_TRANSITIONS {
             return None;
         }
-        let config = match aim {
-            Aim::Goals(_) => Config::new(Algorithm::Goal),
-            Aim::Deadlocks | Aim::Traces { .. } => Config {
-                delete: Some(Delete::MaxE),
-                ..Config::new(Algorithm::Deletion)
-            },
+        let algorithm = match aim {
+            Aim::Goals(_) => Algorithm::Goal,
+            Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
         };
-        let plan = Plan::new(&config, aim).ok()?;
+        let plan = Plan::new(&Config::new(algorithm), aim).ok()?;
         let relations = system.relations(RelationLevel::Reach);
         StubbornReduction::new(system, &relations, plan).ok()
     }

@@ -22,7 +22,9 @@ use std::time::{Duration, Instant};
 
 use stubborn_pnml::NetSystem;
 use stubborn_reduce::StubbornReduction;
-use stubborn_store::{MemoryBudget, StateHandle, Store, StoreKind, StoreOptions};
+use stubborn_store::{
+    Batch, Cursor, MemoryBudget, StateHandle, Store, StoreKind, StoreOptions, Worker,
+};
 use stubborn_system::{
     BitSet, Executor, Expansion, Outcome, Reducer, Reduction, Successors, System,
 };
@@ -41,10 +43,6 @@ pub(crate) enum Failed {
 pub(crate) struct Terminal {
     /// For each terminal component, the transitions that fire in it.
     pub(crate) fired: Vec<BitSet>,
-    /// States of the graph.
-    pub(crate) states: u64,
-    /// States that were expanded because something was ignored.
-    pub(crate) expanded: u64,
 }
 
 /// So many states are expanded between looks at the clock.
@@ -53,6 +51,10 @@ const PATIENCE: usize = 1 << 10;
 /// A graph of states and edges, as it grows.
 struct Graph<'g> {
     store: &'g Store,
+    worker: Worker<'g>,
+    /// The state in hand.
+    cursor: Cursor,
+    batch: Batch,
     executor: Box<dyn Executor + 'g>,
     reducer: Option<Box<dyn Reducer + 'g>>,
     successors: Successors,
@@ -85,6 +87,9 @@ pub(crate) fn components(
         .unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 30));
     let mut graph = Graph {
         store: &store,
+        worker: store.worker(),
+        cursor: store.cursor(),
+        batch: store.batch(),
         executor: system.executor(),
         reducer: reduction.map(|r| r.reducer()),
         successors: Successors::new(words),
@@ -97,13 +102,10 @@ pub(crate) fn components(
         reserved: 0,
         deadline,
     };
-    let mut worker = store.worker();
-    let cursor = store.cursor();
-    worker
-        .insert(&cursor, &system.initial_states(), None)
+    graph
+        .worker
+        .insert(&graph.cursor, &system.initial_states(), None)
         .map_err(|_| Failed::Limit)?;
-    drop(worker);
-    let mut expanded = 0;
     loop {
         graph.grow()?;
         let terminal = graph.terminal_components();
@@ -115,14 +117,9 @@ pub(crate) fn components(
             fired.push(seen.fired);
         }
         if ignored.is_empty() {
-            return Ok(Terminal {
-                fired,
-                states: store.len(),
-                expanded,
-            });
+            return Ok(Terminal { fired });
         }
         for state in ignored {
-            expanded += 1;
             graph.expand(state as usize, true)?;
         }
     }
@@ -167,23 +164,18 @@ impl Graph<'_> {
 
     /// Computes the edges of a state: those of its set, or all.
     fn expand(&mut self, state: usize, all: bool) -> Result<(), Failed> {
-        let mut worker = self.store.worker();
-        let mut cursor = self.store.cursor();
-        let mut batch = self.store.batch();
-        let handle = StateHandle::from_bits(state as u64);
-        worker
-            .load(handle, &mut cursor)
-            .map_err(|_| Failed::Limit)?;
-        self.compute(cursor.words())?;
-        let reduced = !all && self.choose(cursor.words());
+        self.compute(state as u32)?;
+        let reduced = !all && self.choose();
         self.full[state] = !reduced;
-        for (number, successor) in self.successors.iter().enumerate() {
-            let transition = self.successors.transitions()[number];
-            if !reduced || self.kept.contains(transition.index()) {
-                batch.push(&cursor, successor.state, Some(successor.changed));
+        self.batch.clear();
+        for successor in self.successors.iter() {
+            if !reduced || self.kept.contains(successor.transition.index()) {
+                let changed = Some(successor.changed);
+                self.batch.push(&self.cursor, successor.state, changed);
             }
         }
-        let inserted = worker.insert_batch(&mut batch).map_err(|_| Failed::Limit)?;
+        let inserted = self.worker.insert_batch(&mut self.batch);
+        let inserted = inserted.map_err(|_| Failed::Limit)?;
         self.starts[state] = self.targets.len() as u64;
         self.targets
             .extend(inserted.iter().map(|i| i.handle.to_bits() as u32));
@@ -191,15 +183,24 @@ impl Graph<'_> {
         Ok(())
     }
 
-    fn compute(&mut self, state: &[u32]) -> Result<(), Failed> {
+    /// Computes all successors of a state.
+    fn compute(&mut self, state: u32) -> Result<(), Failed> {
+        let handle = StateHandle::from_bits(state.into());
+        let loaded = self.worker.load(handle, &mut self.cursor);
+        loaded.map_err(|_| Failed::Limit)?;
         self.successors.clear();
-        self.executor.successors(state, &mut self.successors);
-        let fine = (0..self.successors.len()).all(|n| self.successors.outcome(n) == Outcome::FINE);
-        if fine { Ok(()) } else { Err(Failed::Overflow) }
+        self.executor
+            .successors(self.cursor.words(), &mut self.successors);
+        let fine = |number| self.successors.outcome(number) == Outcome::FINE;
+        match (0..self.successors.len()).all(fine) {
+            true => Ok(()),
+            false => Err(Failed::Overflow),
+        }
     }
 
-    /// Chooses a set; true if it leaves something out.
-    fn choose(&mut self, state: &[u32]) -> bool {
+    /// Chooses a set for the state whose successors were computed; true if it leaves something
+    /// out.
+    fn choose(&mut self) -> bool {
         let Some(reducer) = &mut self.reducer else {
             return false;
         };
@@ -207,7 +208,7 @@ impl Graph<'_> {
             return false;
         }
         let mut expansion = Expansion {
-            state,
+            state: self.cursor.words(),
             executor: &mut *self.executor,
             successors: &self.successors,
             is_known: None,
@@ -224,16 +225,9 @@ impl Graph<'_> {
     fn fired_in(&mut self, component: &[u32]) -> Result<Seen, Failed> {
         let size = self.kept.len();
         let (mut fired, mut enabled) = (BitSet::new(size), BitSet::new(size));
-        let mut cursor = self.store.cursor();
-        let store = self.store;
-        let mut worker = store.worker();
         for state in component {
-            let handle = StateHandle::from_bits(u64::from(*state));
-            worker
-                .load(handle, &mut cursor)
-                .map_err(|_| Failed::Limit)?;
-            self.compute(cursor.words())?;
-            let reduced = !self.full[*state as usize] && self.choose(cursor.words());
+            self.compute(*state)?;
+            let reduced = !self.full[*state as usize] && self.choose();
             for transition in self.successors.transitions() {
                 enabled.insert(transition.index());
                 if !reduced || self.kept.contains(transition.index()) {
@@ -242,34 +236,18 @@ impl Graph<'_> {
             }
         }
         let ignores = |at: &usize| enabled.contains(*at) && !fired.contains(*at);
-        let Some(ignored) = (0..size).find(ignores) else {
-            return Ok(Seen {
-                fired,
-                ignoring: None,
-            });
-        };
-        for state in component {
-            let handle = StateHandle::from_bits(u64::from(*state));
-            worker
-                .load(handle, &mut cursor)
-                .map_err(|_| Failed::Limit)?;
-            self.compute(cursor.words())?;
-            if self
-                .successors
-                .transitions()
-                .iter()
-                .any(|t| t.index() == ignored)
-            {
-                return Ok(Seen {
-                    fired,
-                    ignoring: Some(*state),
-                });
+        let mut ignoring = None;
+        if let Some(ignored) = (0..size).find(ignores) {
+            for state in component {
+                self.compute(*state)?;
+                let mut transitions = self.successors.transitions().iter();
+                if transitions.any(|t| t.index() == ignored) {
+                    ignoring = Some(*state);
+                    break;
+                }
             }
         }
-        Ok(Seen {
-            fired,
-            ignoring: None,
-        })
+        Ok(Seen { fired, ignoring })
     }
 
     /// The components that no edge leaves (Tarjan, "Depth-first search and linear graph

@@ -3,22 +3,27 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stubborn_ltl::automaton::Marks;
+use rapidhash::RapidHashSet;
 use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
-use stubborn_system::{Reduction, Relations, System};
+use stubborn_system::{BitSet, Reduction, Relations, System};
 
-use crate::fairness::FairMarks;
-use crate::lasso::{self, Counterexample};
+use crate::fairness::Fair;
+use crate::lasso::{self, Counterexample, Region};
+use crate::parallel::cndfs::NestedWorker;
+use crate::parallel::components::{ComponentWorker, Sets};
+use crate::parallel::union_find::MOST_WORKERS;
+use crate::parallel::{Outcome, Shared};
 use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, SteeringMode, prepare};
 use crate::product::{Product, Reducers, Surroundings, Watcher};
 use crate::property::Property;
 use crate::proviso::Proviso;
 use crate::shared::SharedExpansions;
-use crate::space::Counts;
+use crate::space::{Counts, Node};
 use crate::steering::{Steering, SteeringTables};
+use crate::sticky::{StickyReducer, sticky_transitions};
 use crate::walk::{Emptiness, Walk};
 
 /// A check, ready to [run](Check::run).
@@ -34,21 +39,36 @@ pub struct Check<'a> {
     pub property: &'a Property,
     /// How acceptance is looked for.
     pub emptiness: Emptiness,
+    /// How to reduce the product, where that is sound; `None` not to.
+    pub reduction: Option<ReductionRequest<'a>>,
+    /// Whether sets are made for the state that the automaton is in.
+    pub steering: SteeringMode,
     /// What runs that end mean.
     pub finite_runs: FiniteRuns,
     /// Look at weakly fair runs only: a process that could move all the time moves again
     /// and again. There is no reduction then.
     pub weak_fairness: bool,
-    /// How to reduce the product, where that is sound; `None` not to.
-    pub reduction: Option<ReductionRequest<'a>>,
-    /// Whether sets are made for the state that the automaton is in.
-    pub steering: SteeringMode,
+    /// What a state that a proviso expands gets back, where one thread searches.
+    pub expansion: Expansion,
+    /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
+    pub threads: usize,
     /// How states are stored; exactly.
     pub store: StoreOptions,
     /// When to give up.
     pub limits: Limits<'a>,
     /// Told how far the check is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// What a state that a proviso expands gets back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Expansion {
+    /// All its steps.
+    #[default]
+    All,
+    /// Those of a set with all visible transitions: what is invisible may be ignored for ever.
+    /// (Not with [steering](Check::steering).)
+    Visible,
 }
 
 /// What a run that ends, because no step is possible, means for a property of infinite runs.
@@ -79,6 +99,19 @@ pub struct ReductionRequest<'a> {
 pub(crate) struct Reductions {
     pub(crate) classic: Option<StubbornReduction>,
     pub(crate) steering: Option<SteeringTables>,
+    /// States that keep one of these are expanded, and there is no other proviso.
+    pub(crate) sticky: Option<BitSet>,
+    /// Of what is put back.
+    pub(crate) closing: Option<StubbornReduction>,
+}
+
+/// What the threads of one walk share.
+struct Frame<'f> {
+    watcher: Watcher<'f>,
+    reductions: &'f Reductions,
+    store: &'f Store,
+    budget: &'f Arc<MemoryBudget>,
+    started: Instant,
 }
 
 /// So many walks may fail to find out which states to expand wherever they occur; then all
@@ -86,6 +119,9 @@ pub(crate) struct Reductions {
 const MOST_WALKS: u32 = 12;
 
 impl<'a> Check<'a> {
+    /// Most threads that a check uses.
+    pub const MOST_THREADS: usize = MOST_WORKERS;
+
     /// An unreduced check.
     pub fn new(system: &'a dyn System, property: &'a Property) -> Self {
         Self {
@@ -93,10 +129,12 @@ impl<'a> Check<'a> {
             replay: None,
             property,
             emptiness: Emptiness::default(),
-            finite_runs: FiniteRuns::default(),
-            weak_fairness: false,
             reduction: None,
             steering: SteeringMode::default(),
+            expansion: Expansion::default(),
+            finite_runs: FiniteRuns::default(),
+            weak_fairness: false,
+            threads: 1,
             store: StoreOptions::default(),
             limits: Limits::default(),
             observer: None,
@@ -110,14 +148,11 @@ impl<'a> Check<'a> {
     /// one: then something in this program is wrong.
     pub fn run(&self) -> Result<CheckResult, SearchError> {
         let started = Instant::now();
-        if self.weak_fairness && self.emptiness == Emptiness::Nested {
-            return Err(SearchError::Mismatch(
-                "fairness needs an emptiness check by components (scc)".into(),
-            ));
-        }
         let own = self.property.automaton();
         let automaton = match self.emptiness {
-            Emptiness::Nested if own.acceptance_sets() > 1 => own.degeneralise(),
+            Emptiness::Nested if own.acceptance_sets() > 1 && !self.weak_fairness => {
+                own.degeneralise()
+            }
             _ => own.clone(),
         };
         let (prepared, reductions, used) = match self.prepare(&automaton) {
@@ -131,7 +166,11 @@ impl<'a> Check<'a> {
         let (proviso, by_state) = match &used {
             ReductionUse::On {
                 proviso, soundness, ..
-            } => (*proviso, *soundness == Soundness::ByState),
+            } => {
+                // With sticky transitions, expansions depend on the system's state anyway.
+                let by_state = *soundness == Soundness::ByState && *proviso != Proviso::STICKY;
+                (*proviso, by_state)
+            }
             ReductionUse::Off(_) => (Proviso::NONE, false),
         };
         let prepare_time = started.elapsed();
@@ -160,12 +199,31 @@ impl<'a> Check<'a> {
             infinite: true,
         };
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
-        let (prepared, soundness) =
-            prepare(self.property, automaton, request.fitting, self.steering)?;
+        // Threads share no list of states to expand everywhere.
+        let mut fitting = match self.threads {
+            0 | 1 => request.fitting,
+            _ => Fitting::Normalise,
+        };
+        let mut steering = self.steering;
+        let only_visible = self.expansion == Expansion::Visible && self.threads <= 1;
+        if only_visible {
+            // Which states are expanded everywhere is known, but not with what.
+            (fitting, steering) = (Fitting::Normalise, SteeringMode::Off);
+        }
+        let (prepared, soundness) = prepare(self.property, automaton, fitting, steering)?;
         let mut reductions = Reductions::default();
+        if only_visible {
+            let plan = plan.clone().with_all_visible();
+            let closing = StubbornReduction::new(self.system, request.relations, plan);
+            reductions.closing = Some(closing.map_err(refused)?);
+        }
         if soundness != Soundness::Steered {
             let classic = StubbornReduction::new(self.system, request.relations, plan);
             reductions.classic = Some(classic.map_err(refused)?);
+            if request.proviso == Proviso::STICKY {
+                let structure = self.system.structure();
+                reductions.sticky = Some(sticky_transitions(structure, request.relations));
+            }
         }
         if matches!(soundness, Soundness::Steered | Soundness::Mixed) {
             let steered = SteeredReduction::new(self.system, request.relations, &request.config);
@@ -182,9 +240,12 @@ impl<'a> Check<'a> {
                 Some(classic) => classic.name(),
                 None => "automaton".into(),
             },
-            proviso: match soundness {
-                Soundness::Steered => Proviso::NONE,
-                _ => request.proviso,
+            proviso: match (soundness, self.threads, self.emptiness) {
+                (Soundness::Steered, ..) => Proviso::NONE,
+                (_, 0 | 1, _) => request.proviso,
+                _ if request.proviso == Proviso::STICKY => request.proviso,
+                (_, _, Emptiness::Nested) => Proviso::PARALLEL,
+                (_, _, Emptiness::Components) => Proviso::CLOSED_SET,
             },
             soundness,
         };
@@ -256,6 +317,17 @@ impl<'a> Check<'a> {
         shared: Option<&Store>,
     ) -> Result<(CheckResult, bool), SearchError> {
         let mut result = CheckResult::unknown(prepared, Limit::Memory);
+        let sets = prepared.automaton.acceptance_sets();
+        let fair = match self.weak_fairness {
+            true => Some(Fair::new(self.system, sets, self.emptiness)?),
+            false => None,
+        };
+        let levels = fair.as_ref().map_or(1, Fair::levels);
+        if u64::from(levels) * prepared.automaton.state_count() as u64 > u64::from(u32::MAX) {
+            return Err(SearchError::Mismatch(
+                "the automaton has too many states for so many processes".into(),
+            ));
+        }
         let width = self.system.layout().words() + 1;
         let store = match Store::new(width, &self.store, budget) {
             Ok(store) => store,
@@ -270,61 +342,172 @@ impl<'a> Check<'a> {
                     .into(),
             ));
         }
-        let sets = prepared.automaton.acceptance_sets();
-        let fair = match self.weak_fairness {
-            true => Some(FairMarks::new(self.system.structure(), sets)?),
-            false => None,
-        };
-        let watcher = Watcher {
-            automaton: &prepared.automaton,
-            starts: &prepared.starts,
-            labels: self.property.labels(),
-            stutters: self.finite_runs == FiniteRuns::Stutter,
-            fair: fair.as_ref(),
-        };
-        let surroundings = Surroundings {
+        let frame = Frame {
+            watcher: Watcher {
+                automaton: &prepared.automaton,
+                starts: &prepared.starts,
+                labels: self.property.labels(),
+                stutters: self.finite_runs == FiniteRuns::Stutter,
+                fair: fair.as_ref(),
+            },
+            reductions,
             store: &store,
             budget,
-            limits: self.limits,
             started,
-            observer: self.observer,
         };
+        let mut is_final = true;
+        if self.threads > 1 {
+            self.walk_together(&frame, &mut result)?;
+        } else {
+            is_final = self.walk_alone(&frame, proviso, shared, &mut result)?;
+        }
+        result.store_bytes = store.bytes();
+        result.peak_bytes = budget.peak();
+        result.time = started.elapsed();
+        Ok((result, is_final))
+    }
+
+    /// A view of the product for one thread.
+    fn product<'p>(&'p self, frame: &Frame<'p>, shared: Option<&'p Store>) -> Product<'p> {
+        let reductions = frame.reductions;
+        let classic = reductions.classic.as_ref().map(|classic| classic.reducer());
         let reducers = Reducers {
-            classic: reductions.classic.as_ref().map(|classic| classic.reducer()),
+            classic: match (classic, &reductions.sticky) {
+                (Some(inner), Some(sticky)) => Some(Box::new(StickyReducer { inner, sticky })),
+                (classic, _) => classic,
+            },
+            needs_proviso: reductions.sticky.is_none(),
             steering: reductions.steering.as_ref().map(Steering::new),
+            closing: reductions.closing.as_ref().map(|closing| closing.reducer()),
             shared: shared.map(SharedExpansions::new),
         };
-        let mut product = Product::new(self.system, &watcher, reducers, surroundings);
-        let fair_marks = fair.as_ref().map_or(Marks::NONE, FairMarks::all);
-        let all_marks = prepared.automaton.all_marks().union(fair_marks);
-        let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all_marks));
+        let surroundings = Surroundings {
+            store: frame.store,
+            budget: frame.budget,
+            limits: self.limits,
+            started: frame.started,
+            observer: self.observer,
+        };
+        Product::new(self.system, &frame.watcher, reducers, surroundings)
+    }
+
+    /// One thread. Says whether no state of the system was newly expanded.
+    fn walk_alone(
+        &self,
+        frame: &Frame<'_>,
+        proviso: Proviso,
+        shared: Option<&Store>,
+        result: &mut CheckResult,
+    ) -> Result<bool, SearchError> {
+        let mut product = self.product(frame, shared);
+        let all = frame.watcher.all_marks();
+        let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all));
         let found = walk.run();
         result.counts = walk.counts;
         match found {
             Ok(false) => result.verdict = Verdict::Holds,
             Err(limit) => result.verdict = Verdict::Unknown(limit),
             Ok(true) => {
-                result.verdict = Verdict::Violated;
-                let nodes = lasso::find(&mut walk);
-                drop(walk);
-                let states = nodes.and_then(|nodes| lasso::system_states(&mut product, &nodes));
-                // Without memory for it the violation is real all the same.
-                if let Ok((states, cycle_start)) = states {
-                    let system = self.replay.unwrap_or(self.system);
-                    let is_fair = |cycle: &[u32]| {
-                        fair.as_ref().is_none_or(|fair| fair.is_fair(system, cycle))
-                    };
-                    let confirmed =
-                        lasso::confirm(system, self.property, states, cycle_start, &is_fair)?;
-                    result.counterexample = Some(confirmed);
-                }
+                let (inside, open) = walk.into_regions();
+                let region = Region {
+                    inside: &|node| inside.contains(&node),
+                    open: &|node| open.contains_key(&node),
+                    all,
+                };
+                self.report(&mut product, &region, result)?;
             }
         }
-        result.store_bytes = store.bytes();
-        result.peak_bytes = budget.peak();
-        result.time = started.elapsed();
-        let is_final = !product.has_new_expansions();
-        Ok((result, is_final))
+        Ok(!product.has_new_expansions())
+    }
+
+    /// Several threads.
+    fn walk_together(
+        &self,
+        frame: &Frame<'_>,
+        result: &mut CheckResult,
+    ) -> Result<(), SearchError> {
+        let shared = Shared::default();
+        let sets = Sets::default();
+        let all = frame.watcher.all_marks();
+        let work = |worker: usize| {
+            let mut product = self.product(frame, None);
+            if worker > 0 {
+                product.forget_observer();
+            }
+            match self.emptiness {
+                Emptiness::Components => {
+                    ComponentWorker::new(&mut product, &shared, &sets, worker, all).run();
+                }
+                Emptiness::Nested => {
+                    NestedWorker::new(&mut product, &shared, worker, all).run();
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for worker in 1..self.threads.min(Self::MOST_THREADS) {
+                let work = &work;
+                scope.spawn(move || work(worker));
+            }
+            work(0);
+        });
+        result.counts = shared.counts();
+        let lasso = match shared.outcome() {
+            Outcome::Empty => {
+                result.verdict = Verdict::Holds;
+                return Ok(());
+            }
+            Outcome::Stopped(limit) => {
+                result.verdict = Verdict::Unknown(limit);
+                return Ok(());
+            }
+            Outcome::Accepting(lasso) => lasso,
+        };
+        let mut product = self.product(frame, None);
+        match (self.emptiness, lasso.cycle.first()) {
+            (Emptiness::Components, Some(first)) => {
+                let region = Region {
+                    inside: &|node| sets.are_together(node, *first),
+                    open: &|node| sets.contains(node),
+                    all,
+                };
+                self.report(&mut product, &region, result)
+            }
+            _ => {
+                let cycle: RapidHashSet<Node> = lasso.cycle.iter().copied().collect();
+                let stem: RapidHashSet<Node> = lasso.stem.iter().copied().collect();
+                let region = Region {
+                    inside: &|node| cycle.contains(&node),
+                    open: &|node| cycle.contains(&node) || stem.contains(&node),
+                    all,
+                };
+                self.report(&mut product, &region, result)
+            }
+        }
+    }
+
+    /// The property is violated: finds a counterexample.
+    fn report(
+        &self,
+        product: &mut Product<'_>,
+        region: &Region<'_>,
+        result: &mut CheckResult,
+    ) -> Result<(), SearchError> {
+        result.verdict = Verdict::Violated;
+        let nodes = lasso::find(product, region);
+        let states = nodes.and_then(|nodes| lasso::system_states(product, &nodes));
+        // Without memory for it the violation is real all the same.
+        if let Ok((states, cycle_start)) = states {
+            let system = self.replay.unwrap_or(self.system);
+            let confirmed = lasso::confirm(
+                system,
+                self.property,
+                self.weak_fairness,
+                states,
+                cycle_start,
+            )?;
+            result.counterexample = Some(confirmed);
+        }
+        Ok(())
     }
 }
 

@@ -12,10 +12,13 @@ use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{
     Batch, Cursor, MemoryBudget, StateHandle, Store, StoreError, StoreOptions, Worker,
 };
-use stubborn_system::{BitSet, Executor, Expansion, Reducer, Reduction, Successors, System};
+use stubborn_system::{
+    BitSet, Executor, Expansion, Reducer, Reduction, Relations, Successors, System,
+};
 
 use crate::proviso::Proviso;
 use crate::space::{Counts, Edge, Node, Space};
+use crate::sticky::StickyReduction;
 use crate::walk::{Emptiness, Walk};
 
 /// How often limits are looked at, in states.
@@ -32,6 +35,8 @@ pub struct Exploration<'a> {
     pub reduction: Option<&'a dyn Reduction>,
     /// Which states are expanded all the same.
     pub proviso: Proviso,
+    /// The relations of the system: the proviso `sticky` asks for them.
+    pub relations: Option<&'a Relations>,
     /// Takes the transitions in another order, the same one in every state.
     pub seed: Option<u64>,
     /// How states are stored; exactly.
@@ -68,6 +73,7 @@ impl<'a> Exploration<'a> {
             system,
             reduction: None,
             proviso: Proviso::NONE,
+            relations: None,
             seed: None,
             store: StoreOptions::default(),
             limits: Limits::default(),
@@ -78,7 +84,8 @@ impl<'a> Exploration<'a> {
     /// Runs it.
     ///
     /// # Errors
-    /// For a store that does not keep states apart.
+    /// For a store that does not keep states apart, and for sticky transitions without
+    /// relations.
     pub fn run(&self) -> Result<ExplorationResult, SearchError> {
         let started = Instant::now();
         let budget = match self.limits.memory {
@@ -107,7 +114,22 @@ impl<'a> Exploration<'a> {
                 "cycle provisos need a store that keeps states apart: `tree` or `plain`".into(),
             ));
         }
-        let mut graph = Graph::new(self, &store, &budget, started);
+        let sticky = match (self.proviso, self.reduction, self.relations) {
+            (Proviso::STICKY, Some(reduction), Some(relations)) => {
+                Some(StickyReduction::new(reduction, structure, relations))
+            }
+            (Proviso::STICKY, Some(_), None) => {
+                return Err(SearchError::Mismatch(
+                    "sticky transitions are found by relations, and there are none".into(),
+                ));
+            }
+            _ => None,
+        };
+        let mut exploration: Exploration<'_> = self.clone();
+        if let Some(sticky) = &sticky {
+            exploration.reduction = Some(sticky);
+        }
+        let mut graph = Graph::new(&exploration, &store, &budget, started);
         let mut walk = Walk::new(&mut graph, self.proviso, Emptiness::Components, None);
         result.limit = walk.run().err();
         result.counts = walk.counts;
@@ -319,8 +341,8 @@ impl Space for Graph<'_> {
         self.worker.flags(StateHandle::from_bits(node.0))
     }
 
-    fn set_flags(&mut self, node: Node, flags: u8) {
-        self.worker.set_flags(StateHandle::from_bits(node.0), flags);
+    fn set_flags(&mut self, node: Node, flags: u8) -> u8 {
+        self.worker.set_flags(StateHandle::from_bits(node.0), flags)
     }
 
     #[inline]

@@ -1,27 +1,105 @@
-//! Weak fairness: a process that could move all the time moves again and again.
+//! Weak fairness: a process that can always move moves at some time.
 //!
-//! It is said with acceptance sets. Each process has one: the steps that it takes part in,
-//! and all steps from states in which it cannot move. An infinite run sees all these sets
-//! infinitely often exactly if it is weakly fair, and an emptiness check for generalised
-//! automata does the rest.
+//! Runs in which a process is able to step from some point on and never does are often not
+//! meant. They are left out by more acceptance sets, one for each process: an edge belongs to
+//! it if the process moves, or has no step in the state that the edge leaves. An emptiness check
+//! for generalised automata does the rest. Where there are more processes than marks, and for
+//! nested searches, which want one set, the sets are counted off one after the other in the
+//! product (Choueka, *Theories of automata on ω-tapes*, 1974): a node also knows the set it waits
+//! for, and an edge that completes the round is accepting.
 //!
-//! Whether a process can always move depends on how independent steps are ordered, so a
-//! partial-order reduction does not preserve it: there is none with fairness.
+//! Which steps a process has depends on interleavings, so partial-order reduction does not go
+//! with it.
 
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::SearchError;
 use stubborn_system::{Structure, Successors, System, TransitionId};
 
-/// The acceptance sets of the processes of a system.
+use crate::walk::Emptiness;
+
+/// How fair runs are told from others.
+#[derive(Clone, Debug)]
+pub(crate) enum Fair {
+    /// By marks.
+    Marked(FairMarks),
+    /// By counting.
+    Counted(FairRounds),
+}
+
+impl Fair {
+    /// For a product with an automaton of so many acceptance sets.
+    pub(crate) fn new(
+        system: &dyn System,
+        automaton_sets: u32,
+        emptiness: Emptiness,
+    ) -> Result<Self, SearchError> {
+        let structure = system.structure();
+        if structure.transitions.iter().all(|t| t.processes.is_empty()) {
+            return Err(SearchError::Mismatch(
+                "fairness is between processes, and this model has none".into(),
+            ));
+        }
+        let marked = FairMarks::new(structure, automaton_sets);
+        match (emptiness, marked) {
+            (Emptiness::Components, Some(marks)) => Ok(Self::Marked(marks)),
+            _ => Ok(Self::Counted(FairRounds::new(structure, automaton_sets))),
+        }
+    }
+
+    /// The marks that an accepting cycle has to collect, given those of the automaton.
+    pub(crate) fn all_marks(&self, automaton: Marks) -> Marks {
+        match self {
+            Self::Marked(marks) => automaton.union(marks.all),
+            Self::Counted(_) => Marks::all(1),
+        }
+    }
+
+    /// How many levels the automaton's states come in.
+    pub(crate) fn levels(&self) -> u32 {
+        match self {
+            Self::Marked(_) => 1,
+            Self::Counted(rounds) => rounds.levels(),
+        }
+    }
+
+    /// Notes who has a step.
+    pub(crate) fn look_at(&mut self, successors: &Successors) {
+        match self {
+            Self::Marked(marks) => marks.look_at(successors),
+            Self::Counted(rounds) => rounds.look_at(successors),
+        }
+    }
+
+    /// The level after an edge, and its marks. Without a transition the system stands still.
+    pub(crate) fn advance(
+        &self,
+        level: u32,
+        marks: Marks,
+        transition: Option<TransitionId>,
+    ) -> (u32, Marks) {
+        match self {
+            Self::Marked(sets) => (level, marks.union(sets.of_step(transition))),
+            Self::Counted(rounds) => {
+                let (level, is_complete) = rounds.advance(level, marks, transition);
+                (level, Marks::all(u32::from(is_complete)))
+            }
+        }
+    }
+}
+
+/// Acceptance sets of processes as marks.
 #[derive(Clone, Debug)]
 pub(crate) struct FairMarks {
     of_transition: Vec<Marks>,
     all: Marks,
+    /// The sets of processes without a step in the state in hand.
+    idle: Marks,
 }
 
 impl FairMarks {
-    /// Sets for all processes that have transitions, numbered from `first` on.
-    pub(crate) fn new(structure: &Structure, first: u32) -> Result<Self, SearchError> {
+    /// Sets for all processes that have transitions, numbered from `first` on; `None` if there
+    /// are too many.
+    fn new(structure: &Structure, first: u32) -> Option<Self> {
         let mut set_of = vec![None; structure.processes.len()];
         let mut sets = first;
         let mut of_transition = Vec::with_capacity(structure.transitions.len());
@@ -34,59 +112,121 @@ impl FairMarks {
                     sets - 1
                 });
                 if set >= Marks::MAX_SETS {
-                    let most = Marks::MAX_SETS - first;
-                    return Err(SearchError::Mismatch(format!(
-                        "weak fairness is available for up to {most} processes; this model has \
-                         more"
-                    )));
+                    return None;
                 }
                 marks = marks.union(Marks(1 << set));
             }
             of_transition.push(marks);
             all = all.union(marks);
         }
-        if all == Marks::NONE {
-            return Err(SearchError::Mismatch(
-                "fairness is between processes, and this model has none".into(),
-            ));
-        }
-        Ok(Self { of_transition, all })
+        Some(Self {
+            of_transition,
+            all,
+            idle: Marks::NONE,
+        })
     }
 
-    /// All of them.
-    pub(crate) fn all(&self) -> Marks {
-        self.all
-    }
-
-    /// The sets that a step belongs to for who takes it.
-    pub(crate) fn of(&self, transition: TransitionId) -> Marks {
-        self.of_transition[transition.index()]
-    }
-
-    /// The sets that every step of a state belongs to, for who cannot move there.
-    pub(crate) fn idle(&self, successors: &Successors) -> Marks {
-        let able = successors.iter().fold(Marks::NONE, |able, step| {
-            able.union(self.of(step.transition))
+    fn look_at(&mut self, successors: &Successors) {
+        let able = successors.transitions().iter().fold(0, |able, transition| {
+            able | self.of_transition[transition.index()].0
         });
-        Marks(self.all.0 & !able.0)
+        self.idle = Marks(self.all.0 & !able);
     }
 
-    /// Whether going round these states for ever can be fair. The first state is repeated at
-    /// the end.
-    pub(crate) fn is_fair(&self, system: &dyn System, cycle: &[u32]) -> bool {
-        let words = system.layout().words();
-        let mut executor = system.executor();
-        let mut successors = Successors::new(words);
-        let mut seen = Marks::NONE;
-        let states: Vec<&[u32]> = cycle.chunks_exact(words).collect();
-        for pair in states.windows(2) {
-            successors.clear();
-            executor.successors(pair[0], &mut successors);
-            seen = seen.union(self.idle(&successors));
-            for step in successors.iter().filter(|step| step.state == pair[1]) {
-                seen = seen.union(self.of(step.transition));
+    fn of_step(&self, transition: Option<TransitionId>) -> Marks {
+        let moved = transition.map_or(Marks::NONE, |t| self.of_transition[t.index()]);
+        self.idle.union(moved)
+    }
+}
+
+/// The sets that a fair run has to visit, and the level of the count.
+#[derive(Clone, Debug)]
+pub(crate) struct FairRounds {
+    automaton_sets: u32,
+    processes: u32,
+    /// The processes of each transition.
+    of_transition: Vec<Vec<u32>>,
+    /// In the state in hand, processes that have a step.
+    able: Vec<bool>,
+}
+
+impl FairRounds {
+    fn new(structure: &Structure, automaton_sets: u32) -> Self {
+        let of_transition = structure.transitions.iter().map(|transition| {
+            let processes = transition.processes.iter();
+            processes.map(|process| process.index() as u32).collect()
+        });
+        Self {
+            automaton_sets,
+            processes: structure.processes.len() as u32,
+            of_transition: of_transition.collect(),
+            able: vec![false; structure.processes.len()],
+        }
+    }
+
+    /// Number of levels.
+    fn levels(&self) -> u32 {
+        (self.automaton_sets + self.processes).max(1)
+    }
+
+    /// Notes who has a step.
+    fn look_at(&mut self, successors: &Successors) {
+        self.able.fill(false);
+        for transition in successors.transitions() {
+            for process in &self.of_transition[transition.index()] {
+                self.able[*process as usize] = true;
             }
         }
-        seen.contains(self.all)
     }
+
+    /// The level after an edge, and whether it completes a round. Without a transition the
+    /// system stands still.
+    fn advance(
+        &self,
+        mut level: u32,
+        marks: Marks,
+        transition: Option<TransitionId>,
+    ) -> (u32, bool) {
+        let sets = self.automaton_sets + self.processes;
+        let is_in = |set: u32| match set.checked_sub(self.automaton_sets) {
+            None => marks.has(set),
+            Some(process) => {
+                let moves = transition.is_some_and(|transition| {
+                    self.of_transition[transition.index()].contains(&process)
+                });
+                moves || !self.able[process as usize]
+            }
+        };
+        while level < sets && is_in(level) {
+            level += 1;
+        }
+        match level == sets {
+            true => (0, true),
+            false => (level, false),
+        }
+    }
+}
+
+/// Whether the cycle of a lasso of states is fair: every process moves in it, or is once
+/// without a step.
+pub(crate) fn is_fair(system: &dyn System, cycle: &[&[u32]]) -> bool {
+    let structure = system.structure();
+    let mut executor = system.executor();
+    let mut satisfied = vec![false; structure.processes.len()];
+    let mut successors = Successors::new(system.layout().words());
+    for pair in cycle.windows(2) {
+        successors.clear();
+        executor.successors(pair[0], &mut successors);
+        let mut able = vec![false; structure.processes.len()];
+        for successor in successors.iter() {
+            for process in &structure.transition(successor.transition).processes {
+                able[process.index()] = true;
+                satisfied[process.index()] |= successor.state == pair[1];
+            }
+        }
+        for (satisfied, able) in satisfied.iter_mut().zip(able) {
+            *satisfied |= !able;
+        }
+    }
+    satisfied.into_iter().all(|is_satisfied| is_satisfied)
 }

@@ -10,16 +10,16 @@
 
 use std::collections::hash_map::Entry;
 
-use rapidhash::{RapidHashMap, RapidHashSet};
+use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_ltl::lasso::{Lasso, Letter};
 use stubborn_search::{Limit, SearchError, Trace, replay};
 use stubborn_system::{LabelId, System};
 
+use crate::fairness::is_fair;
 use crate::product::Product;
 use crate::property::Property;
 use crate::space::{Edge, Node, Space};
-use crate::walk::Walk;
 
 /// A run that violates a property.
 #[derive(Clone, Debug)]
@@ -43,40 +43,49 @@ pub(crate) struct NodeLasso {
 /// Where a search came from.
 type Parents = RapidHashMap<Node, Node>;
 
-/// A lasso through the accepting component that `walk` found.
-pub(crate) fn find(walk: &mut Walk<'_, Product<'_>>) -> Result<NodeLasso, Limit> {
-    let inside: RapidHashSet<Node> = walk.accepting_component().collect();
+/// Where a lasso is looked for.
+pub(crate) struct Region<'r> {
+    /// The nodes of an accepting component, or enough of them.
+    pub(crate) inside: &'r dyn Fn(Node) -> bool,
+    /// Nodes among which there is a way into it.
+    pub(crate) open: &'r dyn Fn(Node) -> bool,
+    /// The marks that the cycle has to collect.
+    pub(crate) all: Marks,
+}
+
+/// A lasso through the accepting component of a region.
+pub(crate) fn find(product: &mut Product<'_>, region: &Region<'_>) -> Result<NodeLasso, Limit> {
     let mut starts = Vec::new();
-    walk.space().initial(&mut starts)?;
-    let mut stem = way_into(walk, &starts, &inside)?;
+    product.initial(&mut starts)?;
+    let mut stem = way_into(product, &starts, region)?;
     let Some(first) = stem.pop() else {
         return Ok(NodeLasso::default());
     };
-    let cycle = cycle_through(walk, first, &inside)?;
+    let cycle = cycle_through(product, first, region)?;
     Ok(NodeLasso { stem, cycle })
 }
 
 /// A shortest path from a start to the component, over open nodes.
 fn way_into(
-    walk: &mut Walk<'_, Product<'_>>,
+    product: &mut Product<'_>,
     starts: &[Node],
-    inside: &RapidHashSet<Node>,
+    region: &Region<'_>,
 ) -> Result<Vec<Node>, Limit> {
     let mut parents = Parents::default();
     let mut queue = std::collections::VecDeque::new();
-    for start in starts.iter().filter(|start| walk.is_open(**start)) {
+    for start in starts.iter().filter(|start| (region.open)(**start)) {
         parents.insert(*start, *start);
         queue.push_back(*start);
     }
     let mut edges: Vec<Edge> = Vec::new();
     while let Some(node) = queue.pop_front() {
-        if inside.contains(&node) {
+        if (region.inside)(node) {
             return Ok(path_to(&parents, node));
         }
         edges.clear();
-        walk.space().all_edges(node, &mut edges)?;
+        product.all_edges(node, &mut edges)?;
         for edge in &edges {
-            if walk.is_open(edge.to) && !parents.contains_key(&edge.to) {
+            if (region.open)(edge.to) && !parents.contains_key(&edge.to) {
                 parents.insert(edge.to, node);
                 queue.push_back(edge.to);
             }
@@ -98,11 +107,11 @@ fn path_to(parents: &Parents, mut node: Node) -> Vec<Node> {
 
 /// A cycle through `first` inside the component, with all marks.
 fn cycle_through(
-    walk: &mut Walk<'_, Product<'_>>,
+    product: &mut Product<'_>,
     first: Node,
-    inside: &RapidHashSet<Node>,
+    region: &Region<'_>,
 ) -> Result<Vec<Node>, Limit> {
-    let all = walk.wanted_marks();
+    let all = region.all;
     let mut collected = Marks::NONE;
     let mut cycle = vec![first];
     loop {
@@ -117,7 +126,7 @@ fn cycle_through(
             // Without acceptance sets nothing is missing, and any edge is progress.
             false => edge.marks.0 & all.0 & !collected.0 != 0,
         };
-        let (path, marks) = nearest_edge(walk, here, inside, wanted)?;
+        let (path, marks) = nearest_edge(product, here, region, wanted)?;
         if path.is_empty() {
             return Ok(Vec::new());
         }
@@ -129,9 +138,9 @@ fn cycle_through(
 /// The shortest path inside the component that ends with a wanted edge, without its first
 /// node; and the marks on that last edge. Empty if there is none.
 fn nearest_edge(
-    walk: &mut Walk<'_, Product<'_>>,
+    product: &mut Product<'_>,
     from: Node,
-    inside: &RapidHashSet<Node>,
+    region: &Region<'_>,
     wanted: impl Fn(&Edge) -> bool,
 ) -> Result<(Vec<Node>, Marks), Limit> {
     let mut parents = Parents::default();
@@ -140,8 +149,8 @@ fn nearest_edge(
     let mut edges: Vec<Edge> = Vec::new();
     while let Some(node) = queue.pop_front() {
         edges.clear();
-        walk.space().all_edges(node, &mut edges)?;
-        edges.retain(|edge| inside.contains(&edge.to));
+        product.all_edges(node, &mut edges)?;
+        edges.retain(|edge| (region.inside)(edge.to));
         if let Some(edge) = edges.iter().find(|edge| wanted(edge)) {
             let mut path = path_to(&parents, node);
             path.push(edge.to);
@@ -176,9 +185,9 @@ pub(crate) fn system_states(
 pub(crate) fn confirm(
     system: &dyn System,
     property: &Property,
+    weak_fairness: bool,
     mut states: Vec<u32>,
     mut cycle_start: usize,
-    is_fair: &dyn Fn(&[u32]) -> bool,
 ) -> Result<Counterexample, SearchError> {
     let failed = |text: &str| Err(SearchError::ReplayFailed(text.into()));
     let words = system.layout().words();
@@ -204,10 +213,13 @@ pub(crate) fn confirm(
             cycle_start -= 1;
         }
         states.truncate((cycle_start + 1) * words);
-    } else {
+    } else if !weak_fairness {
         shorten_cycle(&mut states, words, cycle_start);
-        if !is_fair(&states[cycle_start * words..]) {
-            return failed("the run is not fair");
+        cycle_start = enter_early(&mut states, words, cycle_start);
+    } else {
+        let cycle = states[cycle_start * words..].chunks_exact(words);
+        if !is_fair(system, &cycle.collect::<Vec<_>>()) {
+            return failed("the cycle is not fair");
         }
     }
     let mut trace = replay(system, states, None)?;
@@ -243,6 +255,20 @@ pub(crate) fn confirm(
         return failed("the run satisfies the formula");
     }
     Ok(Counterexample { trace, ends })
+}
+
+/// Where the last state of the stem is the last one of the cycle, the same run enters the
+/// cycle there. Returns where it begins.
+fn enter_early(states: &mut Vec<u32>, words: usize, mut cycle_start: usize) -> usize {
+    loop {
+        let last = states.len() / words - 1;
+        let state = |number: usize| &states[number * words..][..words];
+        if cycle_start == 0 || state(cycle_start - 1) != state(last - 1) {
+            return cycle_start;
+        }
+        states.truncate(last * words);
+        cycle_start -= 1;
+    }
 }
 
 /// Where the cycle repeats a shorter one (the automaton went round several times), keeps

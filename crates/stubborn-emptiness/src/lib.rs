@@ -51,20 +51,26 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `check`, `property`, `claim` | what goes in and what comes out |
-//! | `prepare`, `shared`, `fairness` | when a reduced product is sound; fair runs |
+//! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
+//! | `branching` | reductions for branching time |
 //! | `explore` | a system alone, reduced with a cycle proviso |
-//! | [`proviso`], `watch` | cycle provisos: their parts, and what they decide |
+//! | `fairness` | runs that neglect no process |
+//! | [`proviso`], `watch`, `ahead`, `sticky` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
+//! | [`parallel`] | the same by several threads |
 //! | [`space`], `product` | what is walked |
 //! | `lasso` | counterexamples |
 
+mod ahead;
+mod branching;
 mod check;
 mod claim;
 mod explore;
 mod fairness;
 mod lasso;
 mod nested;
+pub mod parallel;
 mod prepare;
 mod product;
 mod property;
@@ -74,10 +80,14 @@ mod regressions;
 mod shared;
 pub mod space;
 mod steering;
+mod sticky;
 pub mod walk;
 mod watch;
 
-pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
+pub use branching::BranchingReduction;
+pub use check::{
+    Check, CheckResult, Expansion, FiniteRuns, ReductionRequest, ReductionUse, Verdict,
+};
 pub use claim::ClaimGuards;
 pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
@@ -85,4 +95,5 @@ pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
 pub use proviso::{Proviso, UnknownProviso};
 pub use space::Counts;
+pub use sticky::{StickyReduction, sticky_transitions};
 pub use walk::{Emptiness, UnknownEmptiness};

@@ -24,7 +24,7 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
-use crate::fairness::FairMarks;
+use crate::fairness::Fair;
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
 use crate::steering::{MOST_PROPOSITIONS, Steering};
@@ -46,8 +46,16 @@ pub(crate) struct Watcher<'a> {
     pub(crate) labels: &'a [LabelId],
     /// Whether a run that ends goes on by repeating its last state.
     pub(crate) stutters: bool,
-    /// The acceptance sets of fair runs.
-    pub(crate) fair: Option<&'a FairMarks>,
+    /// Which runs count as fair, if not all.
+    pub(crate) fair: Option<&'a Fair>,
+}
+
+impl Watcher<'_> {
+    /// The marks that an accepting cycle of the product has to collect.
+    pub(crate) fn all_marks(&self) -> Marks {
+        let own = self.automaton.all_marks();
+        self.fair.map_or(own, |fair| fair.all_marks(own))
+    }
 }
 
 /// Which edges of a node.
@@ -61,10 +69,14 @@ enum Part {
 /// How a product is reduced.
 #[derive(Default)]
 pub(crate) struct Reducers<'a> {
-    /// In the classic way: a proviso has to see to cycles.
+    /// In the classic way: a proviso has to see to cycles …
     pub(crate) classic: Option<Box<dyn Reducer + 'a>>,
+    /// … unless the reduction does that itself.
+    pub(crate) needs_proviso: bool,
     /// By the automaton's state.
     pub(crate) steering: Option<Steering<'a>>,
+    /// What is put back where the proviso says so; everything if missing.
+    pub(crate) closing: Option<Box<dyn Reducer + 'a>>,
     /// States of the system to expand wherever they occur.
     pub(crate) shared: Option<SharedExpansions<'a>>,
 }
@@ -98,10 +110,6 @@ pub(crate) struct Product<'a> {
     automaton: &'a Automaton,
     starts: &'a [StateId],
     labels: &'a [LabelId],
-    stutters: bool,
-    fair: Option<&'a FairMarks>,
-    /// With fairness, further marks of the edges in the batch.
-    fair_marks: Vec<Marks>,
     /// For each state of the automaton, the propositions that its edges look at; with
     /// steering, also those of its successors.
     looked_at: Vec<Vec<u32>>,
@@ -117,6 +125,11 @@ pub(crate) struct Product<'a> {
     valuation: Vec<u64>,
     /// The edges of the automaton that can be taken, of the node in hand.
     moves: Vec<(StateId, Marks)>,
+    stutters: bool,
+    /// With fairness the automaton's state shares its word with a level.
+    fair: Option<Fair>,
+    /// The marks of the edges in the batch.
+    batch_marks: Vec<Marks>,
     vector: Vec<u32>,
     mask: Vec<u64>,
     last_report: (std::time::Duration, u64),
@@ -144,11 +157,11 @@ impl<'a> Product<'a> {
             automaton,
             starts: watcher.starts,
             labels: watcher.labels,
-            stutters: watcher.stutters,
-            fair: watcher.fair,
-            fair_marks: Vec::new(),
             looked_at,
-            weak: weak_states(automaton, watcher.starts),
+            weak: match watcher.fair {
+                None => weak_states(automaton, watcher.starts),
+                Some(_) => vec![false; automaton.state_count()],
+            },
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
@@ -158,11 +171,19 @@ impl<'a> Product<'a> {
             steered: BitSet::new(system.structure().transitions.len()),
             valuation: vec![0; watcher.labels.len().div_ceil(64)],
             moves: Vec::new(),
+            stutters: watcher.stutters,
+            fair: watcher.fair.cloned(),
+            batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),
             last_report: Default::default(),
             granted: 0,
         }
+    }
+
+    /// Another thread reports progress.
+    pub(crate) fn forget_observer(&mut self) {
+        self.surroundings.observer = None;
     }
 
     /// The state of the system in a node.
@@ -190,11 +211,19 @@ impl<'a> Product<'a> {
             .map_err(|_| Limit::StoreFull)
     }
 
+    /// The state of the automaton in the last word of a node.
+    fn automaton_state(&self, word: u32) -> StateId {
+        match self.fair {
+            None => StateId(word),
+            Some(_) => StateId(word % self.automaton.state_count() as u32),
+        }
+    }
+
     /// What the automaton can do in the loaded node.
     fn find_moves(&mut self) {
         let words = self.cursor.words();
         let (state, automaton_word) = words.split_at(words.len() - 1);
-        let from = StateId(automaton_word[0]);
+        let from = self.automaton_state(automaton_word[0]);
         self.valuation.fill(0);
         for proposition in &self.looked_at[from.index()] {
             let at = *proposition as usize;
@@ -264,8 +293,11 @@ impl<'a> Product<'a> {
         let words = self.successors.words();
         self.successors.clear();
         let state = &self.cursor.words()[..words];
-        let from = StateId(self.cursor.words()[words]);
+        let from = self.automaton_state(self.cursor.words()[words]);
         self.executor.successors(state, &mut self.successors);
+        if let Some(fair) = &mut self.fair {
+            fair.look_at(&self.successors);
+        }
         let expanded_anyway = match (&mut self.reducers.shared, part) {
             (Some(shared), Part::Kept) => shared.contains(state),
             (Some(shared), Part::Rest) => {
@@ -278,23 +310,30 @@ impl<'a> Product<'a> {
             true => Reduced::No,
             false => self.choose(from),
         };
+        let mut puts_back_all = true;
+        if let (Some(closing), Part::Rest) = (&mut self.reducers.closing, part) {
+            let mut expansion = Expansion {
+                state: &self.cursor.words()[..words],
+                executor: &mut *self.executor,
+                successors: &self.successors,
+                is_known: None,
+            };
+            puts_back_all = !closing.reduce(&mut expansion, &mut self.steered);
+        }
         let first = out.len();
         self.batch.clear();
+        self.batch_marks.clear();
         if self.successors.is_empty() {
             if part != Part::Rest && self.stutters {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();
                 self.mask.resize((words + 1).div_ceil(64), 0);
-                let everybody = self.fair.map_or(Marks::NONE, FairMarks::all);
-                self.add_moves(first, everybody, out)?;
+                self.add_moves(None, first, out)?;
                 self.flush(first, out)?;
             }
             return Ok(false);
         }
-        let idle = self
-            .fair
-            .map_or(Marks::NONE, |fair| fair.idle(&self.successors));
         let error = self.system.structure().error_state.as_deref();
         for number in 0..self.successors.len() {
             let successor = self.successors.get(number);
@@ -303,7 +342,9 @@ impl<'a> Product<'a> {
             let wanted = match part {
                 Part::All => true,
                 Part::Kept => is_kept,
-                Part::Rest => !is_kept,
+                Part::Rest => {
+                    !is_kept && (puts_back_all || self.steered.contains(transition.index()))
+                }
             };
             if !wanted || error == Some(successor.state) {
                 continue;
@@ -314,30 +355,35 @@ impl<'a> Product<'a> {
             self.mask.clear();
             self.mask.extend_from_slice(successor.changed);
             self.mask.resize((words + 1).div_ceil(64), 0);
-            let movers = self.fair.map_or(Marks::NONE, |fair| fair.of(transition));
-            self.add_moves(first, idle.union(movers), out)?;
+            self.add_moves(Some(transition), first, out)?;
         }
         self.flush(first, out)?;
-        Ok(reduced == Reduced::Classic)
+        Ok(reduced == Reduced::Classic && self.reducers.needs_proviso)
     }
 
     /// Notes the edges to the system state in `vector` with every move of the automaton;
-    /// they are appended when the batch is full. `fair_marks` is what fairness adds to them.
+    /// they are appended when the batch is full.
     fn add_moves(
         &mut self,
+        transition: Option<TransitionId>,
         first: usize,
-        fair_marks: Marks,
         out: &mut Vec<Edge>,
     ) -> Result<(), Limit> {
         let last = self.vector.len() - 1;
         self.mask[last / 64] |= 1 << (last % 64);
-        for (target, _) in &self.moves {
-            self.vector[last] = target.0;
+        let states = self.automaton.state_count() as u32;
+        let level = self.cursor.words()[last] / states;
+        for (target, marks) in &self.moves {
+            let (mut word, mut marks) = (target.0, *marks);
+            if let Some(fair) = &self.fair {
+                let (level, fair_marks) = fair.advance(level, marks, transition);
+                word += level * states;
+                marks = fair_marks;
+            }
+            self.batch_marks.push(marks);
+            self.vector[last] = word;
             self.batch
                 .push(&self.cursor, &self.vector, Some(&self.mask));
-            if self.fair.is_some() {
-                self.fair_marks.push(fair_marks);
-            }
         }
         match self.batch.is_full() {
             true => self.flush(first, out),
@@ -352,12 +398,10 @@ impl<'a> Product<'a> {
             StoreError::OutOfMemory(_) => Limit::Memory,
             StoreError::Full => Limit::StoreFull,
         })?;
-        let moves = self.moves.iter().cycle();
-        for (at, (inserted, (_, marks))) in inserted.iter().zip(moves).enumerate() {
-            let fair_marks = self.fair_marks.get(at).copied().unwrap_or_default();
+        for (inserted, marks) in inserted.iter().zip(&self.batch_marks) {
             let edge = Edge {
                 to: Node(inserted.handle.to_bits()),
-                marks: marks.union(fair_marks),
+                marks: *marks,
             };
             // Some provisos take the second of two equal edges for a new danger. Only
             // neighbours are compared: long lists of edges must not cost their square.
@@ -367,7 +411,7 @@ impl<'a> Product<'a> {
             }
         }
         self.batch.clear();
-        self.fair_marks.clear();
+        self.batch_marks.clear();
         Ok(())
     }
 
@@ -447,15 +491,15 @@ impl Space for Product<'_> {
     fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {
         self.load(node)?;
         let last = self.cursor.words().last();
-        Ok(last.is_some_and(|state| self.weak[*state as usize]))
+        Ok(last.is_some_and(|word| self.weak[self.automaton_state(*word).index()]))
     }
 
     fn flags(&mut self, node: Node) -> u8 {
         self.worker.flags(StateHandle::from_bits(node.0))
     }
 
-    fn set_flags(&mut self, node: Node, flags: u8) {
-        self.worker.set_flags(StateHandle::from_bits(node.0), flags);
+    fn set_flags(&mut self, node: Node, flags: u8) -> u8 {
+        self.worker.set_flags(StateHandle::from_bits(node.0), flags)
     }
 
     #[inline]

@@ -25,8 +25,16 @@
 //! `highlink` knows for a state that was left which states of the path it can reach (the
 //! two deepest ones, and a bound for the others).
 //!
-//! `closed-set` expands a state if one of its kept successors was entered before; `full`
-//! expands everything, and `none` nothing: that is unsound, and only for measuring.
+//! Others have no parts:
+//!
+//! | name | which states are expanded |
+//! | --- | --- |
+//! | `closed-set` | those with a kept successor that was entered before |
+//! | `parallel` | as `source`; on several threads what the first one to leave a state did holds for all (Laarman, Wijs, *Partial-order reduction for multi-core LTL model checking*, 2014) |
+//! | `two-phase` | those with more than one kept successor, and one on each cycle of the others (after Nalumasu, Gopalakrishnan, *An efficient partial order reduction algorithm with an alternative proviso implementation*, 2002) |
+//! | `sticky` | those that keep one of certain transitions, chosen before the search; see the module `sticky` |
+//! | `bfs-source`, `bfs-dest`, `topological`, `opt-wcp` | see the module `ahead`: they explore the graph before the walk |
+//! | `full`, `none` | all; none, which is unsound, and only for measuring |
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,6 +45,13 @@ pub(crate) enum Rule {
     Nothing,
     Full,
     ClosedSet,
+    Parallel,
+    Sticky,
+    TwoPhase,
+    BreadthSource,
+    BreadthDestination,
+    Topological,
+    Optimal,
     Always,
     Conditional,
     Colored,
@@ -94,6 +109,17 @@ impl Proviso {
     /// Expand a state when one of its edges leads back onto the path.
     pub const SOURCE: Self = Self::new(Rule::Always, End::Source);
 
+    /// Expand a state if one of its kept successors was entered before.
+    pub const CLOSED_SET: Self = Self::new(Rule::ClosedSet, End::Source);
+
+    /// The one of Laarman and Wijs for nested searches on several threads; on one thread it is
+    /// [`SOURCE`](Self::SOURCE).
+    pub const PARALLEL: Self = Self::new(Rule::Parallel, End::Source);
+
+    /// Expand a state that keeps one of certain transitions, chosen before the search; a
+    /// function of the system, not of a graph.
+    pub const STICKY: Self = Self::new(Rule::Sticky, End::Source);
+
     /// No proviso: unsound for infinite runs, only to measure what a proviso costs.
     pub const NONE: Self = Self::new(Rule::Nothing, End::Source);
 
@@ -102,11 +128,10 @@ impl Proviso {
 
     /// All provisos, each once.
     pub fn all() -> Vec<Self> {
-        let mut all = vec![
-            Self::NONE,
-            Self::FULL,
-            Self::new(Rule::ClosedSet, End::Source),
-        ];
+        let mut all: Vec<Self> = Self::PLAIN
+            .iter()
+            .map(|(_, rule)| Self::new(*rule, End::Source))
+            .collect();
         for (rule, end, deepest) in Self::RULES.map(|(_, rule, end, deepest)| (rule, end, deepest))
         {
             for insight in [Insight::Nothing, Insight::Dead, Insight::Highlink] {
@@ -141,9 +166,38 @@ impl Proviso {
         all
     }
 
+    /// Those that a walk decides by itself, on any graph: all but `sticky`.
+    pub fn all_of_graphs() -> Vec<Self> {
+        let mut all = Self::all();
+        all.retain(|proviso| proviso.rule != Rule::Sticky);
+        all
+    }
+
     /// Whether every cycle gets an expanded state: false for `none` only.
     pub fn is_sound(&self) -> bool {
         self.rule != Rule::Nothing
+    }
+
+    /// Those that have no parts.
+    const PLAIN: [(&'static str, Rule); 10] = [
+        ("none", Rule::Nothing),
+        ("full", Rule::Full),
+        ("closed-set", Rule::ClosedSet),
+        ("parallel", Rule::Parallel),
+        ("sticky", Rule::Sticky),
+        ("two-phase", Rule::TwoPhase),
+        ("bfs-source", Rule::BreadthSource),
+        ("bfs-dest", Rule::BreadthDestination),
+        ("topological", Rule::Topological),
+        ("opt-wcp", Rule::Optimal),
+    ];
+
+    /// Whether nodes are chosen before the walk, in an order of the proviso's own.
+    pub(crate) fn goes_ahead(&self) -> bool {
+        matches!(
+            self.rule,
+            Rule::BreadthSource | Rule::BreadthDestination | Rule::Topological | Rule::Optimal
+        )
     }
 
     const RULES: [(&'static str, Rule, End, bool); 9] = [
@@ -199,11 +253,8 @@ impl Default for Proviso {
 
 impl fmt::Display for Proviso {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.rule {
-            Rule::Nothing => return out.write_str("none"),
-            Rule::Full => return out.write_str("full"),
-            Rule::ClosedSet => return out.write_str("closed-set"),
-            _ => {}
+        if let Some((name, _)) = Self::PLAIN.iter().find(|(_, rule)| *rule == self.rule) {
+            return out.write_str(name);
         }
         out.write_str(match self.insight {
             Insight::Nothing => "",
@@ -239,11 +290,8 @@ impl FromStr for Proviso {
     type Err = UnknownProviso;
 
     fn from_str(text: &str) -> Result<Self, UnknownProviso> {
-        match text {
-            "none" => return Ok(Self::NONE),
-            "full" => return Ok(Self::FULL),
-            "closed-set" => return Ok(Self::new(Rule::ClosedSet, End::Source)),
-            _ => {}
+        if let Some((_, rule)) = Self::PLAIN.iter().find(|(name, _)| *name == text) {
+            return Ok(Self::new(*rule, End::Source));
         }
         let (name, scan) = match text.strip_suffix("-scan") {
             Some(name) => (name, true),
@@ -266,9 +314,11 @@ impl FromStr for Proviso {
         let Some((_, rule, end, deepest)) = Self::RULES.iter().find(|(rule, ..)| *rule == name)
         else {
             let names: Vec<&str> = Self::RULES.iter().map(|(name, ..)| *name).collect();
+            let plain: Vec<&str> = Self::PLAIN.iter().map(|(name, _)| *name).collect();
             return Err(UnknownProviso(format!(
-                "`{text}` is no cycle proviso; there are closed-set, none, full, and \
+                "`{text}` is no cycle proviso; there are {}, and \
                  [dead-|highlink-]RULE[-known|-unknown][-scan] where RULE is one of {}",
+                plain.join(", "),
                 names.join(", ")
             )));
         };
@@ -305,7 +355,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_a_reason() {
         let error = |text: &str| text.parse::<Proviso>().unwrap_err().to_string();
-        assert!(error("sauce").starts_with("`sauce` is no cycle proviso; there are closed-set"));
+        assert!(error("sauce").starts_with("`sauce` is no cycle proviso; there are none"));
         assert!(error("source-scan").contains("`scan` needs a rule"));
         assert!(error("highlink-colored-dest").contains("intervals"));
         assert!(error("weighted-dest-known").contains("goes with"));

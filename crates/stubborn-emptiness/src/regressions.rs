@@ -10,7 +10,8 @@ use stubborn_system::{LabelId, System};
 use crate::check::Reductions;
 use crate::prepare::Prepared;
 use crate::{
-    Check, Emptiness, Fitting, Property, Proviso, ReductionRequest, ReductionUse, Verdict,
+    Check, Emptiness, Fitting, Property, Proviso, ReductionRequest, ReductionUse, SteeringMode,
+    Verdict,
 };
 
 const ALGORITHMS: [Algorithm; 6] = [
@@ -22,9 +23,16 @@ const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Inc,
 ];
 
-fn both_ways() -> impl Iterator<Item = (Proviso, Fitting)> {
+fn all_ways() -> impl Iterator<Item = (Proviso, Fitting, SteeringMode)> {
     let all = Proviso::all_sound().into_iter();
-    all.flat_map(|proviso| [(proviso, Fitting::ByState), (proviso, Fitting::Normalise)])
+    all.flat_map(|proviso| {
+        [
+            (proviso, Fitting::ByState, SteeringMode::Off),
+            (proviso, Fitting::Normalise, SteeringMode::Off),
+            (proviso, Fitting::ByState, SteeringMode::Mixed),
+            (proviso, Fitting::ByState, SteeringMode::Only),
+        ]
+    })
 }
 
 /// The verdict must be "violated" with every reduction, proviso and emptiness check.
@@ -32,7 +40,7 @@ fn always_violated(system: &Tiny, property: &Property) {
     let relations = relations_over(system, &system.all_states());
     for algorithm in ALGORITHMS {
         for weak in [false, true] {
-            for (proviso, fitting) in both_ways() {
+            for (proviso, fitting, steering) in all_ways() {
                 for emptiness in Emptiness::ALL {
                     let mut config = Config::new(algorithm);
                     config.weak = weak;
@@ -41,6 +49,7 @@ fn always_violated(system: &Tiny, property: &Property) {
                     }
                     let check = Check {
                         emptiness,
+                        steering,
                         reduction: Some(ReductionRequest {
                             config,
                             relations: &relations,
@@ -50,7 +59,7 @@ fn always_violated(system: &Tiny, property: &Property) {
                         ..Check::new(system, property)
                     };
                     let result = check.run().expect("counterexamples are real");
-                    let what = format!("{algorithm} {weak} {proviso} {emptiness:?}");
+                    let what = format!("{algorithm} {weak} {proviso} {emptiness:?} {steering:?}");
                     assert_eq!(result.verdict, Verdict::Violated, "{what}");
                     assert!(
                         matches!(result.reduction, ReductionUse::On { .. }),

@@ -57,8 +57,8 @@ pub trait Space {
     /// The [flags] of a node.
     fn flags(&mut self, node: Node) -> u8;
 
-    /// Sets flags of a node.
-    fn set_flags(&mut self, node: Node, flags: u8);
+    /// Sets flags of a node; returns the flags before.
+    fn set_flags(&mut self, node: Node, flags: u8) -> u8;
 
     /// Called for every node entered, with the bytes that the search itself takes and the
     /// length of its path.

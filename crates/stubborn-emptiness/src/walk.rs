@@ -11,10 +11,11 @@
 //!
 //! What the proviso decides is in `watch`, the second pass of a nested search in `nested`.
 
-use rapidhash::RapidHashMap;
+use rapidhash::{RapidHashMap, RapidHashSet};
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
+use crate::ahead::settle;
 use crate::proviso::{EdgeOrder, Proviso, Rule};
 use crate::space::{Counts, Edge, Node, Space, flags};
 
@@ -204,6 +205,9 @@ impl<'s, S: Space> Walk<'s, S> {
     /// Walks until an accepting cycle is found (then the last component contains it, see
     /// [`accepting_component`](Self::accepting_component)) or everything was seen.
     pub fn run(&mut self) -> Result<bool, Limit> {
+        if self.proviso.goes_ahead() {
+            settle(self.space, self.proviso.rule)?;
+        }
         let mut initial = Vec::new();
         self.space.initial(&mut initial)?;
         for node in initial {
@@ -223,20 +227,15 @@ impl<'s, S: Space> Walk<'s, S> {
         self.live[from..].iter().map(|live| live.node)
     }
 
-    /// After a cycle was found: whether the component of this node is not complete yet. The
-    /// whole path to the cycle consists of such nodes.
-    pub fn is_open(&self, node: Node) -> bool {
-        self.places.contains_key(&node)
+    /// After a cycle was found: the nodes of the component it lies in, and those whose
+    /// component is not complete yet. The whole path to the cycle consists of such nodes.
+    pub(crate) fn into_regions(self) -> (RapidHashSet<Node>, RapidHashMap<Node, Place>) {
+        (self.accepting_component().collect(), self.places)
     }
 
     /// What an accepting cycle has to collect.
     pub(crate) fn wanted_marks(&self) -> Marks {
         self.all_marks.unwrap_or_default()
-    }
-
-    /// The space, when the walk is over.
-    pub fn space(&mut self) -> &mut S {
-        self.space
     }
 
     fn walk(&mut self) -> Result<bool, Limit> {
@@ -386,12 +385,20 @@ impl<'s, S: Space> Walk<'s, S> {
         }
         if !left_out {
             self.note_expanded(depth);
-        } else if self.proviso.rule == Rule::Full
-            || self.proviso.rule == Rule::ClosedSet && self.reaches_entered(first_edge)
-        {
+        } else if self.expands_at_once(node, first_edge) {
             self.expand(depth)?;
         }
         Ok(())
+    }
+
+    /// Whether a node that was just entered is expanded before any of its edges is taken.
+    fn expands_at_once(&mut self, node: Node, first_edge: usize) -> bool {
+        match self.proviso.rule {
+            Rule::Full => true,
+            Rule::ClosedSet => self.reaches_entered(first_edge),
+            Rule::TwoPhase => self.edges.len() - first_edge != 1,
+            _ => self.proviso.goes_ahead() && self.space.flags(node) & flags::EXPANDED != 0,
+        }
     }
 
     /// Whether one of the edges of the last node leads to a node entered before.

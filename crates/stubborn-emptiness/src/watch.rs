@@ -23,8 +23,15 @@ impl<S: Space> Walk<'_, S> {
         let proviso = self.proviso;
         let place = self.frames[depth].place as usize;
         match proviso.rule {
-            Rule::Nothing | Rule::Full | Rule::ClosedSet => false,
-            Rule::Always => match (to, proviso.end) {
+            Rule::Nothing
+            | Rule::Full
+            | Rule::ClosedSet
+            | Rule::Sticky
+            | Rule::BreadthSource
+            | Rule::BreadthDestination
+            | Rule::Topological
+            | Rule::Optimal => false,
+            Rule::Always | Rule::Parallel | Rule::TwoPhase => match (to, proviso.end) {
                 (Status::OnPath(_), End::Source) => true,
                 (Status::OnPath(target), End::Destination) => {
                     self.live[target as usize].marked = true;
@@ -144,8 +151,17 @@ impl<S: Space> Walk<'_, S> {
         let frame = self.frames[depth];
         let live = self.live[frame.place as usize];
         match self.proviso.rule {
-            Rule::Nothing | Rule::Full | Rule::ClosedSet => false,
             Rule::Always | Rule::Conditional => self.proviso.end == End::Destination && live.marked,
+            Rule::Nothing
+            | Rule::Full
+            | Rule::ClosedSet
+            | Rule::Sticky
+            | Rule::Parallel
+            | Rule::TwoPhase
+            | Rule::BreadthSource
+            | Rule::BreadthDestination
+            | Rule::Topological
+            | Rule::Optimal => false,
             Rule::Stab => frame.need == depth as i32,
             Rule::Colored | Rule::Weighted => {
                 if live.colour != Colour::Purple {

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
@@ -15,14 +16,23 @@ use crate::machine::{self, Program};
 use crate::peers;
 use crate::plan::PlannedRun;
 use crate::record::{Outcome, Record};
+use crate::workshop::Workshop;
 
 /// The programs that runs need, and the machine.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Bench {
     binary: PathBuf,
     programs: HashMap<Tool, Option<Program>>,
     machine: String,
+    workshop: Workshop,
+    prepared: Mutex<HashMap<String, Arc<Preparation>>>,
 }
+
+/// A number for its name, and the file once it is made.
+type Preparation = (usize, OnceLock<Prepared>);
+
+/// A file that was made before a run, or why there is none.
+type Prepared = Result<PathBuf, (Outcome, String)>;
 
 /// What a run has shown, before it is signed.
 #[derive(Clone, Debug)]
@@ -71,6 +81,8 @@ impl Bench {
             binary: binary.to_owned(),
             programs,
             machine: machine::describe(),
+            workshop: Workshop::default(),
+            prepared: Mutex::default(),
         })
     }
 
@@ -91,6 +103,35 @@ impl Bench {
             },
         };
         self.sign(run, shown)
+    }
+
+    /// The file that runs with the same preparation share, made once.
+    fn prepared(&self, run: &PlannedRun, words: &[String]) -> Prepared {
+        let name = format!("{} | {}", words.join(" "), run.model);
+        let cell = {
+            let mut all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+            let number = all.len();
+            let cell = all
+                .entry(name)
+                .or_insert_with(|| Arc::new((number, OnceLock::new())));
+            Arc::clone(cell)
+        };
+        let make = || {
+            let crashed = |error: std::io::Error| (Outcome::Crashed, error.to_string());
+            let folder = self.workshop.folder().map_err(crashed)?;
+            let file = folder.join(format!("prepared-{}", cell.0));
+            let args = with_model(words, &run.path, Some(&file));
+            let done = child::run(&self.binary, &args, None, run.limits).map_err(crashed)?;
+            match done.code {
+                Some(0) => Ok(file),
+                Some(2) => Err((Outcome::Unsupported, first_line(&done.stderr))),
+                _ if done.out_of_time => Err((Outcome::TimeLimit, "while preparing".into())),
+                _ if done.out_of_memory => Err((Outcome::MemoryLimit, "while preparing".into())),
+                Some(3) => Err((Outcome::MemoryLimit, "while preparing".into())),
+                _ => Err((Outcome::Crashed, first_line(&done.stderr))),
+            }
+        };
+        cell.1.get_or_init(make).clone()
     }
 
     fn sign(&self, run: &PlannedRun, shown: Shown) -> Record {
@@ -120,7 +161,14 @@ impl Bench {
     }
 
     fn run_stubborn(&self, run: &PlannedRun) -> Shown {
-        let args = arguments(run);
+        let file = match &run.prepare {
+            None => None,
+            Some(words) => match self.prepared(run, words) {
+                Ok(file) => Some(file),
+                Err((outcome, message)) => return Shown::nothing(outcome, message),
+            },
+        };
+        let args = arguments(run, file.as_deref());
         match child::run(&self.binary, &args, None, run.limits) {
             Ok(finished) => judge(run, &finished),
             Err(error) => Shown::nothing(Outcome::Crashed, error.to_string()),
@@ -128,16 +176,30 @@ impl Bench {
     }
 }
 
-/// The whole command line: the model after the command, and limits that the program keeps.
-fn arguments(run: &PlannedRun) -> Vec<String> {
-    let path = run.path.to_string_lossy().into_owned();
-    let mut args = run.words.clone();
-    if let Some(place) = args.iter_mut().find(|word| *word == "{model}") {
-        *place = path;
-    } else {
-        args.insert(1.min(args.len()), path);
+/// The words with model and file put in.
+fn with_model(words: &[String], model: &Path, file: Option<&Path>) -> Vec<String> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut args: Vec<String> = words.to_vec();
+    for word in &mut args {
+        if let ("{file}", Some(file)) = (word.as_str(), file) {
+            *word = text(file);
+        }
     }
-    if matches!(args.first().map(String::as_str), Some("explore" | "check")) {
+    if let Some(place) = args.iter_mut().find(|word| *word == "{model}") {
+        *place = text(model);
+    } else {
+        args.insert(1.min(args.len()), text(model));
+    }
+    args
+}
+
+/// The whole command line: the model after the command, and limits that the program keeps.
+fn arguments(run: &PlannedRun, file: Option<&Path>) -> Vec<String> {
+    let mut args = with_model(&run.words, &run.path, file);
+    if matches!(
+        args.first().map(String::as_str),
+        Some("explore" | "check" | "protocol")
+    ) {
         args.extend(["--json", "--memory-limit"].map(str::to_owned));
         args.push(run.limits.bytes.to_string());
     }
@@ -221,6 +283,7 @@ mod tests {
             key: String::new(),
             tool: Tool::Stubborn,
             words: words.split_whitespace().map(str::to_owned).collect(),
+            prepare: None,
             model: ModelName("example:x.dve".into()),
             path: "x.dve".into(),
             limits: Limits {
@@ -246,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_model_follows_the_command() {
-        let args = arguments(&planned("explore --por none"));
+        let args = arguments(&planned("explore --por none"), None);
         let expected = [
             "explore",
             "x.dve",
@@ -258,7 +321,7 @@ mod tests {
         ];
         assert_eq!(args, expected);
         assert_eq!(
-            arguments(&planned("inspect --all {model}")),
+            arguments(&planned("inspect --all {model}"), None),
             ["inspect", "--all", "x.dve"]
         );
     }

@@ -26,7 +26,10 @@
 //! ```
 //!
 //! In `run`, `{seed}` stands for the number of the run, and `{extra}` for what the printed
-//! table's column `extra` says of the model.
+//! table's column `extra` says of the model. A configuration may `prepare` a file that `run`
+//! reads as `{file}`; there, too, `{extra}` is what the table says.
+
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -157,6 +160,8 @@ pub struct Quick {
     pub seeds: u32,
     /// Seconds of processor time for each run.
     pub seconds: f64,
+    /// If given, these rows and no others, however large their models are.
+    pub rows: Vec<String>,
     /// Leave out the experiment.
     pub skip: bool,
 }
@@ -167,6 +172,7 @@ impl Default for Quick {
             max_states: 50_000,
             seeds: 2,
             seconds: 5.0,
+            rows: Vec::new(),
             skip: false,
         }
     }
@@ -180,6 +186,10 @@ pub struct Configuration {
     pub name: String,
     /// The command line without the model.
     pub run: Words,
+    /// A command line that comes first and writes `{file}`, which `run` then reads. Its time
+    /// does not count.
+    #[serde(default)]
+    pub prepare: Option<Words>,
     /// Number of seeds, for runs with `{seed}`.
     #[serde(default = "one")]
     pub seeds: u32,
@@ -189,10 +199,21 @@ pub struct Configuration {
     /// Left out in quick mode.
     #[serde(default)]
     pub full_only: bool,
+    /// Only for models whose files end so, such as `["pml", "prm"]`.
+    #[serde(default)]
+    pub endings: Vec<String>,
 }
 
 fn one() -> u32 {
     1
+}
+
+impl Configuration {
+    /// Whether it is meant for a model's file.
+    pub fn suits(&self, path: &Path) -> bool {
+        let ending = path.extension().unwrap_or_default();
+        self.endings.is_empty() || self.endings.iter().any(|e| ending == e.as_str())
+    }
 }
 
 /// Words of a command line: one text to be split at spaces, or a list.

@@ -28,3 +28,4 @@ pub mod scores;
 pub mod shipped;
 pub mod table;
 pub mod tsv;
+mod workshop;

@@ -12,6 +12,7 @@ use crate::experiment::Tool;
 use crate::machine::Program;
 use crate::plan::PlannedRun;
 use crate::record::{Limits, Outcome};
+use crate::workshop::Workshop;
 
 /// Time and memory to make and compile a program.
 const BUILD: Limits = Limits {
@@ -36,27 +37,6 @@ fn on_path(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// A folder of its own that is gone afterwards.
-struct Workshop(PathBuf);
-
-impl Workshop {
-    fn new() -> std::io::Result<Self> {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("stubborn-lab-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder)?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Workshop {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// SPIN. Words that begin with `-o` are for SPIN itself, those with `-D` for the compiler,
 /// and the rest for the program that it makes.
 pub(crate) fn run_spin(run: &PlannedRun) -> Shown {
@@ -72,21 +52,20 @@ pub(crate) fn run_spin(run: &PlannedRun) -> Shown {
     compile.extend(compiler);
     compile.push("pan.c".into());
     let steps = [("spin", generate), ("cc", compile)];
-    compiled(run, &steps, "pan", &pan, |text| PanReport::parse(text))
+    compiled(run, &steps, "pan", &pan, PanReport::parse)
 }
 
-/// Rumur: `WORDS` are for the program that it makes.
+/// Rumur: the words are for Rumur itself.
 pub(crate) fn run_rumur(run: &PlannedRun) -> Shown {
     let mut generate = words("--output model.c --threads 1 --color off");
+    generate.extend(run.words.iter().cloned());
     generate.push(absolute(&run.path));
     let mut compile = words("-O3 -march=native -std=c11 -w -o model model.c -lpthread");
     if cfg!(target_arch = "x86_64") {
         compile.insert(0, "-mcx16".into());
     }
     let steps = [("rumur", generate), ("cc", compile)];
-    compiled(run, &steps, "model", &run.words, |text| {
-        PanReport::rumur(text)
-    })
+    compiled(run, &steps, "model", &[], PanReport::rumur)
 }
 
 fn absolute(path: &Path) -> String {
@@ -107,11 +86,11 @@ fn compiled(
     read: impl Fn(&str) -> PanReport,
 ) -> Shown {
     let crashed = |message: String| Shown::nothing(Outcome::Crashed, message);
-    let workshop = match Workshop::new() {
-        Ok(workshop) => workshop,
+    let workshop = Workshop::default();
+    let folder = match workshop.folder() {
+        Ok(folder) => folder,
         Err(error) => return crashed(error.to_string()),
     };
-    let folder = &workshop.0;
     let mut build = 0.0;
     for (name, args) in steps {
         let Some(tool) = on_path(name) else {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::corpus::{Corpus, ModelName};
-use crate::experiment::{Configuration, Experiment, Tool};
+use crate::experiment::{Configuration, Experiment, Tool, Words};
 use crate::record::Limits;
 use crate::tsv::Tsv;
 
@@ -44,6 +44,8 @@ pub struct PlannedRun {
     pub tool: Tool,
     /// Its words, without the model.
     pub words: Vec<String>,
+    /// Words of what comes before, if anything does.
+    pub prepare: Option<Vec<String>>,
     /// The model.
     pub model: ModelName,
     /// Its file.
@@ -74,10 +76,10 @@ pub fn rows(experiment: &Experiment, corpus: &Corpus) -> Vec<Row> {
         }));
     }
     for row in &mut rows {
-        if let Ok(model) = &row.model {
-            if let Err(reason) = corpus.path(model) {
-                row.model = Err(reason);
-            }
+        if let Ok(model) = &row.model
+            && let Err(reason) = corpus.path(model)
+        {
+            row.model = Err(reason);
         }
     }
     rows
@@ -103,16 +105,27 @@ fn printed_rows(table: &Tsv) -> Vec<Row> {
         .collect()
 }
 
-/// The words of a run, without the model.
-pub fn words(configuration: &Configuration, row: &Row, seed: u32, mode: &Mode) -> Vec<String> {
-    let mut words = Vec::new();
-    for word in configuration.run.words() {
+fn filled(words: &Words, row: &Row, seed: u32) -> Vec<String> {
+    let mut filled = Vec::new();
+    for word in words.words() {
         if word == "{extra}" {
-            words.extend(row.extra.iter().cloned());
+            filled.extend(row.extra.iter().cloned());
         } else {
-            words.push(word.replace("{seed}", &seed.to_string()));
+            filled.push(word.replace("{seed}", &seed.to_string()));
         }
     }
+    filled
+}
+
+/// The words of what comes before a run.
+pub fn preparation(configuration: &Configuration, row: &Row, seed: u32) -> Option<Vec<String>> {
+    let words = configuration.prepare.as_ref()?;
+    Some(filled(words, row, seed))
+}
+
+/// The words of a run, without the model.
+pub fn words(configuration: &Configuration, row: &Row, seed: u32, mode: &Mode) -> Vec<String> {
+    let mut words = filled(&configuration.run, row, seed);
     if let Some(level) = &mode.relations {
         let has = |flag: &str| words.iter().any(|word| word == flag);
         let reduces = has("--por") && !has("none");
@@ -124,8 +137,17 @@ pub fn words(configuration: &Configuration, row: &Row, seed: u32, mode: &Mode) -
 }
 
 /// The key of a run.
-pub fn key(tool: Tool, words: &[String], model: &ModelName) -> String {
-    format!("{} {} | {model}", tool.name(), words.join(" "))
+pub fn key(
+    configuration: &Configuration,
+    row: &Row,
+    seed: u32,
+    mode: &Mode,
+    model: &ModelName,
+) -> String {
+    let words = words(configuration, row, seed, mode).join(" ");
+    let before = preparation(configuration, row, seed);
+    let before = before.map_or_else(String::new, |words| format!(" after {}", words.join(" ")));
+    format!("{} {words}{before} | {model}", configuration.tool.name())
 }
 
 /// All runs that experiments ask for, each once, in their order, small models first.
@@ -168,7 +190,12 @@ fn add_row(
     let Ok(model) = &row.model else { return };
     let Ok(path) = corpus.path(model) else { return };
     let states = corpus.states(model);
-    let quick_limit = mode.quick.then_some(experiment.quick.max_states);
+    let chosen = &experiment.quick.rows;
+    if mode.quick && !chosen.is_empty() && !chosen.contains(&row.label) {
+        return;
+    }
+    let is_small_wanted = mode.quick && chosen.is_empty();
+    let quick_limit = is_small_wanted.then_some(experiment.quick.max_states);
     let too_large =
         |limit: Option<u64>| limit.is_some_and(|limit| states.unwrap_or(UNKNOWN_STATES) > limit);
     if too_large(quick_limit) || (states.is_some() && too_large(experiment.max_states)) {
@@ -184,7 +211,7 @@ fn add_row(
         bytes: experiment.limits.bytes().unwrap_or(2 << 30),
     };
     for configuration in &experiment.configurations {
-        if mode.quick && configuration.full_only {
+        if (mode.quick && configuration.full_only) || !configuration.suits(&path) {
             continue;
         }
         let most = if mode.quick {
@@ -193,11 +220,11 @@ fn add_row(
             u32::MAX
         };
         for seed in 1..=configuration.seeds.min(most) {
-            let words = words(configuration, row, seed, mode);
             runs.push(PlannedRun {
-                key: key(configuration.tool, &words, model),
+                key: key(configuration, row, seed, mode, model),
                 tool: configuration.tool,
-                words,
+                words: words(configuration, row, seed, mode),
+                prepare: preparation(configuration, row, seed),
                 model: model.clone(),
                 path: path.clone(),
                 limits,

@@ -66,6 +66,9 @@ impl Linear {
 /// floating point would not see their last digits anyway.
 const LARGEST: u64 = 1 << 40;
 
+/// Larger programs are not even set up: the solver looks at the clock only between pivots.
+const MOST_ROWS: usize = 12_000;
+
 /// Denominators that are tried when a floating-point vector is turned into fractions. Vertices
 /// of the programs of nets are nearly always among them.
 const DENOMINATORS: [u32; 14] = [1, 2, 3, 4, 6, 8, 12, 5, 10, 60, 7, 840, 27_720, 720_720];
@@ -86,7 +89,8 @@ impl<'n> StateEquation<'n> {
         columns.retain(|effects| !effects.is_empty());
         columns.sort_unstable();
         columns.dedup();
-        let usable = net.initial_marking().iter().all(|n| *n <= LARGEST);
+        let numbers = net.initial_marking().iter().all(|n| *n <= LARGEST);
+        let usable = numbers && columns.len() + net.place_count() <= MOST_ROWS;
         Self {
             net,
             columns,

@@ -1,6 +1,88 @@
-//! Message-passing protocols in Rust, checked.
+//! Message-passing protocols in Rust: write them down, and have every interleaving checked.
+//!
+//! A protocol is made of [processes](Protocol::process) with ordinary Rust values as local
+//! states, and of handlers that take no message, one, or a quorum of them. Handlers are
+//! functions of local state and messages, so each is run once for each combination, however many
+//! states of the whole system it occurs in. The result is a model like any other of this
+//! workspace: stores, threads, reductions, temporal formulas and traces work as they do for
+//! the modelling languages.
+//!
+//! ```
+//! use stubborn_protocol::{Protocol, assert_holds};
+//!
+//! #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+//! enum Message {
+//!     Request,
+//!     Grant,
+//!     Release,
+//! }
+//!
+//! #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+//! enum Client {
+//!     Idle,
+//!     Waiting,
+//!     Working,
+//! }
+//!
+//! let mut p = Protocol::new("lock server");
+//! let server = p.process("server", true); // is the lock free?
+//! let clients = p.processes("client", 3, Client::Idle);
+//! for client in &clients {
+//!     p.action(*client, "asks")
+//!         .when(|c| *c == Client::Idle)
+//!         .then(move |c, step| {
+//!             *c = Client::Waiting;
+//!             step.send(server, Message::Request);
+//!         });
+//!     p.on(*client, "Grant").then(|c, _, _| *c = Client::Working);
+//!     p.action(*client, "is done")
+//!         .when(|c| *c == Client::Working)
+//!         .then(move |c, step| {
+//!             *c = Client::Idle;
+//!             step.send(server, Message::Release);
+//!         });
+//! }
+//! p.on(server, "Request").only_if(|free| *free).then(|free, m, step| {
+//!     *free = false;
+//!     step.send(m.from, Message::Grant);
+//! });
+//! p.on(server, "Release").then(|free, _, _| *free = true);
+//! p.invariant_over(
+//!     "mutual exclusion",
+//!     &clients,
+//!     |c| *c == Client::Working,
+//!     |working| working.iter().filter(|w| **w).count() <= 1,
+//! );
+//!
+//! let model = p.build()?;
+//! assert_holds!(model);
+//! # Ok::<(), stubborn_protocol::ProtocolError>(())
+//! ```
+//!
+//! In a `#[test]`, [`assert_holds!`] panics with a message sequence chart of a counterexample.
+//!
+//! # What is checked about the protocol itself
+//!
+//! Handlers may declare what they [send](MessageBuilder::sends) and that they [change
+//! nothing](MessageBuilder::only_reads). A handler that does something else is reported by name.
+//! Nothing has to be declared: what handlers can do is found out by running them on everything
+//! that may come their way, and where that is too much, declarations help reductions.
+//!
+//! # Where things are
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `protocol`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
+//! | [`linearizability`] | a tester for recorded operations |
+//! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
+//! | `analysis`, `relations` | what may enable and disturb what |
+//! | `check`, `chart`, `svg` | questions and answers |
+//! | `stateless` | dynamic partial-order reduction |
+//! | [`protocols`] | examples |
 
 mod analysis;
+mod chart;
+mod check;
 mod executor;
 mod handler;
 mod history;
@@ -11,13 +93,18 @@ mod moves;
 mod network;
 mod property;
 mod protocol;
+pub mod protocols;
 mod relations;
+mod stateless;
+mod svg;
 mod value;
 
+pub use chart::Chart;
+pub use check::{CheckError, Checker, Failure, Reduction, Report};
 pub use handler::Step;
 pub use model::{Model, ProtocolError};
 pub use network::Network;
 pub use property::View;
 pub use protocol::{ActionBuilder, MessageBuilder, Protocol, QuorumBuilder, RecordBuilder};
+pub use stateless::{Stateless, StatelessReport};
 pub use value::{Envelope, Pid, ProcessRef, Value};
-pub mod protocols;

@@ -79,6 +79,12 @@ struct Client<O, A> {
     running: Option<(Before, O)>,
 }
 
+/// A client and what it did.
+type Of<'h, T> = (
+    Pid,
+    &'h Client<<T as Object>::Operation, <T as Object>::Answer>,
+);
+
 /// A history of operations on an object.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Tester<T: Object> {
@@ -146,8 +152,7 @@ impl<T: Object> Tester<T> {
         if self.confused {
             return false;
         }
-        let clients: Vec<(Pid, &Client<T::Operation, T::Answer>)> =
-            self.clients.iter().map(|(pid, c)| (*pid, c)).collect();
+        let clients: Vec<Of<'_, T>> = self.clients.iter().map(|(pid, c)| (*pid, c)).collect();
         let mut done = vec![0; clients.len()];
         explain(&clients, &mut done, &self.object)
     }
@@ -155,11 +160,7 @@ impl<T: Object> Tester<T> {
 
 /// Tries to put one more operation next. `done` counts the operations of each client so far, one
 /// more than there are if the running one is among them.
-fn explain<T: Object>(
-    clients: &[(Pid, &Client<T::Operation, T::Answer>)],
-    done: &mut [usize],
-    object: &T,
-) -> bool {
+fn explain<T: Object>(clients: &[Of<'_, T>], done: &mut [usize], object: &T) -> bool {
     let all_over = clients.iter().zip(&*done);
     if all_over
         .into_iter()

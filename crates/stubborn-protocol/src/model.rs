@@ -588,6 +588,7 @@ fn structure<M: Value>(inner: &mut Inner<M>) -> Structure {
         });
     }
     let mut properties = Vec::new();
+    let mut valid_end = None;
     for number in 0..labels.inner.protocol.properties.len() {
         let property = &labels.inner.protocol.properties[number];
         let mut tests: Vec<_> = property.processes.iter().map(|p| local_field(*p)).collect();
@@ -596,6 +597,9 @@ fn structure<M: Value>(inner: &mut Inner<M>) -> Structure {
         match role {
             PropertyRole::Proposition => {
                 labels.add(Meaning::Holds(number), name, tests);
+            }
+            PropertyRole::End => {
+                valid_end = Some(labels.add(Meaning::Holds(number), name, tests));
             }
             PropertyRole::Invariant => {
                 let text = format!("not: {name}");
@@ -621,6 +625,7 @@ fn structure<M: Value>(inner: &mut Inner<M>) -> Structure {
         labels,
         processes: processes.collect(),
         properties,
+        valid_end,
         ..Structure::default()
     }
 }

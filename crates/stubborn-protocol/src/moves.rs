@@ -91,6 +91,18 @@ impl<M: Value> Inner<M> {
         moves
     }
 
+    /// Changes the words of processes as a move does.
+    pub(crate) fn apply(&self, step: &Move, words: &mut [u32]) {
+        let own = 2 * self.actions[step.action as usize].process.index();
+        words[own] = step.local;
+        words[own + 1] = step.inbox;
+        for (to, post) in &step.posts {
+            let word = 2 * to.index() + 1;
+            let (inbox, post) = (self.inboxes.get(words[word]), self.posts.get(*post));
+            words[word] = self.inboxes.intern(self.protocol.network.add(inbox, post));
+        }
+    }
+
     fn losses(&self, action: u32, local: u32, inbox: u32, moves: &mut Vec<Move>) {
         let parcels = self.inboxes.get(inbox);
         for at in self.protocol.network.deliverable(parcels) {

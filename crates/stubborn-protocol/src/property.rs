@@ -16,6 +16,8 @@ pub(crate) type Shows = Box<dyn Fn(&dyn Any) -> Boxed + Send + Sync>;
 pub(crate) enum PropertyRole {
     Invariant,
     Proposition,
+    /// It is fine to stop where it holds.
+    End,
 }
 
 /// A named predicate.

@@ -247,6 +247,13 @@ impl<M: Value> Protocol<M> {
         );
     }
 
+    /// Where it is fine that nothing can happen any more. Without it, every such state is taken
+    /// for a mistake by checks that look for them.
+    pub fn may_stop_when(&mut self, holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static) {
+        let all = (0..self.processes.len()).map(|p| Pid(p as u16)).collect();
+        self.property("may stop".into(), PropertyRole::End, all, Box::new(holds));
+    }
+
     /// An invariant of each of some processes.
     pub fn invariant_of_each<S: Value>(
         &mut self,

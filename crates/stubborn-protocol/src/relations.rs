@@ -78,6 +78,9 @@ pub(crate) fn relations<M: Value>(
     }
 }
 
+/// Whether a local state allows something.
+type Allows<'f> = Box<dyn Fn(u32) -> bool + 'f>;
+
 /// Kinds of messages that may go to a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Sends {
@@ -204,8 +207,21 @@ impl<M: Value> Facts<'_, M> {
             .any(|s| self.may_take(taker, from, s.kind))
     }
 
-    /// Whether two steps of one process may want the same message.
+    /// Whether two steps of one process may want the same message at the same time.
     fn compete(&self, t: usize, u: usize) -> bool {
+        if self.inner.protocol.network == Network::Unordered
+            && let Some(analysis) = self.handlers(t, u)
+        {
+            let shares = |m: &[Parcel], n: &[Parcel]| m.iter().any(|parcel| n.contains(parcel));
+            return analysis.locals[self.process(t).index()]
+                .iter()
+                .any(|local| {
+                    let (first, second) = (analysis.table(t, *local), analysis.table(u, *local));
+                    first
+                        .iter()
+                        .any(|(m, _)| second.iter().any(|(n, _)| shares(m, n)))
+                });
+        }
         if !self.inner.protocol.network.consumes()
             && !self.is_lossy_role(t)
             && !self.is_lossy_role(u)
@@ -338,7 +354,7 @@ impl<M: Value> Facts<'_, M> {
         let Some(analysis) = self.analysis else {
             return false;
         };
-        let allows = |meaning: &Meaning| -> Option<(Pid, Box<dyn Fn(u32) -> bool + '_>)> {
+        let allows = |meaning: &Meaning| -> Option<(Pid, Allows<'_>)> {
             match meaning {
                 Meaning::Open(handler) => {
                     let declared = &self.inner.protocol.handlers[*handler];
@@ -411,8 +427,10 @@ impl<M: Value> Facts<'_, M> {
         if self.process(t) != self.process(u) {
             return true;
         }
-        let ordered = self.inner.protocol.network == Network::Ordered;
-        if ordered && self.compete(t, u) || self.feeds(t, u) {
+        // In a multiset there was a message for each of them. In a queue the second took what the
+        // first had uncovered, and in a set it may have been the same message.
+        let each_had_its_own = self.inner.protocol.network == Network::Unordered;
+        if !each_had_its_own && self.compete(t, u) || self.feeds(t, u) {
             return false;
         }
         self.commutes_left(t, u)

@@ -151,6 +151,17 @@ choices!(
 );
 
 choices!(
+    /// What sets for infinite runs do about transitions that a property can see (Laarman et
+    /// al. 2014, table 1).
+    Visibility, "visibility condition",
+    /// V and I: with one enabled visible transition all visible ones; an invisible key where
+    /// there can be one.
+    Vi = "vi",
+    /// C2: with one enabled visible transition everything.
+    C2 = "c2",
+);
+
+choices!(
     /// Which of several ample sets is taken.
     Choice, "choice of ample sets",
     /// The first one.
@@ -247,6 +258,8 @@ pub struct Config {
     pub choice: Option<Choice>,
     /// After deletion, look for a set with fewer enabled transitions.
     pub minimise: bool,
+    /// What to do about visible transitions, where a property sees any.
+    pub visibility: Visibility,
     /// For everything pseudo-random.
     pub seed: u64,
     /// Remember sets by the values of guards. Changes speed, never sets.
@@ -266,6 +279,7 @@ impl Config {
             delete: None,
             choice: None,
             minimise: false,
+            visibility: Visibility::Vi,
             seed: 0,
             cache: true,
         }
@@ -347,6 +361,7 @@ impl Config {
             delete: self.delete.unwrap_or(Delete::Fst),
             choice: self.choice.unwrap_or(Choice::First),
             minimise: self.minimise,
+            visibility: self.visibility,
             seed: self.seed,
             cache: self.cache,
         })
@@ -372,6 +387,8 @@ pub struct Settings {
     pub choice: Choice,
     /// See [`Config::minimise`].
     pub minimise: bool,
+    /// See [`Config::visibility`].
+    pub visibility: Visibility,
     /// See [`Config::seed`].
     pub seed: u64,
     /// See [`Config::cache`].
@@ -441,6 +458,9 @@ impl fmt::Display for Settings {
         }
         if self.minimise {
             f.write_str(" --minimise")?;
+        }
+        if self.visibility != Visibility::Vi {
+            write!(f, " --visibility {}", self.visibility)?;
         }
         Ok(())
     }

@@ -51,6 +51,7 @@ mod reduction;
 pub mod sequence_chart;
 pub mod spin;
 pub mod story;
+mod structural;
 mod temporal;
 mod text;
 
@@ -62,13 +63,14 @@ pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
 pub use measured::{RelationsError, SavedRelations};
 pub use reduction::{Por, ProvisoChoice, ReductionOptions};
+pub use structural::{NetSizes, check_smaller, explore_smaller};
 pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Trace, TraceStep, Violation,
 };
 pub use temporal::check::{TemporalAnswer, check_temporal};
 pub use temporal::explore::explore_with_proviso;
-pub use temporal::{Origin, Temporal, TemporalOptions, TemporalText};
+pub use temporal::{Obstacle, Origin, Temporal, TemporalOptions, TemporalText};
 pub use text::ModelText;
 
 pub use stubborn_contest as contest;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
+use stubborn_pnml::NetSystem;
 use stubborn_promela::source::Sources;
 use stubborn_system::{Outcome, Property, System, TransitionId};
 
@@ -105,6 +106,8 @@ pub struct LoadOptions {
     /// Expressions that a trace of this model was about. Where a language lets expressions
     /// look at things that are no part of a state otherwise, they become part of it.
     pub expressions: Vec<String>,
+    /// Shuffles the places and transitions of a Petri net.
+    pub shuffle: Option<u64>,
 }
 
 /// A model that is ready to run.
@@ -119,6 +122,7 @@ pub struct LoadedModel {
     temporal: Vec<Temporal>,
     expressions: Vec<String>,
     growth: Option<Growth>,
+    net: Option<Arc<NetSystem>>,
 }
 
 impl LoadedModel {
@@ -151,6 +155,11 @@ impl LoadedModel {
     /// sees them.
     pub fn reference(&self) -> &dyn System {
         &*self.reference
+    }
+
+    /// The net, if the model is one.
+    pub fn net(&self) -> Option<&Arc<NetSystem>> {
+        self.net.as_ref()
     }
 
     /// The safety properties of the model and of the user, in this order.
@@ -212,7 +221,7 @@ impl LoadedModel {
         }
     }
 
-    fn new(language: Language, source: SourceFile, parts: Parts) -> Self {
+    pub(crate) fn new(language: Language, source: SourceFile, parts: Parts) -> Self {
         Self {
             language,
             text: parts.text.unwrap_or(ModelText::One(source)),
@@ -224,6 +233,7 @@ impl LoadedModel {
             temporal: parts.temporal,
             expressions: parts.expressions,
             growth: parts.growth,
+            net: parts.net,
         }
     }
 }
@@ -394,6 +404,8 @@ pub(crate) struct Parts {
     pub(crate) text: Option<ModelText>,
     pub(crate) promela: Option<Arc<PromelaModel>>,
     pub(crate) growth: Option<Growth>,
+    /// Where the model is a Petri net.
+    pub(crate) net: Option<Arc<NetSystem>>,
 }
 
 impl Parts {
@@ -425,6 +437,7 @@ impl Parts {
             text: None,
             promela: None,
             growth: None,
+            net: None,
         }
     }
 }

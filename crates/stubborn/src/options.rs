@@ -2,6 +2,7 @@
 //! page are made from these definitions.
 
 pub(crate) mod lab;
+mod nets;
 mod relations;
 mod temporal;
 
@@ -17,6 +18,7 @@ use stubborn::{Engine, Language, Order, Por, ReductionOptions, StoreKind};
 
 pub(crate) use temporal::{ProvisoName, TemporalArgs};
 
+pub(crate) use nets::NetArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 
 const AFTER_HELP: &str = "\
@@ -76,6 +78,11 @@ pub(crate) struct ModelArgs {
     /// How successors are computed
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t)]
     pub(crate) engine: EngineName,
+
+    /// Shuffle the places and transitions of a Petri net: strategies that take the first one
+    /// depend on their order
+    #[arg(long, value_name = "SEED", help_heading = "Petri nets")]
+    pub(crate) shuffle: Option<u64>,
 
     #[command(flatten)]
     pub(crate) promela: PromelaArgs,
@@ -495,6 +502,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) reduction: ReductionArgs,
 
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+
     /// Save the first counterexample, to be replayed by `simulate --replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
@@ -537,12 +547,15 @@ pub(crate) struct ExploreArgs {
     #[command(flatten)]
     pub(crate) reduction: ReductionArgs,
 
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+
     /// Print the number of states on every breadth-first level
     #[arg(long, help_heading = "Output", conflicts_with = "json")]
     pub(crate) levels: bool,
 
     /// Name the transitions that were never taken
-    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "structural"])]
     pub(crate) unused: bool,
 
     #[command(flatten)]
@@ -664,6 +677,10 @@ pub(crate) struct InspectArgs {
         help_heading = "Output"
     )]
     pub(crate) format: InspectFormat,
+
+    /// Draw the model for Graphviz: the same as --format dot
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    pub(crate) dot: bool,
 
     /// Only transitions of processes whose name contains this
     #[arg(long, value_name = "TEXT", help_heading = "Filters")]

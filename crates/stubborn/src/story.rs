@@ -330,9 +330,13 @@ pub fn truths(system: &dyn System, property: &Property, trace: &Trace) -> String
         }
     }
     let mut out = String::new();
+    let (place, always_true, never_true) = match trace.cycle_start() {
+        Some(_) => ("On the cycle", "always true", "never true"),
+        None => ("In that state", "true", "false"),
+    };
     let parts = [
-        ("always true", always),
-        ("never true", never),
+        (always_true, always),
+        (never_true, never),
         ("true now and then", sometimes),
     ];
     for (words, mut names) in parts {
@@ -343,7 +347,7 @@ pub fn truths(system: &dyn System, property: &Property, trace: &Trace) -> String
             names.truncate(SHOWN);
             names.push("...");
         }
-        let _ = writeln!(out, "  There for ever {words}: {}", names.join(", "));
+        let _ = writeln!(out, "  {place} {words}: {}", names.join(", "));
     }
     out
 }

@@ -61,7 +61,7 @@ pub(crate) fn show_warnings(model: &LoadedModel) {
         let text = model.text().render(model.warnings(), stderr_has_colour());
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
-    for property in model.temporal() {
+    for property in model.temporal().iter().filter(|p| p.property.is_ok()) {
         let _ = std::io::stderr().write_all(property.remarks.as_bytes());
     }
 }

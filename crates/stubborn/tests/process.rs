@@ -379,3 +379,115 @@ fn a_bench_is_a_table() {
     assert!(text.contains("| peterson | 705 | 1,725 |"), "{text}");
     assert!(text.contains("geometric mean"), "{text}");
 }
+
+#[test]
+fn temporal_properties_have_lassos_that_can_be_replayed() {
+    let folder = folder("lassos");
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models");
+    // Formulas that are violated, and numbers of steps before and on the cycle; an end of
+    // the run where there is none.
+    let cases = [
+        ("lamp.pml", "<> [] lit", Some((0, 2))),
+        ("lamp.pml", "<> ! Guard@L", Some((0, 2))),
+        ("lamp.pml", "[] (_last != 1)", None),
+        ("turnstile.dve", "[] <> First.inside", Some((0, 1))),
+        ("producer.pnml", "[] <> (done < 3)", None),
+    ];
+    for (number, (model, formula, lasso)) in cases.into_iter().enumerate() {
+        let model = format!("{models}/{model}");
+        let saved = folder.join(format!("{number}.json"));
+        let saved = saved.to_str().expect("a path in ASCII");
+        for emptiness in ["scc", "ndfs"] {
+            let arguments = [
+                "check",
+                "--json",
+                "--only",
+                "--ltl",
+                formula,
+                "--trace",
+                saved,
+                "--emptiness",
+                emptiness,
+                &model,
+            ];
+            let output = run(&arguments);
+            assert_eq!(output.status.code(), Some(1), "{formula}");
+            let object = json(&output);
+            let property = &object["properties"][0];
+            assert_eq!(property["name"], formula);
+            assert_eq!(property["kind"], "ltl");
+            assert_eq!(property["verdict"], "violated");
+            let trace = &property["trace"];
+            let length = |part: &str| trace[part].as_array().expect("a list of steps").len();
+            if let (Some((stem, cycle)), "scc") = (lasso, emptiness) {
+                assert_eq!(
+                    (length("stem"), length("cycle")),
+                    (stem, cycle),
+                    "{formula}"
+                );
+            }
+            let replayed = run(&["simulate", &model, "--replay", saved]);
+            assert_eq!(replayed.status.code(), Some(0), "{formula}");
+            let told = String::from_utf8_lossy(&replayed.stdout);
+            assert_eq!(
+                told.contains("then for ever"),
+                length("cycle") > 0,
+                "{told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_formula_that_a_limit_left_open_is_unknown() {
+    let path = example("cache_coherence.dve");
+    let formula = "[] (latest < 200)";
+    let output = run(&[
+        "check",
+        "--json",
+        "--only",
+        "--ltl",
+        formula,
+        "--max-states",
+        "100",
+        &path,
+    ]);
+    assert_eq!(output.status.code(), Some(3));
+    let object = json(&output);
+    assert_eq!(object["complete"], false);
+    let property = &object["properties"][0];
+    assert_eq!(property["verdict"], "unknown");
+    assert_eq!(property["trace"], Value::Null);
+}
+
+#[test]
+fn explorations_with_a_proviso_depend_on_order_and_proviso() {
+    let path = example("leader_ring.dve");
+    let states = |proviso: &str, seed: &str| {
+        let object = json(&run(&[
+            "explore",
+            "--json",
+            "--por",
+            "beam",
+            "--proviso",
+            proviso,
+            "--seed",
+            seed,
+            &path,
+        ]));
+        assert_eq!(object["proviso"], proviso);
+        assert_eq!(object["order"], "dfs");
+        assert_eq!(object["por"], "beam");
+        object["states"].as_u64().expect("a number")
+    };
+    let whole = json(&run(&["explore", "--json", &path]));
+    let whole = whole["states"].as_u64().expect("a number");
+    for seed in ["1", "2"] {
+        assert_eq!(states("full", seed), whole);
+        assert!(states("none", seed) <= states("source", seed));
+        assert!(states("source", seed) <= whole);
+        assert_eq!(states("source", seed), states("source", seed));
+    }
+    let refused = run(&["explore", "--proviso", "source", "--threads", "2", &path]);
+    assert_eq!(refused.status.code(), Some(2));
+}

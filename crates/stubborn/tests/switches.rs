@@ -23,6 +23,8 @@ use stubborn::system::{Reduction, RelationLevel, Relations};
 /// Small instances, the ones that tell most apart first.
 const INSTANCES: &[&str] = &[
     "beem/models/phils.3.dve",
+    "beem/models/phils.2.dve",
+    "beem/models/extinction.2.dve",
     "beem/models/fischer.1.dve",
     "beem/models/mcs.2.dve",
     "beem/models/iprotocol.1.dve",

@@ -10,8 +10,11 @@ use stubborn_emptiness::{
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{RelationLevel, System};
 
+use length::length;
 use rows::{Row, corpus, load, load_formula, rows};
 
+#[path = "../length/mod.rs"]
+mod length;
 mod products;
 mod rows;
 
@@ -166,10 +169,10 @@ fn small_instances_have_their_verdicts() {
 }
 
 #[test]
-#[ignore = "long: instances of up to 30,000 states, many provisos"]
+#[ignore = "long: many provisos"]
 fn instances_have_their_verdicts_with_many_provisos() {
     check_all(
-        0..=30_000,
+        0..=3_000 * length(),
         &Matrix {
             emptiness: &Emptiness::ALL,
             algorithms: &[Algorithm::Beam],
@@ -194,10 +197,10 @@ fn instances_have_their_verdicts_with_many_provisos() {
 }
 
 #[test]
-#[ignore = "long: instances of up to 30,000 states, several reductions"]
+#[ignore = "long: several reductions"]
 fn instances_have_their_verdicts_with_several_reductions() {
     check_all(
-        0..=30_000,
+        0..=3_000 * length(),
         &Matrix {
             emptiness: &Emptiness::ALL,
             algorithms: &[
@@ -215,10 +218,10 @@ fn instances_have_their_verdicts_with_several_reductions() {
 }
 
 #[test]
-#[ignore = "long: instances of up to 400,000 states"]
+#[ignore = "long: larger instances"]
 fn larger_instances_have_their_verdicts() {
     check_all(
-        30_001..=400_000,
+        3_001..=20_000 * length(),
         &Matrix {
             emptiness: &Emptiness::ALL,
             algorithms: &[Algorithm::Beam],
@@ -286,7 +289,7 @@ fn formulas_of_small_instances_have_their_verdicts() {
 }
 
 #[test]
-#[ignore = "long: instances of up to 200,000 states"]
+#[ignore = "long: larger instances"]
 fn formulas_of_larger_instances_have_their_verdicts() {
-    check_formulas(3_001..=200_000);
+    check_formulas(3_001..=20_000 * length());
 }

@@ -31,9 +31,9 @@ const LARGEST_CLUSTER: usize = 4_096;
 /// Most values a single field may have; beyond, it is open.
 const LARGEST_DOMAIN: usize = 1_024;
 /// Combinations tried in the whole fixpoint.
-const FIXPOINT_BUDGET: u64 = 2_000_000;
+const FIXPOINT_BUDGET: u64 = 500_000;
 /// Combinations tried for one command in one round.
-const COMMAND_BUDGET: u64 = 300_000;
+const COMMAND_BUDGET: u64 = 100_000;
 
 /// Distinct tuples.
 type Tuples = HashSet<Vec<u32>, BuildHasherDefault<TupleHasher>>;

@@ -20,7 +20,7 @@ use stubborn_system::{LabelId, Matrix, May, Must, RelationLevel, Relations, Syst
 
 use crate::Model;
 use domains::Domains;
-use pairs::Pairs;
+use pairs::{Decision, LEFT_BUDGET, Pairs, RELATION_BUDGET, ROW_BUDGET, Row};
 use support::Support;
 use syntax::Syntax;
 
@@ -39,8 +39,7 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
     let pairs = Pairs::new(model, &supports, &syntax, domains.as_ref());
     let structure = model.structure();
     let (labels, transitions) = (structure.labels.len(), structure.transitions.len());
-    let label_row = |g: LabelId, to: bool| {
-        let mut decide = pairs.row();
+    let label_row = |decide: &mut Row<'_, '_>, g: LabelId, to: bool| {
         let turns = |t: &TransitionId| decide.may_turn(g, *t, to);
         structure
             .transition_ids()
@@ -48,10 +47,13 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
             .map(|t| t.index() as u32)
             .collect::<Vec<_>>()
     };
-    let may_enable = parallel(labels, |g| label_row(LabelId::new(g), true));
-    let may_disable = parallel(labels, |g| label_row(LabelId::new(g), false));
-    let never_together = parallel(labels, |g| {
-        let mut decide = pairs.row();
+    let may_enable = rows(&pairs, labels, RELATION_BUDGET, |row, g| {
+        label_row(row, LabelId::new(g), true)
+    });
+    let may_disable = rows(&pairs, labels, RELATION_BUDGET, |row, g| {
+        label_row(row, LabelId::new(g), false)
+    });
+    let never_together = rows(&pairs, labels, RELATION_BUDGET, |decide, g| {
         let g = LabelId::new(g);
         let never = |h: &LabelId| decide.never_together(g, *h);
         structure
@@ -67,17 +69,28 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
     let never_co_enabled = |t: TransitionId, u: TransitionId| {
         guards(t).any(|g| guards(u).any(|h| never_together.contains(*g, *h)))
     };
-    let do_not_accord = parallel(transitions, |t| {
-        let mut decide = pairs.row();
+    let decided = rows(&pairs, transitions, RELATION_BUDGET, |decide, t| {
         let t = TransitionId::new(t);
         // Decided once for each unordered pair, so that the relation is symmetric.
-        let conflicts = |u: &TransitionId| !never_co_enabled(t, *u) && decide.may_not_accord(t, *u);
-        let later = structure.transition_ids().skip(t.index() + 1);
-        later.filter(conflicts).map(|u| u.index() as u32).collect()
+        let mut row = (Vec::new(), Vec::new());
+        for u in structure.transition_ids().skip(t.index() + 1) {
+            let decision = match never_co_enabled(t, u) {
+                true => Decision::No,
+                false => decide.may_not_accord(t, u),
+            };
+            if decision != Decision::No {
+                row.0.push(u.index() as u32);
+            }
+            if decision == Decision::TooMuch {
+                row.1.push(u.index() as u32);
+            }
+        }
+        row
     });
+    let (do_not_accord, too_much): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
+    let too_much: Matrix<TransitionId, TransitionId> = symmetric(transitions, too_much);
     let do_not_accord = symmetric(transitions, do_not_accord);
-    let do_not_left_accord = parallel(transitions, |t| {
-        let mut decide = pairs.row();
+    let do_not_left_accord = rows(&pairs, transitions, LEFT_BUDGET, |decide, t| {
         let t = TransitionId::new(t);
         // Where both are enabled, they accord or not; else `u` must enable `t`: by one of its
         // guards, or by sparing it a failure.
@@ -89,7 +102,10 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
                 || do_not_accord.contains(t, u)
                 || guards(t).any(|g| may_enable.contains(*g, u))
         };
-        let conflicts = |u: &TransitionId| may_matter(*u) && decide.may_not_left_accord(t, *u);
+        // What was too much there would be too much here.
+        let conflicts = |u: &TransitionId| {
+            may_matter(*u) && decide.may_not_left_accord(t, *u, too_much.contains(t, *u))
+        };
         structure
             .transition_ids()
             .filter(conflicts)
@@ -127,8 +143,36 @@ fn symmetric<I: stubborn_system::matrix::Index>(
     Matrix::from_rows(size, rows)
 }
 
-/// Computes rows on all cores. Each row has a budget of its own, so that the result does not
-/// depend on how they are spread.
+/// Computes the rows of a relation within its budget. Each row has a share of its own, so that
+/// the result does not depend on which core computes it: first the same for all, then, for
+/// those that had too little, what the others left.
+fn rows<R: Send>(
+    pairs: &Pairs<'_>,
+    count: usize,
+    budget: u64,
+    row: impl Fn(&mut Row<'_, '_>, usize) -> R + Sync,
+) -> Vec<R> {
+    let compute = |at: usize, budget: u64| {
+        let mut decide = pairs.row(budget);
+        let result = row(&mut decide, at);
+        (result, decide.spent(), decide.had_too_little())
+    };
+    let share = (budget / 2 / count.max(1) as u64).max(ROW_BUDGET);
+    let mut all = parallel(count, |at| compute(at, share));
+    let spent: u64 = all.iter().map(|(_, spent, _)| *spent).sum();
+    let hungry: Vec<usize> = (0..count).filter(|at| all[*at].2).collect();
+    let left = budget.saturating_sub(spent);
+    let more = left.checked_div(hungry.len() as u64).unwrap_or(0);
+    if more > share {
+        let again = parallel(hungry.len(), |i| compute(hungry[i], more));
+        for (at, result) in hungry.into_iter().zip(again) {
+            all[at] = result;
+        }
+    }
+    all.into_iter().map(|(result, ..)| result).collect()
+}
+
+/// Computes rows on all cores.
 fn parallel<R: Send>(rows: usize, row: impl Fn(usize) -> R + Sync) -> Vec<R> {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let threads = std::thread::available_parallelism()

@@ -13,10 +13,21 @@ use crate::interpreter::Interpreter;
 
 /// Evaluations for one pair.
 const PAIR_BUDGET: u64 = 40_000;
-/// Evaluations for all pairs of one relation; each row gets an equal share, but at least
-/// `ROW_BUDGET`.
-const RELATION_BUDGET: u64 = 3_000_000;
-const ROW_BUDGET: u64 = 8_000;
+/// Evaluations for all pairs of one relation.
+pub(super) const RELATION_BUDGET: u64 = 600_000;
+/// The same for do-not-left-accord, which only weak sets use.
+pub(super) const LEFT_BUDGET: u64 = 150_000;
+/// Evaluations for all pairs of one row, at least.
+pub(super) const ROW_BUDGET: u64 = 1_000;
+
+/// Whether a pair is related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    No,
+    Yes,
+    /// It would take too many evaluations to know; it counts as related.
+    TooMuch,
+}
 
 /// Everything known when pairs are decided.
 pub(super) struct Pairs<'m> {
@@ -42,18 +53,14 @@ impl<'m> Pairs<'m> {
     }
 
     /// A decider for one row, with a budget of its own.
-    pub(super) fn row(&self) -> Row<'_, 'm> {
-        let rows = self
-            .supports
-            .len()
-            .max(self.model.structure().labels.len())
-            .max(1) as u64;
-        let budget = (RELATION_BUDGET / rows).max(ROW_BUDGET);
+    pub(super) fn row(&self, budget: u64) -> Row<'_, 'm> {
         Row {
             pairs: self,
             interpreter: Interpreter::new(self.model),
             scratch: (Vec::new(), Vec::new()),
             budget,
+            spent: 0,
+            had_too_little: false,
         }
     }
 
@@ -79,9 +86,21 @@ pub(super) struct Row<'p, 'm> {
     /// Two states.
     scratch: (Vec<u32>, Vec<u32>),
     budget: u64,
+    spent: u64,
+    had_too_little: bool,
 }
 
 impl Row<'_, '_> {
+    /// Evaluations so far.
+    pub(super) fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Whether some pair was given up because the row's budget was spent.
+    pub(super) fn had_too_little(&self) -> bool {
+        self.had_too_little
+    }
+
     /// Whether the label can be turned to `to` by the transition.
     pub(super) fn may_turn(&mut self, label: LabelId, t: TransitionId, to: bool) -> bool {
         let support = self.pairs.support(t);
@@ -143,21 +162,21 @@ impl Row<'_, '_> {
     }
 
     /// Whether the two can be in each other's way where both are enabled.
-    pub(super) fn may_not_accord(&mut self, t: TransitionId, u: TransitionId) -> bool {
+    pub(super) fn may_not_accord(&mut self, t: TransitionId, u: TransitionId) -> Decision {
         let pairs = self.pairs;
         let (ts, us) = (pairs.support(t), pairs.support(u));
         let special = pairs.is_special(t) || pairs.is_special(u);
         if t == u || (!special && !ts.conflicts(us)) || pairs.syntax.never_co_enabled(ts, us) {
-            return false;
+            return Decision::No;
         }
         if special {
-            return true;
+            return Decision::Yes;
         }
         if !pairs.syntax.may_not_accord((t, ts), (u, us)) {
-            return false;
+            return Decision::No;
         }
         if ts.chain || us.chain {
-            return true;
+            return Decision::Yes;
         }
         let unseen = unseen(ts, us);
         let found = self.search(
@@ -166,11 +185,21 @@ impl Row<'_, '_> {
             Vec::new(),
             |row, state| row.with_fillings(state, &unseen, |row, state| !row.commute(state, t, u)),
         );
-        found.unwrap_or(true)
+        match found {
+            Some(true) => Decision::Yes,
+            Some(false) => Decision::No,
+            None => Decision::TooMuch,
+        }
     }
 
-    /// Whether `t` cannot always be moved left over `u`.
-    pub(super) fn may_not_left_accord(&mut self, t: TransitionId, u: TransitionId) -> bool {
+    /// Whether `t` cannot always be moved left over `u`; if trying would be `too_much`, what
+    /// syntax says.
+    pub(super) fn may_not_left_accord(
+        &mut self,
+        t: TransitionId,
+        u: TransitionId,
+        too_much: bool,
+    ) -> bool {
         let pairs = self.pairs;
         let (ts, us) = (pairs.support(t), pairs.support(u));
         if t == u || pairs.never_after(t, u) {
@@ -192,7 +221,7 @@ impl Row<'_, '_> {
         {
             return false;
         }
-        if ts.chain || us.chain {
+        if ts.chain || us.chain || too_much {
             return true;
         }
         let unseen = unseen(ts, us);
@@ -232,7 +261,10 @@ impl Row<'_, '_> {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
-        self.budget -= budget - enumeration.budget_left();
+        let spent = budget - enumeration.budget_left();
+        self.spent += spent;
+        self.budget -= spent;
+        self.had_too_little |= ended == Ended::OutOfBudget && budget < PAIR_BUDGET;
         match ended {
             Ended::Complete => Some(false),
             Ended::Stopped => Some(true),

@@ -96,7 +96,7 @@ fn overview(report: &Report) -> String {
             "<div class=\"card {class}\"><b>{number}</b><span>{text}</span></div>"
         );
     }
-    out += "</div>\n<div class=\"scroll\"><table><thead><tr><th>table</th><th>shows</th>\
+    out += "</div>\n<div class=\"scroll\"><table><thead><tr><th>table</th><th class=\"words\">shows</th>\
             <th>better</th><th>equal</th><th>worse</th><th>missing</th><th>share</th></tr></thead><tbody>\n";
     for table in &tables {
         let (better, equal, worse) = compare::tally(table);
@@ -129,7 +129,7 @@ fn overview(report: &Report) -> String {
             escaped(level),
             changes.len()
         );
-        out += "<div class=\"scroll\"><table><thead><tr><th>table</th><th>row</th><th>column</th>\
+        out += "<div class=\"scroll\"><table><thead><tr><th>table</th><th class=\"words\">row</th><th class=\"words\">column</th>\
                 <th>usual</th><th>weaker</th><th>factor</th></tr></thead><tbody>\n";
         for change in changes {
             let _ = writeln!(
@@ -179,8 +179,8 @@ fn worse_html(worse: &[&Comparison]) -> String {
     );
     out += "<div class=\"tools\"><input type=\"search\" placeholder=\"Find rows\" \
             aria-label=\"Find rows\" data-table=\"t-worse\"></div>\n\
-            <div class=\"scroll\"><table id=\"t-worse\"><thead><tr><th>table</th><th>row</th>\
-            <th>column</th><th>paper</th><th>ours</th><th>factor</th></tr></thead><tbody>\n";
+            <div class=\"scroll\"><table id=\"t-worse\"><thead><tr><th>table</th><th class=\"words\">row</th>\
+            <th class=\"words\">column</th><th>paper</th><th>ours</th><th>factor</th></tr></thead><tbody>\n";
     for c in worse {
         let hint = if c.is_doubtful {
             " title=\"hard to read in print\""
@@ -326,7 +326,7 @@ fn cell_html(cell: &Cell, heading: &Heading) -> String {
         Tone::Worse => classes.push("worse"),
         Tone::Absent => classes.push("absent"),
     }
-    if heading.whose == Whose::Ours && cell.tone == Tone::Plain {
+    if heading.whose == Whose::Ours && matches!(cell.tone, Tone::Plain | Tone::Absent) {
         classes.push("ours");
     }
     let class = if classes.is_empty() {
@@ -360,7 +360,7 @@ fn portfolio_html(portfolio: &Portfolio) -> String {
     );
     out += "<div class=\"scroll\"><table><thead><tr><th>rule</th><th>states<small>fitted</small></th>\
             <th>states<small>held out</small></th><th>time<small>fitted</small></th>\
-            <th>time<small>held out</small></th><th>fitted on all models</th></tr></thead><tbody>\n";
+            <th>time<small>held out</small></th><th class=\"words\">fitted on all models</th></tr></thead><tbody>\n";
     for judged in &portfolio.judged {
         let cell = |v: f64| format!("<td data-v=\"{v}\">{v:.3}</td>");
         let _ = writeln!(

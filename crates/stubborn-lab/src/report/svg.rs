@@ -144,6 +144,7 @@ fn power_text(power: i32) -> String {
         2 => "100".into(),
         -1 => "0.1".into(),
         -2 => "0.01".into(),
+        -3 => "0.001".into(),
         3 => "1k".into(),
         4 => "10k".into(),
         5 => "100k".into(),
@@ -231,8 +232,8 @@ pub fn scatter(title: &str, x_name: &str, y_name: &str, series: &[Series], style
             out,
             "<line class=\"guide\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\
              <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
-            x2 - 4.0,
-            (y2 + 16.0).min(HEIGHT - BOTTOM - 4.0)
+            x2 - 6.0,
+            (y2 + 24.0).min(HEIGHT - BOTTOM - 4.0)
         );
     }
     for (at, one) in series.iter().enumerate() {

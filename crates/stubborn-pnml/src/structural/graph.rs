@@ -62,6 +62,8 @@ pub(super) struct Graph {
     touching: Vec<Vec<u32>>,
     /// Original transitions that came before the initial marking of the working copy.
     pub(super) prefix: Vec<u32>,
+    /// Transitions that mergings may still add.
+    room: usize,
 }
 
 impl Graph {
@@ -81,6 +83,7 @@ impl Graph {
             origins: Vec::with_capacity(net.transition_count()),
             touching: vec![Vec::new(); net.place_count()],
             prefix: Vec::new(),
+            room: net.transition_count() / 2 + 16,
         };
         for t in net.transitions() {
             let arcs = |list: &[crate::net::Arc<PlaceId>]| {
@@ -106,6 +109,20 @@ impl Graph {
             }
         }
         self.steps.push(Some(step));
+    }
+
+    /// Whether so many takers and givers of a place may be merged with each other: that makes
+    /// fewer transitions, or up to twice as many, as long as the whole does not grow by more
+    /// than half.
+    pub(super) fn has_room(&self, takers: usize, givers: usize) -> bool {
+        let (before, after) = (takers + givers, takers.saturating_mul(givers));
+        after <= before || (after <= 2 * before && after - before <= self.room)
+    }
+
+    /// Takes note that so many takers and givers were merged.
+    pub(super) fn use_room(&mut self, takers: usize, givers: usize) {
+        let more = (takers * givers).saturating_sub(takers + givers);
+        self.room = self.room.saturating_sub(more);
     }
 
     /// The numbers of the live steps, in order.

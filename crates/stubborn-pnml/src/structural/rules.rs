@@ -6,8 +6,8 @@ use crate::net::{Tokens, Weight};
 use crate::structural::ReductionRules;
 use crate::structural::graph::{Graph, Step};
 
-/// Applies the rules until none fits. Each application removes a place or a transition, or
-/// replaces some by fewer nodes, so this ends.
+/// Applies the rules until none fits. Each application removes a place or, among transitions
+/// for the same places, a transition, so this ends.
 pub(super) fn apply(
     graph: &mut Graph,
     rules: ReductionRules,
@@ -25,12 +25,19 @@ pub(super) fn apply(
         if rules.redundant_places {
             changed |= redundant_places(graph);
         }
-        for place in 0..graph.places.len() as u32 {
-            if rules.post_agglomeration && post_agglomeration(graph, place) {
-                changed = true;
-            } else if rules.pre_agglomeration
-                && let Some(sequences) = pre_agglomeration(graph, place)
-            {
+        let places = 0..graph.places.len() as u32;
+        if rules.post_agglomeration {
+            for place in places.clone() {
+                changed |= post_agglomeration(graph, place);
+            }
+        }
+        if changed {
+            continue;
+        }
+        // Merging with what comes later is tried first: a producer that waits does so at the
+        // cost of longer transitions, which stand in the way of other mergings.
+        for place in places.filter(|_| rules.pre_agglomeration) {
+            if let Some(sequences) = pre_agglomeration(graph, place) {
                 delayed.push(sequences);
                 changed = true;
             }
@@ -263,15 +270,14 @@ fn gcd(mut a: Weight, mut b: Weight) -> Weight {
 }
 
 /// The producers and consumers of a place that stands between them and nothing else: single
-/// tokens, nobody both takes and gives, merging does not make the net larger.
+/// tokens, nobody both takes and gives, merging does not make the net much larger.
 fn between(graph: &mut Graph, place: u32) -> Option<(Vec<u32>, Vec<u32>)> {
     graph.places[place as usize]?;
     if graph.watched[place as usize] {
         return None;
     }
     let (takers, givers) = graph.around(place);
-    let small = takers.len() * givers.len() <= takers.len() + givers.len();
-    if takers.is_empty() || givers.is_empty() || !small {
+    if takers.is_empty() || givers.is_empty() || !graph.has_room(takers.len(), givers.len()) {
         return None;
     }
     let single = |n: &u32, weight: fn(&Step, u32) -> Weight| {
@@ -297,6 +303,7 @@ fn merge_around(graph: &mut Graph, place: u32, givers: &[u32], takers: &[u32]) -
             }
         }
     }
+    graph.use_room(takers.len(), givers.len());
     for number in givers.iter().chain(takers) {
         graph.steps[*number as usize] = None;
     }

@@ -186,6 +186,14 @@ impl NetSystem {
         FieldId::new(place.index())
     }
 
+    /// The state formula that a label stands for; none if it is a guard.
+    pub fn formula(&self, label: LabelId) -> Option<&Formula> {
+        match self.meanings.get(label.index())? {
+            Meaning::Formula(formula) => Some(formula),
+            Meaning::AtLeast(..) => None,
+        }
+    }
+
     /// The tokens of a place in a state.
     pub fn tokens(&self, state: &[u32], place: PlaceId) -> Tokens {
         self.tables.tokens(state, place)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::{
-    Answer, End, Language, LoadOptions, LoadedModel, Origin, PromelaOptions, Question,
+    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, Origin, PromelaOptions, Question,
     QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
@@ -53,7 +53,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         let asked = Asked::new(args, model).unwrap_or_default();
         let mut results = Results::default();
         if !asked.questions.is_empty() {
-            results.report = stubborn::check(model, &asked.questions, &options)?;
+            let questions = &asked.questions;
+            results.report = match args.net.structural {
+                None => stubborn::check(model, questions, &options)?,
+                Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
+            };
         }
         let mut options = options.clone();
         let time = options.limits.time;
@@ -191,6 +195,11 @@ impl<'m> Asked<'m> {
                 .any(|known| std::ptr::eq(*known, property))
             {
                 once.temporal.push(property);
+            }
+        }
+        for property in &once.temporal {
+            if let Err(Obstacle::Wrong(messages)) = &property.property {
+                return Err(Failure::shown(messages.clone()));
             }
         }
         if once.questions.is_empty() && once.temporal.is_empty() {

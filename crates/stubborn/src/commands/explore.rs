@@ -20,15 +20,29 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
     if let Some(proviso) = options.reduction.cycle_proviso {
+        if args.net.structural.is_some() {
+            return Err(Failure::wrong(
+                "--structural keeps deadlocks, not the infinite runs that a cycle proviso is for",
+            ));
+        }
         let (reduction, result) = growing(&mut model, args.search.timeout, |model| {
             stubborn::explore_with_proviso(model, proviso, &options)
         })?;
         drop(line);
         return Ok(with_proviso(args, &model, &reduction, &result, load_time));
     }
-    let run = growing(&mut model, args.search.timeout, |model| {
-        stubborn::explore(model, &options)
-    })?;
+    let (run, smaller) = match args.net.structural {
+        None => {
+            let run = growing(&mut model, args.search.timeout, |model| {
+                stubborn::explore(model, &options)
+            })?;
+            (run, None)
+        }
+        Some(rules) => match stubborn::explore_smaller(&model, rules, &options) {
+            Some(smaller) => smaller.map(|(run, sizes)| (run, Some(sizes)))?,
+            None => return Err(Failure::wrong("--structural is about Petri nets")),
+        },
+    };
     let result = run.result;
     drop(line);
 
@@ -54,6 +68,16 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         None => counted(figures.deadlocks.unwrap_or(0), "deadlock"),
     };
     let _ = writeln!(text, "{ends}");
+    if let Some(sizes) = smaller {
+        let _ = writeln!(
+            text,
+            "of a reduced net: {} of {}, {} of {}",
+            sizes.places_left,
+            counted(sizes.places as u64, "place"),
+            sizes.transitions_left,
+            counted(sizes.transitions as u64, "transition"),
+        );
+    }
     if !args.output.quiet {
         let store = match (args.search.store, result.store) {
             (StoreName::Tree, stubborn::StoreKind::Plain) => "plain",

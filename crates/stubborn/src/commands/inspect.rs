@@ -31,7 +31,12 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Status, Failure> {
         print(&explain::show(&view, file)?);
         return Ok(Status::Fine);
     }
-    print(&match args.format {
+    let format = if args.dot {
+        InspectFormat::Dot
+    } else {
+        args.format
+    };
+    print(&match format {
         InspectFormat::Text => text::show(&view),
         InspectFormat::Json => json::show(&view),
         InspectFormat::Dot => dot::show(&view),

@@ -57,6 +57,7 @@ fn load_with(
     let started = Instant::now();
     let options = LoadOptions {
         engine: args.engine.into(),
+        shuffle: args.shuffle,
         ..options
     };
     let model = load_file(&args.model, args.language.map(Into::into), &options)?;

@@ -6,13 +6,14 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 use stubborn_emptiness::Property;
 use stubborn_ltl::formula::{Formula as Ltl, Formulas, Node};
 use stubborn_pnml::{
-    ContestProperty, Formula, Model, NetSystem, Question, parse_state_formula, read_properties,
+    ContestProperty, Formula, Model, NetSystem, Question, Shuffled, parse_state_formula,
+    read_properties,
 };
 use stubborn_system::LabelId;
 
 use crate::load::{BuildError, LoadOptions, Parts};
 use crate::temporal::read::{Draft, drafts, shortened, within};
-use crate::temporal::{Origin, Temporal, TemporalText};
+use crate::temporal::{Obstacle, Origin, Temporal, TemporalText};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
     let (model, mut diagnostics) = stubborn_pnml::load(source);
@@ -51,7 +52,20 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             drafts_with_meanings.push((draft, meanings));
         }
     }
-    let mut system = match NetSystem::new(model.net) {
+    let mut net = model.net;
+    if let Some(seed) = options.shuffle {
+        let shuffled =
+            Shuffled::new(&net, seed).map_err(|e| BuildError::TooLarge(e.to_string()))?;
+        let formulas = invariants.iter_mut().chain(&mut contest);
+        let meanings = drafts_with_meanings
+            .iter_mut()
+            .flat_map(|(_, meanings)| meanings);
+        for (_, formula) in formulas.chain(meanings) {
+            *formula = shuffled.formula(formula);
+        }
+        net = shuffled.net;
+    }
+    let mut system = match NetSystem::new(net) {
         Ok(system) => system,
         Err(problem) => {
             diagnostics.push(problem);
@@ -83,6 +97,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     Ok(Parts {
         warnings: diagnostics,
         reference: Arc::clone(&system) as Arc<dyn stubborn_system::System>,
+        net: Some(Arc::clone(&system)),
         system,
         asserting: Vec::new(),
         temporal,
@@ -147,7 +162,7 @@ fn contest_formula(system: &mut NetSystem, id: &str, formula: &Formula) -> Tempo
         span: None,
         origin: Origin::File,
         remarks: String::new(),
-        property: property.map_err(|error| error.to_string()),
+        property: property.map_err(|error| Obstacle::TooLarge(error.to_string())),
     }
 }
 

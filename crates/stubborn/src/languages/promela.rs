@@ -69,6 +69,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         coverage: promela.coverage,
         invariants: options.invariants.clone(),
         drafts: Vec::new(),
+        broken: Vec::new(),
         claims: !options.ignore_temporal,
         expressions: options.expressions.clone(),
     };
@@ -83,27 +84,47 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             ));
         }
         for ltl in &parsed.program.formulas {
-            let draft = Draft::stated(&ltl.name, source.name(), &ltl.text, ltl.span)?;
-            wanted.drafts.push(draft);
+            match Draft::stated(&ltl.name, source.name(), &ltl.text, ltl.span) {
+                Ok(draft) => wanted.drafts.push(draft),
+                Err(BuildError::Expression(about, problems)) => {
+                    let broken = Draft::broken(&ltl.name, ltl.span, &about, &problems);
+                    wanted.broken.push(broken);
+                }
+                Err(error) => return Err(error),
+            }
         }
         wanted.drafts.extend(drafts(&options.temporal)?);
     }
-    let asked = wanted.asked();
-    let expressions: Vec<String> = asked.iter().map(|asked| asked.text.clone()).collect();
-    let settings = Options {
-        definitions: promela.definitions.clone(),
-        propositions: expressions,
-        lowering: lower::Options {
-            lossy: promela.message_loss,
-            max_processes: promela.max_processes,
-            fuse: !promela.single_statements,
-            merge: promela.merge,
-            dead_variables: promela.dead_variables,
-        },
-    };
-    match load(path, source.text(), &settings, &FileLoader) {
-        Ok(loaded) => parts(loaded, Arc::new(wanted)),
-        Err((sources, problems)) => Err(wrong(sources, problems, &asked)),
+    loop {
+        let asked = wanted.asked();
+        let settings = Options {
+            definitions: promela.definitions.clone(),
+            propositions: asked.iter().map(|asked| asked.text.clone()).collect(),
+            lowering: lower::Options {
+                lossy: promela.message_loss,
+                max_processes: promela.max_processes,
+                fuse: !promela.single_statements,
+                merge: promela.merge,
+                dead_variables: promela.dead_variables,
+            },
+        };
+        match load(path, source.text(), &settings, &FileLoader) {
+            Ok(loaded) => return parts(loaded, Arc::new(wanted)),
+            Err((sources, problems)) => {
+                let Some((at, problem)) = about_expression(&sources, &problems, &asked) else {
+                    return Err(BuildError::Files(Box::new(sources), problems));
+                };
+                let about = asked[at].source.clone();
+                match asked[at].draft {
+                    // A formula of the model that nobody may ask for does no harm.
+                    Some(draft) if wanted.drafts[draft].is_stated() => {
+                        let draft = wanted.drafts.remove(draft);
+                        wanted.broken.push(draft.with_problem(problem));
+                    }
+                    _ => return Err(BuildError::Expression(Box::new(about), vec![problem])),
+                }
+            }
+        }
     }
 }
 
@@ -143,6 +164,8 @@ struct Wanted {
     coverage: bool,
     invariants: Vec<String>,
     drafts: Vec<Draft>,
+    /// Formulas of the model that are wrong.
+    broken: Vec<Temporal>,
     /// The model's never claims.
     claims: bool,
     /// Expressions that only have to be looked at.
@@ -156,6 +179,8 @@ struct Asked {
     span: Span,
     /// Bytes of the text that the user did not write, before what he did write.
     added: u32,
+    /// The draft that it is a proposition of.
+    draft: Option<usize>,
 }
 
 /// What the front-end is asked for an invariant: when it is violated.
@@ -178,15 +203,17 @@ impl Wanted {
                 source: SourceFile::new("--invariant", text.as_str()),
                 span: Span::new(0, text.len()),
                 added: 2,
+                draft: None,
             });
         }
-        for draft in &self.drafts {
+        for (number, draft) in self.drafts.iter().enumerate() {
             for (text, span) in draft.propositions() {
                 ask(Asked {
                     text: text.clone(),
                     source: draft.source().clone(),
                     span: *span,
                     added: 0,
+                    draft: Some(number),
                 });
             }
         }
@@ -196,33 +223,34 @@ impl Wanted {
                 source: SourceFile::new("expression", text.as_str()),
                 span: Span::new(0, text.len()),
                 added: 0,
+                draft: None,
             });
         }
         all
     }
 }
 
-/// What is wrong, with the model or, if an expression is the reason, with that.
-fn wrong(sources: Sources, problems: Vec<Diagnostic>, asked: &[Asked]) -> BuildError {
+/// The first message that is about an expression, as one about where it was written, and
+/// which expression that is.
+fn about_expression(
+    sources: &Sources,
+    problems: &[Diagnostic],
+    asked: &[Asked],
+) -> Option<(usize, Diagnostic)> {
     // The texts of the expressions come after all files of the model.
-    let first = sources.len().saturating_sub(asked.len());
-    for problem in &problems {
-        let Some((file, local)) = sources.locate(problem.span) else {
-            continue;
+    let first = sources.len().checked_sub(asked.len())?;
+    problems.iter().find_map(|problem| {
+        let (file, local) = sources.locate(problem.span)?;
+        let at = file.checked_sub(first)?;
+        let about = asked.get(at)?;
+        let mut problem = problem.clone();
+        problem.span = Span {
+            start: local.start.saturating_sub(about.added),
+            end: local.end.saturating_sub(about.added),
         };
-        let about = file.checked_sub(first).and_then(|at| asked.get(at));
-        if let Some(about) = about {
-            let mut problem = problem.clone();
-            problem.span = Span {
-                start: local.start.saturating_sub(about.added),
-                end: local.end.saturating_sub(about.added),
-            };
-            problem.related.clear();
-            let shown = within(problem, about.source.text(), about.span);
-            return BuildError::Expression(Box::new(about.source.clone()), vec![shown]);
-        }
-    }
-    BuildError::Files(Box::new(sources), problems)
+        problem.related.clear();
+        Some((at, within(problem, about.source.text(), about.span)))
+    })
 }
 
 fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
@@ -261,6 +289,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         };
         temporal.push(draft.finish(resolve)?);
     }
+    temporal.extend(wanted.broken.iter().cloned());
     let warnings = loaded.diagnostics.clone();
     let text = ModelText::Several(loaded.sources.clone());
     // What was added to the program changes no command.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use stubborn::emptiness::{Emptiness, FiniteRuns, Proviso};
+use stubborn::emptiness::{Emptiness, Expansion, FiniteRuns, Proviso, SteeringMode};
 use stubborn::ltl::parser::Syntax;
+use stubborn::reduce::Visibility;
 use stubborn::{ProvisoChoice, TemporalOptions};
 
 /// Temporal properties to add, and how to check them.
@@ -65,6 +66,36 @@ pub(crate) struct TemporalArgs {
     #[arg(long, help_heading = "Temporal properties")]
     pub(crate) fairness: bool,
 
+    /// Whether reduced sets are made for the state that the automaton of a property is in
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) steering: SteeringName,
+
+    /// What reduced sets do about transitions that a property can see
+    #[arg(
+        long,
+        value_name = "CONDITION",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) visibility: VisibilityName,
+
+    /// What a state gets back that a proviso expands
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) expand: ExpansionName,
+
     /// How violating runs are looked for
     #[arg(
         long,
@@ -86,6 +117,19 @@ impl TemporalArgs {
             finite_runs: match self.finite_runs {
                 FiniteRunsName::Stutter => FiniteRuns::Stutter,
                 FiniteRunsName::Ignore => FiniteRuns::Ignore,
+            },
+            steering: match self.steering {
+                SteeringName::Off => SteeringMode::Off,
+                SteeringName::Mixed => SteeringMode::Mixed,
+                SteeringName::Only => SteeringMode::Only,
+            },
+            visibility: match self.visibility {
+                VisibilityName::Vi => Visibility::Vi,
+                VisibilityName::C2 => Visibility::C2,
+            },
+            expansion: match self.expand {
+                ExpansionName::All => Expansion::All,
+                ExpansionName::Visible => Expansion::Visible,
             },
             weak_fairness: self.fairness,
         }
@@ -118,6 +162,35 @@ pub(crate) enum FiniteRunsName {
     Stutter,
     /// Nothing: only infinite runs count (as SPIN's search for non-progress cycles)
     Ignore,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum SteeringName {
+    /// Never; only stutter-invariant properties are reduced, and need a proviso
+    Off,
+    /// Where these sets are smaller, or the property is not stutter-invariant
+    #[default]
+    Mixed,
+    /// Always
+    Only,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum VisibilityName {
+    /// With one enabled visible transition all visible ones, and an invisible key
+    #[default]
+    Vi,
+    /// With one enabled visible transition everything
+    C2,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum ExpansionName {
+    /// All its steps
+    #[default]
+    All,
+    /// What a set with all visible transitions needs (turns steering off)
+    Visible,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use stubborn_emptiness::{
     Check, CheckResult, Fitting, Property, ReductionOff, ReductionRequest, ReductionUse,
+    SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
-use stubborn_search::{Limit, Limits};
+use stubborn_search::{Limit, Limits, StoreKind};
 use stubborn_system::Relations;
 
-use super::Temporal;
+use super::{Obstacle, Temporal};
 use crate::check::{CheckError, CheckOptions, SMALL, Verdict};
 use crate::load::LoadedModel;
 use crate::reduction::{LARGEST_KEPT_SHARE, Por, kept_share};
@@ -77,11 +78,22 @@ impl Checker<'_, '_> {
         };
         let property = match &temporal.property {
             Ok(property) => property,
-            Err(why) => {
+            Err(Obstacle::TooLarge(why) | Obstacle::Wrong(why)) => {
                 answer.notice = Some(why.clone());
                 return Ok(answer);
             }
         };
+        if matches!(
+            self.options.store.kind,
+            StoreKind::Bitstate | StoreKind::Compact
+        ) {
+            answer.notice = Some(
+                "not checked: temporal properties need a store that keeps states apart, `tree` \
+                 or `plain`"
+                    .into(),
+            );
+            return Ok(answer);
+        }
         let (result, unpaid) = self.run(property)?;
         answer.verdict = match result.verdict {
             stubborn_emptiness::Verdict::Holds => Verdict::Holds,
@@ -119,11 +131,20 @@ impl Checker<'_, '_> {
                     return Ok((result, false));
                 }
                 let config = Config::new(Algorithm::Beam);
-                if !self.options.temporal.weak_fairness && !self.pays(property, &config)? {
+                let temporal = &self.options.temporal;
+                // Sets for the automaton's state differ from state to state: no sample tells.
+                if temporal.steering == SteeringMode::Off
+                    && !temporal.weak_fairness
+                    && !self.pays(property, &config)?
+                {
                     return Ok((self.finish(unreduced)?, true));
                 }
                 config
             }
+        };
+        let config = Config {
+            visibility: self.options.temporal.visibility,
+            ..config
         };
         let reduced = Check {
             reduction: Some(ReductionRequest {
@@ -143,8 +164,11 @@ impl Checker<'_, '_> {
         Check {
             replay: Some(self.model.reference()),
             emptiness: options.temporal.emptiness,
+            steering: options.temporal.steering,
+            expansion: options.temporal.expansion,
             finite_runs: options.temporal.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
+            threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
             limits: Limits {
                 time: options.limits.time.map(left),

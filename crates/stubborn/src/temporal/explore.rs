@@ -27,22 +27,25 @@ pub fn explore_with_proviso(
         Por::Auto => Some(Config::new(Algorithm::Beam)),
         Por::Chosen(config) => Some(config.clone()),
     };
-    let reduction = match &config {
-        None => None,
-        Some(config) => {
+    let relations = config
+        .as_ref()
+        .map(|_| system.relations(options.reduction.relations));
+    let reduction = match (&config, &relations) {
+        (None, _) | (_, None) => None,
+        (Some(config), Some(relations)) => {
             // Nothing is visible where there is no property.
             let aim = Aim::Traces {
                 labels: Vec::new(),
                 infinite: true,
             };
-            let relations = system.relations(options.reduction.relations);
             let plan = Plan::new(config, aim)?;
-            Some(StubbornReduction::new(system, &relations, plan)?)
+            Some(StubbornReduction::new(system, relations, plan)?)
         }
     };
     let result = Exploration {
         reduction: reduction.as_ref().map(|r| r as &dyn Reduction),
         proviso,
+        relations: relations.as_ref(),
         seed: options.seed,
         store: options.store.clone(),
         limits: options.limits,

@@ -12,7 +12,7 @@ use stubborn_ltl::hoa::read_hoa;
 use stubborn_ltl::parser::{Atoms, Syntax, parse};
 use stubborn_system::LabelId;
 
-use super::{Origin, Temporal, TemporalText};
+use super::{Obstacle, Origin, Temporal, TemporalText};
 use crate::load::BuildError;
 
 /// A property whose propositions are still texts.
@@ -32,7 +32,7 @@ pub(crate) struct Draft {
 #[derive(Clone, Debug)]
 enum Form {
     Formula(Syntax),
-    Automaton(Automaton),
+    Automaton(Box<Automaton>),
 }
 
 /// The drafts of what a user adds; contest files are left to the language.
@@ -42,9 +42,10 @@ pub(crate) fn drafts(texts: &[TemporalText]) -> Result<Vec<Draft>, BuildError> {
         match text {
             TemporalText::Formula { text, syntax } => {
                 let source = SourceFile::new("--ltl", text.as_str());
+                let name = text.trim();
                 drafts.push(Draft::formula(
-                    text,
-                    format!("ltl {text}"),
+                    name,
+                    format!("ltl {}", shortened(name)),
                     source,
                     *syntax,
                 )?);
@@ -139,9 +140,40 @@ impl Draft {
             span: None,
             origin: Origin::User,
             source,
-            form: Form::Automaton(automaton),
+            form: Form::Automaton(Box::new(automaton)),
             propositions,
         })
+    }
+
+    /// Whether the model states it.
+    pub(crate) fn is_stated(&self) -> bool {
+        self.origin == Origin::Model
+    }
+
+    /// A property of the model that is wrong, and what is wrong with it. Nobody may ask for
+    /// it.
+    pub(crate) fn broken(
+        name: &str,
+        span: Span,
+        source: &SourceFile,
+        problems: &[Diagnostic],
+    ) -> Temporal {
+        Temporal {
+            name: name.into(),
+            title: format!("ltl {name}: {}", shortened(source.text())),
+            span: Some(span),
+            origin: Origin::Model,
+            remarks: String::new(),
+            property: Err(Obstacle::Wrong(stubborn_diagnostics::render(
+                source, problems, false,
+            ))),
+        }
+    }
+
+    /// The property as a [broken](Self::broken) one.
+    pub(crate) fn with_problem(self, problem: Diagnostic) -> Temporal {
+        let span = self.span.unwrap_or_default();
+        Self::broken(&self.name, span, &self.source, &[problem])
     }
 
     /// The texts of the propositions, each with its place in [`Self::source`].
@@ -185,7 +217,7 @@ impl Draft {
                     .map(|(text, span)| resolve_at(text, *span))
                     .collect();
                 let labels = labels.map_err(|problem| wrong(vec![problem]))?;
-                Property::from_automaton(automaton.clone(), labels)
+                Property::from_automaton(automaton.as_ref().clone(), labels)
             }
         };
         Ok(Temporal {

@@ -1,0 +1,189 @@
+//! Answers on the nets of the contest are those that the contest agreed on.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use stubborn_contest::{Examination, Line, Options, Value, examine};
+use stubborn_diagnostics::SourceFile;
+use stubborn_pnml::{ContestProperty, Model, ReductionRules, load, read_properties};
+
+/// The folder of the contest's nets, or none (said on standard error) where it is absent.
+fn corpus() -> Option<PathBuf> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
+    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(|| default.into(), PathBuf::from);
+    let nets = root.join("pnml");
+    if nets.is_dir() {
+        return Some(nets);
+    }
+    eprintln!(
+        "SKIPPED: no corpus at {} (set STUBBORN_CORPUS)",
+        nets.display()
+    );
+    None
+}
+
+/// Expected values by instance and examination, each a list of formula or measure and value.
+type Expected = HashMap<(String, String), Vec<(String, String)>>;
+
+fn expected(corpus: &Path) -> Expected {
+    let text = std::fs::read_to_string(corpus.join("EXPECTED.tsv")).unwrap();
+    let mut expected = Expected::new();
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let key = (cells[0].to_owned(), cells[1].to_owned());
+        let value = (cells[2].to_owned(), cells[3].to_owned());
+        expected.entry(key).or_default().push(value);
+    }
+    expected
+}
+
+fn source(path: &Path) -> SourceFile {
+    SourceFile::new(
+        path.display().to_string(),
+        std::fs::read_to_string(path).unwrap(),
+    )
+}
+
+/// The properties of an examination; none if the corpus has not got them.
+fn properties(
+    folder: &Path,
+    examination: Examination,
+    model: &Model,
+) -> Option<Vec<ContestProperty>> {
+    if !examination.has_formulas() {
+        return Some(Vec::new());
+    }
+    let file = folder.join(format!("{examination}.xml"));
+    file.is_file()
+        .then(|| read_properties(&source(&file), model).0)
+}
+
+/// What was answered, by formula or measure.
+fn answers(
+    examination: Examination,
+    model: &Model,
+    properties: &[ContestProperty],
+    options: &Options<'_>,
+) -> HashMap<String, String> {
+    let mut found = HashMap::new();
+    examine(examination, model, properties, options, &mut |line| {
+        let (name, value) = match line {
+            Line::Formula { id, value, .. } if value != Value::Unknown => (id, value.to_string()),
+            Line::StateSpace { measure, value, .. } => (measure.to_owned(), value.to_string()),
+            Line::Formula { .. } | Line::CannotCompute => return,
+        };
+        // Some files put the year into the id, the table of answers never does.
+        let name = ["-2023-", "-2024-", "-2025-"]
+            .iter()
+            .fold(name, |name, year| name.replace(year, "-"));
+        found.insert(name, value);
+    });
+    found
+}
+
+/// Compares all answers of instances with at most `most` states, computed in several ways.
+fn compare(examinations: &[Examination], most: usize, options: &[Options<'_>]) -> usize {
+    let Some(corpus) = corpus() else { return 0 };
+    let expected = expected(&corpus);
+    let mut instances: Vec<&String> = expected
+        .iter()
+        .filter(|((_, examination), values)| {
+            let states = values.iter().find(|(measure, _)| measure == "STATES");
+            let small = |(_, v): &(String, String)| v.parse::<usize>().is_ok_and(|n| n <= most);
+            examination == "StateSpace" && states.is_some_and(small)
+        })
+        .map(|((instance, _), _)| instance)
+        .collect();
+    instances.sort();
+    let mut compared = 0;
+    for instance in instances {
+        let folder = corpus.join(instance);
+        let model = load(&source(&folder.join("model.pnml"))).0.unwrap();
+        for examination in examinations {
+            let Some(properties) = properties(&folder, *examination, &model) else {
+                continue;
+            };
+            for (way, options) in options.iter().enumerate() {
+                let started = Instant::now();
+                let found = answers(*examination, &model, &properties, options);
+                let key = (instance.clone(), examination.name().to_owned());
+                for (name, value) in &expected[&key] {
+                    // Where the contest has no answer, ours is as good as any.
+                    let is_known = value != "?" && value != "-1";
+                    if let (true, Some(answer)) = (is_known, found.get(name)) {
+                        assert_eq!(answer, value, "{instance} {examination} {name} way {way}");
+                        compared += 1;
+                    }
+                }
+                let seconds = started.elapsed().as_secs_f64();
+                eprintln!("{instance} {examination} way {way}: {seconds:.2} s");
+            }
+        }
+    }
+    compared
+}
+
+fn within(seconds: u64) -> Options<'static> {
+    Options {
+        time: Some(Duration::from_secs(seconds)),
+        memory: Some(1 << 30),
+        ..Options::default()
+    }
+}
+
+/// One technique at a time, besides plain search.
+fn ways(seconds: u64) -> Vec<Options<'static>> {
+    let plain = Options {
+        stubborn_sets: false,
+        structural: ReductionRules::NONE,
+        equation: false,
+        walks: false,
+        ..within(seconds)
+    };
+    vec![
+        within(seconds),
+        plain.clone(),
+        Options {
+            stubborn_sets: true,
+            structural: ReductionRules::ALL,
+            ..plain.clone()
+        },
+        Options {
+            equation: true,
+            ..plain
+        },
+    ]
+}
+
+const ALL: &[Examination] = &[
+    Examination::StateSpace,
+    Examination::ReachabilityDeadlock,
+    Examination::ReachabilityCardinality,
+    Examination::ReachabilityFireability,
+    Examination::UpperBounds,
+    Examination::OneSafe,
+    Examination::QuasiLiveness,
+    Examination::Liveness,
+    Examination::StableMarking,
+    Examination::LtlCardinality,
+    Examination::LtlFireability,
+];
+
+#[test]
+fn answers_on_tiny_nets_are_those_of_the_contest() {
+    let compared = compare(ALL, 400, &[within(20)]);
+    assert!(compared == 0 || compared > 800, "{compared}");
+}
+
+#[test]
+#[ignore = "long: all examinations of nets of up to 3,000 states, in four ways, about a minute"]
+fn answers_in_several_ways_are_those_of_the_contest() {
+    compare(ALL, 3_000, &ways(60));
+}
+
+#[test]
+#[ignore = "long: all examinations of nets of up to 65,000 states, minutes"]
+fn answers_on_small_nets_are_those_of_the_contest() {
+    compare(ALL, 65_000, &[within(60)]);
+}

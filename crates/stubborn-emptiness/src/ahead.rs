@@ -1,0 +1,242 @@
+//! Provisos that explore the reduced graph in an order of their own, before the walk.
+//!
+//! They decide which nodes to expand, and the walk that looks for accepting cycles afterwards
+//! does as they say. All keep the edges in memory; they are for comparison.
+//!
+//! - `bfs-source`: breadth-first; a node with an edge to a node that was taken from the queue
+//!   before is expanded (Bošnački, Holzmann, *Improving Spin's partial-order reduction for
+//!   breadth-first search*, 2005).
+//! - `bfs-dest`: the target of such an edge is put into the queue again, to be expanded, unless
+//!   one of both is expanded (Evangelista, *Experimenting with stubborn sets on Petri nets*,
+//!   2023, algorithm 3).
+//! - `topological`: the reduced graph is built and taken apart from both ends; what remains is on
+//!   or between cycles and is expanded; and so on (after Barnat, Brim, Ročkai, *Parallel partial
+//!   order reduction with topological sort proviso*, 2010).
+//! - `opt-wcp`: only nodes that are on a cycle of unexpanded nodes are expanded, one of each
+//!   component of such nodes at a time (Evangelista, ibid., section 4.2, with components
+//!   instead of "all successors or all predecessors are safe", which also takes what lies
+//!   between two cycles).
+
+use std::collections::VecDeque;
+
+use rapidhash::RapidHashMap;
+use stubborn_ltl::components::components_of;
+use stubborn_search::Limit;
+
+use crate::proviso::Rule;
+use crate::space::{Counts, Edge, Node, Space, flags};
+
+/// A number of a node.
+type Number = u32;
+
+/// What was explored.
+struct Graph<'s, S: Space> {
+    space: &'s mut S,
+    numbers: RapidHashMap<Node, Number>,
+    nodes: Vec<Node>,
+    targets: Vec<Vec<Number>>,
+    /// All edges are there.
+    full: Vec<bool>,
+    edges: Vec<Edge>,
+    bytes: usize,
+}
+
+/// Decides which nodes to expand, and flags them.
+pub(crate) fn settle<S: Space>(space: &mut S, rule: Rule) -> Result<(), Limit> {
+    let mut graph = Graph {
+        space,
+        numbers: RapidHashMap::default(),
+        nodes: Vec::new(),
+        targets: Vec::new(),
+        full: Vec::new(),
+        edges: Vec::new(),
+        bytes: 0,
+    };
+    let mut initial = Vec::new();
+    graph.space.initial(&mut initial)?;
+    let mut starts: Vec<Number> = initial.iter().map(|node| graph.number(*node).0).collect();
+    starts.dedup();
+    match rule {
+        Rule::BreadthSource => graph.breadth_source(starts),
+        Rule::BreadthDestination => graph.breadth_destination(starts),
+        _ => graph.in_rounds(starts, rule),
+    }
+}
+
+impl<S: Space> Graph<'_, S> {
+    /// The number of a node, and whether it is new.
+    fn number(&mut self, node: Node) -> (Number, bool) {
+        let next = self.nodes.len() as Number;
+        let number = *self.numbers.entry(node).or_insert(next);
+        if number == next {
+            self.nodes.push(node);
+            self.targets.push(Vec::new());
+            self.full.push(false);
+            return (number, true);
+        }
+        (number, false)
+    }
+
+    /// Adds edges of a node: those that the reduction keeps, or those that it left out.
+    /// Returns where the added ones begin in its list, and new nodes.
+    fn add_edges(&mut self, number: Number, kept: bool) -> Result<(usize, Vec<Number>), Limit> {
+        let at = number as usize;
+        let node = self.nodes[at];
+        self.edges.clear();
+        let mut edges = std::mem::take(&mut self.edges);
+        if kept {
+            let count = self.nodes.len() as u64;
+            let counts = Counts {
+                // Spaces look at limits in the first of every few nodes.
+                states: count / 64 * 64 + 1,
+                ..Counts::default()
+            };
+            self.space.go_on(self.bytes, &counts)?;
+            self.full[at] = !self.space.kept(node, &mut edges)?;
+        } else {
+            self.space.rest(node, &mut edges)?;
+            self.space.set_flags(node, flags::EXPANDED);
+            self.full[at] = true;
+        }
+        self.bytes += edges.len() * size_of::<Number>() + 64;
+        let first = self.targets[at].len();
+        let mut new = Vec::new();
+        for edge in edges.drain(..) {
+            let (target, is_new) = self.number(edge.to);
+            self.targets[at].push(target);
+            if is_new {
+                new.push(target);
+            }
+        }
+        self.edges = edges;
+        Ok((first, new))
+    }
+
+    fn breadth_source(&mut self, starts: Vec<Number>) -> Result<(), Limit> {
+        let mut queue = VecDeque::from(starts);
+        let mut closed: Vec<bool> = Vec::new();
+        while let Some(number) = queue.pop_front() {
+            closed.resize(self.nodes.len(), false);
+            closed[number as usize] = true;
+            queue.extend(self.add_edges(number, true)?.1);
+            let mut targets = self.targets[number as usize].iter();
+            let is_closed = |target: &Number| closed.get(*target as usize) == Some(&true);
+            if !self.full[number as usize] && targets.any(is_closed) {
+                queue.extend(self.add_edges(number, false)?.1);
+            }
+        }
+        Ok(())
+    }
+
+    fn breadth_destination(&mut self, starts: Vec<Number>) -> Result<(), Limit> {
+        let mut queue = VecDeque::from(starts);
+        // New nodes are in the queue.
+        let mut queued: Vec<bool> = Vec::new();
+        let mut entered: Vec<bool> = Vec::new();
+        while let Some(number) = queue.pop_front() {
+            let at = number as usize;
+            queued.resize(self.nodes.len(), true);
+            entered.resize(self.nodes.len(), false);
+            queued[at] = false;
+            // A node that was taken before is in the queue to be expanded.
+            let is_first = !std::mem::replace(&mut entered[at], true);
+            if !is_first && self.full[at] {
+                continue;
+            }
+            let (first, new) = self.add_edges(number, is_first)?;
+            queue.extend(new);
+            queued.resize(self.nodes.len(), true);
+            for edge in first..self.targets[at].len() {
+                let target = self.targets[at][edge] as usize;
+                if !(self.full[at] || self.full[target] || queued[target]) {
+                    queued[target] = true;
+                    queue.push_back(target as Number);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn in_rounds(&mut self, mut todo: Vec<Number>, rule: Rule) -> Result<(), Limit> {
+        loop {
+            while let Some(number) = todo.pop() {
+                todo.extend(self.add_edges(number, true)?.1);
+            }
+            let chosen = match rule {
+                Rule::Topological => self.left_after_sorting(),
+                _ => self.one_of_each_component(),
+            };
+            if chosen.is_empty() {
+                return Ok(());
+            }
+            for number in chosen {
+                todo.extend(self.add_edges(number, false)?.1);
+            }
+        }
+    }
+
+    /// The unexpanded targets of an unexpanded node.
+    fn plain_targets(&self, number: Number) -> impl Iterator<Item = Number> + '_ {
+        let targets = self.targets[number as usize].iter().copied();
+        targets.filter(|target| !self.full[*target as usize])
+    }
+
+    /// One node of each component with a cycle of unexpanded nodes.
+    fn one_of_each_component(&self) -> Vec<Number> {
+        let plain = || (0..self.nodes.len() as Number).filter(|n| !self.full[*n as usize]);
+        let (component, count) = components_of(self.nodes.len(), plain(), |node, at| {
+            self.plain_targets(node).nth(at)
+        });
+        let mut chosen: Vec<Option<Number>> = vec![None; count as usize];
+        for number in plain() {
+            let own = component[number as usize];
+            let mut targets = self.plain_targets(number);
+            if targets.any(|target| component[target as usize] == own) {
+                chosen[own as usize].get_or_insert(number);
+            }
+        }
+        chosen.into_iter().flatten().collect()
+    }
+
+    /// Unexpanded nodes that are left when nodes without predecessors or without successors
+    /// are taken away again and again.
+    fn left_after_sorting(&self) -> Vec<Number> {
+        let count = self.nodes.len();
+        let mut left: Vec<bool> = self.full.iter().map(|full| !full).collect();
+        let mut sources: Vec<Vec<Number>> = vec![Vec::new(); count];
+        let mut outgoing = vec![0_u32; count];
+        let mut incoming = vec![0_u32; count];
+        for number in (0..count as Number).filter(|n| !self.full[*n as usize]) {
+            for target in self.plain_targets(number) {
+                sources[target as usize].push(number);
+                outgoing[number as usize] += 1;
+                incoming[target as usize] += 1;
+            }
+        }
+        let is_end =
+            |at: usize, incoming: &[u32], outgoing: &[u32]| incoming[at] == 0 || outgoing[at] == 0;
+        let mut todo: Vec<Number> = (0..count)
+            .filter(|at| left[*at] && is_end(*at, &incoming, &outgoing))
+            .map(|at| at as Number)
+            .collect();
+        while let Some(number) = todo.pop() {
+            if !std::mem::replace(&mut left[number as usize], false) {
+                continue;
+            }
+            for target in self.plain_targets(number) {
+                incoming[target as usize] -= 1;
+                if left[target as usize] && is_end(target as usize, &incoming, &outgoing) {
+                    todo.push(target);
+                }
+            }
+            for source in &sources[number as usize] {
+                outgoing[*source as usize] -= 1;
+                if left[*source as usize] && is_end(*source as usize, &incoming, &outgoing) {
+                    todo.push(*source);
+                }
+            }
+        }
+        let all = (0..count as Number).filter(|n| left[*n as usize]);
+        all.collect()
+    }
+}

@@ -1,0 +1,280 @@
+//! Components by several threads, with a shared union-find structure.
+//!
+//! After Bloemen, Laarman, van de Pol, *Multi-core on-the-fly SCC decomposition* (2016), and
+//! Bloemen, van de Pol, *Multi-core SCC-based LTL model checking* (2016). Each worker walks
+//! depth-first and keeps the nodes by which it entered sets. An edge to a set that it has
+//! entered before closes a cycle: all sets between are one. A worker explores any busy node of
+//! its last set, so that several share the work of one component. Marks on edges inside a set
+//! are collected at its root, and a set with all marks holds an accepting cycle.
+//!
+//! There is no common path here, so what a classic reduction left out is put back by a proviso
+//! for any order: a node is expanded if one of its kept edges leads to a node whose own
+//! decision was begun before (or to itself). On a cycle without expanded node the one whose
+//! decision was begun last would have seen its successor; flags are sequentially consistent, and
+//! each decision is made once.
+
+use rapidhash::RapidHashMap;
+use stubborn_ltl::automaton::Marks;
+use stubborn_search::Limit;
+
+use super::sync::{AtomicU32, Mutex, Ordering, lock};
+use super::union_find::{Claim, Item, UnionFind};
+use super::{FoundLasso, Hand, Outcome, Shared, wish_in_any_order};
+use crate::space::{Edge, Node, Space};
+
+/// Parts of the table from nodes to items, each with a lock of its own.
+const PARTS: usize = 64;
+
+/// The sets that all workers share.
+pub struct Sets {
+    union_find: UnionFind,
+    parts: Vec<Mutex<RapidHashMap<Node, Item>>>,
+    next: AtomicU32,
+}
+
+impl Default for Sets {
+    fn default() -> Self {
+        Self {
+            union_find: UnionFind::new(),
+            parts: (0..PARTS).map(|_| Mutex::default()).collect(),
+            next: AtomicU32::new(0),
+        }
+    }
+}
+
+impl Sets {
+    /// The item of a node, and whether it is new.
+    fn item(&self, node: Node) -> Result<(Item, bool), Limit> {
+        let part = (node.0 ^ node.0 >> 13 ^ node.0 >> 29) as usize % PARTS;
+        let mut part = lock(&self.parts[part]);
+        if let Some(item) = part.get(&node) {
+            return Ok((*item, false));
+        }
+        let item = Item(self.next.fetch_add(1, Ordering::Relaxed));
+        if item.0 == u32::MAX {
+            return Err(Limit::StoreFull);
+        }
+        self.union_find.begin(item, node);
+        part.insert(node, item);
+        Ok((item, true))
+    }
+
+    /// The item of a node that was seen.
+    fn known_item(&self, node: Node) -> Option<Item> {
+        let part = (node.0 ^ node.0 >> 13 ^ node.0 >> 29) as usize % PARTS;
+        lock(&self.parts[part]).get(&node).copied()
+    }
+
+    /// Whether a node was seen.
+    pub fn contains(&self, node: Node) -> bool {
+        self.known_item(node).is_some()
+    }
+
+    /// Whether two nodes are known to be in one component.
+    pub fn are_together(&self, first: Node, second: Node) -> bool {
+        match (self.known_item(first), self.known_item(second)) {
+            (Some(first), Some(second)) => self.union_find.same_set(first, second),
+            _ => false,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.next.load(Ordering::Relaxed) as usize
+            * (UnionFind::bytes_per_item() + 2 * size_of::<(Node, Item)>())
+    }
+}
+
+/// A set that the worker is in.
+struct Frame {
+    /// The node by which it entered the set.
+    item: Item,
+    /// The node that it came from, and the marks of the edge; `None` at the beginning.
+    incoming: Option<(Item, Marks)>,
+    /// The node of the set that is being explored.
+    picked: Option<Item>,
+    first_edge: usize,
+    next_edge: usize,
+}
+
+/// One worker.
+pub struct ComponentWorker<'s, S: Space> {
+    hand: Hand<'s, S>,
+    sets: &'s Sets,
+    frames: Vec<Frame>,
+    /// Entry nodes whose sets this worker did not find to be one yet, with the marks of the
+    /// edges by which it came.
+    entries: Vec<(Item, Marks)>,
+    edges: Vec<Edge>,
+    picks: usize,
+}
+
+impl<'s, S: Space> ComponentWorker<'s, S> {
+    /// A worker that looks for a cycle with all these marks.
+    pub fn new(
+        space: &'s mut S,
+        shared: &'s Shared,
+        sets: &'s Sets,
+        worker: usize,
+        all: Marks,
+    ) -> Self {
+        Self {
+            hand: Hand::new(space, shared, worker, all),
+            sets,
+            frames: Vec::new(),
+            entries: Vec::new(),
+            edges: Vec::new(),
+            picks: worker,
+        }
+    }
+
+    /// Searches until everything was seen or somebody ends the search.
+    pub fn run(&mut self) {
+        if let Err(limit) = self.search() {
+            self.hand.shared.end(Outcome::Stopped(limit));
+        }
+    }
+
+    fn search(&mut self) -> Result<(), Limit> {
+        let mut initial = Vec::new();
+        self.hand.space.initial(&mut initial)?;
+        for node in initial {
+            let (item, _) = self.sets.item(node)?;
+            if self.sets.union_find.claim(item, self.hand.worker) == Claim::New {
+                self.enter(item, None)?;
+                self.walk()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn walk(&mut self) -> Result<(), Limit> {
+        while !self.hand.shared.is_over() {
+            let Some(top) = self.frames.last_mut() else {
+                return Ok(());
+            };
+            if let Some(picked) = top.picked {
+                if let Some(edge) = self.edges.get(top.next_edge).copied() {
+                    top.next_edge += 1;
+                    self.follow(picked, edge)?;
+                } else {
+                    let explored = self.edges.len() - top.first_edge;
+                    self.edges.truncate(top.first_edge);
+                    top.picked = None;
+                    if self.sets.union_find.finish(picked) {
+                        self.hand.shared.count_node(explored);
+                    }
+                }
+                continue;
+            }
+            let item = top.item;
+            // Workers part by picking different nodes.
+            self.picks = self
+                .picks
+                .wrapping_mul(5)
+                .wrapping_add(1 + self.hand.worker);
+            match self.sets.union_find.pick(item, self.picks >> 3) {
+                Some(picked) => self.explore(picked)?,
+                None => self.leave(),
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, item: Item, incoming: Option<(Item, Marks)>) -> Result<(), Limit> {
+        let mut bytes =
+            self.frames.capacity() * size_of::<Frame>() + self.edges.capacity() * size_of::<Edge>();
+        if self.hand.worker == 0 {
+            bytes += self.sets.bytes();
+        }
+        let counted = self.hand.shared.counts().states;
+        let open = u64::from(self.sets.next.load(Ordering::Relaxed)).saturating_sub(counted);
+        self.hand.go_on(bytes, open, self.frames.len())?;
+        let marks = incoming.map_or(Marks::NONE, |(_, marks)| marks);
+        self.entries.push((item, marks));
+        self.frames.push(Frame {
+            item,
+            incoming,
+            picked: None,
+            first_edge: self.edges.len(),
+            next_edge: self.edges.len(),
+        });
+        Ok(())
+    }
+
+    /// Fetches the edges of a node of the last set.
+    fn explore(&mut self, picked: Item) -> Result<(), Limit> {
+        let node = self.sets.union_find.node(picked);
+        let first = self.edges.len();
+        if self.hand.space.kept(node, &mut self.edges)? {
+            let kept = &self.edges[first..];
+            let shared = self.hand.shared;
+            let wish = |space: &mut S| wish_in_any_order(space, node, kept);
+            let expand = shared.decide(self.hand.space, node, wish);
+            if expand {
+                self.hand.space.rest(node, &mut self.edges)?;
+            }
+        }
+        self.hand.shuffle(node, &mut self.edges[first..]);
+        if let Some(top) = self.frames.last_mut() {
+            top.picked = Some(picked);
+            top.first_edge = first;
+            top.next_edge = first;
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, from: Item, edge: Edge) -> Result<(), Limit> {
+        let (to, _) = self.sets.item(edge.to)?;
+        match self.sets.union_find.claim(to, self.hand.worker) {
+            Claim::Dead => {}
+            Claim::New => self.enter(to, Some((from, edge.marks)))?,
+            Claim::Known => {
+                // The edge closes a cycle over all sets entered since.
+                while !self.sets.union_find.same_set(to, from) {
+                    let Some((entry, marks)) = self.entries.pop() else {
+                        break;
+                    };
+                    let Some((below, _)) = self.entries.last() else {
+                        self.entries.push((entry, marks));
+                        break;
+                    };
+                    self.sets.union_find.unite(entry, *below);
+                    self.collect(entry, marks);
+                }
+                self.collect(from, edge.marks);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds marks of an edge inside a set, and ends the search if it has all.
+    fn collect(&mut self, item: Item, marks: Marks) {
+        let known = self.sets.union_find.add_marks(item, marks);
+        if known.contains(self.hand.wanted_marks()) {
+            self.hand.shared.end(Outcome::Accepting(FoundLasso {
+                stem: Vec::new(),
+                cycle: vec![self.sets.union_find.node(item)],
+            }));
+        }
+    }
+
+    /// The last set is dead.
+    fn leave(&mut self) {
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        if self
+            .entries
+            .last()
+            .is_some_and(|(item, _)| *item == frame.item)
+        {
+            self.entries.pop();
+        }
+        // Another worker may have found that the edge by which this one came is inside.
+        if let Some((from, marks)) = frame.incoming
+            && self.sets.union_find.same_set(from, frame.item)
+        {
+            self.collect(frame.item, marks);
+        }
+    }
+}

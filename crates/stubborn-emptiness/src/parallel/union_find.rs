@@ -1,0 +1,348 @@
+//! Sets of nodes that threads find out about together: components as far as they are known.
+//!
+//! After Bloemen, Laarman, van de Pol, *Multi-core on-the-fly SCC decomposition* (2016). A set
+//! knows which workers have claimed one of its nodes, which of its nodes still have edges to
+//! explore (*busy* ones), the acceptance marks seen inside, and whether it is *dead*: all
+//! its nodes are explored, and its component is complete. Looking is lock-free; whoever
+//! changes a set holds the lock of its root, and two roots are locked in the order of their
+//! numbers. A root that loses its place empties its list before it unlocks.
+
+use std::sync::OnceLock;
+
+use stubborn_ltl::automaton::Marks;
+
+use crate::space::Node;
+
+use super::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, lock};
+
+/// A node of the union-find structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Item(pub(crate) u32);
+
+/// Most workers: they are bits of a word.
+pub(crate) const MOST_WORKERS: usize = 64;
+
+/// Records of the first chunk; each further chunk is as large as all before it.
+const FIRST_CHUNK: usize = if cfg!(loom) { 4 } else { 1 << 10 };
+
+struct Record {
+    /// What the node stands for.
+    node: AtomicU64,
+    /// Itself, for a root.
+    parent: AtomicU32,
+    /// Workers that claimed a node of the set; of roots.
+    workers: AtomicU64,
+    /// Marks on edges inside the set; of roots.
+    marks: AtomicU32,
+    /// The set is complete; of roots.
+    dead: AtomicBool,
+    /// All edges of the node were explored.
+    done: AtomicBool,
+    /// Nodes of the set that may have edges to explore; of roots. Also the root's lock.
+    busy: Mutex<Vec<Item>>,
+}
+
+impl Record {
+    fn new(item: u32) -> Self {
+        Self {
+            node: AtomicU64::new(0),
+            parent: AtomicU32::new(item),
+            workers: AtomicU64::new(0),
+            marks: AtomicU32::new(0),
+            dead: AtomicBool::new(false),
+            done: AtomicBool::new(false),
+            busy: Mutex::new(Vec::new()),
+        }
+    }
+}
+
+/// What came of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The worker had no node of the set before.
+    New,
+    /// It had.
+    Known,
+    /// The set is dead.
+    Dead,
+}
+
+/// See the [module](self).
+pub(crate) struct UnionFind {
+    chunks: Box<[OnceLock<Box<[Record]>>]>,
+}
+
+impl UnionFind {
+    pub(crate) fn new() -> Self {
+        let this = Self {
+            chunks: (0..32).map(|_| OnceLock::new()).collect(),
+        };
+        this.record(Item(0));
+        this
+    }
+
+    /// Bytes of a node.
+    pub(crate) const fn bytes_per_item() -> usize {
+        size_of::<Record>() + size_of::<Item>()
+    }
+
+    fn record(&self, item: Item) -> &Record {
+        let at = item.0 as usize;
+        // Chunk 0 has FIRST_CHUNK records, chunk c > 0 has FIRST_CHUNK << (c - 1).
+        let (chunk, first, size) = match at / FIRST_CHUNK {
+            0 => (0, 0, FIRST_CHUNK),
+            ratio => {
+                let chunk = ratio.ilog2() as usize + 1;
+                let size = FIRST_CHUNK << (chunk - 1);
+                (chunk, size, size)
+            }
+        };
+        let records = self.chunks[chunk].get_or_init(|| {
+            (first..first + size)
+                .map(|number| Record::new(number as u32))
+                .collect()
+        });
+        &records[at - first]
+    }
+
+    /// The root of the set of a node. It may be none any more when this returns.
+    fn find(&self, mut item: Item) -> Item {
+        loop {
+            let record = self.record(item);
+            let parent = Item(record.parent.load(Ordering::SeqCst));
+            if parent == item {
+                return item;
+            }
+            let above = self.record(parent).parent.load(Ordering::SeqCst);
+            if above != parent.0 {
+                // Halves the path; if somebody else did meanwhile, so much the better.
+                let _ = record.parent.compare_exchange(
+                    parent.0,
+                    above,
+                    Ordering::SeqCst,
+                    Ordering::SeqCst,
+                );
+            }
+            item = parent;
+        }
+    }
+
+    fn is_root(&self, item: Item) -> bool {
+        self.record(item).parent.load(Ordering::SeqCst) == item.0
+    }
+
+    fn lock_root(&self, item: Item) -> (Item, MutexGuard<'_, Vec<Item>>) {
+        loop {
+            let root = self.find(item);
+            let guard = lock(&self.record(root).busy);
+            if self.is_root(root) {
+                return (root, guard);
+            }
+        }
+    }
+
+    /// Whether two nodes are in one set. Sets never part, so a yes stays true.
+    pub(crate) fn same_set(&self, first: Item, second: Item) -> bool {
+        loop {
+            let (a, b) = (self.find(first), self.find(second));
+            if a == b {
+                return true;
+            }
+            if self.is_root(a) {
+                return false;
+            }
+        }
+    }
+
+    /// Adds a node, which is busy then. Nobody else knows of it yet.
+    pub(crate) fn begin(&self, item: Item, node: Node) {
+        let record = self.record(item);
+        record.node.store(node.0, Ordering::SeqCst);
+        lock(&record.busy).push(item);
+    }
+
+    /// What an item stands for.
+    pub(crate) fn node(&self, item: Item) -> Node {
+        Node(self.record(item).node.load(Ordering::SeqCst))
+    }
+
+    /// Claims the set of a node for a worker.
+    pub(crate) fn claim(&self, item: Item, worker: usize) -> Claim {
+        let bit = 1 << worker;
+        let root = self.record(self.find(item));
+        if root.dead.load(Ordering::SeqCst) {
+            return Claim::Dead;
+        }
+        if root.workers.load(Ordering::SeqCst) & bit != 0 {
+            return Claim::Known;
+        }
+        let (root, guard) = self.lock_root(item);
+        let root = self.record(root);
+        let claim = if root.dead.load(Ordering::SeqCst) {
+            Claim::Dead
+        } else if root.workers.fetch_or(bit, Ordering::SeqCst) & bit != 0 {
+            Claim::Known
+        } else {
+            Claim::New
+        };
+        drop(guard);
+        claim
+    }
+
+    /// Makes one set of two.
+    pub(crate) fn unite(&self, first: Item, second: Item) {
+        loop {
+            let (a, b) = (self.find(first), self.find(second));
+            if a == b {
+                return;
+            }
+            let (low, high) = (a.min(b), a.max(b));
+            let low_record = self.record(low);
+            let high_record = self.record(high);
+            let mut low_busy = lock(&low_record.busy);
+            let mut high_busy = lock(&high_record.busy);
+            if !self.is_root(low) || !self.is_root(high) {
+                continue;
+            }
+            let workers = low_record.workers.load(Ordering::SeqCst);
+            high_record.workers.fetch_or(workers, Ordering::SeqCst);
+            let marks = low_record.marks.load(Ordering::SeqCst);
+            high_record.marks.fetch_or(marks, Ordering::SeqCst);
+            if low_busy.len() > high_busy.len() {
+                std::mem::swap(&mut *low_busy, &mut *high_busy);
+            }
+            high_busy.append(&mut low_busy);
+            low_record.parent.store(high.0, Ordering::SeqCst);
+            return;
+        }
+    }
+
+    /// Adds the marks of an edge inside a set; returns all of its marks.
+    pub(crate) fn add_marks(&self, item: Item, marks: Marks) -> Marks {
+        let root = self.record(self.find(item));
+        let known = Marks(root.marks.load(Ordering::SeqCst));
+        // What was merged away meanwhile, the one who merged looks at.
+        if known.contains(marks) {
+            return known;
+        }
+        let (root, guard) = self.lock_root(item);
+        let before = self.record(root).marks.fetch_or(marks.0, Ordering::SeqCst);
+        drop(guard);
+        Marks(before).union(marks)
+    }
+
+    /// A node of the set that has edges to explore, some worker's choice; `None` if there is
+    /// none, and then the set is dead.
+    pub(crate) fn pick(&self, item: Item, choice: usize) -> Option<Item> {
+        let (root, mut busy) = self.lock_root(item);
+        while !busy.is_empty() {
+            let at = choice % busy.len();
+            let picked = busy[at];
+            if !self.record(picked).done.load(Ordering::SeqCst) {
+                return Some(picked);
+            }
+            busy.swap_remove(at);
+        }
+        self.record(root).dead.store(true, Ordering::SeqCst);
+        None
+    }
+
+    /// All edges of a node were explored. True if this is news.
+    pub(crate) fn finish(&self, item: Item) -> bool {
+        !self.record(item).done.swap(true, Ordering::SeqCst)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_grow_and_die() {
+        let sets = UnionFind::new();
+        for item in 0..5_000 {
+            sets.begin(Item(item), Node(u64::from(item)));
+            assert_eq!(sets.claim(Item(item), 3), Claim::New);
+            assert_eq!(sets.claim(Item(item), 3), Claim::Known);
+        }
+        sets.add_marks(Item(1), Marks(2));
+        sets.add_marks(Item(2), Marks(1));
+        for item in 0..4_999 {
+            assert!(!sets.same_set(Item(item), Item(item + 1)));
+            sets.unite(Item(item), Item(item + 1));
+        }
+        assert!(sets.same_set(Item(0), Item(4_999)));
+        assert_eq!(sets.add_marks(Item(77), Marks::NONE), Marks(3));
+        assert_eq!(sets.claim(Item(7), 3), Claim::Known);
+        assert_eq!(sets.claim(Item(7), 4), Claim::New);
+        let mut left = 5_000;
+        while let Some(item) = sets.pick(Item(9), left) {
+            assert!(sets.finish(item));
+            assert!(!sets.finish(item));
+            left -= 1;
+        }
+        assert_eq!(left, 0);
+        assert_eq!(sets.claim(Item(8), 5), Claim::Dead);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// Two workers unite the same three nodes in different orders, while they claim them:
+    /// no claim, mark or busy node is lost.
+    #[test]
+    fn nothing_is_lost_when_sets_are_united() {
+        loom::model(|| {
+            let sets = Arc::new(UnionFind::new());
+            for item in 0..3 {
+                sets.begin(Item(item), Node(u64::from(item)));
+            }
+            let other = Arc::clone(&sets);
+            let thread = thread::spawn(move || {
+                assert_eq!(other.claim(Item(0), 1), Claim::New);
+                other.unite(Item(0), Item(1));
+                other.add_marks(Item(0), Marks(1));
+                assert_eq!(other.claim(Item(1), 1), Claim::Known);
+            });
+            assert_eq!(sets.claim(Item(2), 0), Claim::New);
+            sets.unite(Item(2), Item(1));
+            sets.add_marks(Item(2), Marks(2));
+            assert_eq!(sets.claim(Item(1), 0), Claim::Known);
+            assert!(thread.join().is_ok());
+            assert!(sets.same_set(Item(0), Item(2)));
+            assert_eq!(sets.add_marks(Item(1), Marks::NONE), Marks(3));
+            let mut left = 0;
+            while let Some(item) = sets.pick(Item(0), 0) {
+                assert!(sets.finish(item));
+                left += 1;
+            }
+            assert_eq!(left, 3);
+        });
+    }
+
+    /// A set is not declared dead while a node that was merged into it is busy.
+    #[test]
+    fn a_set_with_busy_nodes_is_alive() {
+        loom::model(|| {
+            let sets = Arc::new(UnionFind::new());
+            sets.begin(Item(0), Node(0));
+            sets.begin(Item(1), Node(1));
+            sets.claim(Item(0), 0);
+            sets.claim(Item(1), 1);
+            let other = Arc::clone(&sets);
+            let thread = thread::spawn(move || {
+                other.unite(Item(0), Item(1));
+                other.finish(Item(0));
+            });
+            let picked = sets.pick(Item(1), 1);
+            assert!(picked.is_some());
+            assert!(thread.join().is_ok());
+            assert_eq!(sets.pick(Item(0), 0), Some(Item(1)));
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! Random systems that reductions have something to do on.
+
+use stubborn_ltl::random::Random;
+use stubborn_reduce::testing::tiny::Tiny;
+
+/// Processes that mostly mind their own business: each walks around its few locations, now
+/// and then looks at another one or at a shared variable, or changes that. The last two
+/// labels are propositions about the first process and the shared variable.
+pub(crate) fn loose_system(random: &mut Random) -> Tiny {
+    let count = 2 + random.below(3);
+    let mut sizes: Vec<i64> = (0..count).map(|_| 3 + random.below(3) as i64).collect();
+    sizes.push(2);
+    let shared = count;
+    let mut tiny = Tiny::new(&sizes);
+    for process in 0..count {
+        let size = sizes[process];
+        // Mostly ahead; some processes end, others start again.
+        let ends = random.below(2) == 0;
+        for step in 0..size - i64::from(ends) {
+            let from = step;
+            let to = match random.below(8) {
+                0 => random.below(size as usize) as i64,
+                _ => (from + 1) % size,
+            };
+            let here = tiny.label("here", &[process], move |v| v[process] == from);
+            let mut guards = vec![here];
+            if random.below(6) == 0 {
+                let other = random.below(count + 1);
+                let value = random.below(2) as i64;
+                guards.push(tiny.label("other", &[other], move |v| v[other] == value));
+            }
+            let name = format!("P{process}.{step}");
+            if random.below(6) == 0 {
+                let value = random.below(2) as i64;
+                let writes = [process, shared];
+                tiny.simple(&name, &guards, (&[], &writes), move |v| {
+                    v[process] = to;
+                    v[shared] = value;
+                });
+            } else {
+                tiny.simple(&name, &guards, (&[], &[process]), move |v| v[process] = to);
+            }
+        }
+    }
+    tiny.label("p0", &[0], |v| v[0] == 1);
+    match random.below(3) {
+        0 => tiny.label("p1", &[shared], move |v| v[shared] == 1),
+        1 => tiny.label("p1", &[0], |v| v[0] == 0),
+        _ => tiny.label("p1", &[1], |v| v[1] == 1),
+    };
+    tiny
+}

@@ -1,0 +1,263 @@
+//! Emptiness checks by several threads on random graphs: the verdict is that of the graph they
+//! explored, every cycle of it has an expanded node, and nothing is left out.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use stubborn_emptiness::parallel::cndfs::NestedWorker;
+use stubborn_emptiness::parallel::components::{ComponentWorker, Sets};
+use stubborn_emptiness::parallel::{FoundLasso, Outcome, Shared, flags};
+use stubborn_emptiness::space::{Counts, Edge, Node, Space};
+use stubborn_emptiness::walk::Emptiness;
+use stubborn_ltl::automaton::Marks;
+use stubborn_ltl::components::components_of;
+use stubborn_ltl::random::Random;
+use stubborn_search::Limit;
+
+use graphs::random_graph;
+use length::length;
+
+mod graphs;
+mod length;
+
+/// A graph that several workers look at.
+#[derive(Debug)]
+struct Graph {
+    edges: Vec<Vec<(u32, Marks)>>,
+    kept: Vec<Vec<bool>>,
+    flags: Vec<AtomicU8>,
+    entered: Vec<AtomicU8>,
+}
+
+impl Graph {
+    fn random(random: &mut Random, sets: u32) -> Self {
+        let (edges, kept) = random_graph(random);
+        let zeros = || edges.iter().map(|_| AtomicU8::new(0)).collect();
+        let (flags, entered) = (zeros(), zeros());
+        let mut mark = |to: u32| {
+            let marks = random.below(8) & random.below(8) & random.below(8);
+            (to, Marks(marks as u32 & Marks::all(sets).0))
+        };
+        let edges = edges
+            .into_iter()
+            .map(|targets| targets.into_iter().map(&mut mark).collect())
+            .collect();
+        Self {
+            edges,
+            kept,
+            flags,
+            entered,
+        }
+    }
+
+    fn is_expanded(&self, node: usize) -> bool {
+        self.flags[node].load(Ordering::SeqCst) & flags::EXPANDED != 0
+            || self.kept[node].iter().all(|k| *k)
+    }
+
+    fn was_entered(&self, node: usize) -> bool {
+        self.entered[node].load(Ordering::SeqCst) != 0
+    }
+
+    fn explored(&self, node: usize) -> impl Iterator<Item = (u32, Marks)> + '_ {
+        let all = self.is_expanded(node);
+        let edges = self.edges[node].iter().zip(&self.kept[node]);
+        edges
+            .filter(move |(_, kept)| all || **kept)
+            .map(|(edge, _)| *edge)
+    }
+
+    /// Whether some cycle of the explored part collects all marks.
+    fn is_accepting(&self, all: Marks) -> bool {
+        let target = |node: u32, at: usize| self.explored(node as usize).nth(at).map(|(to, _)| to);
+        let (component, count) = components_of(self.edges.len(), [0], target);
+        let mut marks: Vec<Option<Marks>> = vec![None; count as usize];
+        for node in (0..self.edges.len()).filter(|node| component[*node] != u32::MAX) {
+            for (to, own) in self.explored(node) {
+                if component[node] == component[to as usize] {
+                    let known = &mut marks[component[node] as usize];
+                    *known = Some(known.unwrap_or_default().union(own));
+                }
+            }
+        }
+        marks.iter().flatten().any(|m| m.contains(all))
+    }
+
+    /// What is wrong with the explored part.
+    fn complaint(&self) -> Option<&'static str> {
+        let nodes = 0..self.edges.len();
+        for node in nodes.clone().filter(|n| self.was_entered(*n)) {
+            if self
+                .explored(node)
+                .any(|(to, _)| !self.was_entered(to as usize))
+            {
+                return Some("a successor was not visited");
+            }
+        }
+        let plain = |node: u32| self.was_entered(node as usize) && !self.is_expanded(node as usize);
+        let target = |node: u32, at: usize| {
+            let mut all = self.explored(node as usize).filter(|(to, _)| plain(*to));
+            all.nth(at).map(|(to, _)| to)
+        };
+        let roots: Vec<u32> = nodes.map(|n| n as u32).filter(|n| plain(*n)).collect();
+        let (component, count) = components_of(self.edges.len(), roots.clone(), target);
+        let mut sizes = vec![0; count as usize];
+        for node in &roots {
+            sizes[component[*node as usize] as usize] += 1;
+            if self.explored(*node as usize).any(|(to, _)| to == *node) {
+                return Some("a self-loop without expansion");
+            }
+        }
+        let has_cycle = sizes.iter().any(|size| *size > 1);
+        has_cycle.then_some("a cycle without expansion")
+    }
+
+    /// Whether the nodes are a lasso with an edge that has all marks on its cycle.
+    fn is_lasso(&self, lasso: &FoundLasso, all: Marks) -> bool {
+        let nodes: Vec<usize> = lasso
+            .stem
+            .iter()
+            .chain(&lasso.cycle)
+            .chain(lasso.cycle.first())
+            .map(|node| node.0 as usize)
+            .collect();
+        let steps = nodes.windows(2).all(|pair| {
+            let mut edges = self.edges[pair[0]].iter();
+            edges.any(|(to, _)| *to as usize == pair[1])
+        });
+        let accepting = nodes[lasso.stem.len()..].windows(2).any(|pair| {
+            let mut edges = self.edges[pair[0]].iter();
+            edges.any(|(to, marks)| *to as usize == pair[1] && marks.contains(all))
+        });
+        nodes[0] == 0 && steps && accepting
+    }
+}
+
+/// One worker's view.
+struct View<'g>(&'g Graph, Random);
+
+impl View<'_> {
+    fn append(&mut self, node: Node, wanted: bool, out: &mut Vec<Edge>) {
+        // Lets others in, at places that differ from run to run.
+        if self.1.below(3) == 0 {
+            std::thread::yield_now();
+        }
+        let at = node.0 as usize;
+        for ((to, marks), kept) in self.0.edges[at].iter().zip(&self.0.kept[at]) {
+            if *kept == wanted {
+                out.push(Edge {
+                    to: Node(u64::from(*to)),
+                    marks: *marks,
+                });
+            }
+        }
+    }
+}
+
+impl Space for View<'_> {
+    fn initial(&mut self, out: &mut Vec<Node>) -> Result<(), Limit> {
+        out.push(Node(0));
+        Ok(())
+    }
+
+    fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+        self.0.entered[node.0 as usize].store(1, Ordering::SeqCst);
+        self.append(node, true, out);
+        Ok(self.0.kept[node.0 as usize].iter().any(|kept| !kept))
+    }
+
+    fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
+        self.append(node, false, out);
+        Ok(())
+    }
+
+    fn flags(&mut self, node: Node) -> u8 {
+        self.0.flags[node.0 as usize].load(Ordering::SeqCst)
+    }
+
+    fn set_flags(&mut self, node: Node, flags: u8) -> u8 {
+        self.0.flags[node.0 as usize].fetch_or(flags, Ordering::SeqCst)
+    }
+
+    fn go_on(&mut self, _: usize, _: &Counts) -> Result<(), Limit> {
+        Ok(())
+    }
+}
+
+fn search(graph: &Graph, emptiness: Emptiness, threads: usize, all: Marks, seed: u64) -> Outcome {
+    let shared = Shared::default();
+    let sets = Sets::default();
+    std::thread::scope(|scope| {
+        for worker in 0..threads {
+            let (shared, sets) = (&shared, &sets);
+            scope.spawn(move || {
+                let mut view = View(graph, Random::new(seed ^ worker as u64));
+                match emptiness {
+                    Emptiness::Components => {
+                        ComponentWorker::new(&mut view, shared, sets, worker, all).run();
+                    }
+                    Emptiness::Nested => NestedWorker::new(&mut view, shared, worker, all).run(),
+                }
+            });
+        }
+    });
+    let outcome = shared.outcome();
+    if outcome == Outcome::Empty {
+        let entered = (0..graph.edges.len()).filter(|n| graph.was_entered(*n));
+        assert_eq!(
+            shared.counts().states,
+            entered.count() as u64,
+            "{emptiness:?}"
+        );
+    }
+    outcome
+}
+
+fn run(seeds: std::ops::Range<u64>) {
+    let mut accepting = 0;
+    let mut empty = 0;
+    for seed in seeds {
+        for emptiness in Emptiness::ALL {
+            let mut random = Random::new(seed + 1);
+            let sets = match emptiness {
+                Emptiness::Components => random.below(4) as u32,
+                Emptiness::Nested => 1,
+            };
+            // Marks that no edge has, now and then: then everything is explored.
+            let all = match seed % 3 {
+                0 => Marks(1 << 9),
+                _ => Marks::all(sets),
+            };
+            let graph = Graph::random(&mut random, sets);
+            let threads = 1 + seed as usize % 4;
+            match search(&graph, emptiness, threads, all, seed) {
+                Outcome::Empty => {
+                    empty += 1;
+                    assert_eq!(graph.complaint(), None, "{emptiness:?} {seed} {graph:?}");
+                    assert!(!graph.is_accepting(all), "{emptiness:?} {seed} {graph:?}");
+                }
+                Outcome::Accepting(lasso) => {
+                    accepting += 1;
+                    let is_real = match emptiness {
+                        Emptiness::Components => graph.is_accepting(all),
+                        Emptiness::Nested => graph.is_lasso(&lasso, all),
+                    };
+                    assert!(is_real, "{emptiness:?} {seed} {lasso:?} {graph:?}");
+                }
+                Outcome::Stopped(limit) => panic!("{limit:?}"),
+            }
+        }
+    }
+    eprintln!("{accepting} accepting, {empty} empty");
+    assert!(accepting > 100 && empty > 100);
+}
+
+#[test]
+fn threads_agree_with_the_components() {
+    run(0..1_500);
+}
+
+#[test]
+#[ignore = "long: many graphs"]
+fn threads_agree_with_the_components_at_length() {
+    run(3_000..3_000 + 20_000 * length());
+}

@@ -1,0 +1,182 @@
+//! Figures of ours: looked up among results, or the reason why there is none.
+
+use std::collections::BTreeSet;
+
+use crate::corpus::Corpus;
+use crate::experiment::{Column, Configuration, Experiment, Measure, Over};
+use crate::plan::{self, Mode, Row};
+use crate::record::{Outcome, Record, Results};
+
+/// A figure of ours.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// A number; only a lower bound if a limit was reached.
+    Number {
+        /// The number.
+        value: f64,
+        /// Whether it would have grown without the limit.
+        is_bound: bool,
+    },
+    /// From the least to the greatest.
+    Range(f64, f64),
+    /// Words.
+    Words(String),
+    /// None, because of this.
+    Absent(String),
+}
+
+/// Looks up results.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<'a> {
+    /// The results.
+    pub results: &'a Results,
+    /// The models.
+    pub corpus: &'a Corpus,
+    /// How runs were made.
+    pub mode: &'a Mode,
+}
+
+impl<'a> Lookup<'a> {
+    /// The results of a configuration for a row, by seed.
+    pub fn records(&self, configuration: &Configuration, row: &Row) -> Vec<(u32, &'a Record)> {
+        let Ok(model) = &row.model else {
+            return Vec::new();
+        };
+        let seeds = 1..=configuration.seeds;
+        seeds
+            .filter_map(|seed| {
+                let key = plan::key(configuration, row, seed, self.mode, model);
+                Some((seed, self.results.get(&key)?))
+            })
+            .collect()
+    }
+
+    /// Why there is no figure.
+    pub(super) fn reason(&self, experiment: &Experiment, names: &[&str], row: &Row) -> String {
+        if let Err(reason) = &row.model {
+            return reason.clone();
+        }
+        for name in names {
+            let Some(configuration) = experiment.configuration(name) else {
+                continue;
+            };
+            for (_, record) in self.records(configuration, row) {
+                if record.outcome != Outcome::Done {
+                    let message = record.message.as_deref().unwrap_or_default();
+                    let colon = if message.is_empty() { "" } else { ": " };
+                    return format!("{}{colon}{message}", record.outcome.text());
+                }
+            }
+        }
+        "not run yet".into()
+    }
+
+    /// States of the baseline, by our own run or, where that has not ended, as other tools
+    /// have counted.
+    pub(super) fn baseline(
+        &self,
+        experiment: &Experiment,
+        row: &Row,
+        transitions: bool,
+    ) -> Option<f64> {
+        let name = experiment.baseline.as_deref()?;
+        let records = self.records(experiment.configuration(name)?, row);
+        let done = records.iter().find(|(_, r)| r.outcome == Outcome::Done);
+        let own = done.and_then(|(_, r)| if transitions { r.transitions } else { r.states });
+        let known = || {
+            let model = row.model.as_ref().ok()?;
+            self.corpus.states(model).filter(|_| !transitions)
+        };
+        own.or_else(known).map(|number| number as f64)
+    }
+
+    /// The figure of a column in a row.
+    pub fn figure(&self, experiment: &Experiment, column: &Column, row: &Row) -> Figure {
+        let names = column.configuration.names();
+        let configurations = names.iter().filter_map(|n| experiment.configuration(n));
+        let mut values: Vec<(f64, bool)> = Vec::new();
+        for configuration in configurations {
+            for (_, record) in self.records(configuration, row) {
+                if column.measure == Measure::Verdict && record.outcome == Outcome::Done {
+                    return Figure::Words(verdict_text(record));
+                }
+                if let Some(value) = self.measured(experiment, column.measure, row, record) {
+                    values.push((value, record.outcome.is_limit()));
+                }
+            }
+        }
+        // A mean of which some runs have not ended is a bound; a least value is not, if it
+        // comes from a run that has.
+        let best = values.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((least, least_is_bound)) = best else {
+            return Figure::Absent(self.reason(experiment, &names, row));
+        };
+        match column.over {
+            Over::Min => {
+                let ended = values.iter().filter(|(_, is_bound)| !is_bound);
+                let ended = ended.map(|(value, _)| *value).min_by(f64::total_cmp);
+                Figure::Number {
+                    value: ended.unwrap_or(least),
+                    is_bound: ended.is_none() && least_is_bound,
+                }
+            }
+            Over::Range => {
+                let most = values.iter().map(|(value, _)| *value).fold(least, f64::max);
+                Figure::Range(least, most)
+            }
+            Over::Mean => Figure::Number {
+                value: values.iter().map(|(v, _)| v).sum::<f64>() / values.len() as f64,
+                is_bound: values.iter().any(|(_, is_bound)| *is_bound),
+            },
+        }
+    }
+
+    /// What a measure says about a run; nothing if the run has nothing to say.
+    fn measured(
+        &self,
+        experiment: &Experiment,
+        measure: Measure,
+        row: &Row,
+        record: &Record,
+    ) -> Option<f64> {
+        let is_done = record.outcome == Outcome::Done;
+        if !is_done && !record.outcome.is_limit() {
+            return None;
+        }
+        let states = record.states.map(|n| n as f64);
+        let transitions = record.transitions.map(|n| n as f64);
+        let cpu = record.cpu_seconds.max(0.001);
+        match measure {
+            Measure::States => states,
+            Measure::Transitions => transitions,
+            Measure::StatesPercent => {
+                Some(100.0 * states? / self.baseline(experiment, row, false)?)
+            }
+            Measure::TransitionsPercent => {
+                Some(100.0 * transitions? / self.baseline(experiment, row, true)?)
+            }
+            Measure::Branching => is_done.then_some(transitions? / states?.max(1.0)),
+            Measure::StatesPerSecond => Some(states? / cpu),
+            Measure::Seconds => is_done.then_some(record.cpu_seconds),
+            Measure::Megabytes => Some(record.peak_bytes? as f64 / 1e6),
+            Measure::Verdict => None,
+        }
+    }
+}
+
+fn verdict_text(record: &Record) -> String {
+    let verdicts = record.verdicts.iter();
+    let words: BTreeSet<&str> = verdicts
+        .map(|v| {
+            v.rsplit_once(": ")
+                .map_or(v.as_str(), |(_, verdict)| verdict)
+        })
+        .collect();
+    if words.contains("violated") {
+        "CE".into()
+    } else if words.len() == 1 && words.contains("holds") {
+        "OK".into()
+    } else {
+        Vec::from_iter(words).join(", ")
+    }
+}

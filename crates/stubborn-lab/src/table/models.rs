@@ -1,0 +1,67 @@
+//! A table with a row for each model.
+
+use super::{Cell, Lookup, Table, Whose, grouped, heading, our_cell, paper_cell, printed_cell};
+use crate::experiment::Experiment;
+use crate::plan::{self, Row};
+
+/// A row for each model.
+pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Table) {
+    table.headings.push(heading("model", Whose::Name));
+    for column in &experiment.columns {
+        if column.printed.is_some() {
+            table.headings.push(heading(&column.title, Whose::Paper));
+        }
+        if !column.configuration.names().is_empty() {
+            table.headings.push(heading(&column.title, Whose::Ours));
+        }
+    }
+    for peer in &experiment.peers {
+        table.headings.push(heading(peer, Whose::Peer));
+    }
+    let peers = lookup.corpus.peers();
+    for row in plan::rows(experiment, lookup.corpus) {
+        let mut cells = vec![Cell::words(&row.label)];
+        if let Err(reason) = &row.model {
+            table.missing.push((row.label.clone(), reason.clone()));
+        }
+        for column in &experiment.columns {
+            let printed = column.printed.as_ref().map(|name| {
+                let printed = printed_cell(experiment, &row, name);
+                cells.push(paper_cell(&printed, column.measure));
+                printed
+            });
+            if !column.configuration.names().is_empty() {
+                let figure = lookup.figure(experiment, column, &row);
+                cells.push(our_cell(
+                    table,
+                    &row.label,
+                    column,
+                    &figure,
+                    printed.as_ref(),
+                ));
+            }
+        }
+        for peer in &experiment.peers {
+            let states = row
+                .model
+                .as_ref()
+                .ok()
+                .and_then(|m| peers.get(m)?.get(peer));
+            cells.push(peer_cell(experiment, lookup, &row, states.copied()));
+        }
+        table.rows.push(cells);
+    }
+}
+
+fn peer_cell(experiment: &Experiment, lookup: Lookup<'_>, row: &Row, states: Option<u64>) -> Cell {
+    let Some(states) = states else {
+        return Cell::absent("no published figure");
+    };
+    match lookup.baseline(experiment, row, false) {
+        None => Cell::number(states as f64, grouped(states)),
+        Some(all) => {
+            let percent = 100.0 * states as f64 / all;
+            Cell::number(percent, format!("{percent:.2}"))
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Tables of every shape from results that were made up: what is beside what, what is worse,
+//! and why something is missing.
+
+use stubborn_lab::compare;
+use stubborn_lab::corpus::Corpus;
+use stubborn_lab::experiment::Experiment;
+use stubborn_lab::plan::Mode;
+use stubborn_lab::record::Results;
+use stubborn_lab::report::{Report, html, markdown};
+use stubborn_lab::table::{Lookup, Table, Tone, table};
+
+/// A line of results.
+fn line(words: &str, model: &str, outcome: &str, states: u64, transitions: u64) -> String {
+    format!(
+        r#"{{"key":"stubborn {words} | {model}","model":"{model}","tool":"stubborn","outcome":"{outcome}","message":{},"states":{states},"transitions":{transitions},"cpu_seconds":0.5,"wall_seconds":1,"limits":{{"seconds":9,"bytes":9}},"version":"stubborn 0","fingerprint":"f","machine":"m","finished":"2026-01-01T00:00:00Z"}}"#,
+        if outcome == "unsupported" {
+            "\"no such thing\""
+        } else {
+            "null"
+        }
+    )
+}
+
+struct Desk {
+    _folder: tempfile::TempDir,
+    corpus: Corpus,
+    experiment: Experiment,
+    results: Results,
+}
+
+impl Desk {
+    fn new(text: &str, printed: &str, lines: &[String]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.dve", "b.dve"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let experiment = Experiment::parse("t/1", text, &|_| Some(printed.into())).unwrap();
+        Self {
+            corpus: Corpus::at(None, Some(folder.path().to_owned())),
+            _folder: folder,
+            experiment,
+            results: Results::parse(&lines.join("\n")),
+        }
+    }
+
+    fn lookup<'a>(&'a self, mode: &'a Mode) -> Lookup<'a> {
+        Lookup {
+            results: &self.results,
+            corpus: &self.corpus,
+            mode,
+        }
+    }
+
+    fn table(&self) -> Table {
+        table(&self.experiment, self.lookup(&Mode::default()))
+    }
+}
+
+fn texts(table: &Table) -> Vec<Vec<&str>> {
+    (table.rows.iter())
+        .map(|row| row.iter().map(|cell| cell.text.as_str()).collect())
+        .collect()
+}
+
+const MODELS: &str = r#"
+title = "t"
+printed = "p"
+baseline = "full"
+[[configuration]]
+name = "full"
+run = "explore --por none"
+[[configuration]]
+name = "beam"
+run = "explore --por beam"
+[[configuration]]
+name = "new"
+run = "explore --por new"
+[[column]]
+title = "beam"
+configuration = "beam"
+measure = "states%"
+printed = "x"
+[[column]]
+title = "new"
+configuration = "new"
+measure = "states"
+[[plot]]
+kind = "scatter"
+title = "States"
+configurations = ["beam"]
+"#;
+
+const PRINTED: &str = "# paper: A. Author: A paper\n# table: Table 1\n# caption: c\n\
+    row\tmodel\tx\nA\texample:a.dve\t10\nB\texample:b.dve\t50\nC\t- lost\t7\n";
+
+fn models() -> Desk {
+    Desk::new(
+        MODELS,
+        PRINTED,
+        &[
+            line("explore --por none", "example:a.dve", "done", 1000, 2000),
+            line("explore --por beam", "example:a.dve", "done", 200, 300),
+            line("explore --por new", "example:a.dve", "unsupported", 0, 0),
+            line("explore --por none", "example:b.dve", "done", 100, 200),
+            line("explore --por beam", "example:b.dve", "time-limit", 40, 50),
+        ],
+    )
+}
+
+#[test]
+fn a_row_for_each_model() {
+    let desk = models();
+    let table = desk.table();
+    let expected = [
+        ["A", "10", "20.00", "–"],
+        ["B", "50", "> 40.00", "–"],
+        ["C", "7", "–", "–"],
+    ];
+    assert_eq!(texts(&table), expected);
+    assert_eq!(table.rows[0][2].tone, Tone::Worse);
+    // What was seen until the limit is less than printed, but it is not all.
+    assert_eq!(table.rows[1][2].tone, Tone::Equal);
+    assert_eq!(table.missing, [("C".to_owned(), "lost".to_owned())]);
+    assert_eq!(table.absent["not supported: no such thing"], 1);
+    assert_eq!(table.absent["not run yet"], 1);
+    assert_eq!(table.absent["lost"], 2);
+    let tables = [table];
+    let worse = compare::worse(&tables);
+    assert_eq!(worse.len(), 1);
+    assert!((worse[0].factor() - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_page_with_everything() {
+    let desk = models();
+    let mode = Mode::default();
+    let report = Report::new(&[&desk.experiment], desk.lookup(&mode), Some("sets"));
+    let page = html::page(&report);
+    for wanted in [
+        "A. Author: A paper",
+        "20.00",
+        "no such thing",
+        "<svg",
+        "lost",
+    ] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    for tag in [
+        "section", "table", "tr", "td", "th", "div", "details", "figure",
+    ] {
+        let open =
+            page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+        assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+    let files = markdown::files(&report);
+    assert!(files["README.md"].contains("| t/1 | A | beam | 10 | 20.00 | 2.00 |"));
+    assert!(files["t.md"].contains("| A | 10 | **20.00** | – |"));
+    assert!(files.contains_key("t-1-1.svg"));
+}
+
+#[test]
+fn sums_over_what_all_have_finished() {
+    let text = r#"
+        title = "t"
+        printed = "p"
+        shape = "sums"
+        models = ["example:a.dve", "example:b.dve"]
+        baseline = "full"
+        [[configuration]]
+        name = "full"
+        run = "explore --por none"
+        [[configuration]]
+        name = "source"
+        run = "explore --proviso source --seed {seed}"
+        seeds = 2
+        [[configuration]]
+        name = "dest"
+        run = "explore --proviso dest --seed {seed}"
+        seeds = 2
+    "#;
+    let printed = "# paper: p\nrow\tconfiguration\tstates%\ttransitions%\tstates/ms\n\
+        FULL\tfull\t100.00\t100.00\t9\nSOURCE\tsource\t30.00\t20.00\t5\nDEST\tdest\t25.00\t20.00\t5\n";
+    let run = |proviso: &str, seed: u32, model: &str, states: u64| {
+        let words = format!("explore --proviso {proviso} --seed {seed}");
+        line(&words, model, "done", states, states)
+    };
+    let desk = Desk::new(
+        text,
+        printed,
+        &[
+            line("explore --por none", "example:a.dve", "done", 100, 100),
+            line("explore --por none", "example:b.dve", "done", 100, 100),
+            run("source", 1, "example:a.dve", 30),
+            run("source", 2, "example:a.dve", 50),
+            // Only one of the two has finished this: it must not count.
+            run("source", 1, "example:b.dve", 99),
+            run("dest", 1, "example:a.dve", 20),
+            run("dest", 2, "example:a.dve", 20),
+        ],
+    );
+    let table = desk.table();
+    let ours: Vec<&str> = table.rows.iter().map(|row| row[2].text.as_str()).collect();
+    assert_eq!(ours, ["100.00", "40.00", "20.00"]);
+    let tones: Vec<Tone> = table.rows.iter().map(|row| row[2].tone).collect();
+    assert_eq!(tones, [Tone::Equal, Tone::Worse, Tone::Better]);
+    assert!(table.notes.iter().any(|note| note.contains("1 models")));
+}
+
+#[test]
+fn scores_relative_to_the_fewest_states() {
+    let text = r#"
+        title = "t"
+        printed = "p"
+        shape = "scores"
+        [[configuration]]
+        name = "clo"
+        run = "explore --por closure --shuffle {seed}"
+        seeds = 2
+        [[configuration]]
+        name = "del"
+        run = "explore --por deletion"
+    "#;
+    let printed = "# paper: p\nrow\tmodel\tS_min\tclo\tdel\nA\texample:a.dve\t~90\t50.0\t100.0\n";
+    let desk = Desk::new(
+        text,
+        printed,
+        &[
+            line(
+                "explore --por closure --shuffle 1",
+                "example:a.dve",
+                "done",
+                200,
+                1,
+            ),
+            line(
+                "explore --por closure --shuffle 2",
+                "example:a.dve",
+                "time-limit",
+                50,
+                1,
+            ),
+            line("explore --por deletion", "example:a.dve", "done", 100, 1),
+        ],
+    );
+    let table = desk.table();
+    let expected = ["A", "~90", "100", "50.0", "25.0", "100.0", "100.0"];
+    assert_eq!(texts(&table)[0], expected);
+    assert_eq!(table.rows[0][2].tone, Tone::Worse);
+    assert!(texts(&table)[1][0].contains("average over 1"));
+}

@@ -1,0 +1,200 @@
+//! A run as a message sequence chart: processes side by side, time downwards.
+//!
+//! A message is drawn where it is delivered. What was sent and never delivered stands at the end.
+
+use std::fmt;
+
+use stubborn_search::Trace;
+use stubborn_system::System;
+
+use crate::model::{Model, Role};
+use crate::moves::Move;
+use crate::value::{Pid, Value};
+
+/// What happens in one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    process: Pid,
+    /// Handler, or what else happens.
+    what: String,
+    /// Delivered messages: from whom, and what.
+    delivered: Vec<(Pid, String)>,
+    /// The message is lost instead.
+    lost: bool,
+    /// The local state afterwards, if it is another one.
+    state: Option<String>,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    processes: Vec<String>,
+    rows: Vec<Row>,
+    /// Messages on their way at the end: sender, receiver, text.
+    pending: Vec<(Pid, Pid, String)>,
+    /// The row from which the run repeats for ever.
+    cycle: Option<usize>,
+}
+
+impl Chart {
+    /// The chart of a run of a model.
+    pub fn new<M: Value>(model: &Model<M>, trace: &Trace) -> Self {
+        let inner = &model.inner;
+        let text = |message: u32| format!("{:?}", inner.messages.get(message).message);
+        let mut rows = Vec::new();
+        for step in trace.steps() {
+            let number = step.transition.index();
+            let action = &inner.actions[number];
+            let p = action.process;
+            let at = 2 * p.index();
+            let moves = inner.moves(p, step.before[at], step.before[at + 1]);
+            let is_it = |m: &&Move| {
+                m.action as usize == number
+                    && m.local == step.after[at]
+                    && leads_to(model, m, step.before, step.after)
+            };
+            let own = || moves.iter().filter(|m| m.action as usize == number);
+            let taken = moves.iter().find(is_it).or_else(|| own().next());
+            let delivered = taken.iter().flat_map(|m| &m.consumed);
+            let changed = step.before[at] != step.after[at] && step.outcome.0 == 0;
+            rows.push(Row {
+                process: p,
+                what: match &action.role {
+                    Role::Handler { handler, .. } => inner.protocol.handlers[*handler].name.clone(),
+                    Role::Lose => "lost".into(),
+                    Role::Crash => "crashes".into(),
+                    Role::Recover => "comes back".into(),
+                },
+                delivered: delivered.map(|d| (d.from, text(d.message))).collect(),
+                lost: action.role == Role::Lose,
+                state: changed.then(|| inner.local_text(p, step.after[at])),
+            });
+        }
+        let last = trace.last_state();
+        let is_error = model.structure().error_state.as_deref() == Some(last);
+        let mut pending = Vec::new();
+        for p in (0..inner.protocol.processes.len()).filter(|_| !is_error) {
+            for parcel in inner.inboxes.get(last[2 * p + 1]) {
+                pending.push((parcel.from, Pid(p as u16), text(parcel.message)));
+            }
+        }
+        pending.sort();
+        Self {
+            processes: inner
+                .protocol
+                .processes
+                .iter()
+                .map(|p| p.name.clone())
+                .collect(),
+            rows,
+            pending,
+            cycle: trace.cycle_start(),
+        }
+    }
+
+    /// As a picture.
+    pub fn svg(&self) -> String {
+        crate::svg::draw(self)
+    }
+
+    pub(crate) fn processes(&self) -> &[String] {
+        &self.processes
+    }
+
+    /// For each row: process, note, and delivered messages.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (Pid, String, &[(Pid, String)])> + '_ {
+        self.rows.iter().enumerate().map(|(number, row)| {
+            let mut note = format!(
+                "{}. {}: {}",
+                number + 1,
+                self.processes[row.process.index()],
+                row.what
+            );
+            if let Some(state) = &row.state {
+                note.push_str(&format!(", now {state}"));
+            }
+            if self.cycle == Some(number) {
+                note.push_str("   <- from here for ever");
+            }
+            (row.process, note, row.delivered.as_slice())
+        })
+    }
+}
+
+/// Whether a move changes the words of processes in this way.
+fn leads_to<M: Value>(model: &Model<M>, step: &Move, before: &[u32], after: &[u32]) -> bool {
+    let mut expected = before.to_vec();
+    model.inner.apply(step, &mut expected);
+    let words = 2 * model.inner.protocol.processes.len();
+    expected[..words] == after[..words]
+}
+
+impl fmt::Display for Chart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.processes.iter().map(|p| p.chars().count()).max();
+        let width = width.unwrap_or(0).max(10) + 4;
+        let column = |p: Pid| p.index() * width + width / 2;
+        let total = self.processes.len() * width;
+        for name in &self.processes {
+            write!(f, "{name:^width$}")?;
+        }
+        writeln!(f)?;
+        let lifelines = || -> Vec<char> {
+            let mut line = vec![' '; total];
+            for p in 0..self.processes.len() {
+                line[column(Pid(p as u16))] = '|';
+            }
+            line
+        };
+        let write = |f: &mut fmt::Formatter<'_>, line: Vec<char>, note: &str| {
+            let text: String = line.into_iter().collect();
+            writeln!(f, "{}", format!("{text}  {note}").trim_end())
+        };
+        write(f, lifelines(), "")?;
+        for ((process, note, delivered), row) in self.lines().zip(&self.rows) {
+            for (from, message) in delivered {
+                let mut line = lifelines();
+                let (a, b) = (column(*from), column(process));
+                let (low, high) = (a.min(b), a.max(b));
+                for cell in &mut line[low + 1..high.max(low + 1)] {
+                    *cell = if row.lost { '.' } else { '-' };
+                }
+                let head = if row.lost {
+                    'x'
+                } else if a < b {
+                    '>'
+                } else {
+                    '<'
+                };
+                if a < b {
+                    line[b - 1] = head;
+                } else if b < a {
+                    line[b + 1] = head;
+                }
+                // The text goes onto the arrow where it fits, else to the side.
+                let room = high.saturating_sub(low + 4);
+                let length = message.chars().count();
+                if length <= room {
+                    let start = low + 2 + (room - length) / 2;
+                    for (cell, c) in line[start..].iter_mut().zip(message.chars()) {
+                        *cell = c;
+                    }
+                    write(f, line, "")?;
+                } else {
+                    write(f, line, message)?;
+                }
+            }
+            let mut line = lifelines();
+            line[column(process)] = '*';
+            write(f, line, &note)?;
+        }
+        if !self.pending.is_empty() {
+            writeln!(f, "not delivered:")?;
+            for (from, to, message) in &self.pending {
+                let (from, to) = (&self.processes[from.index()], &self.processes[to.index()]);
+                writeln!(f, "  {from} -> {to}: {message}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! Random protocols: reduced checks say what unreduced ones say, and relations survive attempts to
+//! refute them.
+
+mod common;
+
+use common::{compare, validate_all};
+use stubborn_protocol::{Model, Network, Protocol, Stateless};
+use stubborn_reduce::testing::random::Random;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Message {
+    Ask(u8),
+    Tell(u8),
+}
+
+fn message(kind: u64, value: u8) -> Message {
+    if kind == 0 {
+        Message::Ask(value)
+    } else {
+        Message::Tell(value)
+    }
+}
+
+const KINDS: [&str; 2] = ["Ask", "Tell"];
+
+/// A few processes that count, send and wait for each other in random ways.
+fn protocol(seed: u64) -> Model<Message> {
+    let mut random = Random::new(seed);
+    let mut p = Protocol::new(format!("random {seed}"));
+    let networks = [Network::Unordered, Network::Duplicating, Network::Ordered];
+    p.network(networks[random.below(3) as usize]);
+    if random.percent(15) {
+        p.lossy();
+    }
+    if random.percent(50) {
+        p.split_quorums();
+    }
+    let count = 2 + random.below(2) as usize;
+    let all = p.processes("P", count, 0_u8);
+    if random.percent(25) {
+        p.may_crash(&all[..1], 1);
+        if random.percent(50) {
+            p.recovers(all[0], |_| 0);
+        }
+    }
+    for process in &all {
+        for _ in 0..1 + random.below(3) {
+            let (needs, next) = (random.below(3) as u8, random.below(3) as u8);
+            let adds = random.percent(40);
+            let kind = random.below(2);
+            let (out, value) = (random.below(2), random.below(2) as u8);
+            let sends = random.percent(70);
+            let to = all[random.below(count as u64) as usize];
+            let twice = random.percent(20);
+            let effect = move |state: &mut u8, step: &mut stubborn_protocol::Step<Message>| {
+                let next = if twice {
+                    (next + step.choose(2) as u8) % 3
+                } else {
+                    next
+                };
+                *state = if adds { (*state + next).min(2) } else { next };
+                if sends {
+                    step.send(to, message(out, value));
+                }
+            };
+            let declared = random.percent(60);
+            match random.below(4) {
+                0 | 1 => {
+                    // Actions only move forward, so that few protocols run for ever.
+                    let action = p.action(*process, "acts").when(move |s| *s == needs.min(1));
+                    let action = if declared && sends {
+                        action.sends(KINDS[out as usize], &[to])
+                    } else {
+                        action
+                    };
+                    action.then(move |s, step| {
+                        effect(s, step);
+                        *s = 2;
+                    });
+                }
+                2 => {
+                    let on = p.on(*process, KINDS[kind as usize]);
+                    let on = if random.percent(50) {
+                        on.only_if(move |s| *s != needs)
+                    } else {
+                        on
+                    };
+                    let on = if declared && sends {
+                        on.sends(KINDS[out as usize], &[to])
+                    } else {
+                        on
+                    };
+                    on.when(move |s, m| m.message != message(kind, *s) || needs == 0)
+                        .then(move |s, _, step| effect(s, step));
+                }
+                _ => {
+                    let on = p.on_quorum(*process, KINDS[kind as usize], 2);
+                    on.only_if(move |s| *s != needs)
+                        .then(move |s, _, step| effect(s, step));
+                }
+            }
+        }
+    }
+    for _ in 0..random.below(3) {
+        let from = all[random.below(count as u64) as usize];
+        let to = all[random.below(count as u64) as usize];
+        p.send_initially(from, to, message(random.below(2), random.below(2) as u8));
+    }
+    if random.percent(30) {
+        p.record(0_u8)
+            .on_delivery(&["Ask"], |seen, _| *seen = (*seen + 1).min(3))
+            .on_send(&["Tell"], |seen, _| *seen = 0)
+            .invariant("few", |seen| *seen < 2);
+    }
+    let (a, b) = (random.below(3) as u8, random.below(3) as u8);
+    p.invariant_over(
+        "never together",
+        &all[..2],
+        |s| *s,
+        move |v| (v[0], v[1]) != (a, b),
+    );
+    let last = all[count - 1];
+    p.invariant("last", move |view| {
+        *view.state(last) != 1 || view.is_crashed(last)
+    });
+    p.build().expect("a model")
+}
+
+/// Stateless searches of acyclic protocols see the same violations.
+fn compare_stateless(model: &Model<Message>) {
+    let full = model.check().unreduced().run().expect("a report");
+    let mut violated: Vec<_> = full.failures.iter().map(|f| f.property.clone()).collect();
+    violated.sort();
+    for how in [Stateless::All, Stateless::Local, Stateless::Dynamic] {
+        if let Ok(report) = model.search_stateless(how, 20_000)
+            && report.complete
+        {
+            assert_eq!(report.violated, violated, "{how:?}");
+        }
+    }
+}
+
+/// Some have infinitely many messages.
+fn is_small(model: &Model<Message>) -> bool {
+    let limits = stubborn_search::Limits {
+        states: Some(400),
+        ..Default::default()
+    };
+    let search = stubborn_search::Search {
+        limits,
+        ..stubborn_search::Search::new(model)
+    };
+    search.run().expect("a search").is_complete()
+}
+
+fn run(seeds: std::ops::Range<u64>) {
+    let (mut checked, mut reduced) = (0, 0);
+    for seed in seeds {
+        let model = protocol(seed);
+        if !is_small(&model) {
+            continue;
+        }
+        eprintln!("seed {seed}");
+        validate_all(&model);
+        let counts = compare(&model);
+        compare_stateless(&model);
+        checked += 1;
+        reduced += usize::from(counts.iter().any(|(_, states)| *states < counts[0].1));
+    }
+    eprintln!("{checked} checked, {reduced} reduced");
+    assert!(checked > 0 && reduced > 0);
+}
+
+#[test]
+fn reduced_and_unreduced_checks_agree() {
+    run(0..60);
+}
+
+#[test]
+#[ignore = "long: many more random protocols"]
+fn reduced_and_unreduced_checks_agree_at_length() {
+    run(1_000..4_000);
+}

@@ -1,0 +1,246 @@
+//! Nets made smaller before the search, and runs of the small net told as runs of the net.
+//!
+//! Which rules are right depends on what is asked, so each kind of question gets a net of its
+//! own: one with the same deadlocks, and one where the invariants' places have the same
+//! markings. Whether a place overflows is asked of the net as it is. Every counterexample is
+//! replayed on the net as it is, step by step.
+
+use std::sync::Arc;
+
+use stubborn_pnml::{Formula, NetSystem, PlaceId, Preserve, Reduced, ReductionRules};
+use stubborn_search::{SearchError, Target, Trace, Violation};
+use stubborn_system::{LabelId, Outcome, Successors, System, TransitionId};
+
+use crate::check::{Answer, CheckError, CheckOptions, Question, Report, Run};
+use crate::load::{LoadedModel, Parts};
+
+/// The size of a net before and after reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetSizes {
+    /// Places of the net.
+    pub places: usize,
+    /// Transitions of the net.
+    pub transitions: usize,
+    /// Places that are left.
+    pub places_left: usize,
+    /// Transitions that are left.
+    pub transitions_left: usize,
+}
+
+/// A smaller net in place of a model's.
+struct Smaller {
+    original: Arc<NetSystem>,
+    reduced: Reduced,
+    model: LoadedModel,
+}
+
+impl Smaller {
+    /// The model's net, reduced; with an invariant for each formula, which must not be true.
+    fn new(
+        model: &LoadedModel,
+        preserve: &Preserve,
+        rules: ReductionRules,
+        bad: &[Formula],
+    ) -> Option<Self> {
+        let original = Arc::clone(model.net()?);
+        let reduced = Reduced::new(original.net(), preserve, rules);
+        let mut system = NetSystem::new(reduced.net.clone()).ok()?;
+        for formula in bad {
+            system.add_label(reduced.translate(formula, original.net())?)?;
+        }
+        let system = Arc::new(system);
+        let parts = Parts {
+            warnings: Vec::new(),
+            reference: Arc::clone(&system) as Arc<dyn System>,
+            system: Arc::clone(&system) as Arc<dyn System>,
+            asserting: Vec::new(),
+            temporal: Vec::new(),
+            expressions: Vec::new(),
+            text: None,
+            promela: None,
+            growth: None,
+            net: Some(system),
+        };
+        let text = model.text().main().clone();
+        Some(Self {
+            original,
+            reduced,
+            model: LoadedModel::new(model.language(), text, parts),
+        })
+    }
+
+    fn sizes(&self) -> NetSizes {
+        NetSizes {
+            places: self.original.net().place_count(),
+            transitions: self.original.net().transition_count(),
+            places_left: self.reduced.net.place_count(),
+            transitions_left: self.reduced.net.transition_count(),
+        }
+    }
+
+    /// The label of the `number`th formula.
+    fn label(&self, number: usize, count: usize) -> LabelId {
+        let all = self.model.system().structure().labels.len();
+        LabelId::new(all - count + number)
+    }
+
+    /// A violation in the small net as one in the net.
+    fn told(&self, violation: &Violation, target: Target) -> Result<Violation, CheckError> {
+        let Some(trace) = &violation.trace else {
+            return Ok(Violation {
+                target,
+                state: self.original.initial_states(),
+                step: None,
+                ..violation.clone()
+            });
+        };
+        let run: Vec<stubborn_pnml::TransitionId> = trace
+            .steps()
+            .map(|step| stubborn_pnml::TransitionId::new(step.transition.index()))
+            .collect();
+        let run = self.reduced.original_run(self.original.net(), &run);
+        let trace = self.replayed(&run)?;
+        let last = trace.last_state();
+        let mut executor = self.original.executor();
+        let is_bad = match target {
+            Target::Label(label) => executor.label(last, label),
+            _ => {
+                let mut successors = Successors::new(last.len());
+                executor.successors(last, &mut successors);
+                successors.is_empty()
+            }
+        };
+        if !is_bad {
+            return Err(failed("the end of the run is not what was looked for"));
+        }
+        Ok(Violation {
+            target,
+            length: trace.len() as u64,
+            state: last.to_vec(),
+            step: None,
+            trace: Some(trace),
+            ..violation.clone()
+        })
+    }
+
+    /// Fires a sequence of transitions of the net.
+    fn replayed(&self, run: &[stubborn_pnml::TransitionId]) -> Result<Trace, CheckError> {
+        let mut trace = Trace::new(&self.original.initial_states());
+        let mut executor = self.original.executor();
+        let mut successors = Successors::new(trace.last_state().len());
+        for transition in run {
+            let transition = TransitionId::new(transition.index());
+            successors.clear();
+            executor.fire(trace.last_state(), transition, &mut successors);
+            let fired = (!successors.is_empty()).then(|| successors.outcome(0));
+            if fired != Some(Outcome::FINE) {
+                return Err(failed("a transition of the run cannot fire"));
+            }
+            trace.push(transition, Outcome::FINE, successors.state(0));
+        }
+        Ok(trace)
+    }
+}
+
+fn failed(why: &str) -> CheckError {
+    CheckError::Search(SearchError::ReplayFailed(format!(
+        "a run of the reduced net: {why}"
+    )))
+}
+
+/// As [`check`](crate::check), of smaller nets with the same answers; a model that is no net is
+/// checked as it is.
+pub fn check_smaller(
+    model: &LoadedModel,
+    questions: &[Question],
+    rules: ReductionRules,
+    options: &CheckOptions<'_>,
+) -> Result<Report, CheckError> {
+    let Some(net) = model.net() else {
+        return crate::check(model, questions, options);
+    };
+    let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
+    let mut runs: Vec<Run> = Vec::new();
+    let mut rest: Vec<usize> = Vec::new();
+    let (mut deadlocks, mut labels): (Vec<usize>, Vec<(usize, Formula)>) = Default::default();
+    for (at, question) in questions.iter().enumerate() {
+        match question.target {
+            Target::Deadlock | Target::InvalidEnd => deadlocks.push(at),
+            Target::Label(label) => match net.formula(label) {
+                Some(formula) => labels.push((at, formula.clone())),
+                None => rest.push(at),
+            },
+            Target::Errors | Target::Assertions => rest.push(at),
+        }
+    }
+    let formulas: Vec<Formula> = labels.iter().map(|(_, formula)| formula.clone()).collect();
+    let watched = formulas.iter().flat_map(|f| f.places(net.net()));
+    let mut watched: Vec<PlaceId> = watched.collect();
+    watched.sort_unstable();
+    watched.dedup();
+    let groups = [
+        (Preserve::Deadlocks, deadlocks, Vec::new()),
+        (
+            Preserve::Places(watched),
+            labels.iter().map(|(at, _)| *at).collect(),
+            formulas,
+        ),
+    ];
+    for (preserve, group, formulas) in groups {
+        if group.is_empty() {
+            continue;
+        }
+        let Some(smaller) = Smaller::new(model, &preserve, rules, &formulas) else {
+            rest.extend(group);
+            continue;
+        };
+        let own = |(number, at): (usize, &usize)| Question {
+            target: match questions[*at].target {
+                Target::Label(_) => Target::Label(smaller.label(number, formulas.len())),
+                target => target,
+            },
+            ..questions[*at].clone()
+        };
+        let asked: Vec<Question> = group.iter().enumerate().map(own).collect();
+        let report = crate::check(&smaller.model, &asked, options)?;
+        for (answer, at) in report.answers.into_iter().zip(&group) {
+            let question = questions[*at].clone();
+            let told = |v: &Violation| smaller.told(v, question.target);
+            answers[*at] = Some(Answer {
+                violation: answer.violation.as_ref().map(told).transpose()?,
+                verdict: answer.verdict,
+                run: runs.len() + answer.run,
+                question,
+            });
+        }
+        runs.extend(report.runs);
+    }
+    if !rest.is_empty() {
+        rest.sort_unstable();
+        let asked: Vec<Question> = rest.iter().map(|at| questions[*at].clone()).collect();
+        let report = crate::check(model, &asked, options)?;
+        for (answer, at) in report.answers.into_iter().zip(&rest) {
+            answers[*at] = Some(Answer {
+                run: runs.len() + answer.run,
+                ..answer
+            });
+        }
+        runs.extend(report.runs);
+    }
+    Ok(Report {
+        answers: answers.into_iter().flatten().collect(),
+        runs,
+    })
+}
+
+/// As [`explore`](crate::explore), of a smaller net that has a deadlock if and only if the
+/// model's has one; none if the model is no net.
+pub fn explore_smaller(
+    model: &LoadedModel,
+    rules: ReductionRules,
+    options: &CheckOptions<'_>,
+) -> Option<Result<(Run, NetSizes), CheckError>> {
+    let smaller = Smaller::new(model, &Preserve::Deadlocks, rules, &[])?;
+    let run = crate::explore(&smaller.model, options);
+    Some(run.map(|run| (run, smaller.sizes())))
+}
