@@ -78,7 +78,7 @@ pub(crate) fn independent_system(random: &mut Random, propositions: usize) -> Ti
         let value = random.below(sizes[process] as usize) as i64;
         let from = random.below(2) == 0;
         tiny.label(
-            &format!("p{proposition}"),
+            format!("p{proposition}"),
             &[process],
             move |v| match from {
                 true => v[process] >= value,
