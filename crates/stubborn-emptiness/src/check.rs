@@ -8,7 +8,7 @@ use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
-use stubborn_system::{Reduction, Relations, System};
+use stubborn_system::{BitSet, Reduction, Relations, System};
 
 use crate::fairness::Fair;
 use crate::lasso::{self, Counterexample, Region};
@@ -23,6 +23,7 @@ use crate::proviso::Proviso;
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Node};
 use crate::steering::{Steering, SteeringTables};
+use crate::sticky::{StickyReducer, sticky_transitions};
 use crate::walk::{Emptiness, Walk};
 
 /// A check, ready to [run](Check::run).
@@ -47,6 +48,8 @@ pub struct Check<'a> {
     /// Look at weakly fair runs only: a process that could move all the time moves again
     /// and again. There is no reduction then.
     pub weak_fairness: bool,
+    /// What a state that a proviso expands gets back, where one thread searches.
+    pub expansion: Expansion,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// How states are stored; exactly.
@@ -55,6 +58,17 @@ pub struct Check<'a> {
     pub limits: Limits<'a>,
     /// Told how far the check is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// What a state that a proviso expands gets back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Expansion {
+    /// All its steps.
+    #[default]
+    All,
+    /// Those of a set with all visible transitions: what is invisible may be ignored for ever.
+    /// (Not with [steering](Check::steering).)
+    Visible,
 }
 
 /// What a run that ends, because no step is possible, means for a property of infinite runs.
@@ -85,6 +99,10 @@ pub struct ReductionRequest<'a> {
 pub(crate) struct Reductions {
     pub(crate) classic: Option<StubbornReduction>,
     pub(crate) steering: Option<SteeringTables>,
+    /// States that keep one of these are expanded, and there is no other proviso.
+    pub(crate) sticky: Option<BitSet>,
+    /// Of what is put back.
+    pub(crate) closing: Option<StubbornReduction>,
 }
 
 /// What the threads of one walk share.
@@ -113,6 +131,7 @@ impl<'a> Check<'a> {
             emptiness: Emptiness::default(),
             reduction: None,
             steering: SteeringMode::default(),
+            expansion: Expansion::default(),
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             threads: 1,
@@ -147,7 +166,11 @@ impl<'a> Check<'a> {
         let (proviso, by_state) = match &used {
             ReductionUse::On {
                 proviso, soundness, ..
-            } => (*proviso, *soundness == Soundness::ByState),
+            } => {
+                // With sticky transitions, expansions depend on the system's state anyway.
+                let by_state = *soundness == Soundness::ByState && *proviso != Proviso::STICKY;
+                (*proviso, by_state)
+            }
             ReductionUse::Off(_) => (Proviso::NONE, false),
         };
         let prepare_time = started.elapsed();
@@ -177,15 +200,30 @@ impl<'a> Check<'a> {
         };
         let plan = Plan::new(&request.config, aim).map_err(refused)?;
         // Threads share no list of states to expand everywhere.
-        let fitting = match self.threads {
+        let mut fitting = match self.threads {
             0 | 1 => request.fitting,
             _ => Fitting::Normalise,
         };
-        let (prepared, soundness) = prepare(self.property, automaton, fitting, self.steering)?;
+        let mut steering = self.steering;
+        let only_visible = self.expansion == Expansion::Visible && self.threads <= 1;
+        if only_visible {
+            // Which states are expanded everywhere is known, but not with what.
+            (fitting, steering) = (Fitting::Normalise, SteeringMode::Off);
+        }
+        let (prepared, soundness) = prepare(self.property, automaton, fitting, steering)?;
         let mut reductions = Reductions::default();
+        if only_visible {
+            let plan = plan.clone().with_all_visible();
+            let closing = StubbornReduction::new(self.system, request.relations, plan);
+            reductions.closing = Some(closing.map_err(refused)?);
+        }
         if soundness != Soundness::Steered {
             let classic = StubbornReduction::new(self.system, request.relations, plan);
             reductions.classic = Some(classic.map_err(refused)?);
+            if request.proviso == Proviso::STICKY {
+                let structure = self.system.structure();
+                reductions.sticky = Some(sticky_transitions(structure, request.relations));
+            }
         }
         if matches!(soundness, Soundness::Steered | Soundness::Mixed) {
             let steered = SteeredReduction::new(self.system, request.relations, &request.config);
@@ -205,6 +243,7 @@ impl<'a> Check<'a> {
             proviso: match (soundness, self.threads, self.emptiness) {
                 (Soundness::Steered, ..) => Proviso::NONE,
                 (_, 0 | 1, _) => request.proviso,
+                _ if request.proviso == Proviso::STICKY => request.proviso,
                 (_, _, Emptiness::Nested) => Proviso::PARALLEL,
                 (_, _, Emptiness::Components) => Proviso::CLOSED_SET,
             },
@@ -331,9 +370,15 @@ impl<'a> Check<'a> {
     /// A view of the product for one thread.
     fn product<'p>(&'p self, frame: &Frame<'p>, shared: Option<&'p Store>) -> Product<'p> {
         let reductions = frame.reductions;
+        let classic = reductions.classic.as_ref().map(|classic| classic.reducer());
         let reducers = Reducers {
-            classic: reductions.classic.as_ref().map(|classic| classic.reducer()),
+            classic: match (classic, &reductions.sticky) {
+                (Some(inner), Some(sticky)) => Some(Box::new(StickyReducer { inner, sticky })),
+                (classic, _) => classic,
+            },
+            needs_proviso: reductions.sticky.is_none(),
             steering: reductions.steering.as_ref().map(Steering::new),
+            closing: reductions.closing.as_ref().map(|closing| closing.reducer()),
             shared: shared.map(SharedExpansions::new),
         };
         let surroundings = Surroundings {

@@ -7,15 +7,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{
     Batch, Cursor, MemoryBudget, StateHandle, Store, StoreError, StoreOptions, Worker,
 };
-use stubborn_system::{BitSet, Executor, Expansion, Reducer, Reduction, Successors, System};
+use stubborn_system::{
+    BitSet, Executor, Expansion, Reducer, Reduction, Relations, Successors, System,
+};
 
 use crate::proviso::Proviso;
-use crate::space::{Counts, Edge, Node, Space};
+use crate::space::{Counts, Edge, Node, Space, flags};
+use crate::sticky::StickyReduction;
 use crate::walk::{Emptiness, Walk};
 
 /// How often limits are looked at, in states.
@@ -32,6 +36,8 @@ pub struct Exploration<'a> {
     pub reduction: Option<&'a dyn Reduction>,
     /// Which states are expanded all the same.
     pub proviso: Proviso,
+    /// The relations of the system: the proviso `sticky` asks for them.
+    pub relations: Option<&'a Relations>,
     /// Takes the transitions in another order, the same one in every state.
     pub seed: Option<u64>,
     /// How states are stored; exactly.
@@ -68,6 +74,7 @@ impl<'a> Exploration<'a> {
             system,
             reduction: None,
             proviso: Proviso::NONE,
+            relations: None,
             seed: None,
             store: StoreOptions::default(),
             limits: Limits::default(),
@@ -78,7 +85,8 @@ impl<'a> Exploration<'a> {
     /// Runs it.
     ///
     /// # Errors
-    /// For a store that does not keep states apart.
+    /// For a store that does not keep states apart, and for sticky transitions without
+    /// relations.
     pub fn run(&self) -> Result<ExplorationResult, SearchError> {
         let started = Instant::now();
         let budget = match self.limits.memory {
@@ -107,11 +115,26 @@ impl<'a> Exploration<'a> {
                 "cycle provisos need a store that keeps states apart: `tree` or `plain`".into(),
             ));
         }
-        let mut graph = Graph::new(self, &store, &budget, started);
+        let sticky = match (self.proviso, self.reduction, self.relations) {
+            (Proviso::STICKY, Some(reduction), Some(relations)) => {
+                Some(StickyReduction::new(reduction, structure, relations))
+            }
+            (Proviso::STICKY, Some(_), None) => {
+                return Err(SearchError::Mismatch(
+                    "sticky transitions are found by relations, and there are none".into(),
+                ));
+            }
+            _ => None,
+        };
+        let mut exploration: Exploration<'_> = self.clone();
+        if let Some(sticky) = &sticky {
+            exploration.reduction = Some(sticky);
+        }
+        let mut graph = Graph::new(&exploration, &store, &budget, started);
         let mut walk = Walk::new(&mut graph, self.proviso, Emptiness::Components, None);
         result.limit = walk.run().err();
         result.counts = walk.counts;
-        result.counts.transitions += graph.doubles;
+        result.counts.transitions += graph.doubles.values().sum::<u64>();
         result.deadlocks = graph.deadlocks;
         result.invalid_ends = structure.valid_end.map(|_| graph.invalid_ends);
         result.store_bytes = store.bytes();
@@ -144,7 +167,8 @@ struct Graph<'a> {
     /// Successors in that order.
     order: Vec<u32>,
     /// Steps beyond the first between the same two states.
-    doubles: u64,
+    /// (by node and part: some provisos look at a node twice).
+    doubles: RapidHashMap<(Node, bool), u64>,
     deadlocks: u64,
     invalid_ends: u64,
     budget: &'a Arc<MemoryBudget>,
@@ -174,7 +198,7 @@ impl<'a> Graph<'a> {
                 .seed
                 .map_or(Vec::new(), |seed| shuffled(transitions, seed)),
             order: Vec::new(),
-            doubles: 0,
+            doubles: RapidHashMap::default(),
             deadlocks: 0,
             invalid_ends: 0,
             budget,
@@ -196,6 +220,12 @@ impl<'a> Graph<'a> {
         self.successors.clear();
         self.executor.successors(state, &mut self.successors);
         if self.successors.is_empty() {
+            let handle = StateHandle::from_bits(node.0);
+            if self.worker.flags(handle) & flags::SECOND_PASS != 0 {
+                return Ok(false);
+            }
+            // There is no second pass here, but a second look at a node.
+            self.worker.set_flags(handle, flags::SECOND_PASS);
             self.deadlocks += 1;
             let valid_end = self.what.system.structure().valid_end;
             if valid_end.is_some_and(|valid| !self.executor.label(state, valid)) {
@@ -222,6 +252,7 @@ impl<'a> Graph<'a> {
             self.order.sort_by_key(of);
         }
         let first = out.len();
+        let mut doubles = 0;
         self.batch.clear();
         for at in 0..self.order.len() {
             let successor = self.successors.get(self.order[at] as usize);
@@ -230,15 +261,20 @@ impl<'a> Graph<'a> {
                 self.batch
                     .push(&self.cursor, successor.state, Some(successor.changed));
                 if self.batch.is_full() {
-                    self.flush(first, out)?;
+                    doubles += self.flush(first, out)?;
                 }
             }
         }
-        self.flush(first, out)?;
+        doubles += self.flush(first, out)?;
+        if doubles > 0 {
+            self.doubles.insert((node, wanted), doubles);
+        }
         Ok(left_out)
     }
 
-    fn flush(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
+    /// Appends the edges of the batch, and counts those that are there already.
+    fn flush(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<u64, Limit> {
+        let mut doubles = 0;
         let inserted = self.worker.insert_batch(&mut self.batch);
         for inserted in inserted.map_err(limit_of)? {
             let edge = Edge {
@@ -249,12 +285,12 @@ impl<'a> Graph<'a> {
             // neighbours are compared: long lists of edges must not cost their square.
             let recent = out.len().saturating_sub(32).max(first);
             match out[recent..].contains(&edge) {
-                true => self.doubles += 1,
+                true => doubles += 1,
                 false => out.push(edge),
             }
         }
         self.batch.clear();
-        Ok(())
+        Ok(doubles)
     }
 
     #[cold]

@@ -56,7 +56,7 @@
 //! | `branching` | reductions for branching time |
 //! | `explore` | a system alone, reduced with a cycle proviso |
 //! | `fairness` | runs that neglect no process |
-//! | [`proviso`], `watch`, `ahead` | cycle provisos: their parts, and what they decide |
+//! | [`proviso`], `watch`, `ahead`, `sticky` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`parallel`] | the same by several threads |
 //! | [`space`], `product` | what is walked |
@@ -80,11 +80,14 @@ mod regressions;
 mod shared;
 pub mod space;
 mod steering;
+mod sticky;
 pub mod walk;
 mod watch;
 
 pub use branching::BranchingReduction;
-pub use check::{Check, CheckResult, FiniteRuns, ReductionRequest, ReductionUse, Verdict};
+pub use check::{
+    Check, CheckResult, Expansion, FiniteRuns, ReductionRequest, ReductionUse, Verdict,
+};
 pub use claim::ClaimGuards;
 pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
@@ -92,4 +95,5 @@ pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
 pub use proviso::{Proviso, UnknownProviso};
 pub use space::Counts;
+pub use sticky::{StickyReduction, sticky_transitions};
 pub use walk::{Emptiness, UnknownEmptiness};

@@ -69,10 +69,14 @@ enum Part {
 /// How a product is reduced.
 #[derive(Default)]
 pub(crate) struct Reducers<'a> {
-    /// In the classic way: a proviso has to see to cycles.
+    /// In the classic way: a proviso has to see to cycles …
     pub(crate) classic: Option<Box<dyn Reducer + 'a>>,
+    /// … unless the reduction does that itself.
+    pub(crate) needs_proviso: bool,
     /// By the automaton's state.
     pub(crate) steering: Option<Steering<'a>>,
+    /// What is put back where the proviso says so; everything if missing.
+    pub(crate) closing: Option<Box<dyn Reducer + 'a>>,
     /// States of the system to expand wherever they occur.
     pub(crate) shared: Option<SharedExpansions<'a>>,
 }
@@ -306,6 +310,16 @@ impl<'a> Product<'a> {
             true => Reduced::No,
             false => self.choose(from),
         };
+        let mut puts_back_all = true;
+        if let (Some(closing), Part::Rest) = (&mut self.reducers.closing, part) {
+            let mut expansion = Expansion {
+                state: &self.cursor.words()[..words],
+                executor: &mut *self.executor,
+                successors: &self.successors,
+                is_known: None,
+            };
+            puts_back_all = !closing.reduce(&mut expansion, &mut self.steered);
+        }
         let first = out.len();
         self.batch.clear();
         self.batch_marks.clear();
@@ -328,7 +342,9 @@ impl<'a> Product<'a> {
             let wanted = match part {
                 Part::All => true,
                 Part::Kept => is_kept,
-                Part::Rest => !is_kept,
+                Part::Rest => {
+                    !is_kept && (puts_back_all || self.steered.contains(transition.index()))
+                }
             };
             if !wanted || error == Some(successor.state) {
                 continue;
@@ -342,7 +358,7 @@ impl<'a> Product<'a> {
             self.add_moves(Some(transition), first, out)?;
         }
         self.flush(first, out)?;
-        Ok(reduced == Reduced::Classic)
+        Ok(reduced == Reduced::Classic && self.reducers.needs_proviso)
     }
 
     /// Notes the edges to the system state in `vector` with every move of the automaton;

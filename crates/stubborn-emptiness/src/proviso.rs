@@ -32,6 +32,7 @@
 //! | `closed-set` | those with a kept successor that was entered before |
 //! | `parallel` | as `source`; on several threads what the first one to leave a state did holds for all (Laarman, Wijs, *Partial-order reduction for multi-core LTL model checking*, 2014) |
 //! | `two-phase` | those with more than one kept successor, and one on each cycle of the others (after Nalumasu, Gopalakrishnan, *An efficient partial order reduction algorithm with an alternative proviso implementation*, 2002) |
+//! | `sticky` | those that keep one of certain transitions, chosen before the search; see the module `sticky` |
 //! | `bfs-source`, `bfs-dest`, `topological`, `opt-wcp` | see the module `ahead`: they explore the graph before the walk |
 //! | `full`, `none` | all; none, which is unsound, and only for measuring |
 
@@ -45,6 +46,7 @@ pub(crate) enum Rule {
     Full,
     ClosedSet,
     Parallel,
+    Sticky,
     TwoPhase,
     BreadthSource,
     BreadthDestination,
@@ -114,6 +116,10 @@ impl Proviso {
     /// [`SOURCE`](Self::SOURCE).
     pub const PARALLEL: Self = Self::new(Rule::Parallel, End::Source);
 
+    /// Expand a state that keeps one of certain transitions, chosen before the search; a
+    /// function of the system, not of a graph.
+    pub const STICKY: Self = Self::new(Rule::Sticky, End::Source);
+
     /// No proviso: unsound for infinite runs, only to measure what a proviso costs.
     pub const NONE: Self = Self::new(Rule::Nothing, End::Source);
 
@@ -160,17 +166,25 @@ impl Proviso {
         all
     }
 
+    /// Those that a walk decides by itself, on any graph: all but `sticky`.
+    pub fn all_of_graphs() -> Vec<Self> {
+        let mut all = Self::all();
+        all.retain(|proviso| proviso.rule != Rule::Sticky);
+        all
+    }
+
     /// Whether every cycle gets an expanded state: false for `none` only.
     pub fn is_sound(&self) -> bool {
         self.rule != Rule::Nothing
     }
 
     /// Those that have no parts.
-    const PLAIN: [(&'static str, Rule); 9] = [
+    const PLAIN: [(&'static str, Rule); 10] = [
         ("none", Rule::Nothing),
         ("full", Rule::Full),
         ("closed-set", Rule::ClosedSet),
         ("parallel", Rule::Parallel),
+        ("sticky", Rule::Sticky),
         ("two-phase", Rule::TwoPhase),
         ("bfs-source", Rule::BreadthSource),
         ("bfs-dest", Rule::BreadthDestination),

@@ -26,6 +26,7 @@ impl<S: Space> Walk<'_, S> {
             Rule::Nothing
             | Rule::Full
             | Rule::ClosedSet
+            | Rule::Sticky
             | Rule::BreadthSource
             | Rule::BreadthDestination
             | Rule::Topological
@@ -154,6 +155,7 @@ impl<S: Space> Walk<'_, S> {
             Rule::Nothing
             | Rule::Full
             | Rule::ClosedSet
+            | Rule::Sticky
             | Rule::Parallel
             | Rule::TwoPhase
             | Rule::BreadthSource

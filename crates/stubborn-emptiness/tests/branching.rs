@@ -210,7 +210,7 @@ fn are_bisimilar(first: &Graph, second: &Graph) -> bool {
 }
 
 fn run(seeds: std::ops::Range<u64>) {
-    let provisos = Proviso::all_sound();
+    let provisos = sound_provisos();
     let (mut smaller, mut cases, mut missed) = (0, 0, 0);
     for seed in seeds {
         let mut random = Random::new(seed + 1);
@@ -260,7 +260,7 @@ fn reduced_graphs_are_stutter_bisimilar() {
 #[test]
 #[ignore = "long: many random systems"]
 fn reduced_graphs_are_stutter_bisimilar_at_length() {
-    run(1_000..1_000 + 250 * length());
+    run(1_000..1_000 + 1_000 * length());
 }
 
 /// Classic sets for linear time are too small for branching time: the check sees that.
@@ -285,4 +285,11 @@ fn sets_for_linear_time_are_not_enough() {
     let differ = differ.count();
     eprintln!("{differ} of 100 differ");
     assert!(differ > 0);
+}
+
+/// Those that a walk decides by itself.
+fn sound_provisos() -> Vec<Proviso> {
+    let mut all = Proviso::all_of_graphs();
+    all.retain(Proviso::is_sound);
+    all
 }

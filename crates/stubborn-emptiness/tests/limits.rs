@@ -26,11 +26,12 @@ fn counters() -> (Tiny, Property) {
     (system, property.expect("the formula is small"))
 }
 
-fn verdict(limits: Limits<'_>, emptiness: Emptiness) -> Verdict {
+fn verdict(limits: Limits<'_>, emptiness: Emptiness, threads: usize) -> Verdict {
     let (system, property) = counters();
     let check = Check {
         limits,
         emptiness,
+        threads,
         ..Check::new(&system, &property)
     };
     check.run().expect("the parts fit together").verdict
@@ -39,9 +40,10 @@ fn verdict(limits: Limits<'_>, emptiness: Emptiness) -> Verdict {
 #[test]
 fn limits_end_a_check_without_answer() {
     let interrupted = AtomicBool::new(true);
-    for emptiness in Emptiness::ALL {
+    let ways = Emptiness::ALL.map(|emptiness| [(emptiness, 1), (emptiness, 3)]);
+    for (emptiness, threads) in ways.into_iter().flatten() {
         let none = Limits::default();
-        assert_eq!(verdict(none, emptiness), Verdict::Holds);
+        assert_eq!(verdict(none, emptiness, threads), Verdict::Holds);
         let cases = [
             (
                 Limits {
@@ -73,7 +75,8 @@ fn limits_end_a_check_without_answer() {
             ),
         ];
         for (limits, limit) in cases {
-            assert_eq!(verdict(limits, emptiness), Verdict::Unknown(limit));
+            let result = verdict(limits, emptiness, threads);
+            assert_eq!(result, Verdict::Unknown(limit), "{emptiness:?}, {threads}");
         }
     }
 }

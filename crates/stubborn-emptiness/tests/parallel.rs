@@ -259,5 +259,5 @@ fn threads_agree_with_the_components() {
 #[test]
 #[ignore = "long: many graphs"]
 fn threads_agree_with_the_components_at_length() {
-    run(3_000..3_000 + 6_000 * length());
+    run(3_000..3_000 + 20_000 * length());
 }

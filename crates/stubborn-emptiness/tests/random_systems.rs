@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
-    SteeringMode, Verdict,
+    Check, Emptiness, Expansion, FiniteRuns, Fitting, Property, Proviso, ReductionOff,
+    ReductionRequest, ReductionUse, SteeringMode, StickyReduction, Verdict,
 };
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use stubborn_ltl::components::components_of;
@@ -16,17 +16,22 @@ use stubborn_ltl::stutter::normalise_stutter;
 use stubborn_ltl::translate::{TranslationOptions, translate};
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{self, Shape};
-use stubborn_reduce::{Algorithm, Config};
-use stubborn_system::{LabelId, Relations, Successors, System};
+use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction, Visibility};
+use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System};
 
 use length::length;
-use loose::loose_system;
+use loose::{independent_system, loose_system};
 
 mod length;
 mod loose;
 
 /// Whether the automaton accepts a run of the system, by building all of the product.
-fn is_violated(system: &dyn System, automaton: &Automaton, labels: &[LabelId]) -> bool {
+fn is_violated(
+    system: &dyn System,
+    automaton: &Automaton,
+    labels: &[LabelId],
+    finite_runs: FiniteRuns,
+) -> bool {
     let words = system.layout().words();
     let mut executor = system.executor();
     let mut numbers: HashMap<(Vec<u32>, StateId), u32> = HashMap::new();
@@ -48,7 +53,7 @@ fn is_violated(system: &dyn System, automaton: &Automaton, labels: &[LabelId]) -
         let mut successors = Successors::new(words);
         executor.successors(&state, &mut successors);
         let mut targets: Vec<Vec<u32>> = successors.iter().map(|s| s.state.to_vec()).collect();
-        if targets.is_empty() {
+        if targets.is_empty() && finite_runs == FiniteRuns::Stutter {
             targets.push(state);
         }
         targets.retain(|target| system.structure().error_state.as_ref() != Some(target));
@@ -102,7 +107,12 @@ fn compare(
     choices: &[Choice],
     tally: &mut Tally,
 ) {
-    let violated = is_violated(system, property.automaton(), property.labels());
+    // Either meaning of runs that end, at random.
+    let finite_runs = match what.bytes().map(usize::from).sum::<usize>() % 3 {
+        0 => FiniteRuns::Ignore,
+        _ => FiniteRuns::Stutter,
+    };
+    let violated = is_violated(system, property.automaton(), property.labels(), finite_runs);
     let expected = match violated {
         true => Verdict::Violated,
         false => Verdict::Holds,
@@ -114,6 +124,7 @@ fn compare(
     for emptiness in Emptiness::ALL {
         let check = Check {
             emptiness,
+            finite_runs,
             ..Check::new(system, property)
         };
         let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -128,19 +139,41 @@ fn compare(
             full.verdict, expected,
             "{what} {emptiness:?}, three threads"
         );
-        for (number, (algorithm, proviso, fitting, steering)) in choices.iter().enumerate() {
+        let variants = [
+            (Visibility::Vi, Expansion::All),
+            (Visibility::C2, Expansion::All),
+            (Visibility::Vi, Expansion::Visible),
+            (Visibility::C2, Expansion::Visible),
+        ];
+        let ways = choices.iter().enumerate().flat_map(|(number, choice)| {
+            // The classic ways have variants.
+            let count = match choice.3 {
+                SteeringMode::Off => variants.len(),
+                SteeringMode::Mixed | SteeringMode::Only => 1,
+            };
+            variants[..count]
+                .iter()
+                .map(move |variant| (number, choice, variant))
+        });
+        for (number, (algorithm, proviso, fitting, steering), (visibility, expansion)) in ways {
             let check = Check {
                 steering: *steering,
+                expansion: *expansion,
                 threads: if number == 0 { 3 } else { 1 },
                 reduction: Some(ReductionRequest {
-                    config: Config::new(*algorithm),
+                    config: Config {
+                        visibility: *visibility,
+                        ..Config::new(*algorithm)
+                    },
                     relations,
                     proviso: *proviso,
                     fitting: *fitting,
                 }),
                 ..check.clone()
             };
-            let name = format!("{what} {emptiness:?} {algorithm} {proviso} {steering:?}");
+            let name = format!(
+                "{what} {emptiness:?} {algorithm} {proviso} {steering:?} {visibility} {expansion:?}"
+            );
             let reduced = check.run().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(reduced.verdict, expected, "{name} {:?}", reduced.reduction);
             assert_eq!(reduced.counterexample.is_some(), violated, "{name}");
@@ -249,6 +282,105 @@ fn random_automaton(random: &mut Random, propositions: usize) -> Automaton {
     draft.finish()
 }
 
+/// States in a row that wait for one thing after the other, now and then with a way back.
+fn chain_automaton(random: &mut Random, propositions: usize) -> Automaton {
+    let names = (0..propositions).map(|p| format!("p{p}")).collect();
+    let mut draft = Draft::new(names, 1);
+    let states = 2 + random.below(3);
+    while draft.edges.len() < states {
+        draft.add_state();
+    }
+    let guard = |draft: &mut Draft, random: &mut Random, literals: usize| {
+        let mut guard = Guard::TRUE;
+        for _ in 0..literals {
+            let variable = random.below(propositions) as u32;
+            let literal = draft.guards.literal(variable, random.below(2) == 0);
+            guard = draft.guards.and(guard, literal);
+        }
+        guard
+    };
+    for state in 0..states {
+        let last = state + 1 == states;
+        let literals = [0, 1, 1, 2][random.below(4)];
+        let wait = guard(&mut draft, random, literals);
+        let is_accepting = last || random.below(6) == 0;
+        draft.edges[state].push(Edge {
+            guard: wait,
+            target: StateId(state as u32),
+            marks: Marks(u32::from(is_accepting && random.below(4) > 0)),
+        });
+        for _ in 0..1 + random.below(2) {
+            let literals = 1 + random.below(2);
+            let target = match random.below(6) {
+                0 => random.below(states),
+                _ => (state + 1).min(states - 1),
+            };
+            let event = guard(&mut draft, random, literals);
+            draft.edges[state].push(Edge {
+                guard: event,
+                target: StateId(target as u32),
+                marks: Marks(u32::from(target <= state && random.below(2) == 0)),
+            });
+        }
+    }
+    draft.finish()
+}
+
+/// Systems in which nearly everything commutes, with automata in which nearly every order
+/// matters: sets are small, and what they must not do is tried.
+fn run_chains(seeds: std::ops::Range<u64>) {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let mut random = Random::new(seed + 1);
+        let system = independent_system(&mut random, 3);
+        let count = system.structure().labels.len();
+        let labels: Vec<LabelId> = (count - 3..count).map(LabelId::new).collect();
+        let relations = relations_over(&system, &system.all_states());
+        for _ in 0..6 {
+            let automaton = chain_automaton(&mut random, 3);
+            let property = Property::from_automaton(automaton, labels.clone());
+            let expected = is_violated(
+                &system,
+                property.automaton(),
+                property.labels(),
+                FiniteRuns::default(),
+            );
+            for mode in &STEERING[1..] {
+                let check = Check {
+                    steering: *mode,
+                    reduction: Some(ReductionRequest {
+                        config: Config::new(Algorithm::Beam),
+                        relations: &relations,
+                        proviso: Proviso::default(),
+                        fitting: Fitting::ByState,
+                    }),
+                    ..Check::new(&system, &property)
+                };
+                let result = check.run().unwrap_or_else(|e| panic!("chain {seed}: {e}"));
+                let violated = result.verdict == Verdict::Violated;
+                assert_eq!(violated, expected, "chain on system {seed}, {mode:?}");
+            }
+            *match expected {
+                true => &mut tally.violated,
+                false => &mut tally.holding,
+            } += 1;
+        }
+    }
+    eprintln!("{tally:?}");
+    assert!(tally.violated > 100 && tally.holding > 100, "{tally:?}");
+}
+
+#[test]
+fn orders_that_matter_are_kept() {
+    run_chains(0..120);
+}
+
+#[test]
+#[ignore = "long: many random systems with six automata each"]
+fn orders_that_matter_are_kept_at_length() {
+    run_chains(10_000..10_000 + 1_200 * length());
+}
+
 /// Sets for the state of the automaton are sound for any automaton.
 fn run_automata(seeds: std::ops::Range<u64>) {
     let cases = seeds.end - seeds.start;
@@ -298,12 +430,14 @@ fn any_automaton_can_steer() {
 #[test]
 #[ignore = "long: many random systems with three automata each"]
 fn any_automaton_can_steer_at_length() {
-    run_automata(1_000..1_000 + 600 * length());
+    run_automata(1_000..1_000 + 2_400 * length());
 }
 
 fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
     let cases = seeds.end - seeds.start;
-    let provisos = Proviso::all_sound();
+    let mut provisos = Proviso::all_sound();
+    // One of many would hardly be tried, and it is like no other.
+    provisos.extend([Proviso::STICKY; 8]);
     let algorithms = [
         Algorithm::Beam,
         Algorithm::Closure,
@@ -399,7 +533,7 @@ fn reduced_verdicts_are_the_unreduced_ones() {
 #[test]
 #[ignore = "long: many random systems"]
 fn reduced_verdicts_are_the_unreduced_ones_at_length() {
-    run(1_000..1_000 + 400 * length(), 12);
+    run(1_000..1_000 + 1_500 * length(), 12);
 }
 
 /// The tests above can fail: without proviso, violations are missed.
@@ -429,10 +563,85 @@ fn without_proviso_violations_are_missed() {
             ..Check::new(&system, &property)
         };
         let reduced = check.run().expect("what is found is real");
-        let violated = is_violated(&system, property.automaton(), property.labels());
+        let stutter = FiniteRuns::Stutter;
+        let violated = is_violated(&system, property.automaton(), property.labels(), stutter);
         violated && reduced.verdict == Verdict::Holds
     });
     let missed = missed.count();
     assert!(missed > 0, "none in 300 systems");
     eprintln!("{missed} violations missed");
+}
+
+/// Every cycle of a graph that is reduced with sticky transitions has a state where nothing was
+/// left out.
+#[test]
+fn sticky_transitions_cut_all_cycles() {
+    let mut reduced_states = 0;
+    for seed in 0..300 {
+        let mut random = Random::new(seed + 1);
+        let shape = Shape {
+            processes: seed % 2 == 1,
+            remote_counters: seed % 5 == 1,
+            nondeterminism: seed % 3 == 0,
+            failures: false,
+            priorities: seed % 11 == 5,
+        };
+        let system = match seed % 3 {
+            0 => random::system(seed, shape),
+            _ => loose_system(&mut random),
+        };
+        let relations = relations_over(&system, &system.all_states());
+        let aim = Aim::Traces {
+            labels: Vec::new(),
+            infinite: true,
+        };
+        let plan = Plan::new(&Config::new(Algorithm::Beam), aim).expect("it goes with LTL");
+        let inner = StubbornReduction::new(&system, &relations, plan).expect("it is simple");
+        let sticky = StickyReduction::new(&inner, system.structure(), &relations);
+        let mut reducer = sticky.reducer();
+        let mut executor = system.executor();
+        let mut numbers: HashMap<Vec<u32>, u32> = HashMap::from([(system.initial_states(), 0)]);
+        let mut states = vec![system.initial_states()];
+        // For each state, where it leads; nothing if all was kept.
+        let mut reduced: Vec<Vec<u32>> = Vec::new();
+        while reduced.len() < states.len() {
+            let state = states[reduced.len()].clone();
+            let mut successors = Successors::new(system.layout().words());
+            executor.successors(&state, &mut successors);
+            let mut kept = BitSet::new(system.structure().transitions.len());
+            let left_out = reducer.reduce(
+                &mut stubborn_system::Expansion {
+                    state: &state,
+                    executor: &mut *executor,
+                    successors: &successors,
+                    is_known: None,
+                },
+                &mut kept,
+            );
+            let mut targets = Vec::new();
+            for successor in successors.iter() {
+                if kept.contains(successor.transition.index()) {
+                    let next = states.len() as u32;
+                    let number = *numbers.entry(successor.state.to_vec()).or_insert(next);
+                    if number == next {
+                        states.push(successor.state.to_vec());
+                    }
+                    targets.push(number);
+                }
+            }
+            reduced_states += usize::from(left_out);
+            reduced.push(if left_out { targets } else { Vec::new() });
+        }
+        let all = 0..reduced.len() as u32;
+        let target = |node: u32, at: usize| reduced[node as usize].get(at).copied();
+        let (component, _) = components_of(reduced.len(), all, target);
+        for (state, targets) in reduced.iter().enumerate() {
+            for to in targets {
+                let is_on_cycle = component[state] == component[*to as usize];
+                assert!(!is_on_cycle, "system {seed}");
+            }
+        }
+    }
+    eprintln!("{reduced_states} reduced states");
+    assert!(reduced_states > 500);
 }

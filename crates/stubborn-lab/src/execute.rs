@@ -25,8 +25,11 @@ pub struct Bench {
     programs: HashMap<Tool, Option<Program>>,
     machine: String,
     workshop: Workshop,
-    prepared: Mutex<HashMap<String, Arc<(usize, OnceLock<Prepared>)>>>,
+    prepared: Mutex<HashMap<String, Arc<Preparation>>>,
 }
+
+/// A number for its name, and the file once it is made.
+type Preparation = (usize, OnceLock<Prepared>);
 
 /// A file that was made before a run, or why there is none.
 type Prepared = Result<PathBuf, (Outcome, String)>;
@@ -178,9 +181,8 @@ fn with_model(words: &[String], model: &Path, file: Option<&Path>) -> Vec<String
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let mut args: Vec<String> = words.to_vec();
     for word in &mut args {
-        match (word.as_str(), file) {
-            ("{file}", Some(file)) => *word = text(file),
-            _ => {}
+        if let ("{file}", Some(file)) = (word.as_str(), file) {
+            *word = text(file);
         }
     }
     if let Some(place) = args.iter_mut().find(|word| *word == "{model}") {

@@ -52,7 +52,7 @@ pub(crate) fn run_spin(run: &PlannedRun) -> Shown {
     compile.extend(compiler);
     compile.push("pan.c".into());
     let steps = [("spin", generate), ("cc", compile)];
-    compiled(run, &steps, "pan", &pan, |text| PanReport::parse(text))
+    compiled(run, &steps, "pan", &pan, PanReport::parse)
 }
 
 /// Rumur: the words are for Rumur itself.
@@ -65,7 +65,7 @@ pub(crate) fn run_rumur(run: &PlannedRun) -> Shown {
         compile.insert(0, "-mcx16".into());
     }
     let steps = [("rumur", generate), ("cc", compile)];
-    compiled(run, &steps, "model", &[], |text| PanReport::rumur(text))
+    compiled(run, &steps, "model", &[], PanReport::rumur)
 }
 
 fn absolute(path: &Path) -> String {

@@ -76,10 +76,10 @@ pub fn rows(experiment: &Experiment, corpus: &Corpus) -> Vec<Row> {
         }));
     }
     for row in &mut rows {
-        if let Ok(model) = &row.model {
-            if let Err(reason) = corpus.path(model) {
-                row.model = Err(reason);
-            }
+        if let Ok(model) = &row.model
+            && let Err(reason) = corpus.path(model)
+        {
+            row.model = Err(reason);
         }
     }
     rows

@@ -184,26 +184,43 @@ fn sums_over_what_all_have_finished() {
         let words = format!("explore --proviso {proviso} --seed {seed}");
         line(&words, model, "done", states, states)
     };
-    let desk = Desk::new(
-        text,
-        printed,
-        &[
-            line("explore --por none", "example:a.dve", "done", 100, 100),
-            line("explore --por none", "example:b.dve", "done", 100, 100),
-            run("source", 1, "example:a.dve", 30),
-            run("source", 2, "example:a.dve", 50),
-            // Only one of the two has finished this: it must not count.
-            run("source", 1, "example:b.dve", 99),
-            run("dest", 1, "example:a.dve", 20),
-            run("dest", 2, "example:a.dve", 20),
-        ],
+    let mut lines = vec![
+        line("explore --por none", "example:a.dve", "done", 100, 100),
+        line("explore --por none", "example:b.dve", "done", 100, 100),
+        run("source", 1, "example:a.dve", 30),
+        run("source", 2, "example:a.dve", 50),
+        run("dest", 1, "example:a.dve", 20),
+        run("dest", 2, "example:a.dve", 20),
+        // Only one of the two has finished this: it must not count.
+        run("source", 1, "example:b.dve", 40),
+    ];
+    let ours = |table: &Table| -> Vec<(String, Tone)> {
+        let cells = table.rows.iter().map(|row| &row[2]);
+        cells.map(|cell| (cell.text.clone(), cell.tone)).collect()
+    };
+    let table = Desk::new(text, printed, &lines).table();
+    let expected = ["100.00", "40.00", "20.00"].map(|text| (text.to_owned(), Tone::Plain));
+    assert_eq!(ours(&table), expected);
+    assert!(
+        table
+            .notes
+            .iter()
+            .any(|note| note.contains("not all 2 models"))
     );
-    let table = desk.table();
-    let ours: Vec<&str> = table.rows.iter().map(|row| row[2].text.as_str()).collect();
-    assert_eq!(ours, ["100.00", "40.00", "20.00"]);
-    let tones: Vec<Tone> = table.rows.iter().map(|row| row[2].tone).collect();
-    assert_eq!(tones, [Tone::Equal, Tone::Worse, Tone::Better]);
-    assert!(table.notes.iter().any(|note| note.contains("1 models")));
+
+    lines.push(run("source", 2, "example:b.dve", 40));
+    lines.push(run("dest", 1, "example:b.dve", 20));
+    lines.push(run("dest", 2, "example:b.dve", 20));
+    let table = Desk::new(text, printed, &lines).table();
+    let expected = [
+        ("100.00", Tone::Equal),
+        ("40.00", Tone::Worse),
+        ("20.00", Tone::Better),
+    ];
+    assert_eq!(
+        ours(&table),
+        expected.map(|(text, tone)| (text.to_owned(), tone))
+    );
 }
 
 #[test]

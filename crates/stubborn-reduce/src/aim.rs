@@ -90,6 +90,8 @@ pub struct Plan {
     pub aim: Aim,
     /// What the search must add.
     pub proviso: Proviso,
+    /// Every set has all visible transitions.
+    pub(crate) all_visible: bool,
 }
 
 impl Plan {
@@ -132,7 +134,16 @@ impl Plan {
             settings,
             aim,
             proviso,
+            all_visible: false,
         })
+    }
+
+    /// The same with all visible transitions in every set: where a cycle closes, such sets are
+    /// enough (condition L of Valmari, C3' of Laarman et al. 2014).
+    #[must_use]
+    pub fn with_all_visible(mut self) -> Self {
+        self.all_visible = true;
+        self
     }
 
     /// The labels whose changes sets must respect (condition V), and the transitions that are

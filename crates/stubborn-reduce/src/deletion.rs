@@ -225,7 +225,8 @@ impl<'t> Deletion<'t> {
             if has(&self.stuck, t) {
                 return false;
             }
-            if !self.remove_relying_keys(view, tables.accord.row(t as usize)) {
+            let relying = inverse.accord_from.as_ref().unwrap_or(&tables.accord);
+            if !self.remove_relying_keys(view, relying.row(t as usize)) {
                 return false;
             }
             if self.weak {

@@ -50,5 +50,7 @@ pub mod validate;
 mod view;
 
 pub use aim::{Aim, Goals, Plan, Proviso};
-pub use config::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Settings, Start};
+pub use config::{
+    Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Settings, Start, Visibility,
+};
 pub use reducer::StubbornReduction;

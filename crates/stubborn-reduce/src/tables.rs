@@ -8,11 +8,14 @@
 //!
 //! Condition V needs no code in the algorithms: an enabled visible member needs all visible
 //! transitions, so these are added to its do-not-accord and do-not-left-accord rows. That
-//! keeps do-not-accord symmetric, and deletion follows the same edges backwards.
+//! keeps do-not-accord symmetric, and deletion follows the same edges backwards. (With C2 such a
+//! member needs all transitions, and a set that closes cycles all visible ones for any member:
+//! then the rows are not symmetric, and deletion needs them transposed.)
 
 use stubborn_system::{LabelId, Matrix, May, Relations, Structure, TransitionId};
 
 use crate::aim::{Aim, Goals, Plan};
+use crate::config::Visibility;
 use crate::rows::{Rows, has, put};
 
 /// Up to this many words of labels, the enabling sets of a transition are gone through as bits;
@@ -43,8 +46,10 @@ pub(crate) struct Tables {
     pub(crate) options: Rows,
     /// Enabling set to its transitions.
     pub(crate) enabling: Rows,
-    /// Do not accord, symmetric, with condition V.
+    /// Do not accord, with condition V.
     pub(crate) accord: Rows,
+    /// Whether that is symmetric.
+    pub(crate) is_symmetric: bool,
     /// Do not left-accord, with condition V; row `t` are those that `t` cannot move left over.
     pub(crate) left: Rows,
     /// Some step can fail.
@@ -90,12 +95,17 @@ impl Tables {
             }
         }
         let all_visible: Vec<u32> = crate::rows::ones_of(&visible).collect();
-        let with_visible = |t: TransitionId, row: &[u32]| {
-            let mut row = row.to_vec();
-            if has(&visible, t.index() as u32) {
-                row.extend_from_slice(&all_visible);
-            }
-            row
+        let with_visible = |rows: Vec<Vec<u32>>| -> Vec<Vec<u32>> {
+            let all = |(t, mut row): (usize, Vec<u32>)| {
+                let is_visible = has(&visible, t as u32);
+                if is_visible && plan.settings.visibility == Visibility::C2 {
+                    row = (0..transitions as u32).collect();
+                } else if is_visible || plan.all_visible {
+                    row.extend_from_slice(&all_visible);
+                }
+                row
+            };
+            rows.into_iter().enumerate().map(all).collect()
         };
         let goals = match &plan.aim {
             Aim::Goals(goals) => goals.clone(),
@@ -105,15 +115,15 @@ impl Tables {
         let rows = |conflicts: &Conflicts| -> Vec<Vec<u32>> {
             let mut rows: Vec<_> = structure
                 .transition_ids()
-                .map(|t| with_visible(t, conflicts.0.row_indices(t)))
+                .map(|t| conflicts.0.row_indices(t).to_vec())
                 .collect();
             for (t, writers) in goals.transitions.iter().zip(&sought) {
                 rows[t.index()].extend(writers);
             }
             rows
         };
-        let accord = rows(&relations.do_not_accord);
-        let left = rows(&relations.do_not_left_accord);
+        let accord = with_visible(symmetric(rows(&relations.do_not_accord)));
+        let left = with_visible(rows(&relations.do_not_left_accord));
 
         let guard_rows: Vec<Vec<u32>> = structure
             .transitions
@@ -142,7 +152,8 @@ impl Tables {
             excluders: Rows::new(labels, excluders),
             options: Rows::ordered(options),
             enabling: Rows::new(transitions, enabling),
-            accord: Rows::new(transitions, symmetric(accord)),
+            accord: Rows::new(transitions, accord),
+            is_symmetric: plan.settings.visibility == Visibility::Vi && !plan.all_visible,
             left: Rows::new(transitions, left),
             may_fail: structure.transitions.iter().any(|t| t.may_fail),
             low_priority,
@@ -189,6 +200,10 @@ impl Tables {
             sets_with: self.enabling.transpose(self.transitions),
             users: self.options.transpose(2 * self.half),
             left_from: self.left.transpose(self.transitions),
+            accord_from: match self.is_symmetric {
+                true => None,
+                false => Some(self.accord.transpose(self.transitions)),
+            },
         }
     }
 }
@@ -202,6 +217,9 @@ pub(crate) struct Inverse {
     pub(crate) users: Rows,
     /// Transition `t` to those that cannot move left over `t`.
     pub(crate) left_from: Rows,
+    /// Transition `t` to those that do not accord with it, where that is not the same as the
+    /// other way round.
+    pub(crate) accord_from: Option<Rows>,
 }
 
 /// For each transition that is a goal by its outcome, those that may change the outcome. Two

@@ -49,6 +49,7 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Bench(args) => commands::bench::run(&args),
         Command::Mcc(args) => commands::mcc::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
+        Command::Protocol(args) => commands::protocol::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
     }

@@ -3,6 +3,7 @@
 
 pub(crate) mod lab;
 mod nets;
+pub(crate) mod protocol;
 mod relations;
 mod temporal;
 
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     Mcc(MccArgs),
     Lab(lab::LabArgs),
+    Protocol(protocol::ProtocolArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -10,8 +10,9 @@ pub(crate) mod explore;
 pub(crate) mod read;
 
 use stubborn_diagnostics::Span;
-use stubborn_emptiness::{Emptiness, FiniteRuns, Property, SteeringMode};
+use stubborn_emptiness::{Emptiness, Expansion, FiniteRuns, Property, SteeringMode};
 use stubborn_ltl::parser::Syntax;
+use stubborn_reduce::Visibility;
 
 /// A temporal property that a user adds to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +80,7 @@ pub enum Origin {
 }
 
 /// How temporal properties are checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TemporalOptions {
     /// How violating runs are looked for.
     pub emptiness: Emptiness,
@@ -87,7 +88,24 @@ pub struct TemporalOptions {
     pub finite_runs: FiniteRuns,
     /// Whether reduced sets are made for the state that the automaton of a property is in.
     pub steering: SteeringMode,
+    /// What sets do about transitions that a property can see.
+    pub visibility: Visibility,
+    /// What a state that a proviso expands gets back.
+    pub expansion: Expansion,
     /// Look at runs only in which a process that could move all the time moves again and
     /// again.
     pub weak_fairness: bool,
+}
+
+impl Default for TemporalOptions {
+    fn default() -> Self {
+        Self {
+            emptiness: Emptiness::default(),
+            finite_runs: FiniteRuns::default(),
+            steering: SteeringMode::default(),
+            visibility: Visibility::Vi,
+            expansion: Expansion::default(),
+            weak_fairness: false,
+        }
+    }
 }

@@ -21,7 +21,7 @@ run = "explore --por none"
 [[configuration]]
 name = "closure"
 run = "explore --por closure --seed {seed}"
-seeds = 10
+seeds = 6
 
 [[configuration]]
 name = "moonlight"
@@ -43,7 +43,7 @@ kind = "scatter"
 title = "States"
 "#;
 
-const RUNS: usize = 3 * (1 + 10 + 1);
+const RUNS: usize = 3 * (1 + 6 + 1);
 
 fn lab(folder: &Path, words: &[&str], results: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stubborn"));

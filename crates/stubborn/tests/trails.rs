@@ -62,11 +62,11 @@ fn violation(model: &mut LoadedModel) -> Option<(QuestionKind, Trace)> {
             report => break report.expect("a search"),
         }
     };
-    let found = report.answers.into_iter().find_map(|answer| {
+    let mut answers = report.answers.into_iter();
+    answers.find_map(|answer| {
         let trace = answer.violation?.trace?;
         Some((answer.question.kind, trace))
-    });
-    found
+    })
 }
 
 /// The control state of every process that exists, by SPIN's number.
@@ -185,6 +185,7 @@ fn trails_of_spin_are_followed() {
         std::fs::write(&path, text).expect("a file");
         // With and without merged statements.
         for merging in [&[][..], &["-o1", "-o2", "-o3"]] {
+            let _ = std::fs::remove_file(scratch.0.join("m.pml.trail"));
             let arguments = [&["-a"][..], merging, &["m.pml"]].concat();
             scratch.run("spin", &arguments);
             scratch.run("gcc", &["-w", "-O0", "-DSAFETY", "-o", "pan", "pan.c"]);
@@ -208,6 +209,26 @@ fn trails_of_spin_are_followed() {
             assert!(failed || out.is_empty(), "{merging:?} {trail}\n{text}");
         }
     }
+}
+
+#[test]
+fn trails_and_charts_are_files() {
+    let scratch = Scratch::new("files");
+    let path = scratch.0.join("m.pml");
+    std::fs::write(&path, MODELS[1]).expect("a file");
+    let program = env!("CARGO_BIN_EXE_stubborn");
+    let said = scratch.run(program, &["check", "m.pml", "--trail", "-q"]);
+    assert!(said.contains("trail saved as m.pml.trail"), "{said}");
+    let replayed = scratch.run(program, &["simulate", "m.pml", "--trail", "--msc", "m.svg"]);
+    assert!(replayed.contains("! assertion violated"), "{replayed}");
+    let drawn = std::fs::read_to_string(scratch.0.join("m.svg")).expect("a drawing");
+    assert!(
+        drawn.starts_with("<svg") && drawn.contains("c!3"),
+        "{drawn}"
+    );
+    std::fs::write(scratch.0.join("m.pml.trail"), "1:0:99\n").expect("a file");
+    let refused = scratch.run(program, &["simulate", "m.pml", "--trail"]);
+    assert!(refused.contains("cannot take step 99"), "{refused}");
 }
 
 /// Every violated row of the corpus whose search SPIN could finish, up to a size.
@@ -268,7 +289,7 @@ init { byte k, v;
 inline twice(x) { x = x + 1; if :: x > 200 -> x = 0 :: else fi; x = x + 1 }
 active proctype P() { byte m;
   do :: m < 6 -> twice(m); d_step { n = n + m; flag = !flag } :: m >= 6 -> break od;
-  { n = n + 1; end1: false } unless { flag == 0 -> n = 100 };
+  { n = n + 1; end1: false } unless { flag -> n = 100 };
   assert(n == 0) }
 active proctype Q() { (n > 5) -> n = 1 }
 ",

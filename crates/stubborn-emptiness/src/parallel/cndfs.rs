@@ -91,10 +91,9 @@ impl<'s, S: Space> NestedWorker<'s, S> {
     }
 
     fn push(&mut self, node: Node) -> Result<(), Limit> {
-        let bytes = self.frames.capacity() * size_of::<Frame>()
-            + self.edges.capacity() * size_of::<Edge>()
-            + self.path.capacity() * (size_of::<Node>() + 1);
-        self.hand.go_on(bytes, self.frames.len())?;
+        let bytes = self.bytes();
+        let depth = self.frames.len();
+        self.hand.go_on(bytes, depth as u64, depth)?;
         self.path.insert(node);
         let first_edge = self.edges.len();
         let left_out = self.hand.space.kept(node, &mut self.edges)?;
@@ -112,6 +111,13 @@ impl<'s, S: Space> NestedWorker<'s, S> {
             has_accepting_edge: false,
         });
         Ok(())
+    }
+
+    /// What the first pass takes, roughly.
+    fn bytes(&self) -> usize {
+        self.frames.capacity() * size_of::<Frame>()
+            + self.edges.capacity() * size_of::<Edge>()
+            + self.path.capacity() * (size_of::<Node>() + 1)
     }
 
     /// Decides about the last node.
@@ -186,6 +192,8 @@ impl<'s, S: Space> NestedWorker<'s, S> {
             if self.hand.shared.is_over() {
                 return Ok(true);
             }
+            let bytes = self.bytes() + 2 * parents.capacity() * size_of::<(Node, Option<Node>)>();
+            self.hand.go_on(bytes, 0, self.frames.len())?;
             parents.insert(node, parent);
             edges.clear();
             self.hand.decided_edges(node, &mut edges, |_| true)?;

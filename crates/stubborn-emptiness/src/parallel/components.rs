@@ -19,7 +19,7 @@ use stubborn_search::Limit;
 
 use super::sync::{AtomicU32, Mutex, Ordering, lock};
 use super::union_find::{Claim, Item, UnionFind};
-use super::{FoundLasso, Hand, Outcome, Shared, flags};
+use super::{FoundLasso, Hand, Outcome, Shared, wish_in_any_order};
 use crate::space::{Edge, Node, Space};
 
 /// Parts of the table from nodes to items, each with a lock of its own.
@@ -186,7 +186,9 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         if self.hand.worker == 0 {
             bytes += self.sets.bytes();
         }
-        self.hand.go_on(bytes, self.frames.len())?;
+        let counted = self.hand.shared.counts().states;
+        let open = u64::from(self.sets.next.load(Ordering::Relaxed)).saturating_sub(counted);
+        self.hand.go_on(bytes, open, self.frames.len())?;
         let marks = incoming.map_or(Marks::NONE, |(_, marks)| marks);
         self.entries.push((item, marks));
         self.frames.push(Frame {
@@ -205,12 +207,9 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         let first = self.edges.len();
         if self.hand.space.kept(node, &mut self.edges)? {
             let kept = &self.edges[first..];
-            let expand = self.hand.shared.decide(self.hand.space, node, |space| {
-                // First publish, then look: see the module.
-                space.set_flags(node, flags::HARMLESS);
-                kept.iter()
-                    .any(|edge| space.flags(edge.to) & flags::HARMLESS != 0)
-            });
+            let shared = self.hand.shared;
+            let wish = |space: &mut S| wish_in_any_order(space, node, kept);
+            let expand = shared.decide(self.hand.space, node, wish);
             if expand {
                 self.hand.space.rest(node, &mut self.edges)?;
             }

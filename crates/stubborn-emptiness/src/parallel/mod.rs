@@ -1,12 +1,18 @@
 //! Emptiness checks by several threads that share one store.
 //!
 //! - [`cndfs`]: nested depth-first searches that help each other;
-//! - [`components`]: components in a shared [union-find structure](union_find).
+//! - [`components`]: components in a shared union-find structure.
 //!
 //! A worker has a [`Space`] of its own, and all spaces are views of one graph: nodes and flags
 //! are shared, and flags are sequentially consistent. What a classic reduction left out of a
-//! node is put back or not by one decision for all workers, made once ([`Shared::decide`]);
-//! steered nodes need none.
+//! node is put back or not by one decision for all workers, made once; steered
+//! nodes need none.
+//!
+//! The parts that threads share are model-checked by loom, with
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" cargo test -p stubborn-emptiness --lib loom --target-dir target/loom
+//! ```
 
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
@@ -18,7 +24,7 @@ pub mod components;
 mod sync;
 pub(crate) mod union_find;
 
-use sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence, lock};
 
 /// What searches on several threads remember of a node for good.
 pub mod flags {
@@ -148,6 +154,17 @@ impl Shared {
     }
 }
 
+/// The wish of a proviso for any order, to be decided with [`Shared::decide`]: first publish
+/// that the decision about `node` was begun, then look whether that of a kept successor was.
+/// Of all nodes on a cycle, the one that published last sees its successor. That takes more
+/// than acquire and release: two workers must not both overlook each other.
+pub(crate) fn wish_in_any_order<S: Space>(space: &mut S, node: Node, kept: &[Edge]) -> bool {
+    space.set_flags(node, flags::HARMLESS);
+    fence(Ordering::SeqCst);
+    kept.iter()
+        .any(|edge| space.flags(edge.to) & flags::HARMLESS != 0)
+}
+
 /// What both searches of a worker keep.
 pub(crate) struct Hand<'s, S: Space> {
     pub(crate) space: &'s mut S,
@@ -176,14 +193,15 @@ impl<'s, S: Space> Hand<'s, S> {
         self.all
     }
 
-    /// Called for every node entered.
-    pub(crate) fn go_on(&mut self, bytes: usize, depth: usize) -> Result<(), Limit> {
+    /// Called for every node entered, with the bytes that the search takes, how many nodes
+    /// are known to be entered and not counted yet, and the depth.
+    pub(crate) fn go_on(&mut self, bytes: usize, open: u64, depth: usize) -> Result<(), Limit> {
         self.entered += 1;
         if self.entered % REPORT_EVERY == 1 {
             self.shared.depth.fetch_max(depth as u64, Ordering::Relaxed);
             let mut counts = self.shared.counts();
             // Spaces look at limits in the first of every few nodes.
-            counts.states = counts.states / REPORT_EVERY * REPORT_EVERY + 1;
+            counts.states = (counts.states + open) / REPORT_EVERY * REPORT_EVERY + 1;
             self.space.go_on(bytes, &counts)?;
         }
         Ok(())
@@ -268,11 +286,7 @@ mod loom_tests {
         let node = Node(node);
         let mut kept = Vec::new();
         let _ = ring.kept(node, &mut kept);
-        shared.decide(ring, node, |space| {
-            space.set_flags(node, flags::HARMLESS);
-            kept.iter()
-                .any(|edge| space.flags(edge.to) & flags::HARMLESS != 0)
-        })
+        shared.decide(ring, node, |space| wish_in_any_order(space, node, &kept))
     }
 
     /// Each worker decides about one node of a ring: one of them sees that the other began.

@@ -26,7 +26,7 @@ fn measure(largest: u64) {
             ..Limits::default()
         };
         let full = Check {
-            limits: limits.clone(),
+            limits,
             ..Check::new(&model, &property)
         };
         let whole = full.run().expect("counterexamples are real");

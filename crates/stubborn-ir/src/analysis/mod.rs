@@ -20,7 +20,7 @@ use stubborn_system::{LabelId, Matrix, May, Must, RelationLevel, Relations, Syst
 
 use crate::Model;
 use domains::Domains;
-use pairs::{Decision, Pairs, RELATION_BUDGET, ROW_BUDGET, Row};
+use pairs::{Decision, LEFT_BUDGET, Pairs, RELATION_BUDGET, ROW_BUDGET, Row};
 use support::Support;
 use syntax::Syntax;
 
@@ -47,13 +47,13 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
             .map(|t| t.index() as u32)
             .collect::<Vec<_>>()
     };
-    let may_enable = rows(&pairs, labels, |row, g| {
+    let may_enable = rows(&pairs, labels, RELATION_BUDGET, |row, g| {
         label_row(row, LabelId::new(g), true)
     });
-    let may_disable = rows(&pairs, labels, |row, g| {
+    let may_disable = rows(&pairs, labels, RELATION_BUDGET, |row, g| {
         label_row(row, LabelId::new(g), false)
     });
-    let never_together = rows(&pairs, labels, |decide, g| {
+    let never_together = rows(&pairs, labels, RELATION_BUDGET, |decide, g| {
         let g = LabelId::new(g);
         let never = |h: &LabelId| decide.never_together(g, *h);
         structure
@@ -69,7 +69,7 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
     let never_co_enabled = |t: TransitionId, u: TransitionId| {
         guards(t).any(|g| guards(u).any(|h| never_together.contains(*g, *h)))
     };
-    let decided = rows(&pairs, transitions, |decide, t| {
+    let decided = rows(&pairs, transitions, RELATION_BUDGET, |decide, t| {
         let t = TransitionId::new(t);
         // Decided once for each unordered pair, so that the relation is symmetric.
         let mut row = (Vec::new(), Vec::new());
@@ -90,7 +90,7 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
     let (do_not_accord, too_much): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
     let too_much: Matrix<TransitionId, TransitionId> = symmetric(transitions, too_much);
     let do_not_accord = symmetric(transitions, do_not_accord);
-    let do_not_left_accord = rows(&pairs, transitions, |decide, t| {
+    let do_not_left_accord = rows(&pairs, transitions, LEFT_BUDGET, |decide, t| {
         let t = TransitionId::new(t);
         // Where both are enabled, they accord or not; else `u` must enable `t`: by one of its
         // guards, or by sparing it a failure.
@@ -149,6 +149,7 @@ fn symmetric<I: stubborn_system::matrix::Index>(
 fn rows<R: Send>(
     pairs: &Pairs<'_>,
     count: usize,
+    budget: u64,
     row: impl Fn(&mut Row<'_, '_>, usize) -> R + Sync,
 ) -> Vec<R> {
     let compute = |at: usize, budget: u64| {
@@ -156,11 +157,11 @@ fn rows<R: Send>(
         let result = row(&mut decide, at);
         (result, decide.spent(), decide.had_too_little())
     };
-    let share = (RELATION_BUDGET / 2 / count.max(1) as u64).max(ROW_BUDGET);
+    let share = (budget / 2 / count.max(1) as u64).max(ROW_BUDGET);
     let mut all = parallel(count, |at| compute(at, share));
     let spent: u64 = all.iter().map(|(_, spent, _)| *spent).sum();
     let hungry: Vec<usize> = (0..count).filter(|at| all[*at].2).collect();
-    let left = RELATION_BUDGET.saturating_sub(spent);
+    let left = budget.saturating_sub(spent);
     let more = left.checked_div(hungry.len() as u64).unwrap_or(0);
     if more > share {
         let again = parallel(hungry.len(), |i| compute(hungry[i], more));

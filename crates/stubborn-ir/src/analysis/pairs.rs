@@ -15,6 +15,8 @@ use crate::interpreter::Interpreter;
 const PAIR_BUDGET: u64 = 40_000;
 /// Evaluations for all pairs of one relation.
 pub(super) const RELATION_BUDGET: u64 = 600_000;
+/// The same for do-not-left-accord, which only weak sets use.
+pub(super) const LEFT_BUDGET: u64 = 150_000;
 /// Evaluations for all pairs of one row, at least.
 pub(super) const ROW_BUDGET: u64 = 1_000;
 

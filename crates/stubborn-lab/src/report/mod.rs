@@ -85,6 +85,13 @@ impl Report {
             sections[at].plots.extend(pictures);
             sections[at].tables.push(table);
         }
+        // Experiments come in the order in which they should be run; readers count.
+        let number = |id: &str| id.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
+        for section in &mut sections {
+            section
+                .tables
+                .sort_by_key(|table| number(&table.id).unwrap_or(u32::MAX));
+        }
         let portfolio = experiments.iter().find(|e| e.group() == "portfolio");
         let weaker = weaker.map(|level| {
             let mode = Mode {

@@ -90,6 +90,17 @@ impl<'a> Lookup<'a> {
         own.or_else(known).map(|number| number as f64)
     }
 
+    /// Whether percentages of a row are of a number that other tools have counted.
+    pub(super) fn is_borrowed(&self, experiment: &Experiment, row: &Row) -> bool {
+        let name = experiment.baseline.as_deref();
+        let Some(configuration) = name.and_then(|name| experiment.configuration(name)) else {
+            return false;
+        };
+        let records = self.records(configuration, row);
+        let has_own = records.iter().any(|(_, r)| r.outcome == Outcome::Done);
+        !has_own && self.baseline(experiment, row, false).is_some()
+    }
+
     /// The figure of a column in a row.
     pub fn figure(&self, experiment: &Experiment, column: &Column, row: &Row) -> Figure {
         let names = column.configuration.names();

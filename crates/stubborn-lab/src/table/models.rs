@@ -19,6 +19,7 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
         table.headings.push(heading(peer, Whose::Peer));
     }
     let peers = lookup.corpus.peers();
+    let mut borrowed = Vec::new();
     for row in plan::rows(experiment, lookup.corpus) {
         let mut cells = vec![Cell::words(&row.label)];
         if let Err(reason) = &row.model {
@@ -50,6 +51,17 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
             cells.push(peer_cell(experiment, lookup, &row, states.copied()));
         }
         table.rows.push(cells);
+        let has_figure = table.figures.keys().any(|(label, _)| *label == row.label);
+        if has_figure && lookup.is_borrowed(experiment, &row) {
+            borrowed.push(row.label);
+        }
+    }
+    if !borrowed.is_empty() {
+        table.notes.push(format!(
+            "Where our own full exploration has not been run or not ended, percentages are of the \
+             states that other tools have counted: {}.",
+            borrowed.join(", ")
+        ));
     }
 }
 

@@ -23,6 +23,8 @@ struct Sums<'a> {
     done: BTreeMap<&'a str, Runs<'a>>,
     /// Seeds that every configuration has finished, by model.
     common: BTreeMap<ModelName, BTreeSet<u32>>,
+    /// Whether no model is missing: sums over some of them say nothing about a printed sum.
+    is_whole: bool,
 }
 
 impl<'a> Sums<'a> {
@@ -41,8 +43,10 @@ impl<'a> Sums<'a> {
             experiment,
             done: done.collect(),
             common: BTreeMap::new(),
+            is_whole: false,
         };
         sums.common = sums.common();
+        sums.is_whole = sums.common.len() == rows.len();
         sums
     }
 
@@ -98,6 +102,9 @@ impl<'a> Sums<'a> {
     }
 }
 
+/// What of a run is summed.
+type Measured = fn(&Record) -> f64;
+
 fn states(record: &Record) -> f64 {
     record.states.unwrap_or(0) as f64
 }
@@ -121,6 +128,12 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
          has finished.",
         sums.common.len()
     ));
+    if !sums.is_whole {
+        let all = rows.len();
+        table.notes.push(format!(
+            "That is not all {all} models, so nothing is compared."
+        ));
+    }
     table.headings = vec![
         heading("configuration", Whose::Name),
         heading("states %", Whose::Paper),
@@ -178,14 +191,14 @@ fn reason(experiment: &Experiment, name: &str, rows: &[Row], lookup: Lookup<'_>)
 fn cells(sums: &Sums<'_>, row: &Row, name: &str, reason: &str, table: &mut Table) -> Vec<Cell> {
     let printed = |column: &str| printed_cell(sums.experiment, row, column);
     let mut cells = vec![Cell::words(&row.label)];
-    let measures: [(&str, &dyn Fn(&Record) -> f64, bool); 2] = [
-        ("states%", &states, true),
-        ("transitions%", &transitions, false),
+    let measures: [(&str, Measured, bool); 2] = [
+        ("states%", states, true),
+        ("transitions%", transitions, false),
     ];
     for (title, of, is_compared) in measures {
         let paper = printed(title);
         cells.push(paper_cell(&paper, Measure::StatesPercent));
-        let figure = match sums.share(name, of) {
+        let figure = match sums.share(name, &of) {
             None => Figure::Absent(reason.to_owned()),
             Some(value) => Figure::Number {
                 value,
@@ -198,7 +211,7 @@ fn cells(sums: &Sums<'_>, row: &Row, name: &str, reason: &str, table: &mut Table
             measure: Measure::StatesPercent,
             over: Over::Mean,
             printed: None,
-            compare: Some(is_compared),
+            compare: Some(is_compared && sums.is_whole),
         };
         cells.push(our_cell(table, &row.label, &column, &figure, Some(&paper)));
     }

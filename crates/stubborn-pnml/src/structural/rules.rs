@@ -25,12 +25,19 @@ pub(super) fn apply(
         if rules.redundant_places {
             changed |= redundant_places(graph);
         }
-        for place in 0..graph.places.len() as u32 {
-            if rules.post_agglomeration && post_agglomeration(graph, place) {
-                changed = true;
-            } else if rules.pre_agglomeration
-                && let Some(sequences) = pre_agglomeration(graph, place)
-            {
+        let places = 0..graph.places.len() as u32;
+        if rules.post_agglomeration {
+            for place in places.clone() {
+                changed |= post_agglomeration(graph, place);
+            }
+        }
+        if changed {
+            continue;
+        }
+        // Merging with what comes later is tried first: a producer that waits does so at the
+        // cost of longer transitions, which stand in the way of other mergings.
+        for place in places.filter(|_| rules.pre_agglomeration) {
+            if let Some(sequences) = pre_agglomeration(graph, place) {
                 delayed.push(sequences);
                 changed = true;
             }

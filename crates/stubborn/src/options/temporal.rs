@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use stubborn::emptiness::{Emptiness, FiniteRuns, Proviso, SteeringMode};
+use stubborn::emptiness::{Emptiness, Expansion, FiniteRuns, Proviso, SteeringMode};
 use stubborn::ltl::parser::Syntax;
+use stubborn::reduce::Visibility;
 use stubborn::{ProvisoChoice, TemporalOptions};
 
 /// Temporal properties to add, and how to check them.
@@ -75,6 +76,26 @@ pub(crate) struct TemporalArgs {
     )]
     pub(crate) steering: SteeringName,
 
+    /// What reduced sets do about transitions that a property can see
+    #[arg(
+        long,
+        value_name = "CONDITION",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) visibility: VisibilityName,
+
+    /// What a state gets back that a proviso expands
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Temporal properties"
+    )]
+    pub(crate) expand: ExpansionName,
+
     /// How violating runs are looked for
     #[arg(
         long,
@@ -101,6 +122,14 @@ impl TemporalArgs {
                 SteeringName::Off => SteeringMode::Off,
                 SteeringName::Mixed => SteeringMode::Mixed,
                 SteeringName::Only => SteeringMode::Only,
+            },
+            visibility: match self.visibility {
+                VisibilityName::Vi => Visibility::Vi,
+                VisibilityName::C2 => Visibility::C2,
+            },
+            expansion: match self.expand {
+                ExpansionName::All => Expansion::All,
+                ExpansionName::Visible => Expansion::Visible,
             },
             weak_fairness: self.fairness,
         }
@@ -144,6 +173,24 @@ pub(crate) enum SteeringName {
     Mixed,
     /// Always
     Only,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum VisibilityName {
+    /// With one enabled visible transition all visible ones, and an invisible key
+    #[default]
+    Vi,
+    /// With one enabled visible transition everything
+    C2,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum ExpansionName {
+    /// All its steps
+    #[default]
+    All,
+    /// What a set with all visible transitions needs (turns steering off)
+    Visible,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

@@ -111,9 +111,6 @@ impl Checker<'_, '_> {
             }),
             ReductionUse::Off(why) => Some(format!("checked without reduction: {why}")),
         };
-        if self.options.threads > 1 && answer.notice.is_none() {
-            answer.notice = Some("checked on one thread".into());
-        }
         answer.result = Some(result);
         Ok(answer)
     }
@@ -145,10 +142,14 @@ impl Checker<'_, '_> {
                 config
             }
         };
+        let config = Config {
+            visibility: self.options.temporal.visibility,
+            ..config
+        };
         let reduced = Check {
             reduction: Some(ReductionRequest {
                 config,
-                relations: self.relations(),
+                relations: self.relations()?,
                 proviso: self.options.reduction.cycle_proviso.unwrap_or_default(),
                 fitting: Fitting::default(),
             }),
@@ -164,8 +165,10 @@ impl Checker<'_, '_> {
             replay: Some(self.model.reference()),
             emptiness: options.temporal.emptiness,
             steering: options.temporal.steering,
+            expansion: options.temporal.expansion,
             finite_runs: options.temporal.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
+            threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
             limits: Limits {
                 time: options.limits.time.map(left),
@@ -184,10 +187,12 @@ impl Checker<'_, '_> {
         Ok(result?)
     }
 
-    fn relations(&self) -> &Relations {
-        let level = self.options.reduction.relations;
-        self.relations
-            .get_or_init(|| self.model.system().relations(level))
+    fn relations(&self) -> Result<&Relations, CheckError> {
+        if let Some(known) = self.relations.get() {
+            return Ok(known);
+        }
+        let relations = self.options.reduction.fixed_relations(self.model)?;
+        Ok(self.relations.get_or_init(|| relations))
     }
 
     /// Whether the reduction leaves something out. Where there will be none, that is not
@@ -201,7 +206,7 @@ impl Checker<'_, '_> {
             infinite: true,
         };
         let system = self.model.system();
-        let reduction = StubbornReduction::new(system, self.relations(), Plan::new(config, aim)?)?;
+        let reduction = StubbornReduction::new(system, self.relations()?, Plan::new(config, aim)?)?;
         Ok(kept_share(system, &reduction) <= LARGEST_KEPT_SHARE)
     }
 }

@@ -27,32 +27,37 @@ pub fn explore_with_proviso(
         Por::Auto => Some(Config::new(Algorithm::Beam)),
         Por::Chosen(config) => Some(config.clone()),
     };
-    let reduction = match &config {
+    let relations = match config {
         None => None,
-        Some(config) => {
+        Some(_) => Some(options.reduction.fixed_relations(model)?),
+    };
+    let reduction = match (&config, &relations) {
+        (None, _) | (_, None) => None,
+        (Some(config), Some(relations)) => {
             // Nothing is visible where there is no property.
             let aim = Aim::Traces {
                 labels: Vec::new(),
                 infinite: true,
             };
-            let relations = system.relations(options.reduction.relations);
             let plan = Plan::new(config, aim)?;
-            Some(StubbornReduction::new(system, &relations, plan)?)
+            Some(StubbornReduction::new(system, relations, plan)?)
         }
     };
     let result = Exploration {
         reduction: reduction.as_ref().map(|r| r as &dyn Reduction),
         proviso,
+        relations: relations.as_ref(),
         seed: options.seed,
         store: options.store.clone(),
         limits: options.limits,
         observer: options.observer,
         ..Exploration::new(system)
     }
-    .run()?;
+    .run();
     if model.is_outgrown() {
         return Err(CheckError::Outgrown);
     }
+    let result = result?;
     let name = config.map_or("none", |config| config.algorithm.name());
     Ok((name.into(), result))
 }

@@ -32,7 +32,7 @@ pub(crate) struct Draft {
 #[derive(Clone, Debug)]
 enum Form {
     Formula(Syntax),
-    Automaton(Automaton),
+    Automaton(Box<Automaton>),
 }
 
 /// The drafts of what a user adds; contest files are left to the language.
@@ -140,7 +140,7 @@ impl Draft {
             span: None,
             origin: Origin::User,
             source,
-            form: Form::Automaton(automaton),
+            form: Form::Automaton(Box::new(automaton)),
             propositions,
         })
     }
@@ -217,7 +217,7 @@ impl Draft {
                     .map(|(text, span)| resolve_at(text, *span))
                     .collect();
                 let labels = labels.map_err(|problem| wrong(vec![problem]))?;
-                Property::from_automaton(automaton.clone(), labels)
+                Property::from_automaton(automaton.as_ref().clone(), labels)
             }
         };
         Ok(Temporal {

@@ -1,0 +1,173 @@
+//! `stubborn protocol`: the protocols that come with `stubborn-protocol`, checked with and
+//! without reduction, remembering states or not.
+
+use serde_json::json;
+use stubborn::Limits;
+use stubborn::system::RelationLevel;
+use stubborn_protocol::protocols::{echo_multicast, paxos, storage};
+use stubborn_protocol::{Protocol, Reduction, Stateless, Value};
+
+use crate::exit::{Failure, Status};
+use crate::interrupt;
+use crate::options::MemoryLimit;
+use crate::options::protocol::{ProtocolArgs, ProtocolPor};
+use crate::terminal::{counted, print};
+
+/// Visits of a stateless search, unless the user says otherwise.
+const MOST_VISITS: u64 = 50_000_000;
+
+/// The protocols, as in table I of the paper.
+pub(crate) const NAMES: [&str; 9] = [
+    "paxos-6",
+    "f-paxos-6",
+    "f-paxos2-7",
+    "register-5",
+    "register-5-wrong",
+    "register-6-wrong",
+    "multicast-5",
+    "multicast-6",
+    "multicast-6-wrong",
+];
+
+pub(crate) fn run(args: &ProtocolArgs) -> Result<Status, Failure> {
+    let paxos = paxos::Setting::default();
+    let multicast = echo_multicast::Setting::default();
+    let six = echo_multicast::Setting {
+        honest_initiators: 1,
+        ..multicast
+    };
+    match args.name.as_str() {
+        "paxos-6" => check(args, paxos::protocol(paxos)),
+        "f-paxos-6" => check(
+            args,
+            paxos::protocol(paxos::Setting {
+                fault: paxos::Fault::CarelessLearner,
+                ..paxos
+            }),
+        ),
+        "f-paxos2-7" => check(
+            args,
+            paxos::protocol(paxos::Setting {
+                fault: paxos::Fault::StubbornProposer,
+                learners: 2,
+                ..paxos
+            }),
+        ),
+        "register-5" => check(
+            args,
+            storage::protocol(1, 3, storage::Specification::Regular),
+        ),
+        "register-5-wrong" => check(args, storage::protocol(1, 3, storage::Specification::Wrong)),
+        "register-6-wrong" => check(args, storage::protocol(2, 3, storage::Specification::Wrong)),
+        "multicast-5" => check(args, echo_multicast::protocol(multicast)),
+        "multicast-6" => check(args, echo_multicast::protocol(six)),
+        "multicast-6-wrong" => check(
+            args,
+            echo_multicast::protocol(echo_multicast::Setting {
+                specification: echo_multicast::Specification::Wrong,
+                ..six
+            }),
+        ),
+        name => Err(Failure::wrong(format!("there is no protocol `{name}`"))),
+    }
+}
+
+/// What a check has shown.
+struct Shown {
+    states: u64,
+    transitions: Option<u64>,
+    violated: Vec<String>,
+    complete: bool,
+}
+
+fn check<M: Value>(args: &ProtocolArgs, protocol: Protocol<M>) -> Result<Status, Failure> {
+    let model = protocol.build().map_err(Failure::wrong)?;
+    let how = match (args.por, args.stateless) {
+        (ProtocolPor::Dpor, _) => Some(Stateless::Dynamic),
+        (ProtocolPor::Lpor, true) => Some(Stateless::Local),
+        (ProtocolPor::None, true) => Some(Stateless::All),
+        (_, false) => None,
+    };
+    let shown = match how {
+        Some(how) => {
+            let most = args.max_states.unwrap_or(MOST_VISITS);
+            let report = model.search_stateless(how, most).map_err(Failure::wrong)?;
+            Shown {
+                states: report.visits,
+                transitions: None,
+                violated: report.violated,
+                complete: report.complete,
+            }
+        }
+        None => {
+            let stop = interrupt::listen()?;
+            let limits = Limits {
+                states: args.max_states,
+                memory: match args.memory_limit {
+                    Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
+                    Some(MemoryLimit::Unlimited) | None => None,
+                },
+                interrupt: Some(stop),
+                ..Limits::default()
+            };
+            let reduction = match args.por {
+                ProtocolPor::None => Reduction::None,
+                ProtocolPor::Lpor | ProtocolPor::Dpor => Reduction::lpor(),
+            };
+            let level = if args.declared {
+                RelationLevel::Syntax
+            } else {
+                RelationLevel::Reach
+            };
+            let checker = model.check().reduction(reduction).relations(level);
+            let report = checker.limits(limits).run().map_err(Failure::wrong)?;
+            if let Some(misuse) = report.misuses.first() {
+                return Err(Failure::wrong(misuse));
+            }
+            let searches = report.searches.iter();
+            Shown {
+                states: report.states(),
+                transitions: Some(searches.map(|(_, result)| result.transitions).sum()),
+                violated: report.failures.iter().map(|f| f.property.clone()).collect(),
+                complete: report.complete,
+            }
+        }
+    };
+    Ok(tell(args, &shown))
+}
+
+fn tell(args: &ProtocolArgs, shown: &Shown) -> Status {
+    let (verdict, status) = if !shown.violated.is_empty() {
+        ("violated", Status::Violated)
+    } else if shown.complete {
+        ("holds", Status::Fine)
+    } else {
+        ("unknown", Status::Unknown)
+    };
+    if args.json {
+        let object = json!({
+            "model": args.name,
+            "language": "protocol",
+            "por": args.por.name(),
+            "states": shown.states,
+            "transitions": shown.transitions,
+            "complete": shown.complete,
+            "properties": [{ "name": "invariants", "verdict": verdict }],
+        });
+        print(&format!("{object}\n"));
+        return status;
+    }
+    let violated = shown.violated.join(", ");
+    let what = if violated.is_empty() {
+        "all invariants"
+    } else {
+        &violated
+    };
+    let states = if args.stateless || args.por == ProtocolPor::Dpor {
+        format!("{} of a state", counted(shown.states, "visit"))
+    } else {
+        counted(shown.states, "state")
+    };
+    print(&format!("{verdict}: {what}\n{states}\n"));
+    status
+}

@@ -1,0 +1,70 @@
+//! The options of `stubborn protocol`.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+
+use super::MemoryLimit;
+use crate::commands::protocol;
+
+/// Check a protocol that comes with stubborn-protocol
+///
+/// The message-passing protocols of Bokor, Kinder, Serafini and Suri, "Supporting
+/// domain-specific state space reductions through local partial-order reduction" (2011), as
+/// modelled in Rust with the library stubborn-protocol. A number is that of the processes;
+/// `wrong` stands for a property that does not hold, `f-` for a faulty protocol.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn protocol paxos-6
+  stubborn protocol multicast-6 --por none --json
+  stubborn protocol register-5 --por dpor")]
+pub(crate) struct ProtocolArgs {
+    /// Which protocol
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(protocol::NAMES))]
+    pub(crate) name: String,
+
+    /// How steps are chosen
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    pub(crate) por: ProtocolPor,
+
+    /// Relations between transitions from the handlers' declarations alone
+    #[arg(long)]
+    pub(crate) declared: bool,
+
+    /// Do not remember states; a state that is reached twice counts twice
+    #[arg(long)]
+    pub(crate) stateless: bool,
+
+    /// Stop after so many states
+    #[arg(long, value_name = "N")]
+    pub(crate) max_states: Option<u64>,
+
+    /// Most memory for states and queues, such as 500M or 8G
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_limit: Option<MemoryLimit>,
+
+    /// Print one JSON object, for scripts
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolPor {
+    /// No reduction
+    None,
+    /// Local partial-order reduction
+    #[default]
+    Lpor,
+    /// Dynamic partial-order reduction; always stateless
+    Dpor,
+}
+
+impl ProtocolPor {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Lpor => "lpor",
+            Self::Dpor => "dpor",
+        }
+    }
+}
