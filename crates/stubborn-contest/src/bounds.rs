@@ -16,7 +16,7 @@ use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Successors, System};
 
 use crate::answer::{Technique, Value};
-use crate::frame::{Coverage, Frame, Way, sum};
+use crate::frame::{Coverage, Frame, SHORT, Way, sum};
 use crate::walk::walk;
 
 /// A question for a largest sum.
@@ -51,6 +51,8 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem, bounds: Vec<Bou
             bound,
         })
         .collect();
+    // A net with few states needs nothing else.
+    explore(frame, system, &mut open, SHORT);
     if frame.options.equation {
         prove(frame, system, &mut open);
         settle(frame, &mut open, &[Technique::LinearProgramming]);
@@ -66,7 +68,7 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem, bounds: Vec<Bou
             &[Technique::LinearProgramming, Technique::RandomWalk],
         );
     }
-    explore(frame, system, &mut open);
+    explore(frame, system, &mut open, 0.3);
     one_by_one(frame, &mut open, 0.1);
     one_by_one(frame, &mut open, 1.0);
     for question in open {
@@ -118,12 +120,12 @@ fn prove(frame: &Frame<'_>, system: &NetSystem, open: &mut [Open]) {
     }
 }
 
-/// One exploration for all.
-fn explore(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>) {
+/// One exploration for all, with a share of the time.
+fn explore(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, share: f64) {
     if open.is_empty() || frame.is_over() {
         return;
     }
-    let way = Way::breadth_first(frame.left().mul_f64(0.3));
+    let way = Way::breadth_first(frame.left().mul_f64(share));
     let questions = open.as_mut_slice();
     let mut look = |state: &[u32], _: &Successors| raise(system, state, questions);
     let coverage = frame.explore(system, None, way, &mut look);

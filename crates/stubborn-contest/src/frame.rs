@@ -46,7 +46,10 @@ impl Default for Options<'_> {
 
 /// Nets with more transitions are searched without reduction: tables of pairs would take
 /// gigabytes, and a set seconds.
-const MOST_TRANSITIONS: usize = 8_000;
+pub(crate) const MOST_TRANSITIONS: usize = 4_000;
+
+/// The share of the time for a first search of everything.
+pub(crate) const SHORT: f64 = 0.06;
 
 /// Time without a limit.
 const FOREVER: Duration = Duration::from_secs(1 << 32);

@@ -14,11 +14,11 @@ use std::time::Duration;
 use stubborn_pnml::{
     Atom, BoundSource, Formula, Linearise, NetSystem, PlaceId, Relaxed, StateEquation, TransitionId,
 };
-use stubborn_reduce::{Aim, Goals};
+use stubborn_reduce::{Aim, Goals, StubbornReduction};
 use stubborn_system::{Outcome, Successors, System};
 
 use crate::answer::{Technique, Value};
-use crate::frame::{Coverage, Frame, Way};
+use crate::frame::{Coverage, Frame, SHORT, Way};
 use crate::walk::walk;
 
 /// What can fire, as far as it is known.
@@ -213,6 +213,10 @@ pub(crate) fn decide(
     if let Some(value) = question.decide(firing) {
         return Some((value, vec![Technique::Topological]));
     }
+    // A net with few states needs nothing else.
+    if let Some(value) = search(frame, system, question, firing, None, SHORT) {
+        return Some((value, SEARCHED.to_vec()));
+    }
     if frame.options.walks {
         let time = frame.slice(0.03, Duration::from_secs(2));
         let mut decided = None;
@@ -231,7 +235,6 @@ pub(crate) fn decide(
     {
         return Some((value, vec![Technique::LinearProgramming]));
     }
-    let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
     let reduced = |firing: &Firing| {
         let wanted = question.candidates(firing).into_iter().flatten();
         let mut goals = Goals {
@@ -244,36 +247,49 @@ pub(crate) fn decide(
         goals.transitions.dedup();
         frame.reduction(system, Aim::Goals(goals))
     };
-    for (with_sets, share) in [(false, 0.4), (true, 1.0)] {
-        if frame.is_over() {
-            break;
-        }
-        let reduction = if with_sets { reduced(firing) } else { None };
-        if with_sets && reduction.is_none() {
-            break;
-        }
-        if reduction.is_some() {
-            techniques.push(Technique::StubbornSets);
-        }
-        let way = Way::breadth_first(frame.left().mul_f64(share));
-        let mut decided = None;
-        let mut look = |_: &[u32], successors: &Successors| {
-            if firing.see(successors) {
-                decided = question.decide(firing);
-            }
-            decided.is_none()
-        };
-        let coverage = frame.explore(system, reduction.as_ref(), way, &mut look);
-        if decided.is_none() && coverage == Coverage::Complete {
-            // With sets, only the candidates are known, and they are all that is open.
-            firing.close();
-            decided = question.decide(firing);
-        }
-        if let Some(value) = decided {
-            return Some((value, techniques));
-        }
+    if let Some(value) = search(frame, system, question, firing, None, 0.4) {
+        return Some((value, SEARCHED.to_vec()));
+    }
+    if !frame.is_over()
+        && let Some(reduction) = reduced(firing)
+        && let Some(value) = search(frame, system, question, firing, Some(&reduction), 1.0)
+    {
+        let mut techniques = SEARCHED.to_vec();
+        techniques.push(Technique::StubbornSets);
+        return Some((value, techniques));
     }
     None
+}
+
+const SEARCHED: [Technique; 2] = [Technique::Explicit, Technique::StateCompression];
+
+/// Searches with a share of the time; with a reduction for the question's candidates, which are
+/// all that is open.
+fn search(
+    frame: &Frame<'_>,
+    system: &NetSystem,
+    question: &dyn ByFiring,
+    firing: &mut Firing,
+    reduction: Option<&StubbornReduction>,
+    share: f64,
+) -> Option<bool> {
+    if frame.is_over() {
+        return None;
+    }
+    let mut decided = None;
+    let mut look = |_: &[u32], successors: &Successors| {
+        if firing.see(successors) {
+            decided = question.decide(firing);
+        }
+        decided.is_none()
+    };
+    let way = Way::breadth_first(frame.left().mul_f64(share));
+    let coverage = frame.explore(system, reduction, way, &mut look);
+    if decided.is_none() && coverage == Coverage::Complete {
+        firing.close();
+        decided = question.decide(firing);
+    }
+    decided
 }
 
 /// Excludes candidates by the state equation until that decides, or time is over.
@@ -347,6 +363,20 @@ fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Techn
     let overflows = |successors: &Successors| {
         (0..successors.len()).any(|number| successors.outcome(number) != Outcome::FINE)
     };
+    let search = |open: &[Range<u32>], share: f64| {
+        let mut found = false;
+        let mut look = |state: &[u32], successors: &Successors| {
+            found |= overflows(successors) || unsafe_in(state, open);
+            !found
+        };
+        let way = Way::breadth_first(frame.left().mul_f64(share));
+        let coverage = frame.explore(system, None, way, &mut look);
+        (found || coverage == Coverage::Complete).then_some(!found)
+    };
+    // A net with few states needs nothing else.
+    if let Some(value) = search(&open, SHORT) {
+        return Some((value, SEARCHED.to_vec()));
+    }
     if frame.options.walks {
         let time = frame.slice(0.03, Duration::from_secs(2));
         let mut found = false;
@@ -375,16 +405,8 @@ fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Techn
             return Some((true, vec![Technique::LinearProgramming]));
         }
     }
-    let mut found = false;
-    let mut look = |state: &[u32], successors: &Successors| {
-        found |= overflows(successors) || unsafe_in(state, &open);
-        !found
-    };
-    let way = Way::breadth_first(frame.left().mul_f64(0.9));
-    let coverage = frame.explore(system, None, way, &mut look);
-    let searched = vec![Technique::Explicit, Technique::StateCompression];
-    if found || coverage == Coverage::Complete {
-        return Some((!found, searched));
+    if let Some(value) = search(&open, 0.9) {
+        return Some((value, SEARCHED.to_vec()));
     }
     // The contest vouches for what its files say of nested units.
     let units = system.net().units().is_some_and(|units| units.is_safe());

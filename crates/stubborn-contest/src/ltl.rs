@@ -15,7 +15,7 @@ use stubborn_search::Limits;
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
 
 use crate::answer::{Technique, Value};
-use crate::frame::Frame;
+use crate::frame::{Frame, MOST_TRANSITIONS};
 use crate::watch::Watched;
 
 /// A formula that should hold on every path.
@@ -43,10 +43,9 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec
         }
     }
     let system = &*system;
-    let relations = frame
-        .options
-        .stubborn_sets
-        .then(|| system.relations(RelationLevel::Reach));
+    let reduces =
+        frame.options.stubborn_sets && system.net().transition_count() <= MOST_TRANSITIONS;
+    let relations = reduces.then(|| system.relations(RelationLevel::Reach));
     for share in [0.1, 0.4, 1.0] {
         let mut left = open.len();
         open.retain(|ready| {

@@ -15,7 +15,7 @@ use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{LabelId, Successors, System};
 
 use crate::answer::{Technique, Value};
-use crate::frame::{Coverage, Frame, Way};
+use crate::frame::{Coverage, Frame, SHORT, Way};
 use crate::walk::walk;
 
 /// A question whether a formula can become true.
@@ -43,12 +43,11 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, goals: Vec<
         }
     }
     let system = &*system;
-    look_around(
-        frame,
-        system,
-        &mut open,
-        Look::Walk(frame.slice(0.03, Duration::from_secs(2))),
-    );
+    // A net with few states needs nothing else.
+    let short = Look::Everything(frame.left().mul_f64(SHORT));
+    look_around(frame, system, &mut open, short);
+    let walks = Look::Walk(frame.slice(0.03, Duration::from_secs(2)));
+    look_around(frame, system, &mut open, walks);
     if frame.options.equation {
         exclude(frame, system, &mut open);
     }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{
@@ -17,7 +18,7 @@ use stubborn_system::{
 };
 
 use crate::proviso::Proviso;
-use crate::space::{Counts, Edge, Node, Space};
+use crate::space::{Counts, Edge, Node, Space, flags};
 use crate::sticky::StickyReduction;
 use crate::walk::{Emptiness, Walk};
 
@@ -133,7 +134,7 @@ impl<'a> Exploration<'a> {
         let mut walk = Walk::new(&mut graph, self.proviso, Emptiness::Components, None);
         result.limit = walk.run().err();
         result.counts = walk.counts;
-        result.counts.transitions += graph.doubles;
+        result.counts.transitions += graph.doubles.values().sum::<u64>();
         result.deadlocks = graph.deadlocks;
         result.invalid_ends = structure.valid_end.map(|_| graph.invalid_ends);
         result.store_bytes = store.bytes();
@@ -166,7 +167,8 @@ struct Graph<'a> {
     /// Successors in that order.
     order: Vec<u32>,
     /// Steps beyond the first between the same two states.
-    doubles: u64,
+    /// (by node and part: some provisos look at a node twice).
+    doubles: RapidHashMap<(Node, bool), u64>,
     deadlocks: u64,
     invalid_ends: u64,
     budget: &'a Arc<MemoryBudget>,
@@ -196,7 +198,7 @@ impl<'a> Graph<'a> {
                 .seed
                 .map_or(Vec::new(), |seed| shuffled(transitions, seed)),
             order: Vec::new(),
-            doubles: 0,
+            doubles: RapidHashMap::default(),
             deadlocks: 0,
             invalid_ends: 0,
             budget,
@@ -218,6 +220,12 @@ impl<'a> Graph<'a> {
         self.successors.clear();
         self.executor.successors(state, &mut self.successors);
         if self.successors.is_empty() {
+            let handle = StateHandle::from_bits(node.0);
+            if self.worker.flags(handle) & flags::SECOND_PASS != 0 {
+                return Ok(false);
+            }
+            // There is no second pass here, but a second look at a node.
+            self.worker.set_flags(handle, flags::SECOND_PASS);
             self.deadlocks += 1;
             let valid_end = self.what.system.structure().valid_end;
             if valid_end.is_some_and(|valid| !self.executor.label(state, valid)) {
@@ -244,6 +252,7 @@ impl<'a> Graph<'a> {
             self.order.sort_by_key(of);
         }
         let first = out.len();
+        let mut doubles = 0;
         self.batch.clear();
         for at in 0..self.order.len() {
             let successor = self.successors.get(self.order[at] as usize);
@@ -252,15 +261,20 @@ impl<'a> Graph<'a> {
                 self.batch
                     .push(&self.cursor, successor.state, Some(successor.changed));
                 if self.batch.is_full() {
-                    self.flush(first, out)?;
+                    doubles += self.flush(first, out)?;
                 }
             }
         }
-        self.flush(first, out)?;
+        doubles += self.flush(first, out)?;
+        if doubles > 0 {
+            self.doubles.insert((node, wanted), doubles);
+        }
         Ok(left_out)
     }
 
-    fn flush(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
+    /// Appends the edges of the batch, and counts those that are there already.
+    fn flush(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<u64, Limit> {
+        let mut doubles = 0;
         let inserted = self.worker.insert_batch(&mut self.batch);
         for inserted in inserted.map_err(limit_of)? {
             let edge = Edge {
@@ -271,12 +285,12 @@ impl<'a> Graph<'a> {
             // neighbours are compared: long lists of edges must not cost their square.
             let recent = out.len().saturating_sub(32).max(first);
             match out[recent..].contains(&edge) {
-                true => self.doubles += 1,
+                true => doubles += 1,
                 false => out.push(edge),
             }
         }
         self.batch.clear();
-        Ok(())
+        Ok(doubles)
     }
 
     #[cold]

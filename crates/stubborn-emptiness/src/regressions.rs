@@ -2,6 +2,7 @@
 
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks};
 use stubborn_ltl::formula::{Formulas, Node};
+use stubborn_ltl::guard::Guard;
 use stubborn_reduce::testing::exact::relations_over;
 use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
@@ -196,6 +197,70 @@ fn the_parity_automaton_as_it_is_loses_the_violation() {
     assert_eq!(reduced.map(|r| r.verdict), Ok(Verdict::Holds));
     let full = check.search(&as_is, &Reductions::default(), Proviso::NONE);
     assert_eq!(full.map(|r| r.verdict), Ok(Verdict::Violated));
+}
+
+/// While the automaton can take an event now, what makes its guard false must be in a set for its
+/// state. Here `b` goes from 0 to 2, and `c` from 0 to 1 at any time. The only violating run
+/// has `b` at 2 when the event is taken, because waiting for the second event allows no step of
+/// `b`, and `c` at 0, which is the guard; then `c` moves, and that is the second event. A set
+/// with the step of `c` alone serves the second event, and loses the first.
+#[test]
+fn an_event_that_can_be_taken_now_can_be_taken_later() {
+    let mut system = Tiny::new(&[3, 2]);
+    for from in 0..2 {
+        let here = system.label("here", &[0], move |v| v[0] == from);
+        system.simple("b", &[here], (&[], &[0]), move |v| v[0] = from + 1);
+    }
+    let c_is_0 = system.label("c = 0", &[1], |v| v[1] == 0);
+    system.simple("c", &[c_is_0], (&[], &[1]), |v| v[1] = 1);
+    let b_is_not_1 = system.label("b != 1", &[0], |v| v[0] != 1);
+    let both = system.label("both", &[0, 1], |v| v[0] == 2 && v[1] == 1);
+    let names = ["c0", "b1", "both"].map(String::from).to_vec();
+    let mut draft = Draft::new(names, 1);
+    let (c0, b1, end) = (
+        draft.guards.variable(0),
+        draft.guards.variable(1),
+        draft.guards.variable(2),
+    );
+    let event = draft.guards.and(c0, b1);
+    let states = [draft.initial, draft.add_state(), draft.add_state()];
+    let edges = [
+        (0, Guard::TRUE, 0, Marks::NONE),
+        (0, event, 1, Marks::NONE),
+        (1, b1, 1, Marks::NONE),
+        (1, end, 2, Marks::NONE),
+        (2, Guard::TRUE, 2, Marks(1)),
+    ];
+    for (from, guard, to, marks) in edges {
+        draft.edges[states[from].index()].push(Edge {
+            guard,
+            target: states[to],
+            marks,
+        });
+    }
+    let property = Property::from_automaton(draft.finish(), vec![c_is_0, b_is_not_1, both]);
+    let relations = relations_over(&system, &system.all_states());
+    for steering in [SteeringMode::Only, SteeringMode::Mixed] {
+        for emptiness in Emptiness::ALL {
+            let check = Check {
+                emptiness,
+                steering,
+                reduction: Some(ReductionRequest {
+                    config: Config::new(Algorithm::Beam),
+                    relations: &relations,
+                    proviso: Proviso::default(),
+                    fitting: Fitting::default(),
+                }),
+                ..Check::new(&system, &property)
+            };
+            let result = check.run().expect("counterexamples are real");
+            assert_eq!(
+                result.verdict,
+                Verdict::Violated,
+                "{emptiness:?} {steering:?}"
+            );
+        }
+    }
 }
 
 /// A run that ends is extended by repeating its last state; the trace has no cycle then.

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Expansion, Fitting, Property, Proviso, ReductionOff, ReductionRequest,
-    ReductionUse, SteeringMode, StickyReduction, Verdict,
+    Check, Emptiness, Expansion, FiniteRuns, Fitting, Property, Proviso, ReductionOff,
+    ReductionRequest, ReductionUse, SteeringMode, StickyReduction, Verdict,
 };
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use stubborn_ltl::components::components_of;
@@ -20,13 +20,18 @@ use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction, Visibilit
 use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System};
 
 use length::length;
-use loose::loose_system;
+use loose::{independent_system, loose_system};
 
 mod length;
 mod loose;
 
 /// Whether the automaton accepts a run of the system, by building all of the product.
-fn is_violated(system: &dyn System, automaton: &Automaton, labels: &[LabelId]) -> bool {
+fn is_violated(
+    system: &dyn System,
+    automaton: &Automaton,
+    labels: &[LabelId],
+    finite_runs: FiniteRuns,
+) -> bool {
     let words = system.layout().words();
     let mut executor = system.executor();
     let mut numbers: HashMap<(Vec<u32>, StateId), u32> = HashMap::new();
@@ -48,7 +53,7 @@ fn is_violated(system: &dyn System, automaton: &Automaton, labels: &[LabelId]) -
         let mut successors = Successors::new(words);
         executor.successors(&state, &mut successors);
         let mut targets: Vec<Vec<u32>> = successors.iter().map(|s| s.state.to_vec()).collect();
-        if targets.is_empty() {
+        if targets.is_empty() && finite_runs == FiniteRuns::Stutter {
             targets.push(state);
         }
         targets.retain(|target| system.structure().error_state.as_ref() != Some(target));
@@ -102,7 +107,12 @@ fn compare(
     choices: &[Choice],
     tally: &mut Tally,
 ) {
-    let violated = is_violated(system, property.automaton(), property.labels());
+    // Either meaning of runs that end, at random.
+    let finite_runs = match what.bytes().map(usize::from).sum::<usize>() % 3 {
+        0 => FiniteRuns::Ignore,
+        _ => FiniteRuns::Stutter,
+    };
+    let violated = is_violated(system, property.automaton(), property.labels(), finite_runs);
     let expected = match violated {
         true => Verdict::Violated,
         false => Verdict::Holds,
@@ -114,6 +124,7 @@ fn compare(
     for emptiness in Emptiness::ALL {
         let check = Check {
             emptiness,
+            finite_runs,
             ..Check::new(system, property)
         };
         let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -269,6 +280,105 @@ fn random_automaton(random: &mut Random, propositions: usize) -> Automaton {
         }
     }
     draft.finish()
+}
+
+/// States in a row that wait for one thing after the other, now and then with a way back.
+fn chain_automaton(random: &mut Random, propositions: usize) -> Automaton {
+    let names = (0..propositions).map(|p| format!("p{p}")).collect();
+    let mut draft = Draft::new(names, 1);
+    let states = 2 + random.below(3);
+    while draft.edges.len() < states {
+        draft.add_state();
+    }
+    let guard = |draft: &mut Draft, random: &mut Random, literals: usize| {
+        let mut guard = Guard::TRUE;
+        for _ in 0..literals {
+            let variable = random.below(propositions) as u32;
+            let literal = draft.guards.literal(variable, random.below(2) == 0);
+            guard = draft.guards.and(guard, literal);
+        }
+        guard
+    };
+    for state in 0..states {
+        let last = state + 1 == states;
+        let literals = [0, 1, 1, 2][random.below(4)];
+        let wait = guard(&mut draft, random, literals);
+        let is_accepting = last || random.below(6) == 0;
+        draft.edges[state].push(Edge {
+            guard: wait,
+            target: StateId(state as u32),
+            marks: Marks(u32::from(is_accepting && random.below(4) > 0)),
+        });
+        for _ in 0..1 + random.below(2) {
+            let literals = 1 + random.below(2);
+            let target = match random.below(6) {
+                0 => random.below(states),
+                _ => (state + 1).min(states - 1),
+            };
+            let event = guard(&mut draft, random, literals);
+            draft.edges[state].push(Edge {
+                guard: event,
+                target: StateId(target as u32),
+                marks: Marks(u32::from(target <= state && random.below(2) == 0)),
+            });
+        }
+    }
+    draft.finish()
+}
+
+/// Systems in which nearly everything commutes, with automata in which nearly every order
+/// matters: sets are small, and what they must not do is tried.
+fn run_chains(seeds: std::ops::Range<u64>) {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let mut random = Random::new(seed + 1);
+        let system = independent_system(&mut random, 3);
+        let count = system.structure().labels.len();
+        let labels: Vec<LabelId> = (count - 3..count).map(LabelId::new).collect();
+        let relations = relations_over(&system, &system.all_states());
+        for _ in 0..6 {
+            let automaton = chain_automaton(&mut random, 3);
+            let property = Property::from_automaton(automaton, labels.clone());
+            let expected = is_violated(
+                &system,
+                property.automaton(),
+                property.labels(),
+                FiniteRuns::default(),
+            );
+            for mode in &STEERING[1..] {
+                let check = Check {
+                    steering: *mode,
+                    reduction: Some(ReductionRequest {
+                        config: Config::new(Algorithm::Beam),
+                        relations: &relations,
+                        proviso: Proviso::default(),
+                        fitting: Fitting::ByState,
+                    }),
+                    ..Check::new(&system, &property)
+                };
+                let result = check.run().unwrap_or_else(|e| panic!("chain {seed}: {e}"));
+                let violated = result.verdict == Verdict::Violated;
+                assert_eq!(violated, expected, "chain on system {seed}, {mode:?}");
+            }
+            *match expected {
+                true => &mut tally.violated,
+                false => &mut tally.holding,
+            } += 1;
+        }
+    }
+    eprintln!("{tally:?}");
+    assert!(tally.violated > 100 && tally.holding > 100, "{tally:?}");
+}
+
+#[test]
+fn orders_that_matter_are_kept() {
+    run_chains(0..120);
+}
+
+#[test]
+#[ignore = "long: many random systems with six automata each"]
+fn orders_that_matter_are_kept_at_length() {
+    run_chains(10_000..10_000 + 1_200 * length());
 }
 
 /// Sets for the state of the automaton are sound for any automaton.
@@ -453,7 +563,8 @@ fn without_proviso_violations_are_missed() {
             ..Check::new(&system, &property)
         };
         let reduced = check.run().expect("what is found is real");
-        let violated = is_violated(&system, property.automaton(), property.labels());
+        let stutter = FiniteRuns::Stutter;
+        let violated = is_violated(&system, property.automaton(), property.labels(), stutter);
         violated && reduced.verdict == Verdict::Holds
     });
     let missed = missed.count();

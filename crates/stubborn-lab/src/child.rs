@@ -314,10 +314,10 @@ mod tests {
 
     #[test]
     fn a_busy_program_is_interrupted_and_may_say_a_word() {
-        let done = shell("trap 'echo enough; exit 0' INT; while :; do :; done", 0.2);
+        let done = shell("trap 'echo enough; exit 0' INT; while :; do :; done", 1.0);
         assert!(done.out_of_time);
         assert_eq!(done.stdout, "enough\n");
-        assert!(done.cpu_seconds > 0.1 && done.cpu_seconds < 5.0);
+        assert!(done.cpu_seconds > 0.1 && done.cpu_seconds < 10.0);
     }
 
     #[test]

@@ -471,6 +471,7 @@ mod tests {
     fn some_automata_are_normal_already() {
         assert!(automaton("FGp").is_stutter_normal());
         assert!(automaton("GFp").is_stutter_normal());
-        assert!(!automaton("p U (q U r)").is_stutter_normal());
+        assert!(automaton("p U (q U r)").is_stutter_normal());
+        assert!(!automaton("Xp").is_stutter_normal());
     }
 }

@@ -13,7 +13,8 @@
 //! program that is solved is the dual one, and what it finds is a place invariant made for the
 //! question.
 
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
@@ -67,7 +68,10 @@ impl Linear {
 const LARGEST: u64 = 1 << 40;
 
 /// Larger programs are not even set up: the solver looks at the clock only between pivots.
-const MOST_ROWS: usize = 12_000;
+const MOST_ROWS: usize = 8_000;
+
+/// A solver that takes longer than twice its time and this is not asked again.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Denominators that are tried when a floating-point vector is turned into fractions. Vertices
 /// of the programs of nets are nearly always among them.
@@ -78,7 +82,8 @@ pub struct StateEquation<'n> {
     net: &'n Net,
     /// Effects of the transitions that change anything, each once.
     columns: Vec<Vec<(PlaceId, i64)>>,
-    usable: bool,
+    /// False if the program is too large, or turned out to be too hard.
+    usable: Cell<bool>,
 }
 
 impl<'n> StateEquation<'n> {
@@ -94,7 +99,7 @@ impl<'n> StateEquation<'n> {
         Self {
             net,
             columns,
-            usable,
+            usable: Cell::new(usable),
         }
     }
 
@@ -106,7 +111,7 @@ impl<'n> StateEquation<'n> {
         {
             return true;
         }
-        if !self.usable || constraints.is_empty() {
+        if !self.usable.get() || constraints.is_empty() {
             return false;
         }
         // The gain of a constraint is its b, less what its weights cost in the beginning.
@@ -162,7 +167,7 @@ impl<'n> StateEquation<'n> {
     /// found in time.
     pub fn bound(&self, weights: &[(PlaceId, i64)], time: Duration) -> Option<u64> {
         let sum = Linear::new(weights.iter().copied(), 0)?;
-        if !self.usable {
+        if !self.usable.get() {
             return None;
         }
         let wish = Wish {
@@ -291,7 +296,14 @@ impl StateEquation<'_> {
             }
             problem.add_constraint(row, ComparisonOp::Le, -(there as f64));
         }
-        let solution = problem.solve().ok()?.into_solution().ok()?;
+        let started = Instant::now();
+        let outcome = problem.solve();
+        // The solver looks at the clock only now and then: one that does not keep its time now
+        // will not do so the next time.
+        if started.elapsed() > 2 * time + PATIENCE {
+            self.usable.set(false);
+        }
+        let solution = outcome.ok()?.into_solution().ok()?;
         Some(Found {
             objective: solution.objective(),
             values: variables.iter().map(|v| solution.var_value(*v)).collect(),

@@ -41,7 +41,7 @@ pub struct InvariantBudget {
 impl Default for InvariantBudget {
     fn default() -> Self {
         Self {
-            operations: 12_000_000,
+            operations: 60_000_000,
         }
     }
 }

@@ -9,7 +9,7 @@
 //! than it takes together (Melzer and Esparza, "Checking system properties via integer
 //! programming", 1996).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bounds::{BoundSource, Bounds};
 use crate::equation::{Linear, StateEquation};
@@ -37,9 +37,12 @@ impl<'n> Linearise<'n> {
 
     /// True if it is proved that a state formula holds in no reachable marking.
     pub fn never(&self, equation: &StateEquation<'_>, formula: &Formula, time: Duration) -> bool {
+        let started = Instant::now();
         let cubes = self.cubes(formula, true);
         let share = time / cubes.len().max(1) as u32;
-        cubes.iter().all(|cube| equation.excludes(cube, share))
+        cubes
+            .iter()
+            .all(|cube| started.elapsed() <= time && equation.excludes(cube, share))
     }
 
     /// The disjunction that the formula (or its negation) implies.

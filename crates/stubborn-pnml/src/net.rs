@@ -22,7 +22,7 @@ pub type Weight = u32;
 pub type Tokens = u64;
 
 /// One end of an arc: the node at the other end, and the weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Arc<N> {
     /// The node at the other end.
     pub node: N,

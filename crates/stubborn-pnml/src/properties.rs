@@ -6,11 +6,13 @@
 //! that mixes path quantifiers with temporal operators is CTL, which is recognised, and of which
 //! nothing but the id is kept. Tags of the older grammar (`integer-lt`, `implication`, …) are read as well.
 
+use rapidhash::RapidHashSet;
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 
 use crate::formula::{Atom, CompareOp, Formula, IntExpr};
-use crate::ids::PlaceId;
+use crate::ids::{PlaceId, TransitionId};
 use crate::model::Model;
+use crate::net::{Arc, Net};
 use crate::report::{Report, shown};
 use crate::tree::{Element, Forest};
 use crate::xml::{Cursor, Step, Token};
@@ -151,6 +153,27 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
     }
 }
 
+/// Of some transitions, those that decide whether any of them is enabled: of several with the
+/// same inputs one, and none that needs more than another. A transition of a coloured net has
+/// thousands of instances, and many of them differ in their outputs alone.
+fn easiest(net: &Net, mut transitions: Vec<TransitionId>) -> Vec<TransitionId> {
+    /// Above so many different inputs, pairs are not compared.
+    const MOST_COMPARED: usize = 2_000;
+    transitions.sort_unstable();
+    let mut seen: RapidHashSet<&[Arc<PlaceId>]> = RapidHashSet::default();
+    transitions.retain(|t| seen.insert(net.pre(*t)));
+    if transitions.len() > MOST_COMPARED {
+        return transitions;
+    }
+    let needs_more = |t: TransitionId, u: TransitionId| {
+        let covered = |arc: &Arc<PlaceId>| net.input_weight(arc.node, t) >= arc.weight;
+        t != u && net.pre(u).len() <= net.pre(t).len() && net.pre(u).iter().all(covered)
+    };
+    let all = transitions.clone();
+    transitions.retain(|t| !all.iter().any(|u| needs_more(*t, *u)));
+    transitions
+}
+
 struct Formulas<'f, 'a> {
     forest: &'f Forest<'a>,
     model: &'f Model,
@@ -248,8 +271,7 @@ impl<'f, 'a> Formulas<'f, 'a> {
                         }
                     }
                 }
-                transitions.sort_unstable();
-                transitions.dedup();
+                let transitions = easiest(&self.model.net, transitions);
                 Ok(Ok(Formula::Atom(Atom::Fireable(transitions))))
             }
             "integer-le" => self.comparison(element, CompareOp::LessOrEqual),

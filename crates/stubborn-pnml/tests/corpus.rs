@@ -107,9 +107,3 @@ fn small_state_spaces_are_those_of_the_contest() {
 fn larger_state_spaces_are_those_of_the_contest() {
     compare_state_spaces(20_000, 200_000);
 }
-
-#[test]
-#[ignore = "long: explores state spaces of up to 3,000,000 states"]
-fn large_state_spaces_are_those_of_the_contest() {
-    compare_state_spaces(200_000, 3_000_000);
-}

@@ -163,7 +163,7 @@ fn answers_on_small_state_spaces_are_those_of_the_contest() {
 }
 
 #[test]
-#[ignore = "long: answers formulas on state spaces of up to 200,000 states"]
+#[ignore = "long: answers formulas on state spaces of up to 60,000 states"]
 fn answers_on_larger_state_spaces_are_those_of_the_contest() {
-    compare_answers(200_000);
+    compare_answers(60_000);
 }

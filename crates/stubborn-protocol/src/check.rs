@@ -11,6 +11,7 @@ use stubborn_system::{Reduction as SystemReduction, RelationLevel, System};
 
 use crate::chart::Chart;
 use crate::model::Model;
+use crate::symmetry::Symmetric;
 use crate::value::Value;
 
 /// How much of the interleaving is left out.
@@ -32,6 +33,9 @@ impl Reduction {
     }
 }
 
+/// So many states are looked at for signs that a declared symmetry is none.
+const SYMMETRY_SAMPLE: usize = 200;
+
 /// A check, ready to [run](Checker::run).
 #[derive(Clone)]
 pub struct Checker<'m, M> {
@@ -42,6 +46,7 @@ pub struct Checker<'m, M> {
     reduction: Reduction,
     relations: RelationLevel,
     ends: bool,
+    symmetric: bool,
     limits: Limits<'m>,
     store: StoreOptions,
 }
@@ -185,6 +190,7 @@ impl<M: Value> Model<M> {
             reduction: Reduction::Auto,
             relations: RelationLevel::Reach,
             ends: false,
+            symmetric: false,
             limits: Limits::default(),
             store: StoreOptions::default(),
         }
@@ -235,6 +241,13 @@ impl<'m, M: Value> Checker<'m, M> {
     pub fn ends_too(mut self) -> Self {
         self.ends = true;
         self
+    }
+
+    /// Explores one state of each orbit under exchanges of
+    /// [interchangeable](crate::Protocol::interchangeable) processes, without other reduction.
+    pub fn symmetric(mut self) -> Self {
+        self.symmetric = true;
+        self.unreduced()
     }
 
     /// Gives up at some limit.
@@ -291,27 +304,41 @@ impl<'m, M: Value> Checker<'m, M> {
         Ok(report)
     }
 
+    fn symmetric_system(&self) -> Result<Symmetric<'m, M>, CheckError> {
+        if self.reduction != Reduction::None {
+            return Err(CheckError(
+                "symmetry and partial-order reduction are not combined: choose one".into(),
+            ));
+        }
+        let none = || CheckError("the protocol declares no interchangeable processes".into());
+        let symmetric = Symmetric::new(self.model).ok_or_else(none)?;
+        match symmetric.asymmetry(SYMMETRY_SAMPLE) {
+            None => Ok(symmetric),
+            Some(why) => Err(CheckError(format!("the protocol is not symmetric: {why}"))),
+        }
+    }
+
     fn search(
         &self,
         targets: &[(String, Target)],
         aim: Aim,
         report: &mut Report,
     ) -> Result<(), CheckError> {
+        let symmetric = if self.symmetric {
+            Some(self.symmetric_system()?)
+        } else {
+            None
+        };
+        let system: &dyn System = match &symmetric {
+            Some(symmetric) => symmetric,
+            None => self.model,
+        };
         let config = match &self.reduction {
             Reduction::None => None,
             Reduction::Chosen(config) => Some(config.clone()),
-            Reduction::Auto => {
-                let by_goal = matches!(aim, Aim::Goals(_));
-                let algorithm = if by_goal {
-                    Algorithm::Goal
-                } else {
-                    Algorithm::Beam
-                };
-                let mut config = Config::new(algorithm);
-                // A sender does not disturb the receiver's choices to the left.
-                config.weak = true;
-                Some(config)
-            }
+            // Its one-sided dependence fits messages: a sender gives the receiver one more
+            // choice, and takes none away.
+            Reduction::Auto => Some(Config::new(Algorithm::Lpor)),
         };
         let refused = |e: stubborn_reduce::ConfigError| CheckError(e.to_string());
         let reduction = match config {
@@ -342,7 +369,7 @@ impl<'m, M: Value> Checker<'m, M> {
                 limits,
                 targets: all.clone(),
                 stop: Stop::AllViolated,
-                ..Search::new(self.model)
+                ..Search::new(system)
             }
             .run()
             .map_err(|e| CheckError(e.to_string()))
@@ -369,10 +396,14 @@ impl<'m, M: Value> Checker<'m, M> {
         }
         for (name, target) in targets {
             if let Some(violation) = result.violation(*target) {
+                let trace = match (&symmetric, &violation.trace) {
+                    (Some(symmetric), Some(trace)) => symmetric.unfold(trace),
+                    (_, trace) => trace.clone(),
+                };
                 report.failures.push(Failure {
                     property: name.clone(),
-                    chart: violation.trace.as_ref().map(|t| Chart::new(self.model, t)),
-                    trace: violation.trace.clone(),
+                    chart: trace.as_ref().map(|t| Chart::new(self.model, t)),
+                    trace,
                 });
             }
         }

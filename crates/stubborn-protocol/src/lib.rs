@@ -78,6 +78,7 @@
 //! | `analysis`, `relations` | what may enable and disturb what |
 //! | `check`, `chart`, `svg` | questions and answers |
 //! | `stateless` | dynamic partial-order reduction |
+//! | `symmetry` | interchangeable processes |
 //! | [`protocols`] | examples |
 
 mod analysis;
@@ -97,6 +98,7 @@ pub mod protocols;
 mod relations;
 mod stateless;
 mod svg;
+mod symmetry;
 mod value;
 
 pub use chart::Chart;
@@ -107,4 +109,5 @@ pub use network::Network;
 pub use property::View;
 pub use protocol::{ActionBuilder, MessageBuilder, Protocol, QuorumBuilder, RecordBuilder};
 pub use stateless::{Stateless, StatelessReport};
+pub use symmetry::Rename;
 pub use value::{Envelope, Pid, ProcessRef, Value};

@@ -9,6 +9,7 @@ use crate::history::History;
 use crate::model::{Model, ProtocolError};
 use crate::network::Network;
 use crate::property::{Property, PropertyRole, View};
+use crate::symmetry::Rename;
 use crate::value::{Boxed, Envelope, Pid, ProcessRef, Value};
 
 /// A process as declared.
@@ -19,7 +20,14 @@ pub(crate) struct ProcessDeclaration {
     pub(crate) initial_timers: u32,
     pub(crate) may_crash: bool,
     pub(crate) recovers: Option<Recovery>,
+    pub(crate) renames: Option<Renaming>,
 }
+
+/// Renames processes in a local state.
+pub(crate) type Renaming = Box<dyn Fn(&dyn Any, &dyn Fn(Pid) -> Pid) -> Boxed + Send + Sync>;
+
+/// Renames processes in a message.
+pub(crate) type MessageRenaming<M> = Box<dyn Fn(&M, &dyn Fn(Pid) -> Pid) -> M + Send + Sync>;
 
 /// What a process is after it has come back.
 pub(crate) type Recovery = Box<dyn Fn(&dyn Any) -> Boxed + Send + Sync>;
@@ -36,6 +44,9 @@ pub struct Protocol<M> {
     pub(crate) initial_messages: Vec<Envelope<M>>,
     pub(crate) properties: Vec<Property<M>>,
     pub(crate) history: Option<History<M>>,
+    /// Interchangeable processes.
+    pub(crate) class: Vec<Pid>,
+    pub(crate) renames_messages: Option<MessageRenaming<M>>,
 }
 
 impl<M> fmt::Debug for Protocol<M> {
@@ -72,6 +83,8 @@ impl<M: Value> Protocol<M> {
             initial_messages: Vec::new(),
             properties: Vec::new(),
             history: None,
+            class: Vec::new(),
+            renames_messages: None,
         }
     }
 
@@ -103,6 +116,7 @@ impl<M: Value> Protocol<M> {
             initial_timers: 0,
             may_crash: false,
             recovers: None,
+            renames: None,
         });
         ProcessRef {
             pid: Pid((self.processes.len() - 1) as u16),
@@ -311,6 +325,29 @@ impl<M: Value> Protocol<M> {
             protocol: self,
             history: PhantomData,
         }
+    }
+
+    /// Declares that these processes differ in nothing but their number, for
+    /// [symmetric checks](crate::Checker::symmetric). Replaces an earlier declaration.
+    pub fn interchangeable<S: Value + Rename>(&mut self, processes: &[ProcessRef<S>]) {
+        self.class = processes.iter().map(|p| p.pid).collect();
+        for process in processes {
+            self.mentions_processes(*process);
+        }
+    }
+
+    /// Says that the local state of a process mentions interchangeable ones.
+    pub fn mentions_processes<S: Value + Rename>(&mut self, process: ProcessRef<S>) {
+        let rename: Renaming = Box::new(|state, to| Boxed(Box::new(typed::<S>(state).rename(to))));
+        self.processes[process.pid.index()].renames = Some(rename);
+    }
+
+    /// Says that messages mention interchangeable processes (apart from sender and receiver).
+    pub fn messages_mention_processes(&mut self)
+    where
+        M: Rename,
+    {
+        self.renames_messages = Some(Box::new(|message, to| message.rename(to)));
     }
 
     fn timer(&mut self, process: Pid, name: &str) -> u8 {

@@ -1,6 +1,6 @@
 //! State counts that other tools and papers agree on.
 
-use stubborn_protocol::protocols::{paxos_register, two_phase_commit};
+use stubborn_protocol::protocols::{paxos_register, shared_register, two_phase_commit};
 use stubborn_search::{Search, SearchResult};
 use stubborn_system::System;
 
@@ -36,4 +36,11 @@ fn paxos_with_three_clients_has_as_many_states_as_elsewhere() {
     let model = protocol.build().expect("a model");
     let result = explore(&model);
     assert_eq!(result.states, 1_194_428);
+}
+
+#[test]
+fn the_shared_register_has_as_many_states_as_elsewhere() {
+    let model = shared_register::protocol(2, 2).build().expect("a model");
+    assert_eq!(explore(&model).states, 544);
+    stubborn_protocol::assert_holds!(model);
 }

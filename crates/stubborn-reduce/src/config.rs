@@ -99,6 +99,31 @@ choices!(
     Lpor = "lpor",
 );
 
+/// Which choices an algorithm has.
+impl Algorithm {
+    /// It starts from one enabled transition ([`Start`]).
+    pub(crate) const fn starts(self) -> bool {
+        use Algorithm::*;
+        matches!(self, Closure | Clostar | Clodel | Inc | Lpor)
+    }
+
+    /// It takes in enabling sets ([`Scapegoat`]).
+    pub(crate) const fn takes_scapegoats(self) -> bool {
+        use Algorithm::*;
+        matches!(self, Closure | Beam | Clostar | Clodel | Inc | Goal)
+    }
+
+    /// It deletes transitions ([`Delete`]).
+    pub(crate) const fn deletes(self) -> bool {
+        matches!(self, Algorithm::Deletion | Algorithm::Clodel)
+    }
+
+    /// It takes whole processes ([`Choice`]).
+    pub(crate) const fn is_ample(self) -> bool {
+        matches!(self, Algorithm::Ample1 | Algorithm::Ample2)
+    }
+}
+
 choices!(
     /// From which enabled transition a closure starts.
     Start, "starting strategy",
@@ -294,7 +319,7 @@ impl Config {
                 "{what} does not go with `{name}`: {why}"
             )))
         };
-        let ample = matches!(name, Ample1 | Ample2);
+        let ample = name.is_ample();
         if self.weak && ample {
             return refuse("--weak", "ample sets are strong sets");
         }
@@ -308,7 +333,7 @@ impl Config {
             return refuse("--no-nds", "ample sets use no disabling sets anyway");
         }
         if !self.heuristic {
-            if ample || matches!(name, Deletion | Lpor) {
+            if !name.takes_scapegoats() {
                 return refuse("--no-heuristic", "there is no heuristic to turn off");
             }
             if self.scapegoat.is_some() {
@@ -318,7 +343,7 @@ impl Config {
                 );
             }
         }
-        if self.start.is_some() && !matches!(name, Closure | Clostar | Clodel | Inc | Lpor) {
+        if self.start.is_some() && !name.starts() {
             let why = match name {
                 Beam => "it starts from every enabled transition",
                 Goal => "it starts from the goal",
@@ -326,10 +351,10 @@ impl Config {
             };
             return refuse("--start", why);
         }
-        if self.scapegoat.is_some() && (ample || matches!(name, Deletion | Lpor)) {
+        if self.scapegoat.is_some() && !name.takes_scapegoats() {
             return refuse("--scapegoat", "it chooses no enabling sets");
         }
-        if self.delete.is_some() && !matches!(name, Deletion | Clodel) {
+        if self.delete.is_some() && !name.deletes() {
             return refuse("--delete", "it deletes nothing");
         }
         if self.choice.is_some() && !ample {
@@ -396,41 +421,22 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn starts(&self) -> bool {
-        use Algorithm::*;
-        matches!(self.algorithm, Closure | Clostar | Clodel | Inc | Lpor)
-    }
-
-    fn takes_scapegoats(&self) -> bool {
-        use Algorithm::*;
-        matches!(
-            self.algorithm,
-            Closure | Beam | Clostar | Clodel | Inc | Goal
-        )
-    }
-
-    fn deletes(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Deletion | Algorithm::Clodel)
-    }
-
-    fn chooses_ample(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Ample1 | Algorithm::Ample2)
-    }
-
     /// Whether sets depend on what the search has seen.
     pub fn asks_the_search(&self) -> bool {
-        self.starts() && self.start == Start::MinF
-            || self.takes_scapegoats()
+        let algorithm = self.algorithm;
+        algorithm.starts() && self.start == Start::MinF
+            || algorithm.takes_scapegoats()
                 && matches!(self.scapegoat, Scapegoat::MinF | Scapegoat::MaxF)
-            || self.deletes() && matches!(self.delete, Delete::MinF | Delete::MaxF)
+            || algorithm.deletes() && matches!(self.delete, Delete::MinF | Delete::MaxF)
     }
 
     /// Whether sets depend on more of a state than its enabled transitions and labels.
     pub fn looks_at_the_state(&self) -> bool {
-        self.starts() && self.start == Start::Rnd
-            || self.takes_scapegoats() && self.scapegoat == Scapegoat::Rnd
-            || self.deletes() && self.delete == Delete::Rnd
-            || self.chooses_ample()
+        let algorithm = self.algorithm;
+        algorithm.starts() && self.start == Start::Rnd
+            || algorithm.takes_scapegoats() && self.scapegoat == Scapegoat::Rnd
+            || algorithm.deletes() && self.delete == Delete::Rnd
+            || algorithm.is_ample()
     }
 }
 
@@ -444,16 +450,16 @@ impl fmt::Display for Settings {
         if !self.disabling_sets {
             f.write_str(" --no-nds")?;
         }
-        if self.starts() {
+        if self.algorithm.starts() {
             write!(f, " --start {}", self.start)?;
         }
-        if self.takes_scapegoats() {
+        if self.algorithm.takes_scapegoats() {
             write!(f, " --scapegoat {}", self.scapegoat)?;
         }
-        if self.deletes() {
+        if self.algorithm.deletes() {
             write!(f, " --delete {}", self.delete)?;
         }
-        if self.chooses_ample() {
+        if self.algorithm.is_ample() {
             write!(f, " --choice {}", self.choice)?;
         }
         if self.minimise {

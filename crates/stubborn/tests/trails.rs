@@ -62,11 +62,11 @@ fn violation(model: &mut LoadedModel) -> Option<(QuestionKind, Trace)> {
             report => break report.expect("a search"),
         }
     };
-    let found = report.answers.into_iter().find_map(|answer| {
+    let mut answers = report.answers.into_iter();
+    answers.find_map(|answer| {
         let trace = answer.violation?.trace?;
         Some((answer.question.kind, trace))
-    });
-    found
+    })
 }
 
 /// The control state of every process that exists, by SPIN's number.

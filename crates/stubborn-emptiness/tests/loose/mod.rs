@@ -50,3 +50,41 @@ pub(crate) fn loose_system(random: &mut Random) -> Tiny {
     };
     tiny
 }
+
+/// Two or three processes that hardly know of each other, and as many propositions, each about
+/// the place of one of them: the last labels.
+#[allow(dead_code, reason = "not every test uses it")]
+pub(crate) fn independent_system(random: &mut Random, propositions: usize) -> Tiny {
+    let count = 2 + random.below(2);
+    let sizes: Vec<i64> = (0..count).map(|_| 2 + random.below(3) as i64).collect();
+    let mut tiny = Tiny::new(&sizes);
+    for process in 0..count {
+        let size = sizes[process];
+        let ends = random.below(3) > 0;
+        for from in 0..size - i64::from(ends) {
+            let to = (from + 1) % size;
+            let mut guards = vec![tiny.label("here", &[process], move |v| v[process] == from)];
+            if random.below(8) == 0 {
+                let other = random.below(count);
+                let value = random.below(sizes[other] as usize) as i64;
+                guards.push(tiny.label("other", &[other], move |v| v[other] == value));
+            }
+            let name = format!("P{process}.{from}");
+            tiny.simple(&name, &guards, (&[], &[process]), move |v| v[process] = to);
+        }
+    }
+    for proposition in 0..propositions {
+        let process = random.below(count);
+        let value = random.below(sizes[process] as usize) as i64;
+        let from = random.below(2) == 0;
+        tiny.label(
+            &format!("p{proposition}"),
+            &[process],
+            move |v| match from {
+                true => v[process] >= value,
+                false => v[process] == value,
+            },
+        );
+    }
+    tiny
+}

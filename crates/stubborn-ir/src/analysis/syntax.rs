@@ -10,7 +10,7 @@
 use stubborn_system::{ChannelId, FieldId, LabelId, System, TransitionId};
 
 use super::support::{Support, shares};
-use super::values::{Values, satisfying};
+use super::values::{Part, Values, parts, satisfying};
 use crate::effects::Effects;
 use crate::{BinaryOp, ChannelRef, Expr, Model, Overflow, Place, SendOrder, Statement};
 
@@ -47,6 +47,8 @@ pub(super) struct Syntax<'m> {
     summaries: Vec<Summary>,
     /// For labels on one field: the field and the values that satisfy it.
     satisfying: Vec<Option<(FieldId, Values)>>,
+    /// For other labels: what they are put together from.
+    parts: Vec<Vec<Part>>,
 }
 
 impl<'m> Syntax<'m> {
@@ -60,10 +62,12 @@ impl<'m> Syntax<'m> {
             .label_ids()
             .map(|l| satisfying(model, l))
             .collect();
+        let parts = structure.label_ids().map(|l| parts(model, l)).collect();
         Self {
             model,
             summaries,
             satisfying,
+            parts,
         }
     }
 
@@ -110,13 +114,41 @@ impl<'m> Syntax<'m> {
             return false;
         }
         let Some((field, holds)) = &self.satisfying[label.index()] else {
-            return true;
+            let parts = &self.parts[label.index()];
+            return parts.is_empty()
+                || parts
+                    .iter()
+                    .any(|part| self.may_change(part, transition, support));
         };
-        let declared = self.model.layout().field(*field);
+        self.may_turn_values((*field, holds), transition, support, to)
+    }
+
+    /// Whether firing the command can change a part of a label.
+    fn may_change(&self, part: &Part, transition: TransitionId, support: &Support) -> bool {
+        if !shares(&part.fields, &support.writes) {
+            return false;
+        }
+        match (&part.values, &part.fields[..]) {
+            (Some(holds), [field]) => [true, false]
+                .iter()
+                .any(|to| self.may_turn_values((*field, holds), transition, support, *to)),
+            _ => true,
+        }
+    }
+
+    /// Whether firing the command, which writes a field, can turn a condition on it to `to`.
+    fn may_turn_values(
+        &self,
+        (field, holds): (FieldId, &Values),
+        transition: TransitionId,
+        support: &Support,
+        to: bool,
+    ) -> bool {
+        let declared = self.model.layout().field(field);
         let fails = holds.complement(declared.min, declared.max);
         let (from, target) = if to { (&fails, holds) } else { (holds, &fails) };
-        let from = self.before(support, *field).intersection(from);
-        match self.change(transition, *field) {
+        let from = self.before(support, field).intersection(from);
+        match self.change(transition, field) {
             Change::Constant(value) => !from.is_empty() && target.contains(value),
             Change::Increment(by) => !from.shifted(by).intersection(target).is_empty(),
             Change::Other => !from.is_empty(),

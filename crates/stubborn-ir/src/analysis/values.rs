@@ -3,8 +3,9 @@
 
 use stubborn_system::{FieldId, LabelId, System};
 
+use crate::effects::Effects;
 use crate::interpreter::Interpreter;
-use crate::{BinaryOp, Expr, Model};
+use crate::{BinaryOp, Expr, Model, UnaryOp};
 
 /// Fields with at most this many values are tried one by one where syntax gives no answer.
 const SMALL_RANGE: u64 = 1_024;
@@ -73,11 +74,56 @@ impl Values {
 
 /// If a label depends on one field only: the field, and the values for which it holds.
 pub(super) fn satisfying(model: &Model, label: LabelId) -> Option<(FieldId, Values)> {
-    let [id] = model.structure().label(label).tests[..] else {
+    let tests = &model.structure().label(label).tests;
+    values_of(model, &model.program().labels[label.index()].expr, tests)
+}
+
+/// What a label is put together from by `and`, `or` and `not`: it changes only where one of
+/// these parts does. Empty for a label without such operators.
+pub(super) fn parts(model: &Model, label: LabelId) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut todo = vec![&model.program().labels[label.index()].expr];
+    while let Some(expr) = todo.pop() {
+        match expr {
+            Expr::And(left, right) | Expr::Or(left, right) => todo.extend([&**left, &**right]),
+            Expr::Unary(UnaryOp::Not, operand) => todo.push(operand),
+            leaf => {
+                let mut effects = Effects::new(model.program(), model.encoding());
+                effects.expression(leaf);
+                let fields = effects.finish().0;
+                // Where a part fails, the label counts as holding, whatever is around the part.
+                let values = match model.program().may_fail(leaf) {
+                    true => None,
+                    false => values_of(model, leaf, &fields),
+                };
+                parts.push(Part {
+                    fields,
+                    values: values.map(|(_, values)| values),
+                });
+            }
+        }
+    }
+    match parts.len() {
+        1 => Vec::new(),
+        _ => parts,
+    }
+}
+
+/// A part of a label.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// The fields that it depends on.
+    pub(super) fields: Vec<FieldId>,
+    /// If it is one field only: the values for which it holds.
+    pub(super) values: Option<Values>,
+}
+
+/// The values for which an expression over one field holds.
+fn values_of(model: &Model, expr: &Expr, tests: &[FieldId]) -> Option<(FieldId, Values)> {
+    let [id] = *tests else {
         return None;
     };
     let field = model.layout().field(id);
-    let expr = &model.program().labels[label.index()].expr;
     if let Some(values) = comparison(model, expr, id) {
         return Some((
             id,

@@ -3,5 +3,7 @@
 pub mod echo_multicast;
 pub mod paxos;
 pub mod paxos_register;
+pub mod raft;
+pub mod shared_register;
 pub mod storage;
 pub mod two_phase_commit;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Network, Pid, ProcessRef, Protocol};
+use crate::{Network, Pid, ProcessRef, Protocol, Rename};
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +50,17 @@ pub enum Decision {
     Commit,
     /// All abort.
     Abort,
+}
+
+crate::mentions_no_process!(Resource);
+
+impl Rename for Coordinator {
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
+        Self {
+            decision: self.decision,
+            prepared: self.prepared.rename(to),
+        }
+    }
 }
 
 /// The processes of [`protocol`].
@@ -127,6 +138,8 @@ pub fn protocol(resources: usize) -> (Protocol<Message>, Cast) {
         |r| *r,
         |all| !(all.contains(&Resource::Committed) && all.contains(&Resource::Aborted)),
     );
+    p.interchangeable(&resources);
+    p.mentions_processes(coordinator);
     let cast = Cast {
         coordinator,
         resources,

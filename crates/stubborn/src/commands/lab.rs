@@ -119,7 +119,7 @@ fn run_experiments(args: &LabRunArgs) -> Result<Status, Failure> {
     let budget = budget(args);
     let line = progress_line(runs.len());
     let show = |progress: &Progress<'_>| show(&line, progress);
-    let summary = schedule::run(&runs, &bench, log, &mut results, budget, &stop, &show)
+    let summary = schedule::run(&runs, &bench, log, &mut results, budget, stop, &show)
         .map_err(Failure::wrong)?;
     line.finish_and_clear();
 

@@ -149,7 +149,7 @@ impl Checker<'_, '_> {
         let reduced = Check {
             reduction: Some(ReductionRequest {
                 config,
-                relations: self.relations(),
+                relations: self.relations()?,
                 proviso: self.options.reduction.cycle_proviso.unwrap_or_default(),
                 fitting: Fitting::default(),
             }),
@@ -187,10 +187,12 @@ impl Checker<'_, '_> {
         Ok(result?)
     }
 
-    fn relations(&self) -> &Relations {
-        let level = self.options.reduction.relations;
-        self.relations
-            .get_or_init(|| self.model.system().relations(level))
+    fn relations(&self) -> Result<&Relations, CheckError> {
+        if let Some(known) = self.relations.get() {
+            return Ok(known);
+        }
+        let relations = self.options.reduction.fixed_relations(self.model)?;
+        Ok(self.relations.get_or_init(|| relations))
     }
 
     /// Whether the reduction leaves something out. Where there will be none, that is not
@@ -204,7 +206,7 @@ impl Checker<'_, '_> {
             infinite: true,
         };
         let system = self.model.system();
-        let reduction = StubbornReduction::new(system, self.relations(), Plan::new(config, aim)?)?;
+        let reduction = StubbornReduction::new(system, self.relations()?, Plan::new(config, aim)?)?;
         Ok(kept_share(system, &reduction) <= LARGEST_KEPT_SHARE)
     }
 }

@@ -27,9 +27,10 @@ pub fn explore_with_proviso(
         Por::Auto => Some(Config::new(Algorithm::Beam)),
         Por::Chosen(config) => Some(config.clone()),
     };
-    let relations = config
-        .as_ref()
-        .map(|_| system.relations(options.reduction.relations));
+    let relations = match config {
+        None => None,
+        Some(_) => Some(options.reduction.fixed_relations(model)?),
+    };
     let reduction = match (&config, &relations) {
         (None, _) | (_, None) => None,
         (Some(config), Some(relations)) => {
@@ -52,10 +53,11 @@ pub fn explore_with_proviso(
         observer: options.observer,
         ..Exploration::new(system)
     }
-    .run()?;
+    .run();
     if model.is_outgrown() {
         return Err(CheckError::Outgrown);
     }
+    let result = result?;
     let name = config.map_or("none", |config| config.algorithm.name());
     Ok((name.into(), result))
 }

@@ -1,0 +1,481 @@
+//! Symmetry: processes that differ in nothing but their number.
+//!
+//! States that become equal when interchangeable processes are exchanged (in the roles that they
+//! play, and wherever local states and messages mention them) behave alike, so one of each such
+//! orbit is enough. Every successor is replaced by the representative of its orbit, and that is
+//! exact: two states have the same representative if and only if some exchange turns one into
+//! the other.
+//!
+//! To find it without trying all `n!` exchanges, each process is first described by how the state
+//! looks from where it stands, all others being made indistinguishable. Processes are sorted by
+//! that. Where two look the same, exchanging them usually changes nothing, which is quickly seen;
+//! only where it does all orders of those are tried.
+//!
+//! Not combined with partial-order reduction: the check refuses to do both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rapidhash::RapidHashMap;
+use stubborn_search::Trace;
+use stubborn_system::{
+    Executor, FieldId, LabelId, Layout, RelationLevel, Relations, Structure, Successors, System,
+    TransitionId,
+};
+
+use crate::model::{Inner, Model};
+use crate::network::Parcel;
+use crate::value::{Local, Pid, Value};
+
+/// Values in which processes can be renamed.
+pub trait Rename {
+    /// The same with every process replaced by what `to` says.
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self;
+}
+
+/// Implements [`Rename`](crate::Rename) for types that mention no processes.
+#[macro_export]
+macro_rules! mentions_no_process {
+    ($($type:ty),+ $(,)?) => {$(
+        impl $crate::Rename for $type {
+            fn rename(&self, _: &dyn Fn($crate::Pid) -> $crate::Pid) -> Self {
+                self.clone()
+            }
+        }
+    )+};
+}
+
+mentions_no_process!(
+    (),
+    bool,
+    char,
+    u8,
+    u16,
+    u32,
+    u64,
+    usize,
+    i8,
+    i16,
+    i32,
+    i64,
+    String
+);
+
+impl Rename for Pid {
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
+        to(*self)
+    }
+}
+
+impl<T: Rename> Rename for Option<T> {
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
+        self.as_ref().map(|value| value.rename(to))
+    }
+}
+
+impl<T: Rename> Rename for Vec<T> {
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
+        self.iter().map(|value| value.rename(to)).collect()
+    }
+}
+
+impl<T: Rename + Ord> Rename for BTreeSet<T> {
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
+        self.iter().map(|value| value.rename(to)).collect()
+    }
+}
+
+impl<K: Rename + Ord, V: Rename> Rename for BTreeMap<K, V> {
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
+        let pairs = self.iter();
+        pairs.map(|(k, v)| (k.rename(to), v.rename(to))).collect()
+    }
+}
+
+impl<A: Rename, B: Rename> Rename for (A, B) {
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
+        (self.0.rename(to), self.1.rename(to))
+    }
+}
+
+impl<A: Rename, B: Rename, C: Rename> Rename for (A, B, C) {
+    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
+        (self.0.rename(to), self.1.rename(to), self.2.rename(to))
+    }
+}
+
+/// A map of processes, by number: where each goes.
+type Names = Vec<u16>;
+
+/// A model of which only representatives are explored.
+pub(crate) struct Symmetric<'m, M> {
+    pub(crate) model: &'m Model<M>,
+    class: Vec<Pid>,
+    initial: Vec<u32>,
+}
+
+impl<'m, M: Value> Symmetric<'m, M> {
+    /// `None` if the protocol declares no interchangeable processes.
+    pub(crate) fn new(model: &'m Model<M>) -> Option<Self> {
+        let class = model.inner.protocol.class.clone();
+        if class.len() < 2 {
+            return None;
+        }
+        let mut symmetric = Self {
+            model,
+            class,
+            initial: Vec::new(),
+        };
+        let mut initial = model.initial_states();
+        symmetric.canoniser().canonise(&mut initial);
+        symmetric.initial = initial;
+        Some(symmetric)
+    }
+
+    fn canoniser(&self) -> Canoniser<'_, M> {
+        Canoniser {
+            inner: &self.model.inner,
+            class: &self.class,
+            names: Vec::new(),
+            numbers: RapidHashMap::default(),
+            locals: RapidHashMap::default(),
+            inboxes: RapidHashMap::default(),
+        }
+    }
+
+    /// A run of the model itself through the orbits of a run of representatives.
+    pub(crate) fn unfold(&self, trace: &Trace) -> Option<Trace> {
+        let mut canoniser = self.canoniser();
+        let mut executor = self.model.executor();
+        let mut state = self.model.initial_states();
+        let mut concrete = Trace::new(&state);
+        for step in trace.steps() {
+            let mut successors = Successors::new(state.len());
+            executor.successors(&state, &mut successors);
+            let next = successors.iter().find(|s| {
+                let mut representative = s.state.to_vec();
+                canoniser.canonise(&mut representative);
+                representative == step.after
+            })?;
+            concrete.push(next.transition, next.outcome, next.state);
+            state = next.state.to_vec();
+        }
+        Some(concrete)
+    }
+
+    /// Looks at some states for signs that the processes are not interchangeable after all: an
+    /// exchange must lead to the same successors, up to exchanges, and change no property.
+    pub(crate) fn asymmetry(&self, states: usize) -> Option<String> {
+        let mut canoniser = self.canoniser();
+        let mut executor = self.model.executor();
+        let mut seen: Vec<Vec<u32>> = vec![self.model.initial_states()];
+        let mut at = 0;
+        while at < seen.len().min(states) {
+            let state = seen[at].clone();
+            at += 1;
+            let ends =
+                |state: &[u32], executor: &mut dyn Executor, canoniser: &mut Canoniser<'_, M>| {
+                    let mut successors = Successors::new(state.len());
+                    executor.successors(state, &mut successors);
+                    let mut ends: Vec<Vec<u32>> = successors
+                        .iter()
+                        .map(|s| {
+                            let mut end = s.state.to_vec();
+                            canoniser.canonise(&mut end);
+                            end
+                        })
+                        .collect();
+                    ends.sort_unstable();
+                    (ends, successors)
+                };
+            let (expected, successors) = ends(&state, &mut *executor, &mut canoniser);
+            for pair in self.class.windows(2) {
+                let exchanged = canoniser.exchanged(&state, pair[0], pair[1]);
+                let (found, _) = ends(&exchanged, &mut *executor, &mut canoniser);
+                let names = || {
+                    let name = |p: Pid| self.model.inner.process_name(p).to_owned();
+                    format!("`{}` and `{}`", name(pair[0]), name(pair[1]))
+                };
+                if found != expected {
+                    return Some(format!("{} do not behave alike", names()));
+                }
+                for property in &self.model.structure().properties {
+                    let label = property.violated_by;
+                    if executor.label(&state, label) != executor.label(&exchanged, label) {
+                        let name = &property.name;
+                        return Some(format!("`{name}` tells {} apart", names()));
+                    }
+                }
+            }
+            for next in successors.iter() {
+                if seen.len() < states && !seen.iter().any(|s| s == next.state) {
+                    seen.push(next.state.to_vec());
+                }
+            }
+        }
+        None
+    }
+}
+
+impl<M: Value> System for Symmetric<'_, M> {
+    fn layout(&self) -> &Layout {
+        self.model.layout()
+    }
+
+    fn structure(&self) -> &Structure {
+        self.model.structure()
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        self.initial.clone()
+    }
+
+    fn executor(&self) -> Box<dyn Executor + '_> {
+        Box::new(SymmetricExecutor {
+            plain: self.model.executor(),
+            canoniser: self.canoniser(),
+            found: Successors::new(self.model.layout().words()),
+            scratch: Vec::new(),
+        })
+    }
+
+    fn relations(&self, _: RelationLevel) -> Relations {
+        Relations::from_sets(self.model.structure())
+    }
+
+    fn value_text(&self, field: FieldId, value: i64) -> String {
+        self.model.value_text(field, value)
+    }
+}
+
+struct SymmetricExecutor<'m, M> {
+    plain: Box<dyn Executor + 'm>,
+    canoniser: Canoniser<'m, M>,
+    found: Successors,
+    scratch: Vec<u32>,
+}
+
+impl<M: Value> SymmetricExecutor<'_, M> {
+    fn pass_on(&mut self, state: &[u32], out: &mut Successors) {
+        for at in 0..self.found.len() {
+            let successor = self.found.get(at);
+            self.scratch.clear();
+            self.scratch.extend_from_slice(successor.state);
+            if successor.outcome.0 == 0 {
+                self.canoniser.canonise(&mut self.scratch);
+            }
+            out.push(
+                successor.transition,
+                state,
+                &self.scratch,
+                successor.outcome,
+            );
+        }
+    }
+}
+
+impl<M: Value> Executor for SymmetricExecutor<'_, M> {
+    fn successors(&mut self, state: &[u32], out: &mut Successors) {
+        self.found.clear();
+        self.plain.successors(state, &mut self.found);
+        self.pass_on(state, out);
+    }
+
+    fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        self.found.clear();
+        self.plain.fire(state, transition, &mut self.found);
+        self.pass_on(state, out);
+    }
+
+    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
+        self.plain.label(state, label)
+    }
+}
+
+/// Finds representatives; remembers what renaming does to local states and inboxes.
+struct Canoniser<'m, M> {
+    inner: &'m Inner<M>,
+    class: &'m [Pid],
+    names: Vec<Names>,
+    numbers: RapidHashMap<Names, u32>,
+    locals: RapidHashMap<(u32, u16, u32), u32>,
+    inboxes: RapidHashMap<(u32, u32), u32>,
+}
+
+impl<M: Value> Canoniser<'_, M> {
+    fn number(&mut self, names: Names) -> u32 {
+        if let Some(number) = self.numbers.get(&names) {
+            return *number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(names.clone());
+        self.numbers.insert(names, number);
+        number
+    }
+
+    /// A local state of a process with processes renamed.
+    fn local(&mut self, names: u32, process: Pid, local: u32) -> u32 {
+        let key = (names, process.0, local);
+        if let Some(known) = self.locals.get(&key) {
+            return *known;
+        }
+        let renamed = match &self.inner.protocol.processes[process.index()].renames {
+            None => local,
+            Some(rename) => {
+                let names = &self.names[names as usize];
+                let before = self.inner.locals.get(local);
+                let state = rename((*before.state.0).as_any(), &|p| Pid(names[p.index()]));
+                self.inner.locals.intern(Local {
+                    state,
+                    timers: before.timers,
+                    crashed: before.crashed,
+                })
+            }
+        };
+        self.locals.insert(key, renamed);
+        renamed
+    }
+
+    /// An inbox with senders, and processes in messages, renamed.
+    fn inbox(&mut self, names: u32, inbox: u32) -> u32 {
+        if let Some(known) = self.inboxes.get(&(names, inbox)) {
+            return *known;
+        }
+        let to = &self.names[names as usize];
+        let protocol = &self.inner.protocol;
+        let parcels: Vec<Parcel> = self
+            .inner
+            .inboxes
+            .get(inbox)
+            .iter()
+            .map(|parcel| Parcel {
+                from: Pid(to[parcel.from.index()]),
+                message: match &protocol.renames_messages {
+                    None => parcel.message,
+                    Some(rename) => {
+                        let message = &self.inner.messages.get(parcel.message).message;
+                        self.inner.message(rename(message, &|p| Pid(to[p.index()])))
+                    }
+                },
+            })
+            .collect();
+        let renamed = self
+            .inner
+            .inboxes
+            .intern(protocol.network.add(&[], &parcels));
+        self.inboxes.insert((names, inbox), renamed);
+        renamed
+    }
+
+    /// The state in which processes have changed places.
+    fn permuted(&mut self, state: &[u32], names: &Names) -> Vec<u32> {
+        let number = self.number(names.clone());
+        let mut after = state.to_vec();
+        for p in 0..names.len() {
+            let to = usize::from(names[p]);
+            after[2 * to] = self.local(number, Pid(p as u16), state[2 * p]);
+            after[2 * to + 1] = self.inbox(number, state[2 * p + 1]);
+        }
+        after
+    }
+
+    fn identity(&self) -> Names {
+        (0..self.inner.protocol.processes.len() as u16).collect()
+    }
+
+    fn exchanged(&mut self, state: &[u32], a: Pid, b: Pid) -> Vec<u32> {
+        let mut names = self.identity();
+        names.swap(a.index(), b.index());
+        self.permuted(state, &names)
+    }
+
+    /// How the state looks from a process: all others of the class have one name.
+    fn look(&mut self, state: &[u32], from: Pid) -> Vec<u32> {
+        let (first, second) = (self.class[0].0, self.class[1].0);
+        let mut names = self.identity();
+        for other in self.class {
+            names[other.index()] = if *other == from { first } else { second };
+        }
+        let number = self.number(names);
+        let mut look = vec![
+            self.local(number, from, state[2 * from.index()]),
+            self.inbox(number, state[2 * from.index() + 1]),
+        ];
+        let mut others = Vec::new();
+        for p in 0..self.inner.protocol.processes.len() {
+            let pid = Pid(p as u16);
+            if pid == from {
+                continue;
+            }
+            let local = self.local(number, pid, state[2 * p]);
+            let inbox = self.inbox(number, state[2 * p + 1]);
+            if self.class.contains(&pid) {
+                others.push((local, inbox));
+            } else {
+                look.extend([local, inbox]);
+            }
+        }
+        others.sort_unstable();
+        look.extend(others.into_iter().flat_map(|(l, i)| [l, i]));
+        look
+    }
+
+    /// Replaces a state by the representative of its orbit.
+    fn canonise(&mut self, state: &mut [u32]) {
+        let class = self.class;
+        let mut looks: Vec<(Vec<u32>, Pid)> = Vec::with_capacity(class.len());
+        for p in class {
+            looks.push((self.look(state, *p), *p));
+        }
+        looks.sort();
+        let mut names = self.identity();
+        for ((_, p), place) in looks.iter().zip(class) {
+            names[p.index()] = place.0;
+        }
+        let mut best = self.permuted(state, &names);
+        // Runs of processes that look the same.
+        let mut start = 0;
+        while start < looks.len() {
+            let same = looks[start..].iter().take_while(|l| l.0 == looks[start].0);
+            let end = start + same.count();
+            let run = &class[start..end];
+            let changes = |s: &mut Self, best: &Vec<u32>| {
+                run.windows(2)
+                    .any(|two| s.exchanged(best, two[0], two[1]) != *best)
+            };
+            if run.len() > 1 && changes(self, &best) {
+                best = self.least(best, run);
+            }
+            start = end;
+        }
+        state.copy_from_slice(&best);
+    }
+
+    /// The least of all states in which some processes have changed places.
+    fn least(&mut self, state: Vec<u32>, run: &[Pid]) -> Vec<u32> {
+        let mut best = state.clone();
+        let mut order: Vec<Pid> = run.to_vec();
+        // Heap's algorithm: every order once.
+        let mut counters = vec![0; run.len()];
+        let mut at = 0;
+        while at < run.len() {
+            if counters[at] < at {
+                let other = if at % 2 == 0 { 0 } else { counters[at] };
+                order.swap(other, at);
+                let mut names = self.identity();
+                for (from, to) in order.iter().zip(run) {
+                    names[from.index()] = to.0;
+                }
+                let candidate = self.permuted(&state, &names);
+                if candidate < best {
+                    best = candidate;
+                }
+                counters[at] += 1;
+                at = 0;
+            } else {
+                counters[at] = 0;
+                at += 1;
+            }
+        }
+        best
+    }
+}
