@@ -355,8 +355,7 @@ impl<'m, M: Value> Checker<'m, M> {
             .is_some_and(|r| r.plan().proviso != stubborn_reduce::Proviso::None);
         let depth_first = self.order == Some(Order::DepthFirst)
             || self.order.is_none() && needs_proviso && self.threads == 1;
-        let mut all: Vec<Target> = targets.iter().map(|(_, target)| *target).collect();
-        all.push(Target::Errors);
+        let all: Vec<Target> = targets.iter().map(|(_, target)| *target).collect();
         let search = |order: Order, limits: Limits<'m>| {
             let with_stack = order == Order::DepthFirst && self.threads == 1;
             let proviso: &dyn Proviso = if with_stack { &OnStack } else { &ClosedSet };
