@@ -56,10 +56,18 @@ impl<'a> Lookup<'a> {
         if let Err(reason) = &row.model {
             return reason.clone();
         }
+        let path = row
+            .model
+            .as_ref()
+            .ok()
+            .and_then(|m| self.corpus.path(m).ok());
         for name in names {
             let Some(configuration) = experiment.configuration(name) else {
                 continue;
             };
+            if path.as_ref().is_some_and(|path| !configuration.suits(path)) {
+                return "not for files of this kind".into();
+            }
             for (_, record) in self.records(configuration, row) {
                 if record.outcome != Outcome::Done {
                     let message = record.message.as_deref().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! A table with a row for each model.
 
 use super::{Cell, Lookup, Table, Whose, grouped, heading, our_cell, paper_cell, printed_cell};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Tool};
 use crate::plan::{self, Row};
 
 /// A row for each model.
@@ -11,8 +11,14 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
         if column.printed.is_some() {
             table.headings.push(heading(&column.title, Whose::Paper));
         }
-        if !column.configuration.names().is_empty() {
-            table.headings.push(heading(&column.title, Whose::Ours));
+        let names = column.configuration.names();
+        let mut configurations = names.iter().filter_map(|n| experiment.configuration(n));
+        if let Some(first) = configurations.next() {
+            let whose = match first.tool {
+                Tool::Stubborn => Whose::Ours,
+                Tool::Spin | Tool::Rumur => Whose::Peer,
+            };
+            table.headings.push(heading(&column.title, whose));
         }
     }
     for peer in &experiment.peers {
