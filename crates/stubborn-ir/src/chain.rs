@@ -22,6 +22,8 @@ use crate::{Command, Expr, Model, Place, Program, Statement};
 
 /// After this many steps a chain follows each state only once.
 const LONG_CHAIN: usize = 2_000;
+/// Up to this many states, a path is looked through for a repetition.
+const LONG_PATH: usize = 64;
 /// After this many steps a chain counts as endless.
 const LONGEST_CHAIN: usize = 1 << 18;
 
@@ -148,7 +150,8 @@ fn run(
     end: &mut dyn FnMut(&Link, &[TransitionId]),
 ) {
     let mut scratch = Successors::new(first.state.len());
-    let mut on_path: HashSet<Vec<u32>> = HashSet::from([first.state.clone()]);
+    // The states of the path, once it is too long to be looked through.
+    let mut on_path: HashSet<Vec<u32>> = HashSet::new();
     // States seen on any way; only kept once a chain turns out to be long, because two ways to
     // one state are two successors.
     let mut seen: HashSet<Vec<u32>> = HashSet::new();
@@ -166,7 +169,9 @@ fn run(
                 end(&frame.link, &path);
                 ended = true;
             }
-            if let Some(done) = frames.pop() {
+            if let Some(done) = frames.pop()
+                && !on_path.is_empty()
+            {
                 on_path.remove(&done.link.state);
             }
             path.pop();
@@ -197,8 +202,17 @@ fn run(
         path.push(transition);
         match command.continues {
             Some(process) if !failed => {
-                let repeated = on_path.contains(&link.state)
-                    || steps > LONG_CHAIN && !seen.insert(link.state.clone());
+                let on_the_path = match frames.len() {
+                    ..=LONG_PATH => frames.iter().any(|f| f.link.state == link.state),
+                    _ => {
+                        if on_path.is_empty() {
+                            on_path.extend(frames.iter().map(|f| f.link.state.clone()));
+                        }
+                        on_path.contains(&link.state)
+                    }
+                };
+                let repeated =
+                    on_the_path || steps > LONG_CHAIN && !seen.insert(link.state.clone());
                 if repeated {
                     path.pop();
                     continue;
@@ -206,7 +220,9 @@ fn run(
                 if steps > LONGEST_CHAIN {
                     break;
                 }
-                on_path.insert(link.state.clone());
+                if !on_path.is_empty() {
+                    on_path.insert(link.state.clone());
+                }
                 frames.push(Frame {
                     next: model.commands_of(process, &link.state),
                     link,

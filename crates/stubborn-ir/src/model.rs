@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use stubborn_system::{
-    Executor, FailureKind, FieldId, Label, Layout, Process, ProcessId, Property, RelationLevel,
-    Relations, Structure, System, Transition,
+    Executor, FailureKind, FieldId, FieldKind, Label, Layout, Process, ProcessId, Property,
+    RelationLevel, Relations, Structure, System, Transition,
 };
 
 use crate::chain::Chains;
@@ -193,6 +193,26 @@ impl System for Model {
 
     fn relations(&self, level: RelationLevel) -> Relations {
         crate::analysis::relations(self, level)
+    }
+
+    /// Fields of messages have the names of their types, too.
+    fn value_text(&self, field: FieldId, value: i64) -> String {
+        if let FieldKind::ChannelCell(channel) = &self.layout.field(field).kind {
+            let items = &self.encoding.channels[channel.index()].items;
+            let holds = |first: FieldId, len: u32| {
+                (first.index()..first.index() + len as usize).contains(&field.index())
+            };
+            let at = items.iter().position(|item| holds(item.first, item.len));
+            let declared = at.and_then(|at| self.program.channels[channel.index()].items.get(at));
+            let name = declared.and_then(|item| {
+                let at = usize::try_from(value - i64::from(item.min)).ok()?;
+                item.names.get(at)
+            });
+            if let Some(name) = name {
+                return name.clone();
+            }
+        }
+        self.layout.value_text(field, value)
     }
 }
 

@@ -216,16 +216,31 @@ impl Loaded {
     /// As [`load`].
     #[allow(clippy::type_complexity)]
     pub fn grown(&self, outcome: Outcome) -> Option<Result<Loaded, (Sources, Vec<Diagnostic>)>> {
-        let missing = self.lowered.missing(outcome)?;
+        self.grown_for(&[outcome])
+    }
+
+    /// The same for what several steps were missing.
+    ///
+    /// # Errors
+    /// As [`load`].
+    #[allow(clippy::type_complexity)]
+    pub fn grown_for(
+        &self,
+        outcomes: &[Outcome],
+    ) -> Option<Result<Loaded, (Sources, Vec<Diagnostic>)>> {
         let mut table = self.table.clone();
-        table.grow(missing, self.options.max_processes);
-        Some(build(
-            self.program.clone(),
-            self.sources.clone(),
-            self.diagnostics.clone(),
-            self.name.clone(),
-            table,
-            self.options,
-        ))
+        for outcome in outcomes {
+            table.grow(self.lowered.missing(*outcome)?, self.options.max_processes);
+        }
+        (table != self.table).then(|| {
+            build(
+                self.program.clone(),
+                self.sources.clone(),
+                self.diagnostics.clone(),
+                self.name.clone(),
+                table,
+                self.options,
+            )
+        })
     }
 }

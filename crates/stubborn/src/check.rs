@@ -264,21 +264,23 @@ pub fn check(
     if options.reduction.por == Por::Auto {
         let unreduced = unreduced(questions);
         let search = small(search(model, questions, &unreduced, options, started));
-        let result = search.run()?;
+        let result = search.run();
+        // A search of too small a model ends early, and may not make sense.
         if model.is_outgrown() {
             return Err(CheckError::Outgrown);
         }
+        let result = result?;
         if is_enough(&result, options) {
             return Ok(report(questions, vec![(unreduced, result)]));
         }
     }
     let mut runs = Vec::new();
     for planned in plan(model, questions, &options.reduction)? {
-        let result = search(model, questions, &planned, options, started).run()?;
+        let result = search(model, questions, &planned, options, started).run();
         if model.is_outgrown() {
             return Err(CheckError::Outgrown);
         }
-        runs.push((planned, result));
+        runs.push((planned, result?));
     }
     Ok(report(questions, runs))
 }
@@ -338,11 +340,11 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
             stop: Stop::Never,
             ..search(model, &question, planned, options, started)
         };
-        let result = if is_small { small(full) } else { full }.run()?;
+        let result = if is_small { small(full) } else { full }.run();
         if model.is_outgrown() {
             return Err(CheckError::Outgrown);
         }
-        Ok(result)
+        Ok(result?)
     };
     let unreduced = unreduced(&question);
     if options.reduction.por == Por::Auto {

@@ -62,6 +62,14 @@ impl Failure {
         }
     }
 
+    /// A limit was reached before anything is known.
+    pub(crate) fn no_answer(message: impl fmt::Display) -> Self {
+        Self {
+            text: format!("no answer: {message}\n"),
+            status: Status::Unknown,
+        }
+    }
+
     /// The user can do something about it; the whole text is given.
     pub(crate) fn shown(text: String) -> Self {
         Self {

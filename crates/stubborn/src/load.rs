@@ -205,7 +205,7 @@ impl LoadedModel {
 
     /// Prepares the model for what a step was missing; false if nothing was.
     pub(crate) fn grow_for(&mut self, outcome: Outcome) -> Result<bool, LoadError> {
-        match self.promela.as_ref().and_then(|p| p.grown(outcome)) {
+        match self.promela.as_ref().and_then(|p| p.grown(&[outcome])) {
             None => Ok(false),
             Some(grown) => self.replace(grown).map(|()| true),
         }

@@ -62,7 +62,8 @@ fn violation(model: &mut LoadedModel) -> Option<(QuestionKind, Trace)> {
             report => break report.expect("a search"),
         }
     };
-    report.answers.into_iter().find_map(|answer| {
+    let mut answers = report.answers.into_iter();
+    answers.find_map(|answer| {
         let trace = answer.violation?.trace?;
         Some((answer.question.kind, trace))
     })

@@ -192,6 +192,12 @@ fn a_few_random_programs_have_the_counts_of_spin() {
 }
 
 #[test]
+#[ignore = "long: compiles a verifier for each program, about half a minute"]
+fn more_random_programs_have_the_counts_of_spin() {
+    compare(9..50);
+}
+
+#[test]
 #[ignore = "long: compiles a verifier for each program, about ten minutes"]
 fn many_random_programs_have_the_counts_of_spin() {
     compare(100..400);

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     options.observer = Some(&show);
     Asked::new(args, &model)?;
     let started = Instant::now();
-    let results = growing(&mut model, |model| {
+    let results = growing(&mut model, args.search.timeout, |model| {
         let asked = Asked::new(args, model).unwrap_or_default();
         let mut results = Results::default();
         if !asked.questions.is_empty() {

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
                 "--structural keeps deadlocks, not the infinite runs that a cycle proviso is for",
             ));
         }
-        let (reduction, result) = growing(&mut model, |model| {
+        let (reduction, result) = growing(&mut model, args.search.timeout, |model| {
             stubborn::explore_with_proviso(model, proviso, &options)
         })?;
         drop(line);
@@ -33,7 +33,9 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     }
     let (run, smaller) = match args.net.structural {
         None => {
-            let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
+            let run = growing(&mut model, args.search.timeout, |model| {
+                stubborn::explore(model, &options)
+            })?;
             (run, None)
         }
         Some(rules) => match stubborn::explore_smaller(&model, rules, &options) {

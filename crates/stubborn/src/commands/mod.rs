@@ -71,10 +71,17 @@ fn load_with(
 /// Asks, and asks again with a larger model as long as it turns out to be too small.
 fn growing<T>(
     model: &mut LoadedModel,
+    limit: Option<Duration>,
     ask: impl Fn(&LoadedModel) -> Result<T, CheckError>,
 ) -> Result<T, Failure> {
+    let started = Instant::now();
     loop {
         match ask(model) {
+            Err(CheckError::Outgrown) if limit.is_some_and(|l| started.elapsed() > l) => {
+                return Err(Failure::no_answer(
+                    "the time was over when the model still started more and more processes",
+                ));
+            }
             Err(CheckError::Outgrown) => model.grow()?,
             answer => return Ok(answer?),
         }

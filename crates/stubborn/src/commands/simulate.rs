@@ -5,9 +5,12 @@ use std::path::Path;
 
 use stubborn::record::SavedTrace;
 use stubborn::system::{Executor, Successors, System};
-use stubborn::{LoadOptions, LoadedModel, PromelaOptions, Trace, sequence_chart, spin, story};
+use stubborn::{
+    CheckOptions, Language, LoadOptions, LoadedModel, Por, PromelaOptions, Trace, sequence_chart,
+    spin, story,
+};
 
-use super::{load_with, write_file};
+use super::{growing, load_with, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::SimulateArgs;
 use crate::promela_options::trail_file;
@@ -39,6 +42,9 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
         ..LoadOptions::default()
     };
     let (mut model, _) = load_with(&args.model, options, false)?;
+    if model.language() == Language::Promela && args.replay.is_none() {
+        foresee(&mut model)?;
+    }
     let trace = if let Some(file) = &args.drawing.trail {
         let path = trail_file(file, &args.model.model);
         trail(args, &mut model, &path)?
@@ -60,6 +66,18 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
         write_file(path, &sequence_chart::svg(model.reference(), &single))?;
     }
     Ok(Status::Fine)
+}
+
+/// Looks around, so that the walk meets no process that the model was not prepared for.
+fn foresee(model: &mut LoadedModel) -> Result<(), Failure> {
+    const STATES: u64 = 50_000;
+    growing(model, None, |model| {
+        let mut options = CheckOptions::default();
+        options.limits.states = Some(STATES);
+        options.reduction.por = Por::None;
+        stubborn::explore(model, &options)
+    })?;
+    Ok(())
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {

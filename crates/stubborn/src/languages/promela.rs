@@ -149,8 +149,8 @@ impl PromelaModel {
     }
 
     /// The same model, prepared for what a step was missing.
-    pub(crate) fn grown(&self, outcome: Outcome) -> Option<Result<Parts, BuildError>> {
-        Some(match self.loaded.grown(outcome)? {
+    pub(crate) fn grown(&self, outcomes: &[Outcome]) -> Option<Result<Parts, BuildError>> {
+        Some(match self.loaded.grown_for(outcomes)? {
             Ok(loaded) => parts(loaded, Arc::clone(&self.wanted)),
             Err((sources, problems)) => Err(BuildError::Files(Box::new(sources), problems)),
         })
@@ -312,7 +312,10 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         wanted,
     });
     if is_missing.contains(&true) || commands > 0 {
-        let seen = Arc::new(AtomicU32::new(0));
+        let seen = Arc::new(Seen {
+            outcomes: is_missing.iter().map(|_| AtomicBool::new(false)).collect(),
+            late: AtomicU32::new(0),
+        });
         parts.system = Arc::new(Watched {
             inner: parts.system,
             promela: Arc::clone(&promela),
@@ -370,20 +373,52 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
 /// How to get a larger program when this one turns out to be too small.
 pub(crate) struct Growth {
     promela: Arc<PromelaModel>,
-    /// The outcome of a step that something was missing for; 0 if none was.
-    seen: Arc<AtomicU32>,
+    seen: Arc<Seen>,
+}
+
+/// What was missing.
+struct Seen {
+    /// By outcome: whether a step ended so.
+    outcomes: Vec<AtomicBool>,
+    /// States that were expanded after the first such step; 0 if there was none.
+    late: AtomicU32,
+}
+
+/// After so many more states, a search that will be done again has learnt enough.
+const ENOUGH: u32 = 5_000;
+
+impl Seen {
+    /// Counts a state; false if nothing more is to be learnt.
+    fn goes_on(&self) -> bool {
+        match self.late.load(Ordering::Relaxed) {
+            0 => true,
+            late => {
+                self.late.store(late.saturating_add(1), Ordering::Relaxed);
+                late < ENOUGH
+            }
+        }
+    }
+
+    fn note(&self, outcome: Outcome) {
+        if let Some(seen) = self.outcomes.get(outcome.0 as usize) {
+            seen.store(true, Ordering::Relaxed);
+            self.late.fetch_max(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Growth {
     /// Whether some search ran into a start that is not provided for.
     pub(crate) fn is_outgrown(&self) -> bool {
-        self.seen.load(Ordering::Relaxed) != 0
+        self.seen.late.load(Ordering::Relaxed) != 0
     }
 
     /// The larger program.
     pub(crate) fn grown(&self) -> Option<Result<Parts, BuildError>> {
-        let outcome = Outcome(self.seen.load(Ordering::Relaxed));
-        self.promela.grown(outcome)
+        let outcomes = self.seen.outcomes.iter().enumerate();
+        let outcomes = outcomes.filter(|(_, seen)| seen.load(Ordering::Relaxed));
+        let outcomes: Vec<Outcome> = outcomes.map(|(at, _)| Outcome(at as u32)).collect();
+        self.promela.grown(&outcomes)
     }
 }
 
@@ -393,7 +428,7 @@ struct Watched {
     promela: Arc<PromelaModel>,
     /// By outcome.
     is_missing: Vec<bool>,
-    seen: Arc<AtomicU32>,
+    seen: Arc<Seen>,
 }
 
 impl System for Watched {
@@ -441,7 +476,7 @@ impl Watcher<'_> {
             if outcome != Outcome::FINE
                 && self.system.is_missing.get(outcome.0 as usize) == Some(&true)
             {
-                self.system.seen.store(outcome.0, Ordering::Relaxed);
+                self.system.seen.note(outcome);
             }
         }
         let Some(interpreter) = &mut self.interpreter else {
@@ -463,6 +498,9 @@ impl Watcher<'_> {
 
 impl Executor for Watcher<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
+        if !self.system.seen.goes_on() {
+            return;
+        }
         let from = out.len();
         self.inner.successors(state, out);
         self.look(state, out, from);
@@ -523,6 +561,41 @@ mod tests {
                 lengths.push(violations.map(|v| v.length).collect::<Vec<_>>());
             }
             assert_eq!(lengths[0], lengths[1], "{text}");
+        }
+    }
+
+    /// Claims as SPIN reads them: the end of a claim, a failing assertion in it and an
+    /// accepting cycle are violations, being stuck is not; what is atomic is judged at once.
+    #[test]
+    fn never_claims_mean_what_they_mean_to_spin() {
+        let model = "byte x; active proctype A() { do :: x = (x + 1) % 4 od }";
+        let cases = [
+            ("do :: x < 3 od", Verdict::Holds),
+            ("x == 0; x == 1; x == 2", Verdict::Violated),
+            ("x == 0; x == 1; x == 1", Verdict::Holds),
+            ("do :: assert(x < 4) od", Verdict::Holds),
+            ("do :: assert(x < 3) od", Verdict::Violated),
+            (
+                "do :: atomic { x == 2 -> assert(x != 2) } :: else od",
+                Verdict::Violated,
+            ),
+            // Without `atomic` the assertion is judged one step later.
+            ("do :: x == 2 -> assert(x != 2) :: else od", Verdict::Holds),
+            ("accept: do :: x <= 3 od", Verdict::Violated),
+            (
+                "do :: true :: x == 3 -> break od; accept: do :: x > 0 od",
+                Verdict::Holds,
+            ),
+        ];
+        for (claim, expected) in cases {
+            let text = format!("{model} never {{ {claim} }}");
+            let model = crate::load_text("m.pml", text, Language::Promela, &LoadOptions::default())
+                .unwrap_or_else(|error| panic!("{error}"));
+            let properties: Vec<_> = model.temporal().iter().collect();
+            let answers = crate::check_temporal(&model, &properties, &CheckOptions::default())
+                .expect("it runs");
+            assert_eq!(answers.len(), 1);
+            assert_eq!(answers[0].verdict, expected, "{claim}");
         }
     }
 }

@@ -53,10 +53,11 @@ pub fn explore_with_proviso(
         observer: options.observer,
         ..Exploration::new(system)
     }
-    .run()?;
+    .run();
     if model.is_outgrown() {
         return Err(CheckError::Outgrown);
     }
+    let result = result?;
     let name = config.map_or("none", |config| config.algorithm.name());
     Ok((name.into(), result))
 }
