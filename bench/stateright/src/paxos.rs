@@ -13,7 +13,7 @@ use stateright::{Checker, Expectation, Model};
 type Ballot = (u32, Id);
 type Proposal = (u64, Id, char);
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Inner {
     Prepare(Ballot),
     Prepared(Ballot, Option<(Ballot, Proposal)>),

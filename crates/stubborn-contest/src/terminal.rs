@@ -137,7 +137,7 @@ impl Graph<'_> {
     fn grow(&mut self) -> Result<(), Failed> {
         let mut state = self.starts.len();
         while (state as u64) < self.store.len() {
-            if state % PATIENCE == 0 {
+            if state.is_multiple_of(PATIENCE) {
                 self.look_around()?;
             }
             self.starts.push(0);

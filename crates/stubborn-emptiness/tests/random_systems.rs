@@ -339,7 +339,12 @@ fn run_chains(seeds: std::ops::Range<u64>) {
         for _ in 0..6 {
             let automaton = chain_automaton(&mut random, 3);
             let property = Property::from_automaton(automaton, labels.clone());
-            let expected = is_violated(&system, property.automaton(), property.labels());
+            let expected = is_violated(
+                &system,
+                property.automaton(),
+                property.labels(),
+                FiniteRuns::default(),
+            );
             for mode in &STEERING[1..] {
                 let check = Check {
                     steering: *mode,

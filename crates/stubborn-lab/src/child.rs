@@ -15,7 +15,7 @@ use crate::record::Limits;
 /// Most text that is kept of what a program prints.
 const MOST_OUTPUT: u64 = 64 << 20;
 /// A program that was interrupted has so long to end.
-const GRACE: Duration = Duration::from_secs(20);
+const GRACE: Duration = Duration::from_secs(5);
 /// Even a program that waits for ever, without using the processor, ends: after so many
 /// times its limit.
 const WALL_FACTOR: f64 = 20.0;

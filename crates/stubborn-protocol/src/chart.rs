@@ -25,7 +25,7 @@ struct Row {
     state: Option<String>,
 }
 
-/// See the [module](self).
+/// What was sent, received and done along a run, in the order of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
     processes: Vec<String>,

@@ -174,6 +174,7 @@ fn run(seeds: std::ops::Range<u64>) {
 #[test]
 fn reduced_and_unreduced_checks_agree() {
     run(0..60);
+    run(280..300);
 }
 
 #[test]

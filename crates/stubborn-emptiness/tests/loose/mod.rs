@@ -77,14 +77,10 @@ pub(crate) fn independent_system(random: &mut Random, propositions: usize) -> Ti
         let process = random.below(count);
         let value = random.below(sizes[process] as usize) as i64;
         let from = random.below(2) == 0;
-        tiny.label(
-            &format!("p{proposition}"),
-            &[process],
-            move |v| match from {
-                true => v[process] >= value,
-                false => v[process] == value,
-            },
-        );
+        tiny.label(format!("p{proposition}"), &[process], move |v| match from {
+            true => v[process] >= value,
+            false => v[process] == value,
+        });
     }
     tiny
 }

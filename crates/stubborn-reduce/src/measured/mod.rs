@@ -20,7 +20,7 @@
 //! transition (`R` itself, between transitions), which ample sets use instead of the union over
 //! its guards. Steps that fail are left out, as in all [relations](stubborn_system::Relations).
 //!
-//! [`space`] explores, [`evidence`] collects what states show, [`reduction`] runs a set
+//! `space` explores, `evidence` collects what states show, `reduction` runs a set
 //! algorithm with the relations of the current state.
 
 mod contexts;

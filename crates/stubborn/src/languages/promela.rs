@@ -563,4 +563,39 @@ mod tests {
             assert_eq!(lengths[0], lengths[1], "{text}");
         }
     }
+
+    /// Claims as SPIN reads them: the end of a claim, a failing assertion in it and an
+    /// accepting cycle are violations, being stuck is not; what is atomic is judged at once.
+    #[test]
+    fn never_claims_mean_what_they_mean_to_spin() {
+        let model = "byte x; active proctype A() { do :: x = (x + 1) % 4 od }";
+        let cases = [
+            ("do :: x < 3 od", Verdict::Holds),
+            ("x == 0; x == 1; x == 2", Verdict::Violated),
+            ("x == 0; x == 1; x == 1", Verdict::Holds),
+            ("do :: assert(x < 4) od", Verdict::Holds),
+            ("do :: assert(x < 3) od", Verdict::Violated),
+            (
+                "do :: atomic { x == 2 -> assert(x != 2) } :: else od",
+                Verdict::Violated,
+            ),
+            // Without `atomic` the assertion is judged one step later.
+            ("do :: x == 2 -> assert(x != 2) :: else od", Verdict::Holds),
+            ("accept: do :: x <= 3 od", Verdict::Violated),
+            (
+                "do :: true :: x == 3 -> break od; accept: do :: x > 0 od",
+                Verdict::Holds,
+            ),
+        ];
+        for (claim, expected) in cases {
+            let text = format!("{model} never {{ {claim} }}");
+            let model = crate::load_text("m.pml", text, Language::Promela, &LoadOptions::default())
+                .unwrap_or_else(|error| panic!("{error}"));
+            let properties: Vec<_> = model.temporal().iter().collect();
+            let answers = crate::check_temporal(&model, &properties, &CheckOptions::default())
+                .expect("it runs");
+            assert_eq!(answers.len(), 1);
+            assert_eq!(answers[0].verdict, expected, "{claim}");
+        }
+    }
 }
