@@ -57,7 +57,7 @@ pub fn run(
     if let Some(folder) = folder {
         command.current_dir(folder);
     }
-    system::die_with_parent(&mut command);
+    system::obey_the_lab(&mut command);
     let started = Instant::now();
     let mut child = command.spawn()?;
     let stdout = child.stdout.take().map(reader);
@@ -211,22 +211,20 @@ mod system {
         Err(std::io::Error::other("the program never ended"))
     }
 
-    /// When the lab is killed, so is the child.
-    pub(super) fn die_with_parent(command: &mut Command) {
-        #[cfg(target_os = "linux")]
-        {
-            use std::os::unix::process::CommandExt;
-            // SAFETY: between fork and exec only async-signal-safe calls are allowed; `prctl`
-            // is a plain system call and touches no memory.
-            unsafe {
-                command.pre_exec(|| {
-                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                    Ok(())
-                });
-            }
+    /// The child can be interrupted, also if the lab cannot (shells start programs in the
+    /// background that way). When the lab is killed, so is the child.
+    pub(super) fn obey_the_lab(command: &mut Command) {
+        use std::os::unix::process::CommandExt;
+        // SAFETY: between fork and exec only async-signal-safe calls are allowed; these are
+        // plain system calls and touch no memory.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                #[cfg(target_os = "linux")]
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                Ok(())
+            });
         }
-        #[cfg(not(target_os = "linux"))]
-        let _ = command;
     }
 
     /// Memory of a process, where `/proc` tells.
@@ -273,7 +271,7 @@ mod system {
         Err(std::io::Error::other("the program never ended"))
     }
 
-    pub(super) fn die_with_parent(_: &mut Command) {}
+    pub(super) fn obey_the_lab(_: &mut Command) {}
 
     pub(super) fn memory(_: u32) -> Option<u64> {
         None
