@@ -298,7 +298,15 @@ fn families() -> Vec<Family> {
             name: "--precedence (beam, --dependency full)",
             settings: Precedence::ALL
                 .iter()
+                .filter(|p| **p != Precedence::Exact)
                 .map(|p| measured(p.name(), Dependency::Full, *p))
+                .collect(),
+        },
+        Family {
+            name: "--precedence (beam, --dependency sets)",
+            settings: [Precedence::Syntax, Precedence::Exact]
+                .iter()
+                .map(|p| measured(p.name(), Dependency::Sets, *p))
                 .collect(),
         },
         Family {
