@@ -7,7 +7,6 @@ mod exit;
 mod interrupt;
 mod options;
 mod progress;
-mod promela_options;
 mod terminal;
 
 use std::process::ExitCode;

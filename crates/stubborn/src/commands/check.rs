@@ -17,8 +17,8 @@ use super::{
 };
 use crate::exit::{Failure, Status};
 use crate::options::CheckArgs;
+use crate::options::trail_file;
 use crate::progress::Line;
-use crate::promela_options::trail_file;
 use crate::terminal::{Paint, counted, print};
 
 /// Counterexamples with more steps are shown by their beginning and end.

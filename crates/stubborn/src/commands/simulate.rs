@@ -13,7 +13,7 @@ use stubborn::{
 use super::{growing, load_with, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::SimulateArgs;
-use crate::promela_options::trail_file;
+use crate::options::trail_file;
 use crate::terminal::{counted, print};
 
 /// Longest trace file that is read.
