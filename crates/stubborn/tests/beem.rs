@@ -251,6 +251,12 @@ fn goals_of_larger_instances() {
 }
 
 #[test]
+#[ignore = "long: goals of instances of up to 20 million states"]
+fn goals_of_huge_instances() {
+    goals(5_000_001, 20_000_001, &ReductionOptions::none());
+}
+
+#[test]
 #[ignore = "long: goals of instances of up to 2 million states, reduced"]
 fn goals_of_larger_instances_reduced() {
     goals(20_000, 2_000_001, &ReductionOptions::default());
