@@ -251,9 +251,9 @@ fn goals_of_larger_instances() {
 }
 
 #[test]
-#[ignore = "long: goals of instances of up to 20 million states"]
+#[ignore = "long: goals of instances of up to 60 million states"]
 fn goals_of_huge_instances() {
-    goals(5_000_001, 20_000_001, &ReductionOptions::none());
+    goals(5_000_001, 60_000_000, &ReductionOptions::none());
 }
 
 #[test]
