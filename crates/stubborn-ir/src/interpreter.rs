@@ -342,7 +342,9 @@ impl Run<'_> {
 
     /// Runs a whole body: temporaries start at 0.
     fn whole_body(&mut self, body: &[Statement]) -> Result<(), Site> {
-        self.temps.fill(0);
+        if !self.temps.is_empty() {
+            self.temps.fill(0);
+        }
         self.body(body)
     }
 
