@@ -27,10 +27,12 @@ use pairs::{Decision, First, Pairs};
 use support::Support;
 use syntax::Syntax;
 
-/// Evaluations for all pairs of one relation.
-const RELATION_BUDGET: u64 = 600_000;
+/// Evaluations for a relation between labels, or labels and transitions.
+const LABEL_BUDGET: u64 = 600_000;
+/// Evaluations for do-not-accord; one combination counts several times.
+const ACCORD_BUDGET: u64 = 1_200_000;
 /// The same for do-not-left-accord, which only weak sets use.
-const LEFT_BUDGET: u64 = 150_000;
+const LEFT_BUDGET: u64 = 300_000;
 
 /// The relations of a model at a level.
 pub fn relations(model: &Model, level: RelationLevel) -> Relations {
@@ -61,14 +63,14 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
     let (labels, transitions) = (structure.labels.len(), structure.transitions.len());
     // For each label, the transitions that may turn it.
     let turning = |to: bool| {
-        let rows = classes.decide(labels, RELATION_BUDGET, |g| {
+        let rows = classes.decide(labels, LABEL_BUDGET, |g| {
             let turn = move |t: TransitionId| pairs.may_turn(LabelId::new(g), t, to);
             interesting(structure.transition_ids(), turn, Decision::No)
         });
         Matrix::from_rows(transitions, rows.into_iter().map(columns))
     };
     let (may_enable, may_disable) = (turning(true), turning(false));
-    let never_together = classes.decide(labels, RELATION_BUDGET, |g| {
+    let never_together = classes.decide(labels, LABEL_BUDGET, |g| {
         let together = move |h: LabelId| pairs.may_hold_together(LabelId::new(g), h);
         interesting(structure.label_ids(), together, Decision::Yes)
     });
@@ -82,7 +84,7 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
         guards(t).any(|g| guards(u).any(|h| never_together.contains(*g, *h)))
     };
     // Decided once for each unordered pair, so that the relation is symmetric.
-    let decided = classes.decide(transitions, RELATION_BUDGET, |t| {
+    let decided = classes.decide(transitions, ACCORD_BUDGET, |t| {
         let later = structure.transition_ids().skip(t + 1);
         let t = TransitionId::new(t);
         let conflict = move |u: TransitionId| match never_co_enabled(t, u) {
