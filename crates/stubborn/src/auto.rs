@@ -178,3 +178,22 @@ fn much_to_come(levels: &[u64]) -> bool {
     let share = last / width as f64 / all;
     growth > 0.0 && share <= STEEP * growth
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_tell_whether_much_is_to_come() {
+        let curve =
+            |level: i32| (1e6 * (-0.5 * (f64::from(level - 50) / 15.0).powi(2)).exp()) as u64;
+        let until = |last: i32| (0..=last).map(curve).collect::<Vec<u64>>();
+        assert!(much_to_come(&until(30)), "a tenth is there");
+        assert!(!much_to_come(&until(50)), "half is there");
+        assert!(!much_to_come(&until(70)), "nine tenths are there");
+        let doubling: Vec<u64> = (0..20).map(|level| 1 << level).collect();
+        assert!(much_to_come(&doubling));
+        let steady = [1000; 30];
+        assert!(!much_to_come(&steady));
+    }
+}
