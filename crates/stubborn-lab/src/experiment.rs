@@ -33,7 +33,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::tsv::Tsv;
+use stubborn_corpus::tsv::Tsv;
 
 /// What is wrong with an experiment's file.
 #[derive(Debug, thiserror::Error)]

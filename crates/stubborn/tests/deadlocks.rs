@@ -104,7 +104,9 @@ fn dve_models(root: &Path, limit: u64) -> Vec<PathBuf> {
 
 /// Compares all models of a folder with at most `limit` states.
 fn sweep(folder: &str, limit: u64, least: usize) {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut paths = Vec::new();
     if folder == "beem" {
         paths = dve_models(&root, limit);
@@ -132,7 +134,9 @@ fn bound(default: u64) -> u64 {
 
 #[test]
 fn deadlocks_of_tiny_dve_models_are_kept() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut wrong = Vec::new();
     for instance in [
         "phils.1",
@@ -261,7 +265,9 @@ fn walk(system: &dyn System, executor: &mut dyn Executor, count: usize) -> Vec<V
 /// kept transitions and all that were left out, the largest set that is supported has no key.
 #[test]
 fn deletion_is_minimal_at_states_of_the_corpus() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut checked = 0;
     for (at, instance) in [
         "phils.3",

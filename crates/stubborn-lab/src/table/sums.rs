@@ -165,7 +165,7 @@ fn lines(experiment: &Experiment) -> Vec<(Row, String)> {
     match &experiment.table {
         Some(printed) => {
             let records = printed.records().enumerate();
-            let line = |(at, r): (usize, crate::tsv::Row<'_>)| {
+            let line = |(at, r): (usize, stubborn_corpus::tsv::Row<'_>)| {
                 line(r.get("row"), r.get("configuration"), Some(at))
             };
             records.map(line).collect()
