@@ -190,7 +190,9 @@ fn dve_models(root: &Path, sweep: &Sweep) -> Vec<PathBuf> {
 
 /// Compares all models of a folder with at most `most` states, or what the environment says.
 fn sweep(folder: &str, most: u64, least_models: usize) {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let sweep = Sweep::asked_for(most);
     let mut paths = Vec::new();
     if folder == "beem" {
@@ -235,7 +237,9 @@ fn sweep(folder: &str, most: u64, least_models: usize) {
 
 #[test]
 fn deadlocks_of_tiny_dve_models_are_kept() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut wrong = Vec::new();
     for instance in [
         "phils.1",
@@ -365,7 +369,9 @@ fn walk(system: &dyn System, executor: &mut dyn Executor, count: usize) -> Vec<V
 /// kept transitions and all that were left out, the largest set that is supported has no key.
 #[test]
 fn deletion_is_minimal_at_states_of_the_corpus() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut checked = 0;
     for (at, instance) in [
         "phils.3",

@@ -427,7 +427,9 @@ const COMPARED_FOR_GOALS: &[Algorithm] = &[
 #[test]
 #[ignore = "long: minutes, every switch on small instances"]
 fn every_switch_changes_some_count() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let exists = |instance: &&&str| root.join(instance).is_file();
     let mut subjects: Vec<Option<Subject>> = Vec::new();
     let instances: Vec<&&str> = INSTANCES.iter().filter(exists).collect();
@@ -459,7 +461,9 @@ fn every_switch_changes_some_count() {
 
 #[test]
 fn some_switches_change_the_count_of_a_small_instance() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut subject = Subject::new(&root, "beem/models/mcs.2.dve");
     let all = families();
     for (family, one, other) in [(0, 1, 6), (8, 0, 4), (9, 0, 5), (13, 0, 3), (15, 0, 1)] {
