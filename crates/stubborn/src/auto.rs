@@ -2,7 +2,8 @@
 //!
 //! A reduced state costs more than a full one, and so do relations and the look at whether they
 //! are worth it. So a search starts without reduction, and most models are done before any of
-//! that is asked. After [`FIRST_PAUSE`] states it waits: the relations are computed, and the first
+//! that is asked. After
+//! [`FIRST_PAUSE`] states it waits: the relations are computed, and the first
 //! levels of the reduced searches are compared with its own. If few states would be left, and the
 //! levels say that much is still to come, the reduced searches begin, and what was done is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
@@ -71,7 +72,7 @@ impl<'m, 'q> Decider<'m, 'q> {
 
     /// The limit to begin with.
     pub(crate) fn first_pause(&self) -> u64 {
-        self.most.min(FIRST_PAUSE)
+        self.most.min(self.options.patience)
     }
 
     /// How far the search may go on; `None` if it ends here.
@@ -91,8 +92,13 @@ impl<'m, 'q> Decider<'m, 'q> {
             let shares = reductions.map(|r| state_share(system, r.as_dyn(), reached.level_sizes));
             shares.sum()
         });
-        known.reduce = *share <= LARGEST_SHARE && much_to_come(reached.level_sizes);
-        if known.reduce || reached.states >= self.most {
+        let no_more = reached.states >= self.most;
+        known.reduce = match no_more {
+            // Nothing is lost by trying.
+            true => *share < 1.0,
+            false => *share <= LARGEST_SHARE && much_to_come(reached.level_sizes),
+        };
+        if known.reduce || no_more {
             return None;
         }
         Some(reached.states.saturating_mul(NEXT_PAUSE).min(self.most))

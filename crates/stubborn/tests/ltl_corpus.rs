@@ -24,27 +24,63 @@ fn table(path: &Path) -> Vec<Vec<String>> {
 /// How a property is checked.
 #[derive(Clone, Copy)]
 struct Way {
-    algorithm: Option<Algorithm>,
+    reduced: Reduced,
     emptiness: Emptiness,
 }
 
-/// Without reduction and with the default one, by both emptiness checks.
-const WAYS: [Way; 4] = [
+/// How it is reduced.
+#[derive(Clone, Copy)]
+enum Reduced {
+    Not,
+    By(Algorithm),
+    /// If `auto` says so, after this many states.
+    After(u64),
+}
+
+impl Reduced {
+    fn options(self) -> ReductionOptions {
+        let (por, patience) = match self {
+            Self::Not => (Por::None, 0),
+            Self::By(algorithm) => (Por::Chosen(Config::new(algorithm)), 0),
+            Self::After(states) => (Por::Auto, states),
+        };
+        ReductionOptions {
+            por,
+            patience,
+            ..ReductionOptions::default()
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Not => "none",
+            Self::By(algorithm) => algorithm.name(),
+            Self::After(_) => "auto",
+        }
+    }
+}
+
+/// Without reduction and with several, by both emptiness checks.
+const WAYS: [Way; 5] = [
     Way {
-        algorithm: None,
+        reduced: Reduced::Not,
         emptiness: Emptiness::Components,
     },
     Way {
-        algorithm: Some(Algorithm::Beam),
+        reduced: Reduced::By(Algorithm::Beam),
         emptiness: Emptiness::Components,
     },
     Way {
-        algorithm: Some(Algorithm::Deletion),
+        reduced: Reduced::By(Algorithm::Deletion),
         emptiness: Emptiness::Components,
     },
     Way {
-        algorithm: Some(Algorithm::Beam),
+        reduced: Reduced::By(Algorithm::Beam),
         emptiness: Emptiness::Nested,
+    },
+    Way {
+        reduced: Reduced::After(200),
+        emptiness: Emptiness::Components,
     },
 ];
 
@@ -68,12 +104,7 @@ impl Tally {
     ) {
         for way in WAYS {
             let options = CheckOptions {
-                reduction: ReductionOptions {
-                    por: way
-                        .algorithm
-                        .map_or(Por::None, |a| Por::Chosen(Config::new(a))),
-                    ..ReductionOptions::default()
-                },
+                reduction: way.reduced.options(),
                 temporal: TemporalOptions {
                     emptiness: way.emptiness,
                     finite_runs,
@@ -100,7 +131,7 @@ impl Tally {
                 self.reduced += usize::from(answer.reduction != "none");
             } else {
                 let (name, found) = (&answer.name, answer.verdict);
-                let how = way.algorithm.map_or("none", Algorithm::name);
+                let how = way.reduced.name();
                 self.wrong.push(format!(
                     "{} {name}: {expected} expected, {found} by {how}, {}",
                     model.name(),
