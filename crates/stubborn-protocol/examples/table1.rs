@@ -198,7 +198,7 @@ fn search(
 
 fn stateless<M: Value>(model: &Model<M>, how: Stateless) -> String {
     let started = Instant::now();
-    match model.search_stateless(how, MOST_VISITS) {
+    match model.stateless(how).most_visits(MOST_VISITS).run() {
         Err(error) => error.to_string(),
         Ok(report) => {
             let verdict = match (report.violated.is_empty(), report.complete) {

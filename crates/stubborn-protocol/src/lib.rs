@@ -77,13 +77,14 @@
 //! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what |
 //! | `check`, `chart`, `svg` | questions and answers |
-//! | `stateless` | dynamic partial-order reduction |
+//! | `stateless`, [`dpor`] | dynamic partial-order reduction, classic and optimal |
 //! | `symmetry` | interchangeable processes |
 //! | [`protocols`] | examples |
 
 mod analysis;
 mod chart;
 mod check;
+pub mod dpor;
 mod executor;
 mod handler;
 mod history;
@@ -108,6 +109,6 @@ pub use model::{Model, ProtocolError};
 pub use network::Network;
 pub use property::View;
 pub use protocol::{ActionBuilder, MessageBuilder, Protocol, QuorumBuilder, RecordBuilder};
-pub use stateless::{Stateless, StatelessReport};
+pub use stateless::{MessageProgram, MessageState, Stateless, StatelessReport, StatelessSearch};
 pub use symmetry::Rename;
 pub use value::{Envelope, Pid, ProcessRef, Value};

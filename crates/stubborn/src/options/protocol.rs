@@ -17,7 +17,7 @@ use crate::commands::protocol;
 Examples:
   stubborn protocol paxos-6
   stubborn protocol multicast-6 --por none --json
-  stubborn protocol register-5 --por dpor")]
+  stubborn protocol multicast-5 --por dpor --dpor optimal")]
 pub(crate) struct ProtocolArgs {
     /// Which protocol
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(protocol::NAMES))]
@@ -26,6 +26,14 @@ pub(crate) struct ProtocolArgs {
     /// How steps are chosen
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     pub(crate) por: ProtocolPor,
+
+    /// Which dynamic partial-order reduction
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    pub(crate) dpor: DynamicPor,
+
+    /// Where dynamic reduction has a choice, take what local reduction would explore
+    #[arg(long)]
+    pub(crate) in_local_sets: bool,
 
     /// Relations between transitions from the handlers' declarations alone
     #[arg(long)]
@@ -67,4 +75,15 @@ impl ProtocolPor {
             Self::Dpor => "dpor",
         }
     }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DynamicPor {
+    /// Flanagan and Godefroid, 2005
+    #[default]
+    Classic,
+    /// With source sets: Abdulla, Aronis, Jonsson and Sagonas, 2014
+    Source,
+    /// With source sets and wakeup trees: every trace once
+    Optimal,
 }
