@@ -152,7 +152,7 @@ impl Reducer for Worker<'_> {
             let best = sets.min_by_key(|(set, without)| (*without, set.len()));
             best.map_or(Vec::new(), |(set, _)| set)
         } else {
-            lpor.smallest_set_in(&enabled, &stubborn_reduce::lpor::Unconditional)
+            lpor.set_in(&enabled, &stubborn_reduce::lpor::Unconditional)
         };
         kept.clear();
         for t in &chosen {

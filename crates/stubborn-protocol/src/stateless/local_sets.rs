@@ -130,7 +130,7 @@ impl<'m, M: Value> LocalSets<'m, M> {
             }
             sets.push(waits);
         }
-        let set = self.lpor.smallest_set_in(&enabled, &Waiting(sets));
+        let set = self.lpor.set_in(&enabled, &Waiting(sets));
         let process = |t: &TransitionId| self.model.inner.actions[t.index()].process;
         let mut processes: Vec<Pid> = set.iter().map(process).collect();
         processes.sort_unstable();
