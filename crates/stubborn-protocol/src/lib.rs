@@ -72,7 +72,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `protocol`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
+//! | `protocol`, `builders`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
 //! | [`linearizability`] | a tester for recorded operations |
 //! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what |
@@ -82,6 +82,7 @@
 //! | [`protocols`] | examples |
 
 mod analysis;
+mod builders;
 mod chart;
 mod check;
 pub mod dpor;
@@ -102,13 +103,14 @@ mod svg;
 mod symmetry;
 mod value;
 
+pub use builders::{ActionBuilder, MessageBuilder, QuorumBuilder};
 pub use chart::Chart;
 pub use check::{CheckError, Checker, Failure, Reduction, Report};
 pub use handler::Step;
 pub use model::{Model, ProtocolError};
 pub use network::Network;
 pub use property::View;
-pub use protocol::{ActionBuilder, MessageBuilder, Protocol, QuorumBuilder, RecordBuilder};
+pub use protocol::{Protocol, RecordBuilder};
 pub use stateless::{MessageProgram, MessageState, Stateless, StatelessReport, StatelessSearch};
 pub use symmetry::Rename;
 pub use value::{Envelope, Pid, ProcessRef, Value};

@@ -310,6 +310,44 @@ fn invariants_are_refused_where_nothing_is_known_of_cycles() {
     assert!(Lpor::new(Nothing, Keep::Invariants(always)).is_ok());
 }
 
+/// `t3` takes what `t1` and `t2` give, and competes with `t0`.
+struct Joint;
+
+impl Relations for Joint {
+    fn transitions(&self) -> usize {
+        4
+    }
+    fn can_enable(&self, t: TransitionId, u: TransitionId) -> bool {
+        [1, 2].contains(&t.index()) && u.index() == 3
+    }
+    fn disturbs(&self, t: TransitionId, u: TransitionId) -> bool {
+        [(0, 3), (3, 0)].contains(&(t.index(), u.index()))
+    }
+    fn needs(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.can_enable(u, t)
+    }
+}
+
+/// Nothing was fired so far.
+struct Begin;
+
+impl Situation for Begin {
+    fn was_fired(&self, _: TransitionId) -> Option<bool> {
+        Some(false)
+    }
+}
+
+#[test]
+fn the_search_path_is_for_deadlocks_only() {
+    let enabled = [0, 1, 2].map(TransitionId::new);
+    let set = |keep| {
+        let lpor = Lpor::new(Joint, keep).expect("nothing to refuse");
+        lpor.stubborn_set_in(enabled[0], &enabled, &Begin).len()
+    };
+    assert_eq!(set(Keep::Deadlocks), 2);
+    assert_eq!(set(Keep::Invariants(Cycles::None)), 3);
+}
+
 #[test]
 fn figure_2_of_the_paper() {
     // The program asserts the sets of the paper.

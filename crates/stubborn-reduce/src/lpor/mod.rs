@@ -167,7 +167,8 @@ pub trait Situation {
     /// Whether `t` was fired on the way from an initial state to this one; `None` if that is not
     /// known, and then [`Relations::needs`] is not used. The answer depends on the path and not
     /// on the state, so that the set does, too: only a sequential depth-first search for
-    /// deadlocks may use it.
+    /// deadlocks may use it, and where [invariants](Keep::Invariants) are to be kept, it is not
+    /// asked for.
     fn was_fired(&self, t: TransitionId) -> Option<bool> {
         let _ = t;
         None
@@ -179,6 +180,27 @@ pub trait Situation {
 pub struct Unconditional;
 
 impl Situation for Unconditional {}
+
+/// A situation of which the path is forgotten.
+struct Pathless<'s>(&'s dyn Situation);
+
+impl Situation for Pathless<'_> {
+    fn can_enable(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.0.can_enable(t, u)
+    }
+
+    fn disturbs(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.0.disturbs(t, u)
+    }
+
+    fn enabling_sets(&self, t: TransitionId, visit: &mut dyn FnMut(&[TransitionId])) {
+        self.0.enabling_sets(t, visit);
+    }
+
+    fn holds(&self, condition: ConditionId) -> bool {
+        self.0.holds(condition)
+    }
+}
 
 /// What the reduced search must keep.
 pub enum Keep {
@@ -309,7 +331,11 @@ impl<R: Relations> Lpor<R> {
         enabled: &[TransitionId],
         here: &dyn Situation,
     ) -> Vec<TransitionId> {
-        let members = self.paper.grow(initial, enabled, here);
+        let members = match self.keep {
+            Keep::Deadlocks => self.paper.grow(initial, enabled, here),
+            // Sets must be functions of the state.
+            Keep::Invariants(_) => self.paper.grow(initial, enabled, &Pathless(here)),
+        };
         let chosen = self.chosen(enabled, &members);
         self.completed(enabled, chosen)
     }
