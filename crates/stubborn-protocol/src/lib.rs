@@ -77,6 +77,7 @@
 //! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what |
 //! | `check`, `chart`, `svg` | questions and answers |
+//! | `paper` | local partial-order reduction as printed |
 //! | `stateless`, [`dpor`] | dynamic partial-order reduction, classic and optimal |
 //! | `symmetry` | interchangeable processes |
 //! | [`protocols`] | examples |
@@ -94,6 +95,7 @@ pub mod linearizability;
 mod model;
 mod moves;
 mod network;
+mod paper;
 mod property;
 mod protocol;
 pub mod protocols;

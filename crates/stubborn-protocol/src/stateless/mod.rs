@@ -65,8 +65,16 @@ pub struct StatelessReport {
 pub struct StatelessSearch<'m, M> {
     model: &'m Model<M>,
     how: Stateless,
+    reduction: LocalReduction,
     in_local_sets: bool,
     most_visits: u64,
+}
+
+/// Which form of local reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LocalReduction {
+    Own,
+    Printed { net: bool },
 }
 
 impl<M> Clone for StatelessSearch<'_, M> {
@@ -93,6 +101,7 @@ impl<M: Value> Model<M> {
         StatelessSearch {
             model: self,
             how,
+            reduction: LocalReduction::Own,
             in_local_sets: false,
             most_visits: u64::MAX,
         }
@@ -121,6 +130,12 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
     /// Where dynamic reduction has a choice, it takes what local reduction would explore.
     pub fn in_local_sets(mut self) -> Self {
         self.in_local_sets = true;
+        self
+    }
+
+    /// Local reduction [as printed](crate::Reduction::Printed).
+    pub fn as_printed(mut self, net: bool) -> Self {
+        self.reduction = LocalReduction::Printed { net };
         self
     }
 
@@ -153,8 +168,15 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
         match self.how {
             Stateless::All => run.by_sets(None, self.most_visits)?,
             Stateless::Local => {
-                let reduction = local_reduction(model)?;
-                run.by_sets(Some(&reduction), self.most_visits)?;
+                let bad = run.bad.iter().map(|(label, _)| *label);
+                let aim = Aim::Goals(Goals::labels(bad));
+                let reduction = match self.reduction {
+                    LocalReduction::Own => crate::Reduction::lpor(),
+                    LocalReduction::Printed { net } => crate::Reduction::Printed { net },
+                };
+                let made = reduction.make(model, RelationLevel::Reach, aim)?;
+                let reduction = made.as_ref().map(|m| &*m.reduction);
+                run.by_sets(reduction, self.most_visits)?;
             }
             Stateless::Dynamic => self.classic(&mut run)?,
             Stateless::Source => self.by_traces(dpor::Algorithm::Source, &mut run)?,
@@ -241,7 +263,7 @@ impl<M: Value> Run<'_, M> {
     /// Every path through all successors, or those by stubborn sets.
     fn by_sets(
         &mut self,
-        reduction: Option<&StubbornReduction>,
+        reduction: Option<&dyn Reduction>,
         most_visits: u64,
     ) -> Result<(), CheckError> {
         let words = self.model.layout().words();

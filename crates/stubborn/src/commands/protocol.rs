@@ -82,7 +82,10 @@ struct Shown {
     complete: bool,
 }
 
-fn check<M: Value>(args: &ProtocolArgs, protocol: Protocol<M>) -> Result<Status, Failure> {
+fn check<M: Value>(args: &ProtocolArgs, mut protocol: Protocol<M>) -> Result<Status, Failure> {
+    if args.split_quorums {
+        protocol.split_quorums();
+    }
     let model = protocol.build().map_err(Failure::wrong)?;
     let how = match (args.por, args.stateless) {
         (ProtocolPor::Dpor, _) => Some(match args.dpor {
@@ -90,7 +93,9 @@ fn check<M: Value>(args: &ProtocolArgs, protocol: Protocol<M>) -> Result<Status,
             DynamicPor::Source => Stateless::Source,
             DynamicPor::Optimal => Stateless::Optimal,
         }),
-        (ProtocolPor::Lpor, true) => Some(Stateless::Local),
+        (ProtocolPor::Lpor | ProtocolPor::LporOnly | ProtocolPor::LporNet, true) => {
+            Some(Stateless::Local)
+        }
         (ProtocolPor::None, true) => Some(Stateless::All),
         (_, false) => None,
     };
@@ -101,6 +106,11 @@ fn check<M: Value>(args: &ProtocolArgs, protocol: Protocol<M>) -> Result<Status,
             if args.in_local_sets {
                 search = search.in_local_sets();
             }
+            search = match args.por {
+                ProtocolPor::LporOnly => search.as_printed(false),
+                ProtocolPor::LporNet => search.as_printed(true),
+                ProtocolPor::None | ProtocolPor::Lpor | ProtocolPor::Dpor => search,
+            };
             let report = search.run().map_err(Failure::wrong)?;
             Shown {
                 states: report.visits,
@@ -123,6 +133,8 @@ fn check<M: Value>(args: &ProtocolArgs, protocol: Protocol<M>) -> Result<Status,
             };
             let reduction = match args.por {
                 ProtocolPor::None => Reduction::None,
+                ProtocolPor::LporOnly => Reduction::Printed { net: false },
+                ProtocolPor::LporNet => Reduction::Printed { net: true },
                 ProtocolPor::Lpor | ProtocolPor::Dpor => Reduction::lpor(),
             };
             let level = if args.declared {

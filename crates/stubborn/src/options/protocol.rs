@@ -35,6 +35,10 @@ pub(crate) struct ProtocolArgs {
     #[arg(long)]
     pub(crate) in_local_sets: bool,
 
+    /// A transition for each set of senders of a quorum
+    #[arg(long)]
+    pub(crate) split_quorums: bool,
+
     /// Relations between transitions from the handlers' declarations alone
     #[arg(long)]
     pub(crate) declared: bool,
@@ -63,6 +67,10 @@ pub(crate) enum ProtocolPor {
     /// Local partial-order reduction
     #[default]
     Lpor,
+    /// The same as its inventors printed it, without necessary enabling transitions
+    LporOnly,
+    /// As they printed it, with them
+    LporNet,
     /// Dynamic partial-order reduction; always stateless
     Dpor,
 }
@@ -72,6 +80,8 @@ impl ProtocolPor {
         match self {
             Self::None => "none",
             Self::Lpor => "lpor",
+            Self::LporOnly => "lpor-only",
+            Self::LporNet => "lpor-net",
             Self::Dpor => "dpor",
         }
     }
