@@ -310,7 +310,10 @@ impl Known {
                     let value = self.before(value);
                     let value = value.and_then(|value| stored(program, item, value));
                     let write = self.before(index).zip(value);
-                    let writes = self.arrays.entry(*array).or_insert_with(|| Some(Vec::new()));
+                    let writes = self
+                        .arrays
+                        .entry(*array)
+                        .or_insert_with(|| Some(Vec::new()));
                     match (writes.as_mut(), write) {
                         (Some(known), Some(write)) if known.len() < MAX_WRITES => {
                             known.push(write);
