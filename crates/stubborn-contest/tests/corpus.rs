@@ -125,6 +125,7 @@ fn ways(seconds: u64) -> Vec<Options<'static>> {
         stubborn_sets: false,
         structural: ReductionRules::NONE,
         equation: false,
+        traps: false,
         walks: false,
         ..within(seconds)
     };
