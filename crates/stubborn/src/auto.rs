@@ -19,9 +19,9 @@ use crate::check::Question;
 use crate::load::LoadedModel;
 use crate::reduction::{self, PlannedRun, ReductionOptions};
 
-/// States that an unreduced search has before anybody asks: a fraction of a second, several times
+/// States that an unreduced search has before anybody asks: about a second, several times
 /// what it takes to compute relations.
-pub(crate) const FIRST_PAUSE: u64 = 1_000_000;
+pub(crate) const FIRST_PAUSE: u64 = 2_000_000;
 /// How many times more states there are when it is asked again.
 const NEXT_PAUSE: u64 = 2;
 /// Reduction pays if at most this share of the states is left, in all reduced searches together.
