@@ -4,8 +4,9 @@
 //! are worth it. So a search starts without reduction, and most models are done before any of
 //! that is asked. After
 //! [`FIRST_PAUSE`] states it waits: the relations are computed, and the first
-//! levels of the reduced searches are compared with its own. If few states would be left, and the
-//! levels say that much is still to come, the reduced searches begin, and what was done is lost.
+//! levels of the reduced searches are compared with its own. If very few states would be left, or
+//! few and the levels say that much is still to come, the reduced searches begin, and what was done
+//! is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
 //! again. All this goes by counts, never by time: the same on every machine.
 
@@ -28,6 +29,9 @@ const NEXT_PAUSE: u64 = 2;
 /// Measured on BEEM models of 1 to 20 million states, a reduced state costs 1.8 times a full one
 /// on average, and up to four times.
 pub(crate) const LARGEST_SHARE: f64 = 0.4;
+/// With at most this share, it pays even if nothing is to come but a proof that that is so: the
+/// reduced searches take a small part of what was done.
+const SMALL_SHARE: f64 = 0.1;
 /// States of a reduced search that are looked at.
 const COMPARED_STATES: u64 = 20_000;
 /// Much is still to come if the last level's share of all states is at most this many times the
@@ -96,7 +100,10 @@ impl<'m, 'q> Decider<'m, 'q> {
         known.reduce = match no_more {
             // Nothing is lost by trying.
             true => *share < 1.0,
-            false => *share <= LARGEST_SHARE && much_to_come(reached.level_sizes),
+            false => {
+                *share <= SMALL_SHARE
+                    || *share <= LARGEST_SHARE && much_to_come(reached.level_sizes)
+            }
         };
         if known.reduce || no_more {
             return None;
