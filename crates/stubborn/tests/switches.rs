@@ -424,9 +424,8 @@ const COMPARED_FOR_GOALS: &[Algorithm] = &[
     Algorithm::Ample2,
 ];
 
-#[test]
-#[ignore = "long: minutes, every switch on small instances"]
-fn every_switch_changes_some_count() {
+/// For every two settings of a family, some instance tells them apart.
+fn tell_apart(families: &[Family]) {
     let Some(root) = stubborn_corpus::folder("") else {
         return;
     };
@@ -437,7 +436,7 @@ fn every_switch_changes_some_count() {
     let mut missing = Vec::new();
     eprintln!("| switch | | | instance | states | with the one | with the other |");
     eprintln!("| --- | --- | --- | --- | --: | --: | --: |");
-    for family in families() {
+    for family in families {
         for (at, one) in family.settings.iter().enumerate() {
             for other in &family.settings[at + 1..] {
                 let found = (0..instances.len()).find_map(|i| {
@@ -457,6 +456,20 @@ fn every_switch_changes_some_count() {
         }
     }
     assert!(missing.is_empty(), "no instance tells apart: {missing:#?}");
+}
+
+#[test]
+#[ignore = "long: minutes, every switch on small instances"]
+fn every_switch_changes_some_count() {
+    tell_apart(&families());
+}
+
+#[test]
+fn switches_for_goals_change_some_count() {
+    let mut families = families();
+    families.retain(|family| family.settings.iter().all(|s| s.aimed != Aimed::Deadlocks));
+    assert_eq!(families.len(), 3);
+    tell_apart(&families);
 }
 
 #[test]
