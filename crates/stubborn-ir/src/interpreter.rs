@@ -7,11 +7,11 @@ use stubborn_system::{
     BitSet, Executor, Field, LabelId, Outcome, Successors, System, TransitionId,
 };
 
+use crate::chain::{self, Runner};
+use crate::output;
 use crate::{
     ChannelRef, Command, Expr, Item, Model, Place, SendOrder, Site, Statement, VarId, VariablePlace,
 };
-use crate::chain::{self, Runner};
-use crate::output;
 
 /// Executes a [`Model`] by walking its program.
 pub struct Interpreter<'m> {

@@ -9,9 +9,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use stubborn_ir::Model;
-use stubborn_system::{
-    BitSet, LabelId, ProcessId, SpareRoom, Successors, System, TransitionId,
-};
+use stubborn_system::{BitSet, LabelId, ProcessId, SpareRoom, Successors, System, TransitionId};
 
 use crate::emit::{Blank, Tables, Unit, emit_fire, emit_label, emit_labels, emit_successors};
 use crate::plan::Plan;
@@ -61,7 +59,11 @@ impl From<cranelift_module::ModuleError> for CompileError {
 fn native_isa() -> Result<OwnedTargetIsa, CompileError> {
     let machine = |error: String| CompileError::Machine(error);
     let mut flags = settings::builder();
-    let checked = if cfg!(debug_assertions) { "true" } else { "false" };
+    let checked = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
     for (name, value) in [
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),

@@ -103,9 +103,11 @@ impl CompiledModel {
             plan,
             parts_wanted: Once::new(),
         });
-        workshop.start(|w| &w.successors, "compile successors", |w, plan| {
-            SuccessorCode::compile(&w.model, plan, &w.cancelled)
-        });
+        workshop.start(
+            |w| &w.successors,
+            "compile successors",
+            |w, plan| SuccessorCode::compile(&w.model, plan, &w.cancelled),
+        );
         Self { workshop }
     }
 
@@ -144,9 +146,11 @@ impl Workshop {
     /// Starts compiling code for single transitions and labels, unless that was done.
     fn want_parts(self: &Arc<Self>) {
         self.parts_wanted.call_once(|| {
-            self.start(|w| &w.parts, "compile transitions", |w, plan| {
-                PartCode::compile(&w.model, plan, &w.cancelled)
-            });
+            self.start(
+                |w| &w.parts,
+                "compile transitions",
+                |w, plan| PartCode::compile(&w.model, plan, &w.cancelled),
+            );
         });
     }
 

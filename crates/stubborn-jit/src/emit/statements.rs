@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use stubborn_ir::effects::Effects;
 use stubborn_ir::intervals::Interval;
 use stubborn_ir::{Expr, Item, Overflow, Place, Site, Statement, TempId, VariablePlace};
+use stubborn_system::layout::bits_for;
 
 use super::Emitter;
 
@@ -246,6 +247,11 @@ impl Emitter<'_, '_> {
         let largest = self.unsigned(span);
         match item.overflow {
             Overflow::Wrap => self.b.ins().band(raw, largest),
+            Overflow::Fits => {
+                let bits = bits_for(i64::from(item.min), i64::from(item.max));
+                let mask = self.unsigned(((1_u64 << bits) - 1) as u32);
+                self.b.ins().band(raw, mask)
+            }
             Overflow::Fail => {
                 let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThan, raw, largest);
                 self.fail_if(outside, site);
