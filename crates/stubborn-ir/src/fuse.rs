@@ -196,8 +196,11 @@ impl Fusing<'_> {
         longer.origins.push(at);
         for (process, source) in command.processes.iter().zip(&command.sources) {
             if !longer.processes.contains(process) {
+                // A process that was started on the way was somewhere else before.
+                let counter = self.program.processes[process.index()].counter;
+                let moved = longer.known.variables.contains_key(&counter);
                 longer.processes.push(*process);
-                longer.sources.push(*source);
+                longer.sources.push(source.filter(|_| !moved));
             }
         }
         if longer.processes.len() > 2 {

@@ -695,17 +695,16 @@ fn parts(program: &Program, command: &Command) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     for (at, process) in program.processes.iter().enumerate() {
         let id = ProcessId::new(at);
-        let own = command.processes.iter().position(|p| *p == id);
+        let own = command.processes.contains(&id);
         let (targets, always) = counter_after(command, process.counter)?;
-        if own.is_none() && targets.is_empty() {
+        if !own && targets.is_empty() {
             continue;
         }
-        let source = own.and_then(|own| command.sources[own]).or_else(|| {
-            let guards = command.guards.iter();
-            guards
-                .filter_map(|guard| location_tested(&program.labels[guard.index()].expr))
-                .find_map(|(counter, location)| (counter == process.counter).then_some(location))
-        });
+        // What counts is what is tested.
+        let guards = command.guards.iter();
+        let source = guards
+            .filter_map(|guard| location_tested(&program.labels[guard.index()].expr))
+            .find_map(|(counter, location)| (counter == process.counter).then_some(location));
         parts.push(Part {
             process: id,
             source,
