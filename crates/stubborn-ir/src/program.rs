@@ -3,7 +3,6 @@
 use rapidhash::RapidHashMap;
 
 use stubborn_diagnostics::Span;
-use stubborn_system::layout::bits_for;
 use stubborn_system::{ChannelId, FailureKind, FailureSite, LabelId, ProcessId, PropertyKind};
 
 use crate::intervals::Lengths;
@@ -38,8 +37,8 @@ pub enum Overflow {
     Fail,
     /// The value is taken modulo the size of the range, which must be a power of two.
     Wrap,
-    /// It never happens; see [`narrow`](crate::narrow). In states that no run reaches, as many
-    /// bits are stored as the range needs.
+    /// It never happens; see [`narrow`](crate::narrow). In states that no run reaches, the
+    /// nearest value of the range is stored.
     Fits,
 }
 
@@ -94,11 +93,7 @@ impl Item {
                 let mask = self.max.wrapping_sub(self.min);
                 Some((value.wrapping_sub(self.min) & mask).wrapping_add(self.min))
             }
-            Overflow::Fits => {
-                let bits = bits_for(i64::from(self.min), i64::from(self.max));
-                let mask = ((1_i64 << bits) - 1) as i32;
-                Some((value.wrapping_sub(self.min) & mask).wrapping_add(self.min))
-            }
+            Overflow::Fits => Some(value.clamp(self.min, self.max)),
         }
     }
 }

@@ -386,7 +386,7 @@ fn increment(model: &Model, statement: &Statement) -> Option<(FieldId, i64)> {
         _ => return None,
     };
     let item = &model.program().variables[variable.index()].item;
-    (item.overflow != Overflow::Wrap).then(|| (model.encoding().first_field(*variable), by))
+    (item.overflow == Overflow::Fail).then(|| (model.encoding().first_field(*variable), by))
 }
 
 /// How the lengths of channels change, for channels with a single operation at the top of

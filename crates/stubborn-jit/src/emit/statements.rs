@@ -5,7 +5,6 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use stubborn_ir::effects::Effects;
 use stubborn_ir::intervals::Interval;
 use stubborn_ir::{Expr, Item, Overflow, Place, Site, Statement, TempId, VariablePlace};
-use stubborn_system::layout::bits_for;
 
 use super::Emitter;
 
@@ -248,9 +247,12 @@ impl Emitter<'_, '_> {
         match item.overflow {
             Overflow::Wrap => self.b.ins().band(raw, largest),
             Overflow::Fits => {
-                let bits = bits_for(i64::from(item.min), i64::from(item.max));
-                let mask = self.unsigned(((1_u64 << bits) - 1) as u32);
-                self.b.ins().band(raw, mask)
+                let (min, max) = (self.constant(item.min), self.constant(item.max));
+                let below = self.b.ins().icmp(IntCC::SignedLessThan, value, min);
+                let raised = self.b.ins().select(below, min, value);
+                let above = self.b.ins().icmp(IntCC::SignedGreaterThan, raised, max);
+                let nearest = self.b.ins().select(above, max, raised);
+                self.b.ins().isub(nearest, min)
             }
             Overflow::Fail => {
                 let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThan, raw, largest);
