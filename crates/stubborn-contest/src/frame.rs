@@ -149,10 +149,10 @@ impl<'f> Frame<'f> {
             order: way.order,
             seed: way.seed,
             limits: Limits {
-                states: None,
                 memory: self.options.memory,
                 time: Some(way.time),
                 interrupt: Some(&watched.stop),
+                ..Limits::default()
             },
             ..Search::new(&watched)
         };

@@ -126,9 +126,6 @@ mod tests {
             with_dead += usize::from(expected.contains(&false));
         }
         assert!(compared > 180, "{compared}");
-        assert!(
-            with_live > 30 && with_dead > 30,
-            "{with_live} {with_dead}"
-        );
+        assert!(with_live > 30 && with_dead > 30, "{with_live} {with_dead}");
     }
 }

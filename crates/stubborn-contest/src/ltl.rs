@@ -102,10 +102,10 @@ fn check(
             fitting: stubborn_emptiness::Fitting::default(),
         }),
         limits: Limits {
-            states: None,
             memory: frame.options.memory,
             time: Some(time),
             interrupt: Some(&watched.stop),
+            ..Limits::default()
         },
         ..Check::new(&watched, &ready.property)
     };
