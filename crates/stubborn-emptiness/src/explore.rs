@@ -175,6 +175,8 @@ struct Graph<'a> {
     granted: usize,
     started: Instant,
     last_report: (Duration, u64),
+    /// At the moment.
+    most_states: u64,
 }
 
 impl<'a> Graph<'a> {
@@ -205,6 +207,7 @@ impl<'a> Graph<'a> {
             granted: 0,
             started,
             last_report: Default::default(),
+            most_states: what.limits.states.unwrap_or(u64::MAX),
             what,
         }
     }
@@ -296,8 +299,9 @@ impl<'a> Graph<'a> {
     #[cold]
     fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
         let limits = &self.what.limits;
-        if limits.states.is_some_and(|most| counts.states > most) {
-            return Err(Limit::States);
+        if counts.states > self.most_states {
+            let more = limits.more_states(self.most_states);
+            self.most_states = more.ok_or(Limit::States)?;
         }
         let interrupt = limits.interrupt;
         if interrupt.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {

@@ -133,6 +133,8 @@ pub(crate) struct Product<'a> {
     vector: Vec<u32>,
     mask: Vec<u64>,
     last_report: (std::time::Duration, u64),
+    /// At the moment.
+    most_states: u64,
     granted: usize,
 }
 
@@ -165,6 +167,7 @@ impl<'a> Product<'a> {
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
+            most_states: surroundings.limits.states.unwrap_or(u64::MAX),
             surroundings,
             successors: Successors::new(words),
             kept: BitSet::new(system.structure().transitions.len()),
@@ -418,8 +421,9 @@ impl<'a> Product<'a> {
     #[cold]
     fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
         let limits = &self.surroundings.limits;
-        if limits.states.is_some_and(|most| counts.states > most) {
-            return Err(Limit::States);
+        if counts.states > self.most_states {
+            let more = limits.more_states(self.most_states);
+            self.most_states = more.ok_or(Limit::States)?;
         }
         if limits
             .interrupt

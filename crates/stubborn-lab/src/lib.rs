@@ -27,5 +27,4 @@ pub mod schedule;
 pub mod scores;
 pub mod shipped;
 pub mod table;
-pub mod tsv;
 mod workshop;
