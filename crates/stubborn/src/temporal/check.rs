@@ -166,6 +166,7 @@ impl Checker<'_, '_> {
             emptiness: options.temporal.emptiness,
             steering: options.temporal.steering,
             expansion: options.temporal.expansion,
+            relaxed_visibility: options.temporal.relaxed_visibility,
             finite_runs: options.temporal.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
             threads: options.threads.min(Check::MOST_THREADS),
