@@ -139,26 +139,32 @@ fn compare(
             full.verdict, expected,
             "{what} {emptiness:?}, three threads"
         );
+        // The last part is relaxed visibility.
         let variants = [
-            (Visibility::Vi, Expansion::All),
-            (Visibility::C2, Expansion::All),
-            (Visibility::Vi, Expansion::Visible),
-            (Visibility::C2, Expansion::Visible),
+            (Visibility::Vi, Expansion::All, false),
+            (Visibility::Vi, Expansion::All, true),
+            (Visibility::C2, Expansion::All, false),
+            (Visibility::C2, Expansion::All, true),
+            (Visibility::Vi, Expansion::Visible, false),
+            (Visibility::C2, Expansion::Visible, false),
         ];
         let ways = choices.iter().enumerate().flat_map(|(number, choice)| {
             // The classic ways have variants.
             let count = match choice.3 {
                 SteeringMode::Off => variants.len(),
-                SteeringMode::Mixed | SteeringMode::Only => 1,
+                SteeringMode::Mixed => 2,
+                SteeringMode::Only => 1,
             };
             variants[..count]
                 .iter()
                 .map(move |variant| (number, choice, variant))
         });
-        for (number, (algorithm, proviso, fitting, steering), (visibility, expansion)) in ways {
+        for (number, choice, (visibility, expansion, relaxed)) in ways {
+            let (algorithm, proviso, fitting, steering) = choice;
             let check = Check {
                 steering: *steering,
                 expansion: *expansion,
+                relaxed_visibility: *relaxed,
                 threads: if number == 0 { 3 } else { 1 },
                 reduction: Some(ReductionRequest {
                     config: Config {
@@ -172,7 +178,8 @@ fn compare(
                 ..check.clone()
             };
             let name = format!(
-                "{what} {emptiness:?} {algorithm} {proviso} {steering:?} {visibility} {expansion:?}"
+                "{what} {emptiness:?} {algorithm} {proviso} {steering:?} {visibility} {expansion:?} \
+                 relaxed {relaxed}"
             );
             let reduced = check.run().unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(reduced.verdict, expected, "{name} {:?}", reduced.reduction);
@@ -436,8 +443,10 @@ fn any_automaton_can_steer_at_length() {
 fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
     let cases = seeds.end - seeds.start;
     let mut provisos = Proviso::all_sound();
-    // One of many would hardly be tried, and it is like no other.
+    // One of many would hardly be tried, and these are like no other.
+    let strong: Proviso = "opt-scp".parse().expect("it is a name");
     provisos.extend([Proviso::STICKY; 8]);
+    provisos.extend([strong; 8]);
     let algorithms = [
         Algorithm::Beam,
         Algorithm::Closure,

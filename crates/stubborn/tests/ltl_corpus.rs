@@ -192,11 +192,8 @@ fn promela(sizes: std::ops::RangeInclusive<u64>, at_least: usize) {
             let Some(holds) = spins_answer(both) else {
                 continue;
             };
-            // A search for cycles through accepting states of processes is another thing.
-            if name == "accept" {
-                continue;
-            }
             let mut options = LoadOptions::default();
+            options.promela.acceptance = name == "accept";
             let mut finite_runs = FiniteRuns::Stutter;
             if name == "np_" {
                 options.temporal.push(TemporalText::Formula {

@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use stubborn_emptiness::{
-    Check, CheckResult, Fitting, Property, ReductionOff, ReductionRequest, ReductionUse,
+    Check, CheckResult, FiniteRuns, Fitting, Property, ReductionOff, ReductionRequest, ReductionUse,
     SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
@@ -94,7 +94,9 @@ impl Checker<'_, '_> {
             );
             return Ok(answer);
         }
-        let (result, unpaid) = self.run(property)?;
+        let finite_runs = temporal.finite_runs;
+        let finite_runs = finite_runs.unwrap_or(self.options.temporal.finite_runs);
+        let (result, unpaid) = self.run(property, finite_runs)?;
         answer.verdict = match result.verdict {
             stubborn_emptiness::Verdict::Holds => Verdict::Holds,
             stubborn_emptiness::Verdict::Violated => Verdict::Violated,
@@ -116,8 +118,12 @@ impl Checker<'_, '_> {
     }
 
     /// The check, and whether a reduction was left aside because it would not pay.
-    fn run(&self, property: &Property) -> Result<(CheckResult, bool), CheckError> {
-        let unreduced = self.check(property);
+    fn run(
+        &self,
+        property: &Property,
+        finite_runs: FiniteRuns,
+    ) -> Result<(CheckResult, bool), CheckError> {
+        let unreduced = self.check(property, finite_runs);
         let config = match &self.options.reduction.por {
             Por::None => return Ok((self.finish(unreduced)?, false)),
             Por::Chosen(config) => config.clone(),
@@ -153,12 +159,12 @@ impl Checker<'_, '_> {
                 proviso: self.options.reduction.cycle_proviso.unwrap_or_default(),
                 fitting: Fitting::default(),
             }),
-            ..self.check(property)
+            ..self.check(property, finite_runs)
         };
         Ok((self.finish(reduced)?, false))
     }
 
-    fn check<'c>(&'c self, property: &'c Property) -> Check<'c> {
+    fn check<'c>(&'c self, property: &'c Property, finite_runs: FiniteRuns) -> Check<'c> {
         let options = self.options;
         let left = |time: Duration| time.saturating_sub(self.started.elapsed());
         Check {
@@ -167,7 +173,7 @@ impl Checker<'_, '_> {
             steering: options.temporal.steering,
             expansion: options.temporal.expansion,
             relaxed_visibility: options.temporal.relaxed_visibility,
-            finite_runs: options.temporal.finite_runs,
+            finite_runs,
             weak_fairness: options.temporal.weak_fairness,
             threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
