@@ -36,26 +36,29 @@ fn table(path: &Path) -> Vec<Vec<String>> {
 struct Way {
     algorithm: Option<Algorithm>,
     emptiness: Emptiness,
+    threads: usize,
 }
 
-/// Without reduction and with the default one, by both emptiness checks.
-const WAYS: [Way; 4] = [
+const fn way(algorithm: Option<Algorithm>, emptiness: Emptiness, threads: usize) -> Way {
     Way {
-        algorithm: None,
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        algorithm: Some(Algorithm::Beam),
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        algorithm: Some(Algorithm::Deletion),
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        algorithm: Some(Algorithm::Beam),
-        emptiness: Emptiness::Nested,
-    },
+        algorithm,
+        emptiness,
+        threads,
+    }
+}
+
+/// Without reduction and with the default one, by every emptiness check: components and nested
+/// searches, on one thread and on two (shared union-find, CNDFS).
+const WAYS: [Way; 9] = [
+    way(None, Emptiness::Components, 1),
+    way(None, Emptiness::Nested, 1),
+    way(None, Emptiness::Components, 2),
+    way(None, Emptiness::Nested, 2),
+    way(Some(Algorithm::Beam), Emptiness::Components, 1),
+    way(Some(Algorithm::Deletion), Emptiness::Components, 1),
+    way(Some(Algorithm::Beam), Emptiness::Nested, 1),
+    way(Some(Algorithm::Beam), Emptiness::Components, 2),
+    way(Some(Algorithm::Beam), Emptiness::Nested, 2),
 ];
 
 /// What came out, over many properties.
@@ -89,6 +92,7 @@ impl Tally {
                     finite_runs,
                     ..TemporalOptions::default()
                 },
+                threads: way.threads,
                 ..CheckOptions::default()
             };
             let answer = loop {
@@ -112,9 +116,10 @@ impl Tally {
                 let (name, found) = (&answer.name, answer.verdict);
                 let how = way.algorithm.map_or("none", Algorithm::name);
                 self.wrong.push(format!(
-                    "{} {name}: {expected} expected, {found} by {how}, {}",
+                    "{} {name}: {expected} expected, {found} by {how}, {}, {} threads",
                     model.name(),
                     way.emptiness.name(),
+                    way.threads,
                 ));
             }
         }
