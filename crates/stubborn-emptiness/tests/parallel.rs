@@ -196,8 +196,15 @@ fn run(seeds: std::ops::Range<u64>) {
             match search(&graph, emptiness, threads, all, seed) {
                 Outcome::Empty => {
                     empty += 1;
-                    assert_eq!(graph.part().complaint(), None, "{emptiness:?} {seed} {graph:?}");
-                    assert!(!graph.part().is_accepting(all), "{emptiness:?} {seed} {graph:?}");
+                    assert_eq!(
+                        graph.part().complaint(),
+                        None,
+                        "{emptiness:?} {seed} {graph:?}"
+                    );
+                    assert!(
+                        !graph.part().is_accepting(all),
+                        "{emptiness:?} {seed} {graph:?}"
+                    );
                 }
                 Outcome::Accepting(lasso) => {
                     accepting += 1;

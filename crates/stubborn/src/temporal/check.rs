@@ -8,8 +8,8 @@ use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use stubborn_emptiness::{
-    Check, CheckResult, FiniteRuns, Fitting, Property, ReductionOff, ReductionRequest, ReductionUse,
-    SteeringMode,
+    Check, CheckResult, FiniteRuns, Fitting, Property, ReductionOff, ReductionRequest,
+    ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, StoreKind};
