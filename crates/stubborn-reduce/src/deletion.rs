@@ -342,11 +342,7 @@ impl<'t> Deletion<'t> {
         self.order.clear();
         self.order.extend_from_slice(&view.facts.enabled_list);
         match self.strategy {
-            Delete::Fst => {
-                // A visible transition keeps all visible ones, so these go first.
-                let visible = &view.tables.visible;
-                self.order.sort_by_key(|t| !has(visible, *t));
-            }
+            Delete::Fst => {}
             Delete::Rnd => {
                 let seed = self.seed;
                 self.order
