@@ -1,14 +1,15 @@
 //! ReachabilityDeadlock: is there a reachable marking that enables nothing?
 //!
 //! The net is made smaller first, which keeps whether there is one. Then: random walks, a short
-//! search of everything, a depth-first search with stubborn sets (it goes deep soon, where
-//! deadlocks are), the state equation with all transitions disabled, and a longer search with
-//! what is left of the time.
+//! search of everything, siphons and traps, a depth-first search with stubborn sets (it goes deep
+//! soon, where deadlocks are), the state equation with all transitions disabled, and a longer
+//! search with what is left of the time.
 
 use std::time::{Duration, Instant};
 
 use stubborn_pnml::{
     Atom, Formula, Linearise, Net, NetSystem, Preserve, Reduced, ReductionRules, StateEquation,
+    no_deadlock_by_traps,
 };
 use stubborn_reduce::{Aim, StubbornReduction};
 use stubborn_system::Successors;
@@ -75,6 +76,12 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
     // A net with few states is done before sets are thought about.
     if let Some(value) = search(None, Way::breadth_first(time.mul_f64(0.15))) {
         return Some((value, searched));
+    }
+    if frame.options.traps
+        && !frame.is_over()
+        && no_deadlock_by_traps(system.net(), system.invariants(), time.mul_f64(0.05))
+    {
+        return Some((false, with(&[Technique::Topological])));
     }
     let reduction = frame.reduction(&system, Aim::Deadlocks);
     if reduction.is_some() {

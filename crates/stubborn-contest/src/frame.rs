@@ -26,6 +26,8 @@ pub struct Options<'o> {
     pub structural: ReductionRules,
     /// Whether the state equation may be used.
     pub equation: bool,
+    /// Whether siphons and traps may be used.
+    pub traps: bool,
     /// Whether random walks may be used.
     pub walks: bool,
 }
@@ -39,6 +41,7 @@ impl Default for Options<'_> {
             stubborn_sets: true,
             structural: ReductionRules::ALL,
             equation: true,
+            traps: true,
             walks: true,
         }
     }
@@ -146,10 +149,10 @@ impl<'f> Frame<'f> {
             order: way.order,
             seed: way.seed,
             limits: Limits {
-                states: None,
                 memory: self.options.memory,
                 time: Some(way.time),
                 interrupt: Some(&watched.stop),
+                ..Limits::default()
             },
             ..Search::new(&watched)
         };

@@ -235,23 +235,11 @@ pub(crate) fn decide(
     {
         return Some((value, vec![Technique::LinearProgramming]));
     }
-    let reduced = |firing: &Firing| {
-        let wanted = question.candidates(firing).into_iter().flatten();
-        let mut goals = Goals {
-            any_of: Vec::new(),
-            transitions: wanted
-                .map(|t| stubborn_system::TransitionId::new(t.index()))
-                .collect(),
-        };
-        goals.transitions.sort_unstable();
-        goals.transitions.dedup();
-        frame.reduction(system, Aim::Goals(goals))
-    };
     if let Some(value) = search(frame, system, question, firing, None, 0.4) {
         return Some((value, SEARCHED.to_vec()));
     }
     if !frame.is_over()
-        && let Some(reduction) = reduced(firing)
+        && let Some(reduction) = for_candidates(frame, system, question, firing)
         && let Some(value) = search(frame, system, question, firing, Some(&reduction), 1.0)
     {
         let mut techniques = SEARCHED.to_vec();
@@ -259,6 +247,25 @@ pub(crate) fn decide(
         return Some((value, techniques));
     }
     None
+}
+
+/// Sets that keep every way to the question's candidates.
+fn for_candidates(
+    frame: &Frame<'_>,
+    system: &NetSystem,
+    question: &dyn ByFiring,
+    firing: &Firing,
+) -> Option<StubbornReduction> {
+    let wanted = question.candidates(firing).into_iter().flatten();
+    let mut goals = Goals {
+        any_of: Vec::new(),
+        transitions: wanted
+            .map(|t| stubborn_system::TransitionId::new(t.index()))
+            .collect(),
+    };
+    goals.transitions.sort_unstable();
+    goals.transitions.dedup();
+    frame.reduction(system, Aim::Goals(goals))
 }
 
 const SEARCHED: [Technique; 2] = [Technique::Explicit, Technique::StateCompression];
@@ -411,4 +418,61 @@ fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Techn
     // The contest vouches for what its files say of nested units.
     let units = system.net().units().is_some_and(|units| units.is_safe());
     (units && !frame.model.coloured).then(|| (true, vec![Technique::Nupn]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use stubborn_pnml::Model;
+
+    use super::*;
+    use crate::frame::Options;
+    use crate::testing::{Random, cyclic_net};
+
+    /// By a search of everything, and by sets for all transitions.
+    fn both_ways(question: &dyn ByFiring, frame: &Frame<'_>) -> Option<(bool, bool)> {
+        let system = NetSystem::new(frame.model.net.clone()).unwrap();
+        let full = search(
+            frame,
+            &system,
+            question,
+            &mut Firing::new(&system),
+            None,
+            0.5,
+        );
+        let mut firing = Firing::new(&system);
+        if let Some(value) = question.decide(&firing) {
+            return Some((full?, value));
+        }
+        let reduction = for_candidates(frame, &system, question, &firing).unwrap();
+        let reduced = search(frame, &system, question, &mut firing, Some(&reduction), 0.5);
+        Some((full?, reduced?))
+    }
+
+    #[test]
+    fn sets_for_candidates_keep_the_answers() {
+        let mut random = Random(0x0951_0951_0951_0951);
+        let (mut yes, mut no) = ([0, 0], [0, 0]);
+        for number in 0..400 {
+            let model = Model::from_net(cyclic_net(&mut random));
+            let options = Options {
+                // A net that is not bounded ends at the limit.
+                memory: Some(2 << 20),
+                time: Some(Duration::from_secs(600)),
+                ..Options::default()
+            };
+            let mut out = |_| {};
+            let frame = Frame::new(&model, &options, Instant::now(), &mut out);
+            let questions: [&dyn ByFiring; 2] = [&QuasiLive::new(&frame), &Stable::new(&frame)];
+            for (at, question) in questions.into_iter().enumerate() {
+                if let Some((full, reduced)) = both_ways(question, &frame) {
+                    assert_eq!(full, reduced, "net {number} question {at}");
+                    yes[at] += usize::from(full);
+                    no[at] += usize::from(!full);
+                }
+            }
+        }
+        assert!(yes.iter().chain(&no).all(|n| *n > 12), "{yes:?} {no:?}");
+    }
 }

@@ -43,6 +43,8 @@ mod ltl;
 mod reachability;
 mod state_space;
 mod terminal;
+#[cfg(test)]
+mod testing;
 mod walk;
 mod watch;
 

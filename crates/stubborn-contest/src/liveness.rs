@@ -70,3 +70,62 @@ fn decide(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stubborn_reduce::{Algorithm, Config, Delete, Plan, StubbornReduction};
+    use stubborn_system::{RelationLevel, System};
+
+    use super::*;
+    use crate::terminal::Failed;
+    use crate::testing::{Random, cyclic_net};
+
+    const TIME: Duration = Duration::from_secs(60);
+
+    /// The transitions that fire in every terminal component.
+    fn live(
+        system: &NetSystem,
+        reduction: Option<&StubbornReduction>,
+    ) -> Result<Vec<bool>, Failed> {
+        // A net that is not bounded ends at the limit.
+        let terminal = components(system, reduction, Some(4 << 20), TIME)?;
+        let count = system.net().transition_count();
+        let lives = |t: usize| terminal.fired.iter().all(|fired| fired.contains(t));
+        Ok((0..count).map(lives).collect())
+    }
+
+    /// Strong sets without ignoring keep the liveness of every transition, whichever algorithm
+    /// makes the sets.
+    #[test]
+    fn reduced_graphs_keep_liveness() {
+        let mut random = Random(0x11fe_11fe_11fe_11fe);
+        let (mut compared, mut with_live, mut with_dead) = (0, 0, 0);
+        for number in 0..400 {
+            let system = NetSystem::new(cyclic_net(&mut random)).unwrap();
+            let Ok(expected) = live(&system, None) else {
+                continue;
+            };
+            let deletion = Config {
+                delete: Some(Delete::MaxE),
+                ..Config::new(Algorithm::Deletion)
+            };
+            let configs = [
+                Config::new(Algorithm::Beam),
+                Config::new(Algorithm::Clostar),
+                deletion,
+            ];
+            for (way, config) in configs.iter().enumerate() {
+                let plan = Plan::new(config, Aim::Deadlocks).unwrap();
+                let relations = system.relations(RelationLevel::Reach);
+                let reduction = StubbornReduction::new(&system, &relations, plan).unwrap();
+                let found = live(&system, Some(&reduction)).unwrap();
+                assert_eq!(found, expected, "net {number} way {way}");
+            }
+            compared += 1;
+            with_live += usize::from(expected.contains(&true));
+            with_dead += usize::from(expected.contains(&false));
+        }
+        assert!(compared > 180, "{compared}");
+        assert!(with_live > 30 && with_dead > 30, "{with_live} {with_dead}");
+    }
+}

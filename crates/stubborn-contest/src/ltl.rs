@@ -1,15 +1,19 @@
 //! LTLCardinality and LTLFireability: does every path satisfy a formula?
 //!
 //! Each formula is checked by itself, in the product of the net with the automaton of its
-//! negation, with stubborn sets where the formula cannot see stuttering. Before, statements about
-//! single markings that the state equation decides become constants. First every formula gets a
-//! short time, then those that are left share the rest.
+//! negation. Before, statements about single markings that the state equation decides become
+//! constants. Where the formula cannot see stuttering, the net is made smaller around its places,
+//! and searched with stubborn sets. First every formula gets a short time, then those that are
+//! left share the rest.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use stubborn_emptiness::{Check, Property, ReductionRequest, Verdict};
 use stubborn_ltl::formula::{Formula as Temporal, Formulas, Node};
-use stubborn_pnml::{Formula, Linearise, NetSystem, StateEquation};
+use stubborn_pnml::{
+    Formula, Linearise, NetSystem, PlaceId, Preserve, Reduced, ReductionRules, StateEquation,
+};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_search::Limits;
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
@@ -29,6 +33,14 @@ struct Ready {
     id: String,
     property: Property,
     by_equation: bool,
+    /// A net made for the claim, if it is not checked on the net itself.
+    smaller: Option<Smaller>,
+}
+
+/// A net made for a claim.
+struct Smaller {
+    system: NetSystem,
+    relations: OnceCell<Relations>,
 }
 
 /// Answers all claims; what cannot be answered is said so.
@@ -43,9 +55,7 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec
         }
     }
     let system = &*system;
-    let reduces =
-        frame.options.stubborn_sets && system.net().transition_count() <= MOST_TRANSITIONS;
-    let relations = reduces.then(|| system.relations(RelationLevel::Reach));
+    let relations = OnceCell::new();
     for share in [0.1, 0.4, 1.0] {
         let mut left = open.len();
         open.retain(|ready| {
@@ -54,7 +64,7 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec
             if frame.is_over() {
                 return true;
             }
-            match check(frame, system, relations.as_ref(), ready, time) {
+            match check(frame, system, &relations, ready, time) {
                 Some((value, techniques)) => {
                     frame.answer(&ready.id, Value::Truth(value), &techniques);
                     false
@@ -71,10 +81,18 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec
 fn check(
     frame: &Frame<'_>,
     system: &NetSystem,
-    relations: Option<&Relations>,
+    relations: &OnceCell<Relations>,
     ready: &Ready,
     time: Duration,
 ) -> Option<(bool, Vec<Technique>)> {
+    let (system, relations) = match &ready.smaller {
+        Some(smaller) => (&smaller.system, &smaller.relations),
+        None => (system, relations),
+    };
+    let reduces =
+        frame.options.stubborn_sets && system.net().transition_count() <= MOST_TRANSITIONS;
+    let relations =
+        reduces.then(|| relations.get_or_init(|| system.relations(RelationLevel::Reach)));
     let watched = Watched::new(system, None, frame.options.interrupt);
     let check = Check {
         reduction: relations.map(|relations| ReductionRequest {
@@ -84,10 +102,10 @@ fn check(
             fitting: stubborn_emptiness::Fitting::default(),
         }),
         limits: Limits {
-            states: None,
             memory: frame.options.memory,
             time: Some(time),
             interrupt: Some(&watched.stop),
+            ..Limits::default()
         },
         ..Check::new(&watched, &ready.property)
     };
@@ -103,6 +121,9 @@ fn check(
         stubborn_emptiness::ReductionUse::On { .. }
     ) {
         techniques.push(Technique::StubbornSets);
+    }
+    if ready.smaller.is_some() {
+        techniques.push(Technique::StructuralReduction);
     }
     if ready.by_equation {
         techniques.push(Technique::LinearProgramming);
@@ -132,24 +153,56 @@ fn prepare(
             }
         }
     }
-    let mut translation = Translation {
-        formulas: Formulas::new(),
-        statements: &statements,
-        known: &known,
+    let by_equation = known.iter().any(Option::is_some);
+    let make = |label: &mut dyn FnMut(&Formula) -> Option<LabelId>| {
+        let mut translation = Translation {
+            formulas: Formulas::new(),
+            statements: &statements,
+            known: &known,
+        };
+        let formula = translation.translate(&claim.formula);
+        let formulas = translation.formulas;
+        let mut labels: Vec<LabelId> = Vec::new();
+        for name in formulas.names() {
+            let number: usize = name.strip_prefix('s')?.parse().ok()?;
+            labels.push(label(statements.get(number)?)?);
+        }
+        let options = stubborn_ltl::translate::TranslationOptions::default();
+        Property::from_formula(formulas, formula, labels, &options).ok()
     };
-    let formula = translation.translate(&claim.formula);
-    let formulas = translation.formulas;
-    let mut labels: Vec<LabelId> = Vec::new();
-    for name in formulas.names() {
-        let number: usize = name.strip_prefix('s')?.parse().ok()?;
-        labels.push(system.add_label((*statements.get(number)?).clone())?);
-    }
-    let options = stubborn_ltl::translate::TranslationOptions::default();
-    let property = Property::from_formula(formulas, formula, labels, &options).ok()?;
+    let mut places: Vec<PlaceId> = Vec::new();
+    let first = make(&mut |statement| {
+        places.extend(statement.places(system.net()));
+        system.add_label(statement.clone())
+    })?;
+    let smaller = frame.options.structural != ReductionRules::NONE
+        && !frame.is_over()
+        && first.is_stutter_invariant() == Some(true);
+    let own = smaller.then(|| {
+        let net = system.net();
+        let reduced = Reduced::new(net, &Preserve::Runs(places), frame.options.structural);
+        if reduced.net.place_count() == net.place_count()
+            && reduced.net.transition_count() == net.transition_count()
+        {
+            return None;
+        }
+        let mut own = NetSystem::new(reduced.net.clone()).ok()?;
+        let property = make(&mut |statement| own.add_label(reduced.translate(statement, net)?))?;
+        let smaller = Smaller {
+            system: own,
+            relations: OnceCell::new(),
+        };
+        Some((property, smaller))
+    });
+    let (property, smaller) = match own.flatten() {
+        Some((property, smaller)) => (property, Some(smaller)),
+        None => (first, None),
+    };
     Some(Ready {
         id: claim.id.clone(),
         property,
-        by_equation: known.iter().any(Option::is_some),
+        by_equation,
+        smaller,
     })
 }
 

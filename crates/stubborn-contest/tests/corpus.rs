@@ -1,27 +1,12 @@
 //! Answers on the nets of the contest are those that the contest agreed on.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use stubborn_contest::{Examination, Line, Options, Value, examine};
 use stubborn_diagnostics::SourceFile;
 use stubborn_pnml::{ContestProperty, Model, ReductionRules, load, read_properties};
-
-/// The folder of the contest's nets, or none (said on standard error) where it is absent.
-fn corpus() -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(|| default.into(), PathBuf::from);
-    let nets = root.join("pnml");
-    if nets.is_dir() {
-        return Some(nets);
-    }
-    eprintln!(
-        "SKIPPED: no corpus at {} (set STUBBORN_CORPUS)",
-        nets.display()
-    );
-    None
-}
 
 /// Expected values by instance and examination, each a list of formula or measure and value.
 type Expected = HashMap<(String, String), Vec<(String, String)>>;
@@ -84,7 +69,9 @@ fn answers(
 
 /// Compares all answers of instances with at most `most` states, computed in several ways.
 fn compare(examinations: &[Examination], most: usize, options: &[Options<'_>]) -> usize {
-    let Some(corpus) = corpus() else { return 0 };
+    let Some(corpus) = stubborn_corpus::folder("pnml") else {
+        return 0;
+    };
     let expected = expected(&corpus);
     let mut instances: Vec<&String> = expected
         .iter()
@@ -138,6 +125,7 @@ fn ways(seconds: u64) -> Vec<Options<'static>> {
         stubborn_sets: false,
         structural: ReductionRules::NONE,
         equation: false,
+        traps: false,
         walks: false,
         ..within(seconds)
     };

@@ -12,6 +12,7 @@ fn ways() -> Vec<Options<'static>> {
         stubborn_sets: false,
         structural: ReductionRules::NONE,
         equation: false,
+        traps: false,
         walks: false,
         time: Some(Duration::from_secs(20)),
         ..Options::default()
@@ -29,6 +30,7 @@ fn ways() -> Vec<Options<'static>> {
         },
         Options {
             equation: true,
+            traps: true,
             ..plain
         },
     ]

@@ -29,12 +29,15 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) struct Pulse<'a> {
     surroundings: Surroundings<'a>,
     last_report: (Duration, u64),
+    /// At the moment.
+    most_states: u64,
     granted: usize,
 }
 
 impl<'a> Pulse<'a> {
     pub(crate) fn new(surroundings: Surroundings<'a>) -> Self {
         Self {
+            most_states: surroundings.limits.states.unwrap_or(u64::MAX),
             surroundings,
             last_report: Default::default(),
             granted: 0,
@@ -59,8 +62,9 @@ impl<'a> Pulse<'a> {
     fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
         let around = &self.surroundings;
         let limits = &around.limits;
-        if limits.states.is_some_and(|most| counts.states > most) {
-            return Err(Limit::States);
+        if counts.states > self.most_states {
+            let more = limits.more_states(self.most_states);
+            self.most_states = more.ok_or(Limit::States)?;
         }
         let interrupt = limits.interrupt;
         if interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {

@@ -13,10 +13,9 @@
 //! For reductions, a transition looks at and changes everything that any command of its chain
 //! does: [`Chains`] knows the commands that can follow.
 
-use std::collections::{BTreeSet, HashSet};
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use stubborn_system::{Outcome, ProcessId, Successors, System, TransitionId};
+use stubborn_system::{Outcome, ProcessId, Successor, Successors, System, TransitionId};
 
 use crate::{Command, Expr, Model, Place, Program, Statement};
 
@@ -30,40 +29,20 @@ const LONGEST_CHAIN: usize = 1 << 18;
 /// Runs one command on a state, and nothing that follows: appends its successor, if enabled.
 pub type Once<'a> = dyn FnMut(&[u32], TransitionId, &mut Successors) + 'a;
 
-/// Replaces the successors from number `from` on, which are those by single commands, by the
-/// ends of the chains that start with them.
-pub fn finish(
-    model: &Model,
-    source: &[u32],
-    from: usize,
-    out: &mut Successors,
-    once: &mut Once<'_>,
-) {
-    let commands = &model.program().commands;
-    let goes_on = |t: &TransitionId| commands[t.index()].continues.is_some();
-    if !out.transitions()[from..].iter().any(goes_on) {
-        return;
-    }
-    let mut begun = Successors::new(source.len());
-    for at in from..out.len() {
-        let next = out.get(at);
-        begun.push(next.transition, source, next.state, next.outcome);
-    }
-    while out.len() > from {
-        out.pop();
-    }
-    for first in begun.iter() {
-        match commands[first.transition.index()].continues {
-            Some(process) if !model.is_error(first.state) => {
-                let link = Link {
-                    state: first.state.to_vec(),
-                    outcome: first.outcome,
-                };
-                run(model, link, process, once, &mut |end, _| {
-                    out.push(first.transition, source, &end.state, end.outcome);
-                });
+/// Runs each command of priority 0 that a process starts from where it is, and nothing that
+/// follows: appends the successors in the order of commands.
+pub type Steps<'a> = dyn FnMut(ProcessId, &[u32], &mut Successors) + 'a;
+
+/// [`Steps`] command by command.
+pub fn one_by_one<'a>(
+    model: &'a Model,
+    once: &'a mut Once<'_>,
+) -> impl FnMut(ProcessId, &[u32], &mut Successors) + 'a {
+    |process, state, out| {
+        for at in model.commands_of(process, state) {
+            if model.program().commands[at as usize].priority == 0 {
+                once(state, TransitionId::new(at as usize), out);
             }
-            _ => out.push(first.transition, source, first.state, first.outcome),
         }
     }
 }
@@ -77,27 +56,21 @@ pub fn explain(
     target: &[u32],
     once: &mut Once<'_>,
 ) -> Vec<TransitionId> {
-    let mut steps = vec![transition];
+    let mut commands = vec![transition];
     let mut first = Successors::new(state.len());
     once(state, transition, &mut first);
-    let Some(process) = model.program().commands[transition.index()].continues else {
-        return steps;
-    };
-    if first.is_empty() || model.is_error(first.state(0)) {
-        return steps;
-    }
-    let link = Link {
-        state: first.state(0).to_vec(),
-        outcome: first.outcome(0),
-    };
     let mut found = false;
-    run(model, link, process, once, &mut |end, path| {
-        if end.state == target && !found {
-            found = true;
-            steps.extend_from_slice(path);
-        }
-    });
-    steps
+    if !first.is_empty() {
+        let mut runner = Runner::new(state.len());
+        let steps = &mut one_by_one(model, once);
+        runner.run(model, first.get(0), steps, &mut |end, _, path| {
+            if end == target && !found {
+                found = true;
+                commands.extend_from_slice(path);
+            }
+        });
+    }
+    commands
 }
 
 /// Tells `each` command that runs in the chains that start with `transition` in `state`.
@@ -114,137 +87,209 @@ pub fn visit(
         return;
     }
     each(transition);
-    let continues = model.program().commands[transition.index()].continues;
-    if let Some(process) = continues.filter(|_| !model.is_error(first.state(0))) {
-        let link = Link {
-            state: first.state(0).to_vec(),
-            outcome: first.outcome(0),
+    let mut runner = Runner::new(state.len());
+    let steps = &mut one_by_one(model, once);
+    runner.run(model, first.get(0), steps, &mut |_, _, path| {
+        path.iter().copied().for_each(&mut *each);
+    });
+}
+
+/// Is told a state where a way through a chain ends, the first assertion that failed on that
+/// way, and its commands.
+type End<'a> = dyn FnMut(&[u32], Outcome, &[TransitionId]) + 'a;
+
+/// Runs chains, in memory that is kept from one to the next.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// Steps that were taken before their chains are run.
+    begun: Successors,
+    /// The first state of the chain, then the steps from each state of the path. A step's
+    /// outcome is what became of the whole way.
+    steps: Successors,
+    frames: Vec<Frame>,
+    path: Vec<TransitionId>,
+    /// A copy of the state whose steps are computed.
+    state: Vec<u32>,
+    /// The states of the path, once it is too long to be looked through.
+    on_path: HashSet<Vec<u32>>,
+    /// States seen on any way; only kept once a chain turns out to be long, because two ways
+    /// to one state are two successors.
+    seen: HashSet<Vec<u32>>,
+}
+
+/// A state of the path.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    /// The step that led here.
+    state: usize,
+    /// The first step from here, and the first one that was not followed yet.
+    first: usize,
+    next: usize,
+    /// Where its steps end.
+    end: usize,
+}
+
+impl Runner {
+    /// For states of `words` words.
+    pub fn new(words: usize) -> Self {
+        Self {
+            begun: Successors::new(words),
+            steps: Successors::new(words),
+            frames: Vec::new(),
+            path: Vec::new(),
+            state: Vec::new(),
+            on_path: HashSet::new(),
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Replaces the successors from number `from` on, which are those by single commands, by
+    /// the ends of the chains that start with them.
+    pub fn finish(
+        &mut self,
+        model: &Model,
+        source: &[u32],
+        from: usize,
+        out: &mut Successors,
+        steps: &mut Steps<'_>,
+    ) {
+        let chains = model.chains();
+        let goes_on = |t: &TransitionId| chains.continues(t.index()).is_some();
+        let Some(first) = out.transitions()[from..].iter().position(goes_on) else {
+            return;
         };
-        run(model, link, process, once, &mut |_, path| {
-            path.iter().copied().for_each(&mut *each);
+        let mut begun = std::mem::replace(&mut self.begun, Successors::new(0));
+        begun.clear();
+        for at in from + first..out.len() {
+            begun.append(out.get(at));
+        }
+        out.truncate(from + first);
+        for first in begun.iter() {
+            if goes_on(&first.transition) {
+                self.run(model, first, steps, &mut |state, outcome, _| {
+                    out.push(first.transition, source, state, outcome);
+                });
+            } else {
+                out.append(first);
+            }
+        }
+        self.begun = begun;
+    }
+
+    /// Runs a chain on after its first step in all ways; `end` is told where each way ends.
+    fn run(
+        &mut self,
+        model: &Model,
+        first: Successor<'_>,
+        steps: &mut Steps<'_>,
+        end: &mut End<'_>,
+    ) {
+        let chains = model.chains();
+        let process = chains.continues(first.transition.index());
+        let Some(process) = process.filter(|_| !model.is_error(first.state)) else {
+            return end(first.state, first.outcome, &[]);
+        };
+        let may_repeat = chains.may_repeat(first.transition.index());
+        self.steps.clear();
+        self.frames.clear();
+        self.path.clear();
+        self.on_path.clear();
+        self.seen.clear();
+        self.steps.append(first);
+        self.enter(0, process, steps);
+        let (mut taken, mut ended) = (0_usize, false);
+        while let Some(frame) = self.frames.last_mut() {
+            if frame.next == frame.end {
+                let frame = *frame;
+                if frame.first == frame.end {
+                    let here = self.steps.get(frame.state);
+                    end(here.state, here.outcome, &self.path);
+                    ended = true;
+                }
+                self.steps.truncate(frame.first);
+                if !self.on_path.is_empty() {
+                    self.on_path.remove(self.steps.state(frame.state));
+                }
+                self.frames.pop();
+                self.path.pop();
+                continue;
+            }
+            let (at, earlier) = (frame.next, self.steps.outcome(frame.state));
+            frame.next += 1;
+            taken += 1;
+            let step = self.steps.get(at);
+            let (transition, failed) = (step.transition, model.is_error(step.state));
+            let outcome = match earlier {
+                Outcome::FINE => step.outcome,
+                _ if failed => step.outcome,
+                earlier => earlier,
+            };
+            match chains.continues(transition.index()) {
+                Some(process) if !failed => {
+                    if may_repeat && self.is_repeated(at, taken) {
+                        continue;
+                    }
+                    if taken > LONGEST_CHAIN {
+                        break;
+                    }
+                    self.steps.set_outcome(at, outcome);
+                    self.path.push(transition);
+                    self.enter(at, process, steps);
+                }
+                _ => {
+                    self.path.push(transition);
+                    end(self.steps.state(at), outcome, &self.path);
+                    self.path.pop();
+                    ended = true;
+                }
+            }
+        }
+        if (!ended || taken > LONGEST_CHAIN)
+            && let (Some(site), Some(error)) =
+                (model.program().endless, &model.structure().error_state)
+        {
+            end(error, Outcome::failure(site.index()), &self.path);
+        }
+    }
+
+    /// Computes the steps of a process from a state of the chain, to be followed next.
+    fn enter(&mut self, at: usize, process: ProcessId, steps: &mut Steps<'_>) {
+        self.state.clear();
+        self.state.extend_from_slice(self.steps.state(at));
+        let first = self.steps.len();
+        steps(process, &self.state, &mut self.steps);
+        self.frames.push(Frame {
+            state: at,
+            first,
+            next: first,
+            end: self.steps.len(),
         });
     }
-}
 
-/// A state inside a chain, or at its end.
-struct Link {
-    state: Vec<u32>,
-    /// The first assertion that failed on the way.
-    outcome: Outcome,
-}
-
-/// A state inside a chain, and what was not tried from there yet.
-struct Frame {
-    link: Link,
-    next: Range<u32>,
-    moved: bool,
-}
-
-/// Runs a chain on from `first` in all ways; `end` is told where each way ends, and by which
-/// commands.
-fn run(
-    model: &Model,
-    first: Link,
-    process: ProcessId,
-    once: &mut Once<'_>,
-    end: &mut dyn FnMut(&Link, &[TransitionId]),
-) {
-    let mut scratch = Successors::new(first.state.len());
-    // The states of the path, once it is too long to be looked through.
-    let mut on_path: HashSet<Vec<u32>> = HashSet::new();
-    // States seen on any way; only kept once a chain turns out to be long, because two ways to
-    // one state are two successors.
-    let mut seen: HashSet<Vec<u32>> = HashSet::new();
-    let mut path: Vec<TransitionId> = Vec::new();
-    let next = model.commands_of(process, &first.state);
-    let mut frames = vec![Frame {
-        link: first,
-        next,
-        moved: false,
-    }];
-    let (mut steps, mut ended) = (0_usize, false);
-    while let Some(frame) = frames.last_mut() {
-        let Some(at) = frame.next.next() else {
-            if !frame.moved {
-                end(&frame.link, &path);
-                ended = true;
+    /// Whether the chain was in the state of this step before: on this way, or, in a long
+    /// chain, on any.
+    fn is_repeated(&mut self, at: usize, taken: usize) -> bool {
+        let state = self.steps.state(at);
+        if self.frames.len() <= LONG_PATH && self.on_path.is_empty() {
+            let mut path = self.frames.iter();
+            if path.any(|frame| self.steps.state(frame.state) == state) {
+                return true;
             }
-            if let Some(done) = frames.pop()
-                && !on_path.is_empty()
-            {
-                on_path.remove(&done.link.state);
+        } else {
+            if self.on_path.is_empty() {
+                let path = self.frames.iter();
+                let path = path.map(|frame| self.steps.state(frame.state).to_vec());
+                self.on_path.extend(path);
             }
-            path.pop();
-            continue;
-        };
-        let command = &model.program().commands[at as usize];
-        if command.priority != 0 {
-            continue;
-        }
-        let transition = TransitionId::new(at as usize);
-        scratch.clear();
-        once(&frame.link.state, transition, &mut scratch);
-        if scratch.is_empty() {
-            continue;
-        }
-        frame.moved = true;
-        steps += 1;
-        let failed = model.is_error(scratch.state(0));
-        let earlier = frame.link.outcome;
-        let link = Link {
-            state: scratch.state(0).to_vec(),
-            outcome: match earlier {
-                Outcome::FINE => scratch.outcome(0),
-                _ if failed => scratch.outcome(0),
-                earlier => earlier,
-            },
-        };
-        path.push(transition);
-        match command.continues {
-            Some(process) if !failed => {
-                let on_the_path = match frames.len() {
-                    ..=LONG_PATH => frames.iter().any(|f| f.link.state == link.state),
-                    _ => {
-                        if on_path.is_empty() {
-                            on_path.extend(frames.iter().map(|f| f.link.state.clone()));
-                        }
-                        on_path.contains(&link.state)
-                    }
-                };
-                let repeated =
-                    on_the_path || steps > LONG_CHAIN && !seen.insert(link.state.clone());
-                if repeated {
-                    path.pop();
-                    continue;
-                }
-                if steps > LONGEST_CHAIN {
-                    break;
-                }
-                if !on_path.is_empty() {
-                    on_path.insert(link.state.clone());
-                }
-                frames.push(Frame {
-                    next: model.commands_of(process, &link.state),
-                    link,
-                    moved: false,
-                });
-            }
-            _ => {
-                end(&link, &path);
-                ended = true;
-                path.pop();
+            if !self.on_path.insert(state.to_vec()) {
+                return true;
             }
         }
-    }
-    if (!ended || steps > LONGEST_CHAIN)
-        && let (Some(site), Some(error)) = (model.program().endless, &model.structure().error_state)
-    {
-        let outcome = Outcome::failure(site.index());
-        let link = Link {
-            state: error.clone(),
-            outcome,
-        };
-        end(&link, &path);
+        let repeated = taken > LONG_CHAIN && !self.seen.insert(state.to_vec());
+        if repeated {
+            self.on_path.remove(state);
+        }
+        repeated
     }
 }
 
@@ -254,6 +299,10 @@ pub struct Chains {
     /// By command: what may run after it before the chain ends, sorted, itself only if it can
     /// come again.
     followers: Vec<Vec<u32>>,
+    /// By command: who goes on after it.
+    continues: Vec<Option<ProcessId>>,
+    /// By command: whether a chain from it can run in circles.
+    may_repeat: Vec<bool>,
 }
 
 impl Chains {
@@ -264,7 +313,7 @@ impl Chains {
             .iter()
             .map(|command| direct_followers(program, command))
             .collect();
-        let followers = (0..direct.len())
+        let followers: Vec<Vec<u32>> = (0..direct.len())
             .map(|start| {
                 let mut seen = BTreeSet::new();
                 let mut todo = direct[start].clone();
@@ -276,7 +325,21 @@ impl Chains {
                 seen.into_iter().collect()
             })
             .collect();
-        Self { followers }
+        let repeats = |c: u32| followers[c as usize].binary_search(&c).is_ok();
+        let may_repeat = (0..direct.len())
+            .map(|c| repeats(c as u32) || followers[c].iter().any(|f| repeats(*f)))
+            .collect();
+        Self {
+            continues: program.commands.iter().map(|c| c.continues).collect(),
+            may_repeat,
+            followers,
+        }
+    }
+
+    /// Who goes on after a command before anybody else moves.
+    #[inline]
+    pub fn continues(&self, command: usize) -> Option<ProcessId> {
+        self.continues[command]
     }
 
     /// Commands that may run after this one within the same transition.
@@ -285,9 +348,9 @@ impl Chains {
     }
 
     /// Whether a chain from this command can run in circles.
+    #[inline]
     pub fn may_repeat(&self, command: usize) -> bool {
-        let repeats = |c: u32| self.followers[c as usize].binary_search(&c).is_ok();
-        repeats(command as u32) || self.followers[command].iter().any(|c| repeats(*c))
+        self.may_repeat[command]
     }
 }
 
@@ -359,4 +422,20 @@ fn assigned(
             .any(|place: &Place| place.variable() == counter),
         _ => true,
     })
+}
+
+/// For each process that goes on after some command: where it can be then; `None` if
+/// anywhere.
+pub fn continuations(program: &Program) -> BTreeMap<ProcessId, Option<BTreeSet<u32>>> {
+    let mut all: BTreeMap<ProcessId, Option<BTreeSet<u32>>> = BTreeMap::new();
+    for command in &program.commands {
+        if let Some(process) = command.continues {
+            let reached = all.entry(process).or_insert_with(|| Some(BTreeSet::new()));
+            match (reached.as_mut(), locations_after(program, command, process)) {
+                (Some(known), Some(more)) => known.extend(more),
+                _ => *reached = None,
+            }
+        }
+    }
+    all
 }

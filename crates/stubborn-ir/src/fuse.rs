@@ -7,8 +7,10 @@
 //! and code fast.
 //!
 //! A later condition is moved to the front by replacing each variable by what was assigned to
-//! it. Where this is not possible (arrays, messages, loops), the chain stays a chain. The ways
-//! through a chain and the states they lead to stay exactly the same.
+//! it; an element of an array by what was assigned to that element, if the indices turn out to
+//! be equal. Loops are unrolled. Where this does not work or leads too far (messages, loops
+//! that end who knows when, many ways), the chain stays a chain. The ways through a chain and
+//! the states they lead to stay exactly the same.
 
 use std::collections::HashMap;
 
@@ -25,6 +27,8 @@ const MAX_STEPS: usize = 32;
 const MAX_WAYS: usize = 48;
 /// Largest expression that is moved to the front.
 const MAX_SIZE: usize = 60;
+/// Most assignments to elements of one array before a condition.
+const MAX_WRITES: usize = 4;
 
 /// Fuses chains; gives, for each new command, the numbers of the old commands it consists of.
 pub fn fuse(program: &mut Program) -> Vec<Vec<usize>> {
@@ -84,8 +88,9 @@ struct Known {
     /// Scalars that were assigned; `None` if the value is not known.
     variables: HashMap<VarId, Option<Expr>>,
     temps: HashMap<TempId, Option<Expr>>,
-    /// Arrays of which something was assigned.
-    arrays: Vec<VarId>,
+    /// Arrays of which something was assigned: indices and values, oldest first; `None` if
+    /// they are not known.
+    arrays: HashMap<VarId, Option<Vec<(Expr, Expr)>>>,
     /// How many messages were added to a channel; `None` if not known.
     channels: HashMap<ChannelId, Option<i32>>,
 }
@@ -101,7 +106,6 @@ struct Way {
     known: Known,
     /// Who goes on, and from where.
     next: Option<(ProcessId, u32)>,
-    visited: Vec<(ProcessId, u32)>,
 }
 
 struct Fusing<'a> {
@@ -126,7 +130,6 @@ impl Fusing<'_> {
             sources: Vec::new(),
             known: Known::default(),
             next: None,
-            visited: Vec::new(),
         };
         let mut todo = vec![fusing.extended(&empty, first)??];
         let mut done = Vec::new();
@@ -154,7 +157,7 @@ impl Fusing<'_> {
             }
             todo.extend(longer.into_iter().rev());
         }
-        Some(done)
+        (done.len() <= MAX_WAYS).then_some(done)
     }
 
     /// When a command is enabled after what is known; `None` if that cannot be said.
@@ -208,12 +211,7 @@ impl Fusing<'_> {
                         longer.sources[at]?
                     }
                 };
-                let place = (process, location);
-                if longer.visited.contains(&place) {
-                    return None;
-                }
-                longer.visited.push(place);
-                Some(place)
+                Some((process, location))
             }
         };
         Some(Some(longer))
@@ -244,11 +242,12 @@ impl Known {
                 Some(value) => value.clone()?,
             },
             Expr::Element(array, index, site) => {
-                if self.arrays.contains(array) {
-                    return None;
-                }
                 let index = self.translate(index, left)?;
-                Expr::Element(*array, Box::new(index), *site)
+                let before = Expr::Element(*array, Box::new(index.clone()), *site);
+                match self.arrays.get(array) {
+                    None => before,
+                    Some(writes) => element_after(before, &index, writes.as_ref()?, left)?,
+                }
             }
             Expr::Unary(UnaryOp::Not, operand) => not(self.translate(operand, left)?),
             Expr::Unary(op, operand) => match self.translate(operand, left)? {
@@ -306,7 +305,22 @@ impl Known {
                     let value = value.and_then(|value| stored(program, item, value));
                     self.variables.insert(*variable, value);
                 }
-                Place::Element(array, ..) => self.arrays.push(*array),
+                Place::Element(array, index, _) => {
+                    let item = &program.variables[array.index()].item;
+                    let value = self.before(value);
+                    let value = value.and_then(|value| stored(program, item, value));
+                    let write = self.before(index).zip(value);
+                    let writes = self
+                        .arrays
+                        .entry(*array)
+                        .or_insert_with(|| Some(Vec::new()));
+                    match (writes.as_mut(), write) {
+                        (Some(known), Some(write)) if known.len() < MAX_WRITES => {
+                            known.push(write);
+                        }
+                        _ => *writes = None,
+                    }
+                }
             },
             Statement::Let(temp, value) => {
                 let value = self.before(value);
@@ -355,7 +369,9 @@ impl Known {
             Place::Var(variable) => {
                 self.variables.insert(*variable, None);
             }
-            Place::Element(array, ..) => self.arrays.push(*array),
+            Place::Element(array, ..) => {
+                self.arrays.insert(*array, None);
+            }
         }
     }
 
@@ -390,6 +406,29 @@ impl Known {
             Statement::Assert { .. } | Statement::Fail(_) | Statement::Print { .. } => {}
         }
     }
+}
+
+/// The element of an array after assignments to elements, `before` being what it was.
+fn element_after(
+    before: Expr,
+    index: &Expr,
+    writes: &[(Expr, Expr)],
+    left: &mut usize,
+) -> Option<Expr> {
+    let mut element = before;
+    for (written, value) in writes {
+        let same = match written == index {
+            true => Expr::Const(1),
+            false => binary(BinaryOp::Equal, index.clone(), written.clone()),
+        };
+        *left = left.checked_sub(size(&same) + size(value))?;
+        element = match same {
+            Expr::Const(0) => element,
+            Expr::Const(_) => value.clone(),
+            same => Expr::If(Box::new(same), Box::new(value.clone()), Box::new(element)),
+        };
+    }
+    Some(element)
 }
 
 /// What a variable holds after a value was stored.

@@ -7,10 +7,11 @@ use stubborn_system::{
     BitSet, Executor, Field, LabelId, Outcome, Successors, System, TransitionId,
 };
 
+use crate::chain::{self, Runner};
+use crate::output;
 use crate::{
     ChannelRef, Command, Expr, Item, Model, Place, SendOrder, Site, Statement, VarId, VariablePlace,
 };
-use crate::{chain, output};
 
 /// Executes a [`Model`] by walking its program.
 pub struct Interpreter<'m> {
@@ -18,6 +19,8 @@ pub struct Interpreter<'m> {
     temps: Vec<i32>,
     /// Changed words of bodies that run alone; nobody asks for them.
     mask: Vec<u64>,
+    /// Once there was a chain to run.
+    runner: Option<Runner>,
 }
 
 impl<'m> Interpreter<'m> {
@@ -27,6 +30,7 @@ impl<'m> Interpreter<'m> {
             model,
             temps: vec![0; model.temporaries()],
             mask: vec![0; model.layout().words().div_ceil(64)],
+            runner: None,
         }
     }
 
@@ -61,9 +65,13 @@ impl<'m> Interpreter<'m> {
             .is_some()
         {
             let model = self.model;
-            chain::finish(model, state, from, out, &mut |state, t, out| {
+            let runner = self.runner.take();
+            let mut runner = runner.unwrap_or_else(|| Runner::new(state.len()));
+            let once = &mut |state: &[u32], t: TransitionId, out: &mut Successors| {
                 self.step_once(state, t.index() as u32, out);
-            });
+            };
+            runner.finish(model, state, from, out, &mut chain::one_by_one(model, once));
+            self.runner = Some(runner);
         }
     }
 
@@ -342,7 +350,9 @@ impl Run<'_> {
 
     /// Runs a whole body: temporaries start at 0.
     fn whole_body(&mut self, body: &[Statement]) -> Result<(), Site> {
-        self.temps.fill(0);
+        if !self.temps.is_empty() {
+            self.temps.fill(0);
+        }
         self.body(body)
     }
 

@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,15 +33,9 @@ const INSTANCES: [&str; 16] = [
 ];
 
 fn main() -> std::io::Result<()> {
-    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
-        || {
-            PathBuf::from(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../../shared/corpus"
-            ))
-        },
-        PathBuf::from,
-    );
+    let Some(models) = stubborn_corpus::folder("beem/models") else {
+        return Ok(());
+    };
     let mut out = std::io::stdout().lock();
     let named: Vec<String> = std::env::args()
         .skip(1)
@@ -69,7 +62,7 @@ fn main() -> std::io::Result<()> {
         "fire/st"
     )?;
     for name in names {
-        let file = root.join(format!("beem/models/{name}.dve"));
+        let file = models.join(format!("{name}.dve"));
         match std::fs::read(&file) {
             Ok(text) => {
                 let row = measure(&name, &String::from_utf8_lossy(&text));

@@ -9,7 +9,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use stubborn_ir::Model;
-use stubborn_system::{BitSet, LabelId, SpareRoom, Successors, System, TransitionId};
+use stubborn_system::{BitSet, LabelId, ProcessId, SpareRoom, Successors, System, TransitionId};
 
 use crate::emit::{Blank, Tables, Unit, emit_fire, emit_label, emit_labels, emit_successors};
 use crate::plan::Plan;
@@ -59,14 +59,19 @@ impl From<cranelift_module::ModuleError> for CompileError {
 fn native_isa() -> Result<OwnedTargetIsa, CompileError> {
     let machine = |error: String| CompileError::Machine(error);
     let mut flags = settings::builder();
+    let checked = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
     for (name, value) in [
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),
         ("opt_level", "none"),
         ("unwind_info", "false"),
         ("enable_probestack", "false"),
-        // Costs little, and a mistake in emitted code then means interpreting, not havoc.
-        ("enable_verifier", "true"),
+        // Tests run with it; it would take a seventh of the time of compiling.
+        ("enable_verifier", checked),
     ] {
         flags.set(name, value).map_err(|e| machine(e.to_string()))?;
     }
@@ -167,6 +172,8 @@ pub(crate) struct SuccessorCode {
     _memory: Memory,
     /// By priority, smallest first.
     functions: Vec<(u8, Vec<SuccessorsFn>)>,
+    /// By process: its steps in the middle of chains.
+    chains: Vec<Vec<SuccessorsFn>>,
     most_successors: usize,
     words: usize,
 }
@@ -177,7 +184,11 @@ impl SuccessorCode {
         plan: &Plan,
         cancelled: &AtomicBool,
     ) -> Result<Self, CompileError> {
-        let chunks = || plan.successors.iter().flat_map(|(_, chunks)| chunks);
+        let chunks = || {
+            let chains = plan.chains.iter().flat_map(|(_, chunks)| chunks);
+            let successors = plan.successors.iter().flat_map(|(_, chunks)| chunks);
+            successors.chain(chains)
+        };
         let (memory, addresses) = compile(model, cancelled, |compiler| {
             chunks()
                 .map(|chunk| compiler.function(|unit, blank| emit_successors(unit, blank, chunk)))
@@ -192,9 +203,14 @@ impl SuccessorCode {
             .iter()
             .map(|(priority, chunks)| (*priority, addresses.by_ref().take(chunks.len()).collect()))
             .collect();
+        let mut chains = vec![Vec::new(); model.program().processes.len()];
+        for (process, chunks) in &plan.chains {
+            chains[process.index()] = addresses.by_ref().take(chunks.len()).collect();
+        }
         Ok(Self {
             _memory: memory,
             functions,
+            chains,
             most_successors: plan.most_successors,
             words: model.layout().words(),
         })
@@ -204,6 +220,22 @@ impl SuccessorCode {
     #[inline]
     pub(crate) fn successors(&self, state: &[u32], out: &mut Successors) {
         self.successors_below(u16::MAX, state, out);
+    }
+
+    /// Appends the successors by the single commands of priority 0 that a process starts in
+    /// `state`, in which it is in the middle of a chain.
+    #[inline]
+    pub(crate) fn chain_steps(&self, process: ProcessId, state: &[u32], out: &mut Successors) {
+        assert_eq!(state.len(), self.words, "a state of another system");
+        assert_eq!(out.words(), self.words, "a buffer of another system");
+        let room = out.spare_room(self.most_successors);
+        let mut count = 0;
+        for function in &self.chains[process.index()] {
+            // SAFETY: as for all successors, of which these are some.
+            count = unsafe { function(state.as_ptr(), &room, count) };
+        }
+        // SAFETY: the code wrote that many entries.
+        unsafe { out.claim(count) }
     }
 
     /// Appends the successors of the first priority below `limit` that has some.

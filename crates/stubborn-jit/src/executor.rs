@@ -1,5 +1,7 @@
 //! The executor: interprets until there is code, then runs the code.
 
+use std::sync::Arc;
+
 use stubborn_ir::chain;
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_system::{BitSet, Executor, LabelId, Successors, System, TransitionId};
@@ -9,7 +11,7 @@ use crate::{CompiledModel, Workshop};
 
 /// Executes a [`CompiledModel`] on one thread.
 pub(crate) struct CompiledExecutor<'m> {
-    workshop: &'m Workshop,
+    workshop: &'m Arc<Workshop>,
     interpreter: Interpreter<'m>,
     /// Code found so far; asked for again until it is there.
     successor_code: Option<&'m SuccessorCode>,
@@ -18,6 +20,7 @@ pub(crate) struct CompiledExecutor<'m> {
     failed: (usize, u32),
     /// Some commands are not the end of their transition.
     has_chains: bool,
+    runner: chain::Runner,
     /// For the question whether something of higher priority is enabled.
     scratch: Successors,
 }
@@ -40,6 +43,7 @@ impl<'m> CompiledExecutor<'m> {
                 .commands
                 .iter()
                 .any(|c| c.continues.is_some()),
+            runner: chain::Runner::new(model.layout().words()),
             scratch: Successors::new(model.layout().words()),
         }
     }
@@ -64,6 +68,7 @@ impl<'m> CompiledExecutor<'m> {
     #[inline]
     fn part_code(&mut self) -> Option<&'m PartCode> {
         if self.part_code.is_none() {
+            self.workshop.want_parts();
             self.part_code = self
                 .workshop
                 .parts
@@ -78,22 +83,26 @@ impl<'m> CompiledExecutor<'m> {
         if !self.has_chains {
             return;
         }
-        let parts = self.part_code();
+        let code = self.successor_code();
         let Self {
             workshop,
             interpreter,
+            runner,
             ..
         } = self;
-        chain::finish(
-            &workshop.model,
-            state,
-            from,
-            out,
-            &mut |state, t, out| match parts {
-                Some(code) => code.fire(state, t, out),
-                None => interpreter.fire_once(state, t, out),
-            },
-        );
+        let model = &workshop.model;
+        match code {
+            Some(code) => runner.finish(model, state, from, out, &mut |process, state, out| {
+                code.chain_steps(process, state, out);
+            }),
+            None => {
+                let once = &mut |state: &[u32], t: TransitionId, out: &mut Successors| {
+                    interpreter.fire_once(state, t, out);
+                };
+                let steps = &mut chain::one_by_one(model, once);
+                runner.finish(model, state, from, out, steps);
+            }
+        }
     }
 
     /// Whether a transition of a smaller priority number than `priority` is enabled.

@@ -8,7 +8,8 @@
 //! - Generated code branches on program counters first, so that only commands of the
 //!   current locations are looked at, and loads each packed word once on the way.
 //! - Compiling takes a while, so it happens [in the background](CompiledModel::new):
-//!   executors interpret until the code is there and then switch at their next call.
+//!   executors interpret until the code is there and then switch at their next call. Code for
+//!   single transitions and labels, which only reductions need, is made when it is asked for.
 //! - Models that are too large to be worth it, and machines that Cranelift does not know,
 //!   stay with the interpreter.
 //! - The interpreter is the reference. Code and interpreter agree in every detail: the
@@ -49,7 +50,7 @@ mod plan;
 mod runtime;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 
 use stubborn_ir::Model;
 use stubborn_system::{Executor, FieldId, Layout, RelationLevel, Relations, Structure, System};
@@ -84,23 +85,30 @@ struct Workshop {
     successors: OnceLock<Result<SuccessorCode, CompileError>>,
     parts: OnceLock<Result<PartCode, CompileError>>,
     cancelled: AtomicBool,
+    /// Empty if the model is too large.
+    plan: Option<Plan>,
+    /// Somebody wants code for single transitions and labels.
+    parts_wanted: Once,
 }
 
 impl CompiledModel {
     /// Starts compiling in the background. Executors work at once.
     pub fn new(model: Arc<Model>) -> Self {
-        let compiled = Self::uncompiled(model);
-        match Plan::new(&compiled.workshop.model) {
-            Some(plan) => compiled.compile(Arc::new(plan)),
-            None => {
-                let _ = compiled
-                    .workshop
-                    .successors
-                    .set(Err(CompileError::TooLarge));
-                let _ = compiled.workshop.parts.set(Err(CompileError::TooLarge));
-            }
-        }
-        compiled
+        let plan = Plan::new(&model);
+        let workshop = Arc::new(Workshop {
+            model,
+            successors: OnceLock::new(),
+            parts: OnceLock::new(),
+            cancelled: AtomicBool::new(false),
+            plan,
+            parts_wanted: Once::new(),
+        });
+        workshop.start(
+            |w| &w.successors,
+            "compile successors",
+            |w, plan| SuccessorCode::compile(&w.model, plan, &w.cancelled),
+        );
+        Self { workshop }
     }
 
     /// Compiles and returns when the code is ready.
@@ -110,40 +118,9 @@ impl CompiledModel {
         compiled
     }
 
-    fn uncompiled(model: Arc<Model>) -> Self {
-        Self {
-            workshop: Arc::new(Workshop {
-                model,
-                successors: OnceLock::new(),
-                parts: OnceLock::new(),
-                cancelled: AtomicBool::new(false),
-            }),
-        }
-    }
-
-    /// One thread for all successors, one for single transitions and labels.
-    fn compile(&self, plan: Arc<Plan>) {
-        let (workshop, its_plan) = (self.workshop.clone(), plan.clone());
-        let started = in_background("compile successors", move || {
-            let made =
-                attempt(|| SuccessorCode::compile(&workshop.model, &its_plan, &workshop.cancelled));
-            let _ = workshop.successors.set(made);
-        });
-        if !started {
-            let _ = self.workshop.successors.set(Err(CompileError::NoThread));
-        }
-        let workshop = self.workshop.clone();
-        let started = in_background("compile transitions", move || {
-            let made = attempt(|| PartCode::compile(&workshop.model, &plan, &workshop.cancelled));
-            let _ = workshop.parts.set(made);
-        });
-        if !started {
-            let _ = self.workshop.parts.set(Err(CompileError::NoThread));
-        }
-    }
-
     /// Returns when there is code, or when it is clear that there will be none.
     pub fn wait(&self) {
+        self.workshop.want_parts();
         self.workshop.successors.wait();
         self.workshop.parts.wait();
     }
@@ -162,6 +139,39 @@ impl CompiledModel {
     /// The model, executed by the interpreter.
     pub fn model(&self) -> &Arc<Model> {
         &self.workshop.model
+    }
+}
+
+impl Workshop {
+    /// Starts compiling code for single transitions and labels, unless that was done.
+    fn want_parts(self: &Arc<Self>) {
+        self.parts_wanted.call_once(|| {
+            self.start(
+                |w| &w.parts,
+                "compile transitions",
+                |w, plan| PartCode::compile(&w.model, plan, &w.cancelled),
+            );
+        });
+    }
+
+    /// Fills a place with code, in the background.
+    fn start<T: Send + Sync + 'static>(
+        self: &Arc<Self>,
+        place: fn(&Self) -> &OnceLock<Result<T, CompileError>>,
+        name: &str,
+        compile: fn(&Self, &Plan) -> Result<T, CompileError>,
+    ) {
+        let workshop = Arc::clone(self);
+        let started = in_background(name, move || {
+            let made = match &workshop.plan {
+                Some(plan) => attempt(|| compile(&workshop, plan)),
+                None => Err(CompileError::TooLarge),
+            };
+            let _ = place(&workshop).set(made);
+        });
+        if !started {
+            let _ = place(self).set(Err(CompileError::NoThread));
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 //! Compilers are slower than linear on huge functions, so commands are packed into chunks
 //! up to a size. Chunks run one after the other, in the order of commands.
 
-use stubborn_ir::{ChannelRef, Expr, Model, Place, Statement};
-use stubborn_system::FieldId;
+use stubborn_ir::{ChannelRef, Expr, Model, Place, Statement, chain};
+use stubborn_system::{FieldId, ProcessId};
 
 /// Largest size of a chunk, in nodes of expressions and statements. (One command may be
 /// larger and then is a chunk of its own.)
@@ -46,6 +46,9 @@ pub(crate) type Chunk = Vec<Piece>;
 pub(crate) struct Plan {
     /// For each priority that commands have, smallest first: it, and its functions.
     pub(crate) successors: Vec<(u8, Vec<Chunk>)>,
+    /// For each process that goes on after some command: the functions for its steps in the
+    /// middle of [chains](stubborn_ir::chain).
+    pub(crate) chains: Vec<(ProcessId, Vec<Chunk>)>,
     /// Ranges of commands that share one function that fires them: the end of each.
     pub(crate) fire: Vec<u32>,
     /// The same for labels; all but the last end at a multiple of 64.
@@ -99,8 +102,21 @@ impl Plan {
             .into_iter()
             .map(|priority| (priority, chunks(model, priority, &commands)))
             .collect();
+        let chains = chain::continuations(program)
+            .into_iter()
+            .map(|(process, locations)| {
+                let counter = program.processes[process.index()].counter;
+                let counter = model.encoding().first_field(counter);
+                let inside = |location: u32| match &locations {
+                    Some(locations) => locations.contains(&location),
+                    None => true,
+                };
+                (process, chain_chunks(model, counter, inside, &commands))
+            })
+            .collect();
         Some(Self {
             successors,
+            chains,
             fire: cut(&commands, 1),
             labels: cut(&labels, 64),
             most_successors,
@@ -127,11 +143,7 @@ fn cut(sizes: &[usize], step: usize) -> Vec<u32> {
 }
 
 fn chunks(model: &Model, priority: u8, sizes: &[usize]) -> Vec<Chunk> {
-    let mut packer = Packer {
-        done: Vec::new(),
-        open: Vec::new(),
-        size: 0,
-    };
+    let mut packer = Packer::default();
     let chosen = |range: std::ops::Range<u32>| {
         range.filter(|at| model.program().commands[*at as usize].priority == priority)
     };
@@ -148,7 +160,30 @@ fn chunks(model: &Model, priority: u8, sizes: &[usize]) -> Vec<Chunk> {
     packer.finish()
 }
 
+/// What a process can do at some locations, by commands of priority 0.
+fn chain_chunks(
+    model: &Model,
+    counter: FieldId,
+    inside: impl Fn(u32) -> bool,
+    sizes: &[usize],
+) -> Vec<Chunk> {
+    let mut packer = Packer::default();
+    let by_location = model.commands_by_location().iter();
+    for (_, locations) in by_location.filter(|(field, _)| *field == counter) {
+        for (location, range) in locations.iter().enumerate() {
+            let location = location as u32;
+            for at in range.clone().filter(|_| inside(location)) {
+                if model.program().commands[at as usize].priority == 0 {
+                    packer.add(Some(counter), location, at, sizes[at as usize]);
+                }
+            }
+        }
+    }
+    packer.finish()
+}
+
 /// Appends commands to the open chunk and starts a new one when it is full.
+#[derive(Default)]
 struct Packer {
     done: Vec<Chunk>,
     open: Chunk,

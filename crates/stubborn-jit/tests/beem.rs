@@ -8,31 +8,11 @@ use stubborn_diagnostics::SourceFile;
 use stubborn_ir::Model;
 use support::{compile, explore};
 
-/// The folder with the BEEM models, or `None` (with a plain message) where it is absent.
-fn beem() -> Option<PathBuf> {
-    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
-        || {
-            PathBuf::from(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../../shared/corpus"
-            ))
-        },
-        PathBuf::from,
-    );
-    let models = root.join("beem/models");
-    if models.is_dir() {
-        return Some(models);
-    }
-    eprintln!(
-        "skipped: no corpus at {} (set STUBBORN_CORPUS)",
-        root.display()
-    );
-    None
-}
-
 /// Walks up to `limit` states of every model whose name `chosen` accepts.
 fn walk(limit: usize, every: usize, chosen: impl Fn(&str) -> bool) {
-    let Some(folder) = beem() else { return };
+    let Some(folder) = stubborn_corpus::folder("beem/models") else {
+        return;
+    };
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the folder is readable")
         .map(|entry| entry.expect("the entry is readable").path())

@@ -33,7 +33,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::tsv::Tsv;
+use stubborn_corpus::tsv::Tsv;
 
 /// What is wrong with an experiment's file.
 #[derive(Debug, thiserror::Error)]
@@ -275,6 +275,9 @@ pub struct Column {
     /// What of several runs.
     #[serde(default)]
     pub over: Over,
+    /// What its percentages are of, where that is not the experiment's baseline.
+    #[serde(default)]
+    pub baseline: Option<String>,
     /// The column of the printed table that it stands beside.
     #[serde(default)]
     pub printed: Option<String>,

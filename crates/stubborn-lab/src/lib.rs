@@ -28,5 +28,4 @@ pub mod schedule;
 pub mod scores;
 pub mod shipped;
 pub mod table;
-pub mod tsv;
 mod workshop;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::corpus::{Corpus, ModelName};
 use crate::experiment::{Configuration, Experiment, Tool, Words};
 use crate::record::Limits;
-use crate::tsv::Tsv;
+use stubborn_corpus::tsv::Tsv;
 
 /// What is to be run, and how much of it.
 #[derive(Clone, Debug, Default)]

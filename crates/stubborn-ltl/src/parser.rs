@@ -375,8 +375,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str, syntax: Syntax) -> String {
+        read_with(text, syntax, &mut AnyName)
+    }
+
+    fn read_with(text: &str, syntax: Syntax, atoms: &mut dyn Atoms) -> String {
         let mut formulas = Formulas::new();
-        let (formula, messages) = parse(&mut formulas, text, syntax, &mut AnyName);
+        let (formula, messages) = parse(&mut formulas, text, syntax, atoms);
         match formula {
             Some(formula) => formulas.display(formula, Syntax::Spot).to_string(),
             None => messages
@@ -472,16 +476,7 @@ mod tests {
     }
 
     fn read_model(text: &str) -> String {
-        let mut formulas = Formulas::new();
-        let (formula, messages) = parse(&mut formulas, text, Syntax::Spin, &mut Expressions);
-        match formula {
-            Some(formula) => formulas.display(formula, Syntax::Spot).to_string(),
-            None => messages
-                .iter()
-                .map(|m| m.code)
-                .collect::<Vec<_>>()
-                .join(" "),
-        }
+        read_with(text, Syntax::Spin, &mut Expressions)
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! tests say that they are skipped.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use stubborn_ltl::automaton::Automaton;
@@ -29,22 +28,11 @@ struct Entry {
 }
 
 fn corpus() -> Option<Vec<Entry>> {
-    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
-        || {
-            PathBuf::from(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../../shared/corpus"
-            ))
-        },
-        PathBuf::from,
-    );
-    let folder = root.join("ltl");
-    let Ok(table) = std::fs::read_to_string(folder.join("FORMULAS.tsv")) else {
-        eprintln!("SKIPPED: no corpus at {}", folder.display());
-        return None;
-    };
+    let folder = stubborn_corpus::folder("ltl")?;
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("it is whole");
+    let table = read("FORMULAS.tsv");
     let automata = |name: &str| {
-        let text = std::fs::read_to_string(folder.join(name)).expect("the corpus is whole");
+        let text = read(name);
         let (automata, messages) = read_hoa(&text);
         assert!(messages.is_empty(), "{messages:?}");
         automata

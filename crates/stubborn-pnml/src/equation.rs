@@ -63,6 +63,15 @@ impl Linear {
     }
 }
 
+/// A weighted sum of tokens that no transition increases.
+#[derive(Clone, Debug)]
+pub(crate) struct NeverGrowing {
+    /// Weights that are not zero, ordered by place.
+    pub(crate) weights: Vec<(PlaceId, i128)>,
+    /// Its value in the initial marking: the most that it ever is.
+    pub(crate) value: i128,
+}
+
 /// Larger numbers are left to others: sums of products must stay far inside 128 bits, and
 /// floating point would not see their last digits anyway.
 const LARGEST: u64 = 1 << 40;
@@ -111,8 +120,18 @@ impl<'n> StateEquation<'n> {
         {
             return true;
         }
+        self.refutation(constraints, time).is_some()
+    }
+
+    /// A sum that never grows and that all constraints together would make grow, if one was
+    /// found.
+    pub(crate) fn refutation(
+        &self,
+        constraints: &[Linear],
+        time: Duration,
+    ) -> Option<NeverGrowing> {
         if !self.usable.get() || constraints.is_empty() {
-            return false;
+            return None;
         }
         // The gain of a constraint is its b, less what its weights cost in the beginning.
         let gain = |constraint: &Linear| {
@@ -127,28 +146,26 @@ impl<'n> StateEquation<'n> {
                 .collect(),
             given: &[],
         };
-        let Some(solution) = self.solve(&wish, time) else {
-            return false;
-        };
+        let solution = self.solve(&wish, time)?;
         if solution.objective <= 1e-7 {
-            return false;
+            return None;
         }
         let (slack, multipliers) = solution.values.split_at(self.net.place_count());
         let scale = multipliers.iter().fold(0.0_f64, |most, v| most.max(*v));
-        DENOMINATORS.iter().any(|denominator| {
+        DENOMINATORS.iter().find_map(|denominator| {
             let rounded =
                 |values: &[f64]| round(values, f64::from(*denominator) / scale.max(1e-12));
-            match (rounded(slack), rounded(multipliers)) {
-                (Some(slack), Some(multipliers)) => {
-                    self.refutes(constraints, &multipliers, &slack).is_some()
-                }
-                _ => false,
-            }
+            self.refutes(constraints, &rounded(multipliers)?, &rounded(slack)?)
         })
     }
 
     /// The certificate of [`excludes`](Self::excludes), multiplied out in integers.
-    fn refutes(&self, constraints: &[Linear], multipliers: &[i64], slack: &[i64]) -> Option<()> {
+    fn refutes(
+        &self,
+        constraints: &[Linear],
+        multipliers: &[i64],
+        slack: &[i64],
+    ) -> Option<NeverGrowing> {
         let mut weights: Vec<i128> = slack.iter().map(|y| i128::from((*y).max(0))).collect();
         let mut least = 0i128;
         for (constraint, multiplier) in constraints.iter().zip(multipliers) {
@@ -160,7 +177,12 @@ impl<'n> StateEquation<'n> {
             }
             least = least.checked_add(multiplier.checked_mul(i128::from(constraint.at_least))?)?;
         }
-        (self.never_grows(&weights)? < least).then_some(())
+        let value = self.never_grows(&weights)?;
+        let weights = self.net.places().zip(weights);
+        (value < least).then(|| NeverGrowing {
+            weights: weights.filter(|(_, weight)| *weight != 0).collect(),
+            value,
+        })
     }
 
     /// An upper bound of a weighted sum of tokens, proved; none if there is none, or none was
@@ -248,6 +270,11 @@ struct Wish<'w> {
 }
 
 impl StateEquation<'_> {
+    /// How large the programs are: what one costs, roughly.
+    pub(crate) fn size(&self) -> u64 {
+        self.columns.len() as u64 * self.net.place_count() as u64
+    }
+
     /// Looks for weights `y ≥ 0` and multipliers `0 ≤ λ ≤ 1`, best for the wish, such that no
     /// transition increases the sum `(given + y + Aᵀ·λ)·m`.
     fn solve(&self, wish: &Wish<'_>, time: Duration) -> Option<Found> {

@@ -313,3 +313,143 @@ fn reachability_answers_survive_reduction() {
     }
     assert!(compared > 300 && smaller > 100, "{compared} {smaller}");
 }
+
+/// The sequences of visible markings of maximal runs, without repetition: all prefixes of up to
+/// `length` changes, and how a run can go on after them without a visible change: for ever (or by
+/// stopping), or not.
+fn visible_runs(net: &Net, watched: &[PlaceId], length: usize) -> Option<BTreeSet<VisibleRun>> {
+    let initial = net.initial_marking().to_vec();
+    let mut numbers: HashMap<Vec<u64>, usize> = HashMap::from([(initial.clone(), 0)]);
+    let (mut markings, mut edges) = (vec![initial], Vec::<Vec<usize>>::new());
+    let mut next = 0;
+    while next < markings.len() {
+        let marking = markings[next].clone();
+        let mut targets = Vec::new();
+        for t in net.transitions() {
+            let enough = |arc: &stubborn_pnml::Arc<PlaceId>| {
+                marking[arc.node.index()] >= u64::from(arc.weight)
+            };
+            if !net.pre(t).iter().all(enough) {
+                continue;
+            }
+            let mut target = marking.clone();
+            for (place, change) in net.effects(t) {
+                target[place.index()] = target[place.index()].checked_add_signed(change).unwrap();
+            }
+            let count = numbers.len();
+            let number = *numbers.entry(target.clone()).or_insert(count);
+            if number == count {
+                if count >= 200 {
+                    return None;
+                }
+                markings.push(target);
+            }
+            targets.push(number);
+        }
+        // A run that ends repeats its last marking for ever.
+        if targets.is_empty() {
+            targets.push(next);
+        }
+        edges.push(targets);
+        next += 1;
+    }
+    let seen = |state: usize| -> Vec<u64> {
+        let tokens = watched.iter().map(|p| markings[state][p.index()]);
+        tokens.collect()
+    };
+    let looks: Vec<Vec<u64>> = (0..markings.len()).map(seen).collect();
+    // Where one can go on for ever without a visible change.
+    let mut quiet: BTreeSet<usize> = (0..markings.len()).collect();
+    loop {
+        let goes_on = |s: &usize| {
+            let mut targets = edges[*s].iter();
+            targets.any(|t| quiet.contains(t) && looks[*t] == looks[*s])
+        };
+        let left: BTreeSet<usize> = quiet.iter().copied().filter(goes_on).collect();
+        if left == quiet {
+            break;
+        }
+        quiet = left;
+    }
+    // Sets of states that share a visible past.
+    let mut open: Vec<(Vec<Vec<u64>>, BTreeSet<usize>)> =
+        vec![(vec![looks[0].clone()], BTreeSet::from([0]))];
+    let mut runs = BTreeSet::new();
+    while let Some((past, mut states)) = open.pop() {
+        let mut list: Vec<usize> = states.iter().copied().collect();
+        let mut changes: HashMap<Vec<u64>, BTreeSet<usize>> = HashMap::new();
+        while let Some(state) = list.pop() {
+            for target in &edges[state] {
+                if looks[*target] != looks[state] {
+                    let group = changes.entry(looks[*target].clone()).or_default();
+                    group.insert(*target);
+                } else if states.insert(*target) {
+                    list.push(*target);
+                }
+            }
+        }
+        runs.insert((past.clone(), states.iter().any(|s| quiet.contains(s))));
+        if runs.len() > 3_000 {
+            return None;
+        }
+        if past.len() <= length {
+            for (look, group) in changes {
+                let mut longer = past.clone();
+                longer.push(look);
+                open.push((longer, group));
+            }
+        }
+    }
+    Some(runs)
+}
+
+/// Visible markings in order, and whether the last one may stay for ever.
+type VisibleRun = (Vec<Vec<u64>>, bool);
+
+#[test]
+fn random_nets_keep_their_visible_runs() {
+    let mut random = Random(0x0dd0_5eed_1234_4321);
+    let (mut compared, mut smaller) = (0, 0);
+    for number in 0..8_000 {
+        let net = random_net(&mut random);
+        let count = net.place_count();
+        let mut watched: Vec<PlaceId> = (0..1 + random.below(2))
+            .map(|_| PlaceId(random.below(count) as u32))
+            .collect();
+        watched.sort_unstable();
+        watched.dedup();
+        let Some(expected) = visible_runs(&net, &watched, 5) else {
+            continue;
+        };
+        for rules in choices() {
+            let reduced = Reduced::new(&net, &Preserve::Runs(watched.clone()), rules);
+            let places: Vec<PlaceId> = watched.iter().map(|p| reduced.place(*p).unwrap()).collect();
+            let Some(found) = visible_runs(&reduced.net, &places, 5) else {
+                continue;
+            };
+            assert_eq!(found, expected, "net {number}, {rules:?}");
+            compared += 1;
+            smaller += usize::from(reduced.net.place_count() < count);
+        }
+    }
+    assert!(compared > 10_000 && smaller > 3_000, "{compared} {smaller}");
+}
+
+#[test]
+fn traps_never_deny_a_deadlock() {
+    let mut random = Random(0x5157_0b0b_0a0d_0001);
+    let (mut proved, mut free) = (0, 0);
+    for number in 0..6_000 {
+        let net = random_net(&mut random);
+        let Ok(found) = deadlock(&net, 300) else {
+            continue;
+        };
+        let invariants = stubborn_pnml::Invariants::find(&net, Default::default());
+        let time = std::time::Duration::from_secs(10);
+        let no_deadlock = stubborn_pnml::no_deadlock_by_traps(&net, &invariants, time);
+        assert!(!(no_deadlock && found.is_some()), "net {number}");
+        proved += usize::from(no_deadlock);
+        free += usize::from(found.is_none());
+    }
+    assert!(proved * 3 > free, "{proved} of {free}");
+}

@@ -11,6 +11,7 @@ use stubborn_system::{Reduction as SystemReduction, RelationLevel, System};
 
 use crate::chart::Chart;
 use crate::model::Model;
+use crate::paper::PaperReduction;
 use crate::symmetry::Symmetric;
 use crate::value::Value;
 
@@ -24,6 +25,55 @@ pub enum Reduction {
     Auto,
     /// By this algorithm.
     Chosen(Config),
+    /// Local reduction as printed by those who invented it, for comparison.
+    Printed {
+        /// With necessary enabling transitions, by what holds in each state.
+        net: bool,
+    },
+}
+
+/// A reduction, and whether the search must take care of cycles.
+pub(crate) struct Made {
+    pub(crate) reduction: Box<dyn SystemReduction>,
+    pub(crate) needs_proviso: bool,
+}
+
+impl Reduction {
+    /// For a model and a question; `None` for everything.
+    pub(crate) fn make<M: Value>(
+        &self,
+        model: &Model<M>,
+        level: RelationLevel,
+        aim: Aim,
+    ) -> Result<Option<Made>, CheckError> {
+        let config = match self {
+            Self::None => return Ok(None),
+            Self::Printed { net } => {
+                let relations = model.relations(level);
+                let made = PaperReduction::new(model.structure(), &relations, &aim, *net);
+                return Ok(Some(Made {
+                    reduction: Box::new(made.map_err(refused)?),
+                    needs_proviso: aim != Aim::Deadlocks,
+                }));
+            }
+            Self::Chosen(config) => config.clone(),
+            // Its one-sided dependence fits messages: a sender gives the receiver one more
+            // choice, and takes none away.
+            Self::Auto => Config::new(Algorithm::Lpor),
+        };
+        let plan = Plan::new(&config, aim).map_err(refused)?;
+        let needs_proviso = plan.proviso != stubborn_reduce::Proviso::None;
+        let relations = model.relations(level);
+        let made = StubbornReduction::new(model, &relations, plan).map_err(refused)?;
+        Ok(Some(Made {
+            reduction: Box::new(made),
+            needs_proviso,
+        }))
+    }
+}
+
+fn refused(error: stubborn_reduce::ConfigError) -> CheckError {
+    CheckError(error.to_string())
 }
 
 impl Reduction {
@@ -333,26 +383,9 @@ impl<'m, M: Value> Checker<'m, M> {
             Some(symmetric) => symmetric,
             None => self.model,
         };
-        let config = match &self.reduction {
-            Reduction::None => None,
-            Reduction::Chosen(config) => Some(config.clone()),
-            // Its one-sided dependence fits messages: a sender gives the receiver one more
-            // choice, and takes none away.
-            Reduction::Auto => Some(Config::new(Algorithm::Lpor)),
-        };
-        let refused = |e: stubborn_reduce::ConfigError| CheckError(e.to_string());
-        let reduction = match config {
-            None => None,
-            Some(config) => {
-                let plan = Plan::new(&config, aim).map_err(refused)?;
-                let relations = self.model.relations(self.relations);
-                let made = StubbornReduction::new(self.model, &relations, plan);
-                Some(made.map_err(refused)?)
-            }
-        };
-        let needs_proviso = reduction
-            .as_ref()
-            .is_some_and(|r| r.plan().proviso != stubborn_reduce::Proviso::None);
+        let made = self.reduction.make(self.model, self.relations, aim)?;
+        let needs_proviso = made.as_ref().is_some_and(|m| m.needs_proviso);
+        let reduction = made.as_ref().map(|m| &*m.reduction);
         let depth_first = self.order == Some(Order::DepthFirst)
             || self.order.is_none() && needs_proviso && self.threads == 1;
         let all: Vec<Target> = targets.iter().map(|(_, target)| *target).collect();
@@ -360,7 +393,7 @@ impl<'m, M: Value> Checker<'m, M> {
             let with_stack = order == Order::DepthFirst && self.threads == 1;
             let proviso: &dyn Proviso = if with_stack { &OnStack } else { &ClosedSet };
             Search {
-                reduction: reduction.as_ref().map(|r| r as &dyn SystemReduction),
+                reduction,
                 proviso: needs_proviso.then_some(proviso),
                 order,
                 threads: self.threads,
@@ -435,6 +468,12 @@ impl<'m, M: Value> Checker<'m, M> {
             Reduction::None => None,
             Reduction::Auto => Some(Config::new(Algorithm::Beam)),
             Reduction::Chosen(config) => Some(config.clone()),
+            Reduction::Printed { .. } => {
+                return Err(CheckError(
+                    "the printed form of local reduction keeps deadlocks and invariants only"
+                        .into(),
+                ));
+            }
         };
         let result = LtlCheck {
             reduction: config.map(|config| ReductionRequest {

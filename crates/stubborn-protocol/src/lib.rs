@@ -72,18 +72,21 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `protocol`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
+//! | `protocol`, `builders`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
 //! | [`linearizability`] | a tester for recorded operations |
 //! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what |
 //! | `check`, `chart`, `svg` | questions and answers |
-//! | `stateless` | dynamic partial-order reduction |
+//! | `paper` | local partial-order reduction as printed |
+//! | `stateless`, [`dpor`] | dynamic partial-order reduction, classic and optimal |
 //! | `symmetry` | interchangeable processes |
 //! | [`protocols`] | examples |
 
 mod analysis;
+mod builders;
 mod chart;
 mod check;
+pub mod dpor;
 mod executor;
 mod handler;
 mod history;
@@ -92,6 +95,7 @@ pub mod linearizability;
 mod model;
 mod moves;
 mod network;
+mod paper;
 mod property;
 mod protocol;
 pub mod protocols;
@@ -101,13 +105,14 @@ mod svg;
 mod symmetry;
 mod value;
 
+pub use builders::{ActionBuilder, MessageBuilder, QuorumBuilder};
 pub use chart::Chart;
 pub use check::{CheckError, Checker, Failure, Reduction, Report};
 pub use handler::Step;
 pub use model::{Model, ProtocolError};
 pub use network::Network;
 pub use property::View;
-pub use protocol::{ActionBuilder, MessageBuilder, Protocol, QuorumBuilder, RecordBuilder};
-pub use stateless::{Stateless, StatelessReport};
+pub use protocol::{Protocol, RecordBuilder};
+pub use stateless::{MessageProgram, MessageState, Stateless, StatelessReport, StatelessSearch};
 pub use symmetry::Rename;
 pub use value::{Envelope, Pid, ProcessRef, Value};

@@ -4,7 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::handler::{Effect, Guard, Handler, LocalGuard, MaySend, Step, Takes};
+use crate::builders::{ActionBuilder, Builder, MessageBuilder, QuorumBuilder};
+use crate::handler::{Handler, Takes};
 use crate::history::History;
 use crate::model::{Model, ProtocolError};
 use crate::network::Network;
@@ -61,11 +62,11 @@ impl<M> fmt::Debug for Protocol<M> {
     }
 }
 
-fn typed<S: Value>(state: &dyn Any) -> &S {
+pub(crate) fn typed<S: Value>(state: &dyn Any) -> &S {
     state.downcast_ref().expect("a state of this process")
 }
 
-fn typed_mut<S: Value>(state: &mut dyn Any) -> &mut S {
+pub(crate) fn typed_mut<S: Value>(state: &mut dyn Any) -> &mut S {
     state.downcast_mut().expect("a state of this process")
 }
 
@@ -362,197 +363,6 @@ impl<M: Value> Protocol<M> {
     /// Ready to be checked; says what is wrong otherwise.
     pub fn build(self) -> Result<Model<M>, ProtocolError> {
         Model::new(self)
-    }
-}
-
-/// What all handlers have in common while they are being written.
-struct Builder<'p, M, S> {
-    protocol: &'p mut Protocol<M>,
-    handler: Handler<M>,
-    state: PhantomData<fn() -> S>,
-}
-
-impl<'p, M: Value, S: Value> Builder<'p, M, S> {
-    fn new(
-        protocol: &'p mut Protocol<M>,
-        process: ProcessRef<S>,
-        name: String,
-        takes: Takes,
-    ) -> Self {
-        Self {
-            protocol,
-            handler: Handler {
-                name,
-                process: process.pid,
-                takes,
-                kinds: None,
-                senders: None,
-                sends: None,
-                only_reads: false,
-                local_guard: None,
-                guard: None,
-                effect: Box::new(|_, _, _| {}),
-            },
-            state: PhantomData,
-        }
-    }
-
-    fn sends(&mut self, kind: Option<&str>, to: Option<Vec<Pid>>) {
-        self.handler.sends.get_or_insert_default().push(MaySend {
-            kind: kind.map(str::to_owned),
-            to,
-        });
-    }
-
-    fn finish(mut self, effect: Effect<M>) {
-        self.handler.effect = effect;
-        self.protocol.handlers.push(self.handler);
-    }
-}
-
-fn pids<P: Into<Pid> + Copy>(processes: &[P]) -> Vec<Pid> {
-    processes.iter().map(|p| (*p).into()).collect()
-}
-
-macro_rules! common_declarations {
-    () => {
-        /// Calls the handler something else, for traces.
-        pub fn named(mut self, name: impl Into<String>) -> Self {
-            self.0.handler.name = name.into();
-            self
-        }
-
-        /// A guard on the local state alone. What it excludes need not be looked at.
-        pub fn only_if(mut self, holds: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
-            let guard: LocalGuard = Box::new(move |state| holds(typed(state)));
-            self.0.handler.local_guard = Some(guard);
-            self
-        }
-
-        /// Declares that messages of this kind may be sent to these processes. With any
-        /// declaration, everything else is forbidden, and checked.
-        pub fn sends<P: Into<Pid> + Copy>(mut self, kind: &str, to: &[P]) -> Self {
-            self.0.sends(Some(kind), Some(pids(to)));
-            self
-        }
-
-        /// Declares that messages of this kind may be sent to anybody.
-        pub fn sends_to_any(mut self, kind: &str) -> Self {
-            self.0.sends(Some(kind), None);
-            self
-        }
-
-        /// Declares that nothing is sent.
-        pub fn sends_nothing(mut self) -> Self {
-            self.0.handler.sends.get_or_insert_default();
-            self
-        }
-
-        /// Declares that the local state stays as it is.
-        pub fn only_reads(mut self) -> Self {
-            self.0.handler.only_reads = true;
-            self
-        }
-    };
-}
-
-/// An action of a process, being written. Nothing is added before [`then`](Self::then).
-#[must_use = "without `then` nothing is added to the protocol"]
-pub struct ActionBuilder<'p, M, S>(Builder<'p, M, S>);
-
-impl<M: Value, S: Value> ActionBuilder<'_, M, S> {
-    common_declarations!();
-
-    /// A guard: the same as [`only_if`](Self::only_if).
-    pub fn when(self, holds: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
-        self.only_if(holds)
-    }
-
-    /// What happens.
-    pub fn then(self, effect: impl Fn(&mut S, &mut Step<M>) + Send + Sync + 'static) {
-        let effect: Effect<M> = Box::new(move |state, _, step| effect(typed_mut(state), step));
-        self.0.finish(effect);
-    }
-}
-
-/// A handler of single messages, being written. Nothing is added before [`then`](Self::then).
-#[must_use = "without `then` nothing is added to the protocol"]
-pub struct MessageBuilder<'p, M, S>(Builder<'p, M, S>);
-
-impl<M: Value, S: Value> MessageBuilder<'_, M, S> {
-    common_declarations!();
-
-    /// Messages from these processes only.
-    pub fn from<P: Into<Pid> + Copy>(mut self, senders: &[P]) -> Self {
-        self.0.handler.senders = Some(pids(senders));
-        self
-    }
-
-    /// Messages of one more kind.
-    pub fn or(mut self, kind: &str) -> Self {
-        self.0
-            .handler
-            .kinds
-            .get_or_insert_default()
-            .push(kind.to_owned());
-        self
-    }
-
-    /// A guard on local state and message.
-    pub fn when(
-        mut self,
-        holds: impl Fn(&S, &Envelope<M>) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        let guard: Guard<M> = Box::new(move |state, messages| {
-            messages.first().is_some_and(|m| holds(typed(state), m))
-        });
-        self.0.handler.guard = Some(guard);
-        self
-    }
-
-    /// What happens.
-    pub fn then(self, effect: impl Fn(&mut S, &Envelope<M>, &mut Step<M>) + Send + Sync + 'static) {
-        let effect: Effect<M> = Box::new(move |state, messages, step| {
-            if let Some(message) = messages.first() {
-                effect(typed_mut(state), message, step);
-            }
-        });
-        self.0.finish(effect);
-    }
-}
-
-/// A handler of several messages at once, being written. Nothing is added before
-/// [`then`](Self::then).
-#[must_use = "without `then` nothing is added to the protocol"]
-pub struct QuorumBuilder<'p, M, S>(Builder<'p, M, S>);
-
-impl<M: Value, S: Value> QuorumBuilder<'_, M, S> {
-    common_declarations!();
-
-    /// Messages from these processes only.
-    pub fn from<P: Into<Pid> + Copy>(mut self, senders: &[P]) -> Self {
-        self.0.handler.senders = Some(pids(senders));
-        self
-    }
-
-    /// A guard on local state and messages, which come by increasing sender.
-    pub fn when(
-        mut self,
-        holds: impl Fn(&S, &[Envelope<M>]) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        let guard: Guard<M> = Box::new(move |state, messages| holds(typed(state), messages));
-        self.0.handler.guard = Some(guard);
-        self
-    }
-
-    /// What happens. Messages come by increasing sender.
-    pub fn then(
-        self,
-        effect: impl Fn(&mut S, &[Envelope<M>], &mut Step<M>) + Send + Sync + 'static,
-    ) {
-        let effect: Effect<M> =
-            Box::new(move |state, messages, step| effect(typed_mut(state), messages, step));
-        self.0.finish(effect);
     }
 }
 

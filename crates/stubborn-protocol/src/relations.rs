@@ -11,7 +11,7 @@
 //! With an [analysis](crate::analysis), steps of one process are compared by what they do, and
 //! the timestamps and disjoint variables of the paper fall out of it; without, they all conflict.
 
-use stubborn_system::{LabelId, Matrix, May, Must, Relations, Structure, TransitionId};
+use stubborn_system::{BitSet, LabelId, Matrix, May, Must, Relations, Structure, TransitionId};
 
 use crate::analysis::{Analysis, Outcome};
 use crate::model::{Inner, Meaning, Role};
@@ -22,21 +22,36 @@ use crate::value::{Pid, Value};
 /// Pairs of results compared for one pair of transitions before giving up on it.
 const PAIR_BUDGET: usize = 200_000;
 
+/// How transitions of different processes are linked.
+pub(crate) struct Links {
+    /// For each transition, those that may take what it sends.
+    pub(crate) feeds: Vec<BitSet>,
+    /// Whether it may change the record.
+    pub(crate) notes: Vec<bool>,
+}
+
+pub(crate) fn links<M: Value>(inner: &Inner<M>, analysis: Option<&Analysis>) -> Links {
+    let facts = Facts::new(inner, analysis);
+    let count = inner.actions.len();
+    let row = |t| {
+        let mut row = BitSet::new(count);
+        for u in (0..count).filter(|u| facts.feeds(t, *u)) {
+            row.insert(u);
+        }
+        row
+    };
+    Links {
+        feeds: (0..count).map(row).collect(),
+        notes: facts.notes,
+    }
+}
+
 pub(crate) fn relations<M: Value>(
     inner: &Inner<M>,
     structure: &Structure,
     analysis: Option<&Analysis>,
 ) -> Relations {
-    let facts = Facts {
-        inner,
-        analysis,
-        sends: (0..inner.actions.len())
-            .map(|a| sends(inner, analysis, a))
-            .collect(),
-        notes: (0..inner.actions.len())
-            .map(|a| may_be_noted(inner, analysis, a))
-            .collect(),
-    };
+    let facts = Facts::new(inner, analysis);
     let (labels, count) = (structure.labels.len(), inner.actions.len());
     let mut enable = vec![Vec::new(); labels];
     let mut disable = vec![Vec::new(); labels];
@@ -158,7 +173,17 @@ struct Facts<'i, M> {
     notes: Vec<bool>,
 }
 
-impl<M: Value> Facts<'_, M> {
+impl<'i, M: Value> Facts<'i, M> {
+    fn new(inner: &'i Inner<M>, analysis: Option<&'i Analysis>) -> Self {
+        let all = 0..inner.actions.len();
+        Self {
+            inner,
+            analysis,
+            sends: all.clone().map(|a| sends(inner, analysis, a)).collect(),
+            notes: all.map(|a| may_be_noted(inner, analysis, a)).collect(),
+        }
+    }
+
     fn process(&self, action: usize) -> Pid {
         self.inner.actions[action].process
     }

@@ -3,7 +3,8 @@
 use stubborn_protocol::protocols::{echo_multicast, paxos, storage};
 use stubborn_protocol::{Protocol, Reduction, Value};
 
-/// States without and with reduction; the verdict must be the same.
+/// States without and with reduction; the verdict must be the same. As printed, necessary enabling
+/// transitions never make a full search larger.
 fn row<M: Value>(name: &str, protocol: Protocol<M>, holds: bool) -> (u64, u64) {
     let model = protocol.build().expect("a model");
     let states = |reduction| {
@@ -11,6 +12,8 @@ fn row<M: Value>(name: &str, protocol: Protocol<M>, holds: bool) -> (u64, u64) {
         assert_eq!(report.holds(), holds, "{name}: {report}");
         report.states()
     };
+    let printed = [false, true].map(|net| states(Reduction::Printed { net }));
+    assert!(!holds || printed[1] <= printed[0], "{name}: {printed:?}");
     let counts = (states(Reduction::None), states(Reduction::lpor()));
     eprintln!("{name}: {} states, {} reduced", counts.0, counts.1);
     counts
@@ -20,7 +23,7 @@ fn row<M: Value>(name: &str, protocol: Protocol<M>, holds: bool) -> (u64, u64) {
 fn paxos_agrees() {
     let six = paxos::Setting::default();
     let (full, reduced) = row("Paxos (6)", paxos::protocol(six), true);
-    assert!(reduced * 3 < full);
+    assert!(reduced * 10 < full);
     let split = paxos::Setting {
         split_quorums: true,
         ..six

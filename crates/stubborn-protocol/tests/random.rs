@@ -3,9 +3,13 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::{compare, validate_all};
+use stubborn_protocol::dpor::{Algorithm, Seen, explore, traces};
 use stubborn_protocol::{Model, Network, Protocol, Stateless};
 use stubborn_reduce::testing::random::Random;
+use stubborn_system::{Successors, System};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Message {
@@ -126,18 +130,72 @@ fn protocol(seed: u64) -> Model<Message> {
     p.build().expect("a model")
 }
 
-/// Stateless searches of acyclic protocols see the same violations.
-fn compare_stateless(model: &Model<Message>) {
+/// Ends of all executions.
+fn ends(model: &Model<Message>) -> BTreeSet<Vec<u32>> {
+    let mut executor = model.executor();
+    let mut successors = Successors::new(model.layout().words());
+    let (mut seen, mut ends) = (BTreeSet::new(), BTreeSet::new());
+    let mut open = vec![model.initial_states()];
+    while let Some(state) = open.pop() {
+        if seen.insert(state.clone()) {
+            successors.clear();
+            executor.successors(&state, &mut successors);
+            open.extend(successors.iter().map(|s| s.state.to_vec()));
+            if successors.is_empty() {
+                ends.insert(state);
+            }
+        }
+    }
+    ends
+}
+
+/// Stateless searches of acyclic protocols see the same violations and ends, and optimal ones see
+/// each trace once. True if there was something to see.
+fn compare_stateless(model: &Model<Message>) -> bool {
     let full = model.check().unreduced().run().expect("a report");
     let mut violated: Vec<_> = full.failures.iter().map(|f| f.property.clone()).collect();
     violated.sort();
-    for how in [Stateless::All, Stateless::Local, Stateless::Dynamic] {
-        if let Ok(report) = model.search_stateless(how, 20_000)
+    let all = [Stateless::All, Stateless::Local].map(|how| model.stateless(how));
+    let dynamic = [Stateless::Dynamic, Stateless::Source, Stateless::Optimal];
+    let dynamic = dynamic.map(|how| model.stateless(how));
+    let guided = dynamic.map(|search| search.in_local_sets());
+    for search in all.into_iter().chain(dynamic).chain(guided) {
+        if let Ok(report) = search.most_visits(20_000).run()
             && report.complete
         {
-            assert_eq!(report.violated, violated, "{how:?}");
+            assert_eq!(report.violated, violated, "{search:?}");
         }
     }
+    let is_acyclic = model.stateless(Stateless::All).most_visits(20_000).run();
+    let Ok(mut program) = model.as_program(false) else {
+        return false;
+    };
+    if !is_acyclic.is_ok_and(|r| r.complete && r.violated.is_empty()) {
+        return false;
+    }
+    let Some(traces) = traces::count(&mut program, 3_000) else {
+        return false;
+    };
+    let ends = ends(model);
+    for guided in [false, true] {
+        let mut program = model.as_program(guided).expect("as before");
+        for algorithm in [Algorithm::Optimal, Algorithm::Source] {
+            let mut found = BTreeSet::new();
+            let counts = explore(&mut program, algorithm, &mut |seen| {
+                if let Seen::End(state) = seen {
+                    found.insert(state.words().to_vec());
+                }
+                true
+            });
+            let counts = counts.expect("no cycles");
+            assert_eq!(counts.executions, traces, "{algorithm:?}");
+            assert_eq!(found, ends, "{algorithm:?}");
+            if algorithm == Algorithm::Optimal {
+                assert_eq!(counts.given_up, 0);
+            }
+        }
+    }
+    traces > 1
 }
 
 /// Some have infinitely many messages.
@@ -154,7 +212,7 @@ fn is_small(model: &Model<Message>) -> bool {
 }
 
 fn run(seeds: std::ops::Range<u64>) {
-    let (mut checked, mut reduced) = (0, 0);
+    let (mut checked, mut reduced, mut traced) = (0, 0, 0);
     for seed in seeds {
         let model = protocol(seed);
         if !is_small(&model) {
@@ -163,12 +221,26 @@ fn run(seeds: std::ops::Range<u64>) {
         eprintln!("seed {seed}");
         validate_all(&model);
         let counts = compare(&model);
-        compare_stateless(&model);
+        traced += usize::from(compare_stateless(&model));
         checked += 1;
         reduced += usize::from(counts.iter().any(|(_, states)| *states < counts[0].1));
     }
-    eprintln!("{checked} checked, {reduced} reduced");
-    assert!(checked > 0 && reduced > 0);
+    eprintln!("{checked} checked, {reduced} reduced, {traced} traced");
+    assert!(checked > 0 && reduced > 0 && traced > 0);
+}
+
+/// Many more, without the slow checks of relations.
+#[test]
+fn dynamic_reduction_sees_every_trace_once() {
+    let mut traced = 0;
+    for seed in 5_000..6_000 {
+        let model = protocol(seed);
+        if is_small(&model) {
+            traced += usize::from(compare_stateless(&model));
+        }
+    }
+    eprintln!("{traced} traced");
+    assert!(traced > 20);
 }
 
 #[test]

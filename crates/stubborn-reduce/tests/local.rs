@@ -1,14 +1,15 @@
 //! The library form of local partial-order reduction on random systems: deadlocks and, in
 //! acyclic ones, verdicts are kept; and invariants are refused where cycles are possible.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use stubborn_reduce::lpor::{
-    Cycles, ForwardSets, Keep, Lpor, Relations, Situation, TransitionId, Unconditional,
+    ConditionId, Cycles, ForwardSets, Keep, Lpor, Relations, Situation, TransitionId, Unconditional,
 };
 use stubborn_reduce::testing::exact::relations_over;
 use stubborn_reduce::testing::random::{Shape, system};
 use stubborn_reduce::testing::tiny::Tiny;
+use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, Successors, System};
 
 /// Relations of a system in the library's terms.
@@ -16,6 +17,8 @@ struct Of<'s> {
     tiny: &'s Tiny,
     relations: &'s stubborn_system::Relations,
     visible: Option<LabelId>,
+    /// For each transition its guards, if they are told.
+    guards: Vec<Vec<ConditionId>>,
 }
 
 impl Relations for Of<'_> {
@@ -33,6 +36,28 @@ impl Relations for Of<'_> {
         t != u && self.relations.do_not_accord.0.contains(t, u)
     }
 
+    fn reorders(&self, t: TransitionId, u: TransitionId) -> bool {
+        t != u && self.relations.do_not_left_accord.0.contains(u, t)
+    }
+
+    fn conditions(&self) -> usize {
+        self.tiny.structure().labels.len()
+    }
+
+    fn conditions_of(&self, t: TransitionId) -> &[ConditionId] {
+        self.guards.get(t.index()).map_or(&[], Vec::as_slice)
+    }
+
+    fn can_satisfy(&self, t: TransitionId, condition: ConditionId) -> bool {
+        let label = LabelId::new(condition.index());
+        self.relations.may_enable.0.contains(label, t)
+    }
+
+    fn process_of(&self, t: TransitionId) -> Option<usize> {
+        let processes = &self.tiny.structure().transition(t).processes;
+        processes.first().map(|p| p.index())
+    }
+
     fn is_visible(&self, t: TransitionId) -> bool {
         self.visible.is_some_and(|label| {
             self.relations.may_enable.0.contains(label, t)
@@ -48,6 +73,10 @@ struct Here<'s> {
 }
 
 impl Situation for Here<'_> {
+    fn holds(&self, condition: ConditionId) -> bool {
+        self.holds[condition.index()]
+    }
+
     fn enabling_sets(&self, t: TransitionId, visit: &mut dyn FnMut(&[TransitionId])) {
         for guard in &self.of.tiny.structure().transition(t).guards {
             if !self.holds[guard.index()] {
@@ -86,14 +115,14 @@ fn explore(tiny: &Tiny, lpor: Option<(&Lpor<Of<'_>>, bool)>) -> Explored {
         }
         let chosen = match lpor {
             None => enabled,
-            Some((lpor, false)) => lpor.smallest_set_in(&enabled, &Unconditional),
+            Some((lpor, false)) => lpor.set_in(&enabled, &Unconditional),
             Some((lpor, true)) => {
                 let labels = tiny.structure().label_ids();
                 let here = Here {
                     of: lpor.relations(),
                     holds: labels.map(|l| executor.label(&state, l)).collect(),
                 };
-                lpor.smallest_set_in(&enabled, &here)
+                lpor.set_in(&enabled, &here)
             }
         };
         for step in successors.iter().filter(|s| chosen.contains(&s.transition)) {
@@ -140,6 +169,7 @@ fn deadlocks_and_verdicts_are_kept() {
                 tiny: &tiny,
                 relations: &relations,
                 visible,
+                guards: Vec::new(),
             };
             let lpor = |keep, visible| Lpor::with_forward_sets(of(visible), keep, sets);
             let deadlocks = lpor(Keep::Deadlocks, None).expect("nothing to refuse");
@@ -171,6 +201,95 @@ fn deadlocks_and_verdicts_are_kept() {
     assert!(acyclic > 20, "{acyclic}");
 }
 
+fn configs() -> Vec<Config> {
+    let all = Algorithm::ALL.iter().map(|a| Config::new(*a));
+    let weak = all.clone().map(|config| Config {
+        weak: true,
+        ..config
+    });
+    all.chain(weak).collect()
+}
+
+/// Every algorithm of the crate by the same call, with and without conditions.
+#[test]
+fn every_algorithm_keeps_deadlocks_and_verdicts() {
+    let mut fewer = BTreeMap::<String, usize>::new();
+    for seed in 0..250 {
+        let shape = Shape {
+            nondeterminism: seed % 3 == 0,
+            processes: seed % 2 == 0,
+            ..Shape::default()
+        };
+        let tiny = system(seed, shape);
+        let structure = tiny.structure();
+        // A transition of two processes would have to be told as such.
+        if structure.transitions.iter().any(|t| t.processes.len() > 1) {
+            continue;
+        }
+        let relations = relations_over(&tiny, &tiny.all_states());
+        let full = explore(&tiny, None);
+        let goal = LabelId::new(structure.labels.len() - 1);
+        let bad = |explored: &Explored| {
+            let mut executor = tiny.executor();
+            explored.states.iter().any(|s| executor.label(s, goal))
+        };
+        for config in configs() {
+            for with_guards in [false, true] {
+                let guards = structure.transitions.iter().filter(|_| with_guards);
+                let id = |g: &LabelId| ConditionId::new(g.index());
+                let of = |visible| Of {
+                    tiny: &tiny,
+                    relations: &relations,
+                    visible,
+                    guards: guards
+                        .clone()
+                        .map(|t| t.guards.iter().map(id).collect())
+                        .collect(),
+                };
+                let name = format!("{config:?}, guards {with_guards}, seed {seed}");
+                if let Ok(lpor) = Lpor::by(of(None), Keep::Deadlocks, &config) {
+                    let reduced = explore(&tiny, Some((&lpor, true)));
+                    assert_eq!(reduced.deadlocks, full.deadlocks, "{name}");
+                    let key = format!("{} {} {with_guards}", config.algorithm, config.weak);
+                    let less = usize::from(reduced.states.len() < full.states.len());
+                    *fewer.entry(key).or_default() += less;
+                }
+                if !full.acyclic {
+                    continue;
+                }
+                let keep = Keep::Invariants(Cycles::None);
+                if let Ok(lpor) = Lpor::by(of(Some(goal)), keep, &config) {
+                    let reduced = explore(&tiny, Some((&lpor, true)));
+                    assert_eq!(bad(&reduced), bad(&full), "{name}");
+                }
+            }
+        }
+    }
+    assert!(
+        fewer.len() >= 24 && fewer.values().all(|n| *n > 0),
+        "{fewer:?}"
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let tiny = system(1, Shape::default());
+    let relations = relations_over(&tiny, &tiny.all_states());
+    let of = || Of {
+        tiny: &tiny,
+        relations: &relations,
+        visible: None,
+        guards: Vec::new(),
+    };
+    let by = |algorithm| Lpor::by(of(), Keep::Deadlocks, &Config::new(algorithm));
+    assert!(by(Algorithm::Goal).is_err_and(|e| e.to_string().contains("deadlocks")));
+    let processless = tiny.structure().processes.is_empty();
+    assert!(processless && by(Algorithm::Ample1).is_err());
+    let config = Config::new(Algorithm::Beam);
+    let keep = Keep::Invariants(Cycles::Unknown);
+    assert!(Lpor::by(of(), keep, &config).is_err_and(|e| e.to_string().contains("cycles")));
+}
+
 #[test]
 fn invariants_are_refused_where_nothing_is_known_of_cycles() {
     struct Nothing;
@@ -189,6 +308,44 @@ fn invariants_are_refused_where_nothing_is_known_of_cycles() {
     assert!(refused.is_err_and(|e| e.to_string().contains("cycles")));
     let always = Cycles::Proviso(Box::new(|_| true));
     assert!(Lpor::new(Nothing, Keep::Invariants(always)).is_ok());
+}
+
+/// `t3` takes what `t1` and `t2` give, and competes with `t0`.
+struct Joint;
+
+impl Relations for Joint {
+    fn transitions(&self) -> usize {
+        4
+    }
+    fn can_enable(&self, t: TransitionId, u: TransitionId) -> bool {
+        [1, 2].contains(&t.index()) && u.index() == 3
+    }
+    fn disturbs(&self, t: TransitionId, u: TransitionId) -> bool {
+        [(0, 3), (3, 0)].contains(&(t.index(), u.index()))
+    }
+    fn needs(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.can_enable(u, t)
+    }
+}
+
+/// Nothing was fired so far.
+struct Begin;
+
+impl Situation for Begin {
+    fn was_fired(&self, _: TransitionId) -> Option<bool> {
+        Some(false)
+    }
+}
+
+#[test]
+fn the_search_path_is_for_deadlocks_only() {
+    let enabled = [0, 1, 2].map(TransitionId::new);
+    let set = |keep| {
+        let lpor = Lpor::new(Joint, keep).expect("nothing to refuse");
+        lpor.stubborn_set_in(enabled[0], &enabled, &Begin).len()
+    };
+    assert_eq!(set(Keep::Deadlocks), 2);
+    assert_eq!(set(Keep::Invariants(Cycles::None)), 3);
 }
 
 #[test]

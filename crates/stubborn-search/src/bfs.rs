@@ -89,6 +89,7 @@ fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, watch: W) -> Result<()
         if level_sizes.len() < SearchResult::LEVEL_SIZES {
             level_sizes.push(states);
         }
+        context.control.note_level(states);
         walker.level_size = states;
         let wakes_others = threads > 1 && chunks.len() >= CHUNKS_WORTH_WAKING * threads;
         *lock(&shared.level) = Level { chunks, depth };

@@ -59,12 +59,48 @@ pub enum Stop {
 pub struct Limits<'a> {
     /// Most states to store.
     pub states: Option<u64>,
+    /// Asked whether to go on where these are reached.
+    pub beyond: Option<Beyond<'a>>,
     /// Most bytes for store, queues and stacks together.
     pub memory: Option<usize>,
     /// Longest time. (Building a trace afterwards is not counted.)
     pub time: Option<Duration>,
     /// Stops the search when somebody sets it.
     pub interrupt: Option<&'a AtomicBool>,
+}
+
+impl Limits<'_> {
+    /// For searches that keep to limits by themselves: the new limit for a search that has
+    /// more than `most` states.
+    pub fn more_states(&self, most: u64) -> Option<u64> {
+        let reached = Reached {
+            states: most,
+            level_sizes: &[],
+        };
+        let more = self.beyond.and_then(|beyond| (beyond.0)(&reached))?;
+        (more > most).then_some(more)
+    }
+}
+
+/// Asked when a search has stored as many states as it may: the new limit, or `None` to end there.
+/// All threads wait for the answer.
+#[derive(Clone, Copy)]
+pub struct Beyond<'a>(pub &'a (dyn Fn(&Reached<'_>) -> Option<u64> + Sync));
+
+impl fmt::Debug for Beyond<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Beyond")
+    }
+}
+
+/// How far a search is that has stored as many states as it may.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached<'a> {
+    /// States stored, or a few less.
+    pub states: u64,
+    /// The sizes of the first breadth-first levels, up to the one that is being expanded; none in
+    /// other orders.
+    pub level_sizes: &'a [u64],
 }
 
 /// A search, ready to [run](Search::run).

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use stubborn_store::{MemoryBudget, OutOfMemory, Store, StoreError};
 
-use crate::config::{Limits, Stop};
+use crate::config::{Limits, Reached, Stop};
 use crate::progress::Progress;
-use crate::result::Limit;
+use crate::result::{Limit, SearchResult};
 
 /// A thread must stop; [`Control::end`] says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,10 @@ const FOUND: u8 = u8::MAX;
 
 pub(crate) struct Control<'a> {
     limits: Limits<'a>,
+    /// Most states at the moment.
+    most_states: AtomicU64,
+    /// Held while somebody is asked for more. Inside, the levels so far.
+    levels: Mutex<Vec<u64>>,
     observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
     budget: &'a MemoryBudget,
     started: Instant,
@@ -55,6 +59,8 @@ impl<'a> Control<'a> {
     ) -> Self {
         Self {
             limits,
+            most_states: AtomicU64::new(limits.states.unwrap_or(u64::MAX)),
+            levels: Mutex::default(),
             observer,
             budget,
             started: Instant::now(),
@@ -81,13 +87,42 @@ impl<'a> Control<'a> {
         slot.transitions.store(transitions, Ordering::Relaxed);
         slot.queue.store(queue, Ordering::Relaxed);
         slot.depth.store(depth, Ordering::Relaxed);
-        if self.limits.states.is_some_and(|most| store.len() > most) {
-            self.stop_at(Limit::States);
+        if store.len() > self.most_states.load(Ordering::Relaxed) {
+            self.ask_for_more(store);
         }
         if thread == 0 {
             self.look_around(store);
         }
         self.go_on()
+    }
+
+    /// A breadth-first level begins.
+    pub(crate) fn note_level(&self, size: u64) {
+        if self.limits.beyond.is_some() {
+            let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+            if levels.len() < SearchResult::LEVEL_SIZES {
+                levels.push(size);
+            }
+        }
+    }
+
+    /// There are more states than there may be.
+    #[cold]
+    fn ask_for_more(&self, store: &Store) {
+        let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = self.most_states.load(Ordering::Relaxed);
+        // Another thread may have asked meanwhile.
+        if store.len() <= most || self.go_on().is_err() {
+            return;
+        }
+        let reached = Reached {
+            states: most,
+            level_sizes: &levels,
+        };
+        match self.limits.beyond.and_then(|beyond| (beyond.0)(&reached)) {
+            Some(more) if more > most => self.most_states.store(more, Ordering::Relaxed),
+            _ => self.stop_at(Limit::States),
+        }
     }
 
     /// Whether to go on.

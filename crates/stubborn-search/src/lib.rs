@@ -73,7 +73,7 @@ mod team;
 pub mod trace;
 mod violation;
 
-pub use config::{Limits, Order, Search, SearchError, Stop, Target};
+pub use config::{Beyond, Limits, Order, Reached, Search, SearchError, Stop, Target};
 pub use memory::peak_resident_bytes;
 pub use progress::Progress;
 pub use replay::replay;

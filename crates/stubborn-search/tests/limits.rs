@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::models::counters;
 use common::run;
 use stubborn_search::{
-    End, Limit, Limits, Order, Progress, Search, StoreKind, StoreOptions, Target,
+    Beyond, End, Limit, Limits, Order, Progress, Reached, Search, StoreKind, StoreOptions, Target,
 };
 use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Layout, Reducer, Reduction, SetMember, Structure,
@@ -46,6 +46,50 @@ fn states_are_limited() {
             "{}",
             result.states
         );
+    });
+}
+
+#[test]
+fn a_search_that_waits_goes_on_where_it_was() {
+    let model = counters(5, 9);
+    let full = run(&Search::new(&model));
+    in_all_ways(|order, threads, store| {
+        let asked = Mutex::new(Vec::new());
+        let beyond = |reached: &Reached<'_>| {
+            let levels: u64 = reached.level_sizes.iter().sum();
+            let mut asked = asked.lock().expect("nobody panics");
+            asked.push((reached.states, levels));
+            let more = reached.states * 2;
+            (more < 50_000).then_some(more)
+        };
+        let search = Search {
+            order,
+            threads,
+            store,
+            limits: Limits {
+                states: Some(10_000),
+                beyond: Some(Beyond(&beyond)),
+                ..Limits::default()
+            },
+            ..Search::new(&model)
+        };
+        let result = run(&search);
+        assert_eq!(result.end, End::Limit(Limit::States));
+        let twice = [10_000, 20_000, 40_000];
+        let asked = std::mem::take(&mut *asked.lock().expect("nobody panics"));
+        assert!(asked.iter().map(|a| a.0).eq(twice), "{asked:?}");
+        // The level that is being expanded was complete, and so were those before it.
+        let is_breadth_first = order == Order::BreadthFirst;
+        assert!(asked.iter().all(|a| (a.1 > 0) == is_breadth_first));
+        assert!(asked.iter().all(|a| a.1 <= a.0));
+        let always = |reached: &Reached<'_>| Some(reached.states * 2);
+        let limits = Limits {
+            beyond: Some(Beyond(&always)),
+            ..search.limits
+        };
+        let result = run(&Search { limits, ..search });
+        assert_eq!((result.end, result.states), (End::Complete, full.states));
+        assert_eq!(result.transitions, full.transitions);
     });
 }
 

@@ -150,6 +150,31 @@ impl Successors {
         self.set_last_outcome(outcome);
     }
 
+    /// Appends a successor of another buffer, for states of the same size.
+    #[inline]
+    pub fn append(&mut self, successor: Successor<'_>) {
+        assert_eq!(successor.state.len(), self.words, "a state of another size");
+        self.states.extend_from_slice(successor.state);
+        self.masks.extend_from_slice(successor.changed);
+        self.transitions.push(successor.transition);
+        self.outcomes.push(successor.outcome);
+    }
+
+    /// Forgets all successors from number `len` on.
+    #[inline]
+    pub fn truncate(&mut self, len: usize) {
+        self.states.truncate(len * self.words);
+        self.masks.truncate(len * self.mask_words);
+        self.transitions.truncate(len);
+        self.outcomes.truncate(len);
+    }
+
+    /// Says how a step ended.
+    #[inline]
+    pub fn set_outcome(&mut self, index: usize, outcome: Outcome) {
+        self.outcomes[index] = outcome;
+    }
+
     /// Says how the last pushed step ended.
     #[inline]
     pub fn set_last_outcome(&mut self, outcome: Outcome) {

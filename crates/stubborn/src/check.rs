@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use stubborn_diagnostics::Span;
 use stubborn_reduce::ConfigError;
 use stubborn_search::{
-    End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
-    StoreOptions, Target, Violation,
+    Beyond, End, Limits, Order, Progress, Reached, Search, SearchError, SearchResult, Stop,
+    StoreKind, StoreOptions, Target, Violation,
 };
 use stubborn_system::{FailureKind, PropertyKind};
 
+use crate::auto::Decider;
 use crate::load::LoadedModel;
 use crate::reduction::{PlannedRun, Por, ReductionOptions, plan, unreduced};
 use crate::temporal::TemporalOptions;
@@ -261,28 +262,56 @@ pub fn check(
     options: &CheckOptions<'_>,
 ) -> Result<Report, CheckError> {
     let started = Instant::now();
-    if options.reduction.por == Por::Auto {
-        let unreduced = unreduced(questions);
-        let search = small(search(model, questions, &unreduced, options, started));
-        let result = search.run();
-        // A search of too small a model ends early, and may not make sense.
-        if model.is_outgrown() {
-            return Err(CheckError::Outgrown);
+    let run = |planned: &PlannedRun<'_>, more: Option<&Decider<'_, '_>>| {
+        run(
+            model,
+            search(model, questions, planned, options, started),
+            more,
+        )
+    };
+    let plan = match options.reduction.por {
+        Por::Auto => {
+            let decider = Decider::new(model, questions, &options.reduction, options.limits.states);
+            let unreduced = unreduced(questions);
+            let result = run(&unreduced, Some(&decider))?;
+            match decider.plan(&result) {
+                Some(plan) => plan,
+                None => return Ok(report(questions, vec![(unreduced, result)])),
+            }
         }
-        let result = result?;
-        if is_enough(&result, options) {
-            return Ok(report(questions, vec![(unreduced, result)]));
-        }
-    }
+        Por::None | Por::Chosen(_) => plan(model, questions, &options.reduction),
+    };
     let mut runs = Vec::new();
-    for planned in plan(model, questions, &options.reduction)? {
-        let result = search(model, questions, &planned, options, started).run();
-        if model.is_outgrown() {
-            return Err(CheckError::Outgrown);
-        }
-        runs.push((planned, result?));
+    for planned in plan? {
+        let result = run(&planned, None)?;
+        runs.push((planned, result));
     }
     Ok(report(questions, runs))
+}
+
+/// Runs a search; with somebody to ask now and then whether to go on without reduction.
+fn run(
+    model: &LoadedModel,
+    search: Search<'_>,
+    decider: Option<&Decider<'_, '_>>,
+) -> Result<SearchResult, CheckError> {
+    let result = match decider {
+        None => search.run(),
+        Some(decider) => {
+            let ask = |reached: &Reached<'_>| decider.ask(reached);
+            let limits = Limits {
+                states: Some(decider.first_pause()),
+                beyond: Some(Beyond(&ask)),
+                ..search.limits
+            };
+            Search { limits, ..search }.run()
+        }
+    };
+    // A search of too small a model ends early, and may not make sense.
+    if model.is_outgrown() {
+        return Err(CheckError::Outgrown);
+    }
+    Ok(result?)
 }
 
 /// The answers of all searches, in the order of the questions.
@@ -309,57 +338,39 @@ fn report(questions: &[Question], runs: Vec<(PlannedRun<'_>, SearchResult)>) -> 
     report
 }
 
-/// `auto` explores so many states before it thinks about reduction: computing relations costs
-/// more than exploring a small model.
-pub(crate) const SMALL: u64 = 20_000;
-
-/// The same search, given up when the model turns out to be large.
-fn small(mut search: Search<'_>) -> Search<'_> {
-    search.limits.states = Some(search.limits.states.map_or(SMALL, |n| n.min(SMALL)));
-    search
-}
-
-/// Whether a small search said all there is to say: it ended by itself, or by a limit that
-/// the user has set.
-fn is_enough(result: &SearchResult, options: &CheckOptions<'_>) -> bool {
-    match result.end {
-        End::Complete | End::Violation => true,
-        End::Limit(Limit::States) => options.limits.states.is_some_and(|n| n <= SMALL),
-        End::Limit(_) => true,
-    }
-}
-
 /// Explores the whole state space, reduced so that every deadlock is kept.
 pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, CheckError> {
     let started = Instant::now();
     // The question decides what is kept; nothing is looked for.
     let question = [Question::no_deadlock()];
-    let run = |planned: &PlannedRun<'_>, is_small: bool| -> Result<SearchResult, CheckError> {
+    let run = |planned: &PlannedRun<'_>, decider: Option<&Decider<'_, '_>>| {
         let full = Search {
             targets: Vec::new(),
             stop: Stop::Never,
             ..search(model, &question, planned, options, started)
         };
-        let result = if is_small { small(full) } else { full }.run();
-        if model.is_outgrown() {
-            return Err(CheckError::Outgrown);
-        }
-        Ok(result?)
+        run(model, full, decider)
     };
     let unreduced = unreduced(&question);
-    if options.reduction.por == Por::Auto {
-        let result = run(&unreduced, true)?;
-        if is_enough(&result, options) {
-            return Ok(Run {
-                reduction: unreduced.name(),
-                result,
-            });
+    let plan = match options.reduction.por {
+        Por::Auto => {
+            let decider = Decider::new(model, &question, &options.reduction, options.limits.states);
+            let result = run(&unreduced, Some(&decider))?;
+            match decider.plan(&result) {
+                Some(plan) => plan,
+                None => {
+                    return Ok(Run {
+                        reduction: unreduced.name(),
+                        result,
+                    });
+                }
+            }
         }
-    }
-    let planned = plan(model, &question, &options.reduction)?;
-    let planned = planned.first().unwrap_or(&unreduced);
+        Por::None | Por::Chosen(_) => plan(model, &question, &options.reduction),
+    }?;
+    let planned = plan.first().unwrap_or(&unreduced);
     Ok(Run {
-        result: run(planned, false)?,
+        result: run(planned, None)?,
         reduction: planned.name(),
     })
 }

@@ -24,15 +24,22 @@ pub(crate) enum Status {
     InternalError,
 }
 
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> ExitCode {
-        ExitCode::from(match status {
+impl Status {
+    /// The number that the program ends with.
+    pub(crate) fn code(self) -> u8 {
+        match self {
             Status::Fine => 0,
             Status::Violated => 1,
             Status::Wrong => 2,
             Status::Unknown => 3,
             Status::InternalError => 70,
-        })
+        }
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(status.code())
     }
 }
 

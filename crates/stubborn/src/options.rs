@@ -835,6 +835,10 @@ pub(crate) struct MccArgs {
     #[arg(long, help_heading = "Techniques")]
     pub(crate) no_equation: bool,
 
+    /// Do without siphons and traps
+    #[arg(long, help_heading = "Techniques")]
+    pub(crate) no_traps: bool,
+
     /// Do without random walks
     #[arg(long, help_heading = "Techniques")]
     pub(crate) no_walks: bool,

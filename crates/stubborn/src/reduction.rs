@@ -1,21 +1,17 @@
-//! Which reduction answers which question, and whether it pays.
+//! Which reduction answers which question.
 //!
 //! Which conditions a reduced search must keep depends on the question, and is decided here
 //! and in [`stubborn_reduce::Plan`], never by the user. Questions fall into groups that need
-//! sets of their own: deadlocks; failing steps; bad states. With `auto`, a model with few states
-//! is explored without reduction (see `check`); for a larger one, the first levels of each
-//! group's reduced search are compared with those of a full one: where one of them would not
-//! pay, one unreduced search answers everything, and otherwise each group gets a search of its
-//! own. What is compared is a function of the model alone, so that a count never depends on
-//! the machine.
+//! sets of their own: deadlocks; failing steps; bad states. Each group gets a search of its own.
+//! Whether they pay, [`auto`](crate::auto) decides.
 
 use std::sync::Arc;
 
 use stubborn_reduce::measured::{MeasuredReduction, MeasuredRelations};
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, StubbornReduction};
 use stubborn_search::proviso::{ClosedSet, OnStack, Proviso};
-use stubborn_search::{Limits, Order, Search, Stop, Target};
-use stubborn_system::{BitSet, Expansion, Reduction, RelationLevel, Relations, Successors, System};
+use stubborn_search::{Order, Target};
+use stubborn_system::{Reduction, RelationLevel, Relations, System};
 
 use crate::check::Question;
 use crate::load::LoadedModel;
@@ -249,148 +245,32 @@ pub(crate) fn unreduced<'m>(questions: &[Question]) -> PlannedRun<'m> {
     }
 }
 
-/// Decides which searches answer the questions.
+/// The searches that answer the questions, each with the reduction that was chosen, or with the
+/// one that suits its questions.
 pub(crate) fn plan<'m>(
     model: &'m LoadedModel,
     questions: &[Question],
     options: &ReductionOptions,
 ) -> Result<Vec<PlannedRun<'m>>, ConfigError> {
-    let everything = || vec![unreduced(questions)];
     if options.por == Por::None {
-        return Ok(everything());
+        return Ok(vec![unreduced(questions)]);
     }
-    let system = model.system();
     let relations = Source::new(model, options)?;
-    let mut runs = Vec::new();
-    for group in groups(model, questions) {
-        runs.push(PlannedRun {
-            questions: group.questions,
-            reduction: reduction(system, &relations, &options.por, group.aim)?,
-        });
-    }
-    // A search that sees everything answers everything.
-    if runs.iter().any(|run| run.reduction.is_none()) {
-        return Ok(everything());
-    }
-    Ok(runs)
-}
-
-/// The reduction for one aim; `None` if `auto` finds that it does not pay.
-fn reduction<'m>(
-    system: &'m dyn System,
-    relations: &Source,
-    por: &Por,
-    aim: Aim,
-) -> Result<Option<AnyReduction<'m>>, ConfigError> {
-    match por {
-        Por::None => Ok(None),
-        Por::Chosen(config) => {
-            let plan = Plan::new(config, aim)?;
-            relations.reduction(system, plan).map(Some)
-        }
-        Por::Auto => {
-            let algorithm = match aim {
-                Aim::Goals(_) => Algorithm::Goal,
-                Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
-            };
-            let plan = Plan::new(&Config::new(algorithm), aim)?;
-            let reduction = relations.reduction(system, plan)?;
-            let pays = state_share(system, reduction.as_dyn()) <= LARGEST_STATE_SHARE;
-            Ok(pays.then_some(reduction))
-        }
-    }
-}
-
-/// `auto` reduces if at most this share of the states seems to be left. Measured on BEEM models
-/// of 1 to 20 million states, a reduced state costs 0.7 to 3.7 times a full one, 1.8 times on
-/// average.
-const LARGEST_STATE_SHARE: f64 = 0.6;
-/// States of the two searches that are compared.
-const COMPARED_STATES: u64 = 20_000;
-/// With fewer levels than this, they say little.
-const FEW_LEVELS: usize = 8;
-
-/// Which share of the states a reduction leaves, as far as the first breadth-first levels tell:
-/// on 47 BEEM models of 20,000 to 400,000 states that is within 0.1 of the share of all states
-/// for all but six.
-fn state_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
-    let levels = |reduction: Option<&dyn Reduction>| {
-        let search = Search {
-            reduction,
-            stop: Stop::Never,
-            limits: Limits {
-                states: Some(COMPARED_STATES),
-                ..Limits::default()
-            },
-            ..Search::new(system)
+    let run = |group: Group| {
+        let algorithm = match group.aim {
+            Aim::Goals(_) => Algorithm::Goal,
+            Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
         };
-        let result = search.run().ok()?;
-        let complete = result.is_complete();
-        Some((result.level_sizes, complete))
+        let suitable = Config::new(algorithm);
+        let config = match &options.por {
+            Por::Chosen(config) => config,
+            Por::None | Por::Auto => &suitable,
+        };
+        let plan = Plan::new(config, group.aim)?;
+        Ok(PlannedRun {
+            questions: group.questions,
+            reduction: Some(relations.reduction(model.system(), plan)?),
+        })
     };
-    let (Some((full, _)), Some((mut reduced, complete))) = (levels(None), levels(Some(reduction)))
-    else {
-        return 1.0;
-    };
-    // The last level of a search that was given up may not be all there.
-    if complete {
-        reduced.resize(reduced.len().max(full.len()), 0);
-    }
-    let common = full.len().min(reduced.len()).saturating_sub(1);
-    let count = |levels: &[u64]| levels[..common].iter().sum::<u64>();
-    let share = count(&reduced) as f64 / count(&full).max(1) as f64;
-    if common < FEW_LEVELS {
-        return share.min(kept_share(system, reduction));
-    }
-    share
-}
-
-/// Temporal properties are checked with reduction if at most this share of the enabled
-/// transitions is kept. A reduced state costs about twice a full one, and what is left out at
-/// every state multiplies along paths.
-pub(crate) const LARGEST_KEPT_SHARE: f64 = 0.93;
-const WALKS: u64 = 16;
-const STEPS: u64 = 64;
-
-/// Which share of enabled transitions a reduction keeps, along walks that depend on the model
-/// alone.
-pub(crate) fn kept_share(system: &dyn System, reduction: &dyn Reduction) -> f64 {
-    let words = system.layout().words();
-    let initial = system.initial_states();
-    let mut executor = system.executor();
-    let mut reducer = reduction.reducer();
-    let mut kept = BitSet::new(system.structure().transitions.len());
-    let mut successors = Successors::new(words);
-    let (mut all, mut chosen) = (0_usize, 0_usize);
-    let mut random = 0_u64;
-    for _ in 0..WALKS {
-        let mut state = initial[..words].to_vec();
-        for _ in 0..STEPS {
-            successors.clear();
-            executor.successors(&state, &mut successors);
-            if successors.is_empty() {
-                break;
-            }
-            let mut expansion = Expansion {
-                state: &state,
-                executor: &mut *executor,
-                successors: &successors,
-                is_known: None,
-            };
-            all += expansion.enabled().count();
-            reducer.reduce(&mut expansion, &mut kept);
-            chosen += kept
-                .words()
-                .iter()
-                .map(|w| w.count_ones() as usize)
-                .sum::<usize>();
-            // Knuth's linear congruential generator; its high bits are good enough here.
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let step = ((u128::from(random) * successors.len() as u128) >> 64) as usize;
-            state.copy_from_slice(successors.state(step));
-        }
-    }
-    chosen as f64 / all.max(1) as f64
+    groups(model, questions).into_iter().map(run).collect()
 }

@@ -6,7 +6,7 @@
 mod properties;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use properties::{Family, family_and_number};
 use stubborn::reduce::{Algorithm, Config};
@@ -15,21 +15,6 @@ use stubborn::{
     CheckOptions, Engine, LoadOptions, LoadedModel, Order, Por, Question, QuestionKind,
     ReductionOptions, StoreKind, StoreOptions, Verdict,
 };
-
-/// The benchmark's folder, or `None` (with a plain message) where it is absent.
-fn beem() -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(|| default.into(), PathBuf::from);
-    let beem = root.join("beem");
-    if beem.is_dir() {
-        return Some(beem);
-    }
-    eprintln!(
-        "skipped: no corpus at {} (set STUBBORN_CORPUS)",
-        root.display()
-    );
-    None
-}
 
 /// A row of the table of sizes.
 #[derive(Debug)]
@@ -118,7 +103,9 @@ fn compare(beem: &Path, expected: &Expected, way: Way) {
 
 #[test]
 fn every_way_to_search_counts_tiny_instances() {
-    let Some(beem) = beem() else { return };
+    let Some(beem) = stubborn_corpus::folder("beem") else {
+        return;
+    };
     for expected in expected(&beem, 0, 2_000) {
         for way in ways() {
             compare(&beem, &expected, way);
@@ -128,7 +115,9 @@ fn every_way_to_search_counts_tiny_instances() {
 
 #[test]
 fn small_instances_are_counted() {
-    let Some(beem) = beem() else { return };
+    let Some(beem) = stubborn_corpus::folder("beem") else {
+        return;
+    };
     let rows = expected(&beem, 2_000, 100_000);
     assert!(rows.len() > 80, "only {} instances", rows.len());
     let ways = ways();
@@ -142,7 +131,9 @@ fn small_instances_are_counted() {
 #[test]
 #[ignore = "long: instances of up to 5 million states"]
 fn larger_instances_are_counted() {
-    let Some(beem) = beem() else { return };
+    let Some(beem) = stubborn_corpus::folder("beem") else {
+        return;
+    };
     let rows = expected(&beem, 100_000, 5_000_001);
     let ways: Vec<Way> = ways()
         .into_iter()
@@ -165,7 +156,9 @@ fn reduced_by(algorithm: Algorithm) -> ReductionOptions {
 
 #[test]
 fn reductions_keep_every_deadlock() {
-    let Some(beem) = beem() else { return };
+    let Some(beem) = stubborn_corpus::folder("beem") else {
+        return;
+    };
     for expected in expected(&beem, 0, 20_000) {
         let model = load(&beem, &expected.instance, Engine::Compiled, &[]);
         let options = CheckOptions {
@@ -182,7 +175,9 @@ fn reductions_keep_every_deadlock() {
 
 /// Asks whether goals can be reached: known answers, and shortest ways to them.
 fn goals(from: u64, to: u64, reduction: &ReductionOptions) {
-    let Some(beem) = beem() else { return };
+    let Some(beem) = stubborn_corpus::folder("beem") else {
+        return;
+    };
     let sizes: HashMap<String, u64> = expected(&beem, from, to)
         .into_iter()
         .map(|row| (row.instance, row.states))

@@ -1,11 +1,23 @@
 //! Every algorithm keeps every deadlock of every model of the corpus. Reduced searches find
 //! no state that is none, so that equal numbers are equal sets. And deletion is minimal at
 //! states of the corpus.
+//!
+//! The long tests can be run in pieces, by variables of the environment:
+//!
+//! | variable | meaning |
+//! | --- | --- |
+//! | `STUBBORN_LEAST_STATES`, `STUBBORN_MOST_STATES` | models with so many states |
+//! | `STUBBORN_ALGORITHMS` | only these, such as `beam,deletion` |
+//! | `STUBBORN_SWEEP_SECONDS` | start no model after so long |
+//! | `STUBBORN_SWEEP_LOG` | a file that remembers what was compared; it is not compared again |
 
 #[path = "common/corpus.rs"]
 mod corpus;
 
+use std::collections::HashSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use stubborn::reduce::testing::random::Random;
 use stubborn::reduce::validate::sets::ask;
@@ -35,17 +47,21 @@ fn explore(
     (result.end == End::Complete).then_some((result.states, result.deadlocks))
 }
 
-/// Explores a model in full and by every algorithm; false if it is too large.
-fn compare(model: &LoadedModel, level: RelationLevel, limit: u64, wrong: &mut Vec<String>) -> bool {
+/// Explores a model in full and by all algorithms asked for; `None` if its size is not asked for.
+fn compare(
+    model: &LoadedModel,
+    level: RelationLevel,
+    sweep: &Sweep,
+    wrong: &mut Vec<String>,
+) -> Option<String> {
     let system = model.system();
-    let Some((full, deadlocks)) = explore(system, None, limit) else {
-        return false;
-    };
-    if model.is_outgrown() {
-        return false;
+    let (full, deadlocks) = explore(system, None, sweep.most)?;
+    if model.is_outgrown() || full < sweep.least {
+        return None;
     }
     let relations = system.relations(level);
-    for algorithm in Algorithm::ALL.iter().filter(|a| **a != Algorithm::Goal) {
+    let mut compared = format!("{full} states, {deadlocks} deadlocks");
+    for algorithm in &sweep.algorithms {
         for weak in [false, true] {
             let config = Config {
                 weak,
@@ -58,17 +74,85 @@ fn compare(model: &LoadedModel, level: RelationLevel, limit: u64, wrong: &mut Ve
             let Ok(reduction) = StubbornReduction::new(system, &relations, plan) else {
                 continue;
             };
-            let found = explore(system, Some(&reduction), limit);
-            if found.is_none_or(|(states, found)| states > full || found != deadlocks) {
-                let name = reduction.name();
-                wrong.push(format!(
+            let name = reduction.name();
+            match explore(system, Some(&reduction), sweep.most) {
+                Some((states, found)) if states <= full && found == deadlocks => {
+                    compared += &format!(", {name} {states}");
+                }
+                found => wrong.push(format!(
                     "{} {level:?} {name}: {found:?}, full {full} {deadlocks}",
                     model.name()
-                ));
+                )),
             }
         }
     }
-    true
+    Some(compared)
+}
+
+/// What a long test compares.
+struct Sweep {
+    least: u64,
+    most: u64,
+    algorithms: Vec<Algorithm>,
+    ends: Option<Instant>,
+    log: Option<PathBuf>,
+}
+
+impl Sweep {
+    /// Models with at most so many states, every algorithm.
+    fn up_to(most: u64) -> Self {
+        Self {
+            least: 0,
+            most,
+            algorithms: every_algorithm().collect(),
+            ends: None,
+            log: None,
+        }
+    }
+
+    /// What the environment says, and else models with at most so many states.
+    fn asked_for(most: u64) -> Self {
+        let text = |name: &str| std::env::var(name).ok();
+        let number = |name: &str| text(name).and_then(|text| text.parse::<u64>().ok());
+        let named = |list: String| {
+            let is_named = |a: &Algorithm| list.split(',').any(|name| name == a.name());
+            every_algorithm().filter(is_named).collect()
+        };
+        Self {
+            least: number("STUBBORN_LEAST_STATES").unwrap_or(0),
+            most: number("STUBBORN_MOST_STATES").unwrap_or(most),
+            algorithms: text("STUBBORN_ALGORITHMS")
+                .map_or_else(|| every_algorithm().collect(), named),
+            ends: number("STUBBORN_SWEEP_SECONDS")
+                .map(|seconds| Instant::now() + Duration::from_secs(seconds)),
+            log: text("STUBBORN_SWEEP_LOG").map(PathBuf::from),
+        }
+    }
+
+    /// Models that need not be looked at again.
+    fn done(&self) -> HashSet<String> {
+        let text = self.log.as_ref().map(std::fs::read_to_string);
+        let text = text.and_then(Result::ok).unwrap_or_default();
+        let name = |line: &str| line.split('\t').next().map(str::to_owned);
+        text.lines().filter_map(name).collect()
+    }
+
+    fn note(&self, path: &Path, compared: Option<&str>) {
+        let Some(log) = &self.log else { return };
+        let mut log = std::fs::File::options()
+            .append(true)
+            .create(true)
+            .open(log)
+            .expect("the log can be written");
+        let compared = compared.unwrap_or("not of that size");
+        writeln!(log, "{}\t{compared}", path.display()).expect("the log can be written");
+    }
+}
+
+/// All algorithms for deadlocks.
+fn every_algorithm() -> impl Iterator<Item = Algorithm> {
+    let all = Algorithm::ALL.iter().copied();
+    all.filter(|a| *a != Algorithm::Goal)
 }
 
 /// All files of a folder that are models, in order.
@@ -87,14 +171,16 @@ fn models_in(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The DVE models with at most `limit` states, small ones first; their sizes are known.
-fn dve_models(root: &Path, limit: u64) -> Vec<PathBuf> {
+/// The DVE models of the sizes asked for, small ones first; their sizes are known.
+fn dve_models(root: &Path, sweep: &Sweep) -> Vec<PathBuf> {
     let table = std::fs::read_to_string(root.join("beem/EXPECTED.tsv")).expect("the table");
     let row = |line: &str| {
         let mut columns = line.split('\t');
         let instance = columns.next()?.to_owned();
         let states: u64 = columns.next()?.parse().ok()?;
-        (states <= limit).then_some((states, instance))
+        (sweep.least..=sweep.most)
+            .contains(&states)
+            .then_some((states, instance))
     };
     let mut rows: Vec<(u64, String)> = table.lines().filter_map(row).collect();
     rows.sort();
@@ -102,37 +188,58 @@ fn dve_models(root: &Path, limit: u64) -> Vec<PathBuf> {
     rows.into_iter().map(path).collect()
 }
 
-/// Compares all models of a folder with at most `limit` states.
-fn sweep(folder: &str, limit: u64, least: usize) {
-    let Some(root) = corpus::corpus() else { return };
+/// Compares all models of a folder with at most `most` states, or what the environment says.
+fn sweep(folder: &str, most: u64, least_models: usize) {
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
+    let sweep = Sweep::asked_for(most);
     let mut paths = Vec::new();
     if folder == "beem" {
-        paths = dve_models(&root, limit);
+        paths = dve_models(&root, &sweep);
     } else {
         models_in(&root.join(folder), &mut paths);
     }
-    let (mut wrong, mut compared) = (Vec::new(), 0);
+    let done = sweep.done();
+    let (mut wrong, mut compared, mut left) = (Vec::new(), 0, 0);
     for path in paths {
+        if done.contains(&path.display().to_string()) {
+            continue;
+        }
+        if sweep.ends.is_some_and(|ends| Instant::now() > ends) {
+            left += 1;
+            continue;
+        }
         // Whether each model can be loaded is tested elsewhere.
         let Ok(model) = stubborn::load_file(&path, None, &LoadOptions::default()) else {
             continue;
         };
-        compared += usize::from(compare(&model, RelationLevel::Reach, limit, &mut wrong));
+        let before = wrong.len();
+        let result = compare(&model, RelationLevel::Reach, &sweep, &mut wrong);
+        compared += usize::from(result.is_some());
+        if wrong.len() == before {
+            sweep.note(&path, result.as_deref());
+        }
     }
-    eprintln!("{compared} models of {folder} with at most {limit} states compared");
+    eprintln!(
+        "{compared} models of {folder} with {} to {} states compared, {} before, {left} left",
+        sweep.least,
+        sweep.most,
+        done.len()
+    );
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(compared >= least, "only {compared} models");
-}
-
-/// The bound that a long test has, or what the environment says.
-fn bound(default: u64) -> u64 {
-    let text = std::env::var("STUBBORN_MOST_STATES").ok();
-    text.and_then(|text| text.parse().ok()).unwrap_or(default)
+    let in_pieces = sweep.log.is_some() || sweep.ends.is_some();
+    assert!(
+        in_pieces || compared >= least_models,
+        "only {compared} models"
+    );
 }
 
 #[test]
 fn deadlocks_of_tiny_dve_models_are_kept() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut wrong = Vec::new();
     for instance in [
         "phils.1",
@@ -148,7 +255,8 @@ fn deadlocks_of_tiny_dve_models_are_kept() {
         "anderson.2",
     ] {
         let model = corpus::load(&root.join(format!("beem/models/{instance}.dve")));
-        assert!(compare(&model, RelationLevel::Syntax, 2_000, &mut wrong));
+        let sweep = Sweep::up_to(2_000);
+        assert!(compare(&model, RelationLevel::Syntax, &sweep, &mut wrong).is_some());
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -156,19 +264,19 @@ fn deadlocks_of_tiny_dve_models_are_kept() {
 #[test]
 #[ignore = "long: every algorithm on DVE models; STUBBORN_MOST_STATES sets the bound"]
 fn deadlocks_of_dve_models_are_kept() {
-    sweep("beem", bound(40_000), 60);
+    sweep("beem", 40_000, 60);
 }
 
 #[test]
 #[ignore = "long: every algorithm on Promela models; STUBBORN_MOST_STATES sets the bound"]
 fn deadlocks_of_promela_models_are_kept() {
-    sweep("promela", bound(20_000), 30);
+    sweep("promela", 20_000, 30);
 }
 
 #[test]
 #[ignore = "long: every algorithm on nets; STUBBORN_MOST_STATES sets the bound"]
 fn deadlocks_of_nets_are_kept() {
-    sweep("pnml", bound(20_000), 20);
+    sweep("pnml", 20_000, 20);
 }
 
 /// What lemma 1 of Laarman et al. (2014) says about sets at one state.
@@ -261,7 +369,9 @@ fn walk(system: &dyn System, executor: &mut dyn Executor, count: usize) -> Vec<V
 /// kept transitions and all that were left out, the largest set that is supported has no key.
 #[test]
 fn deletion_is_minimal_at_states_of_the_corpus() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut checked = 0;
     for (at, instance) in [
         "phils.3",

@@ -20,7 +20,7 @@ struct Row {
 }
 
 fn rows() -> Option<Vec<Row>> {
-    let root = corpus::corpus()?;
+    let root = stubborn_corpus::folder("")?;
     let table = std::fs::read_to_string(root.join("beem/PEER-POR.tsv")).expect("the table");
     let row = |line: &str| {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -46,7 +46,7 @@ fn percent(system: &dyn System, relations: &Relations, algorithm: Algorithm, ful
 /// Compares the rows with at most so many states: how many there are, how many are within a
 /// point of the paper's beam search, and how many at or below the better of both columns.
 fn compare(most: usize) -> Option<(usize, usize, usize)> {
-    let root = corpus::corpus()?;
+    let root = stubborn_corpus::folder("")?;
     let (mut count, mut reached, mut best) = (0, 0, 0);
     eprintln!("| instance | states | AMPLE | Beam | beam, exact | beam, reach | deletion, reach |");
     eprintln!("| --- | --: | --: | --: | --: | --: | --: |");

@@ -3,7 +3,7 @@
 //! and with several, by every emptiness check.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use stubborn::emptiness::{Emptiness, FiniteRuns};
 use stubborn::ltl::parser::Syntax;
@@ -12,17 +12,7 @@ use stubborn::{
     CheckError, CheckOptions, Language, LoadOptions, LoadedModel, Por, ReductionOptions, Temporal,
     TemporalOptions, TemporalText, Verdict, check_temporal, load_file,
 };
-
-fn corpus(part: &str) -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-    let path = std::env::var_os("STUBBORN_CORPUS").map_or_else(|| default.into(), PathBuf::from);
-    let path = path.join(part);
-    if !path.is_dir() {
-        eprintln!("skipped: there is no corpus at {}", path.display());
-        return None;
-    }
-    Some(path)
-}
+use stubborn_corpus::folder;
 
 fn table(path: &Path) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(path).expect("the table is there");
@@ -144,7 +134,7 @@ fn verdict(holds: bool) -> Verdict {
 
 /// A property process of BEEM; `sizes` are states of the system.
 fn property_processes(sizes: std::ops::RangeInclusive<u64>, at_least: usize) {
-    let Some(corpus) = corpus("beem") else { return };
+    let Some(corpus) = folder("beem") else { return };
     let states: HashMap<String, u64> = table(&corpus.join("EXPECTED.tsv"))
         .into_iter()
         .filter_map(|row| Some((row[0].clone(), row[1].parse().ok()?)))
@@ -180,7 +170,7 @@ fn property_processes_have_their_verdicts() {
 
 /// Formulas and claims of Promela models; `sizes` are states of the system.
 fn promela(sizes: std::ops::RangeInclusive<u64>, at_least: usize) {
-    let Some(corpus) = corpus("promela") else {
+    let Some(corpus) = folder("promela") else {
         return;
     };
     let mut tally = Tally::default();
@@ -246,7 +236,7 @@ fn promela_models_have_spins_verdicts() {
 
 /// Formulas of the contest for nets of these sizes.
 fn contest(sizes: std::ops::RangeInclusive<u64>, at_least: usize) {
-    let Some(corpus) = corpus("pnml") else { return };
+    let Some(corpus) = folder("pnml") else { return };
     let mut states: HashMap<String, u64> = HashMap::new();
     let mut answers: HashMap<String, bool> = HashMap::new();
     for row in table(&corpus.join("EXPECTED.tsv")) {
@@ -309,7 +299,7 @@ fn formulas_of_nets_have_the_contests_verdicts() {
 /// A. F. not (not a U (a and X a)), where another tool's reduction hides the violation.
 #[test]
 fn a_violation_that_a_reduction_has_hidden_elsewhere_is_found() {
-    let Some(corpus) = corpus("pnml") else { return };
+    let Some(corpus) = folder("pnml") else { return };
     let folder = corpus.join("Peterson-PT-2");
     let text = std::fs::read_to_string(folder.join("LTLFireability.xml")).expect("it is there");
     let options = LoadOptions {

@@ -220,21 +220,6 @@ const SLACK: f64 = 2.0;
 /// Runs with random choice.
 const SEEDS: u64 = 5;
 
-/// The benchmark's models, or `None` (with a plain message) where it is absent.
-fn models() -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(|| default.into(), PathBuf::from);
-    let models = root.join("beem/models");
-    if models.is_dir() {
-        return Some(models);
-    }
-    eprintln!(
-        "skipped: no corpus at {} (set STUBBORN_CORPUS)",
-        root.display()
-    );
-    None
-}
-
 /// One model, with everything that was computed for it.
 struct Subject {
     model: LoadedModel,
@@ -485,7 +470,9 @@ fn the_banquet_has_the_figures_of_the_paper() {
 
 #[test]
 fn small_rows_agree_with_the_paper() {
-    let Some(models) = models() else { return };
+    let Some(models) = stubborn_corpus::folder("beem/models") else {
+        return;
+    };
     let mut experiment = Experiment::new(models);
     let small = [
         "phils",
@@ -513,7 +500,9 @@ fn small_rows_agree_with_the_paper() {
 #[test]
 #[ignore = "long: minutes, the tables of a paper"]
 fn tables_agree_with_the_paper() {
-    let Some(models) = models() else { return };
+    let Some(models) = stubborn_corpus::folder("beem/models") else {
+        return;
+    };
     let mut experiment = Experiment::new(models);
     experiment.run(&[
         table("Table 1", TABLE_1),

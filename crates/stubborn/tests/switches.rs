@@ -16,9 +16,12 @@ use stubborn::reduce::measured::{
 };
 use stubborn::reduce::validate::explore::explore;
 use stubborn::reduce::{
-    Aim, Algorithm, Choice, Config, Delete, Plan, Proviso, Scapegoat, Start, StubbornReduction,
+    Aim, Algorithm, Choice, Config, Delete, Goals, Plan, Proviso, Scapegoat, Start,
+    StubbornReduction,
 };
-use stubborn::system::{Reduction, RelationLevel, Relations};
+use stubborn::search::proviso::{ClosedSet, OnStack};
+use stubborn::search::{Order, Search};
+use stubborn::system::{LabelId, Reduction, RelationLevel, Relations};
 
 /// Small instances, the ones that tell most apart first.
 const INSTANCES: &[&str] = &[
@@ -53,12 +56,29 @@ enum Source {
     Measured(Dependency, Precedence),
 }
 
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Aimed {
+    Deadlocks,
+    /// A state in which the middle one of the model's labels holds.
+    Goal(SafetyProviso),
+}
+
+/// What keeps a depth-first search for states from ignoring transitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum SafetyProviso {
+    None,
+    ClosedSet,
+    Stack,
+}
+
 /// A reduction, as a user would ask for it.
 #[derive(Clone, Debug, PartialEq)]
 struct Setting {
     name: String,
     config: Config,
     source: Source,
+    aimed: Aimed,
 }
 
 impl Setting {
@@ -67,7 +87,13 @@ impl Setting {
             name: name.into(),
             config,
             source: Source::Level(RelationLevel::Reach),
+            aimed: Aimed::Deadlocks,
         }
+    }
+
+    fn for_goal(mut self, proviso: SafetyProviso) -> Self {
+        self.aimed = Aimed::Goal(proviso);
+        self
     }
 
     fn with(mut self, source: Source) -> Self {
@@ -103,7 +129,7 @@ impl Subject {
 
     /// States left; `None` where the setting does not apply to the model.
     fn states(&mut self, setting: &Setting) -> Option<usize> {
-        let key = format!("{:?}", (&setting.config, setting.source));
+        let key = format!("{:?}", (&setting.config, setting.source, setting.aimed));
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
@@ -114,10 +140,32 @@ impl Subject {
 
     fn count(&mut self, setting: &Setting) -> Option<usize> {
         let system = self.model.system();
-        let plan = Plan::new(&setting.config, Aim::Deadlocks).expect("it is allowed");
-        let count = |reduction: &dyn Reduction| {
-            let found = explore(system, Some(reduction), Proviso::None, &[], usize::MAX);
-            Some(found.states.len())
+        let aim = match setting.aimed {
+            Aimed::Deadlocks => Aim::Deadlocks,
+            Aimed::Goal(_) => {
+                let labels = system.structure().labels.len();
+                Aim::Goals(Goals::labels([LabelId::new(labels / 2)]))
+            }
+        };
+        let plan = Plan::new(&setting.config, aim).expect("it is allowed");
+        let count = |reduction: &dyn Reduction| match setting.aimed {
+            Aimed::Deadlocks => {
+                let found = explore(system, Some(reduction), Proviso::None, &[], usize::MAX);
+                Some(found.states.len())
+            }
+            Aimed::Goal(proviso) => {
+                let search = Search {
+                    reduction: Some(reduction),
+                    proviso: match proviso {
+                        SafetyProviso::None => None,
+                        SafetyProviso::ClosedSet => Some(&ClosedSet),
+                        SafetyProviso::Stack => Some(&OnStack),
+                    },
+                    order: Order::DepthFirst,
+                    ..Search::new(system)
+                };
+                Some(search.run().ok()?.states as usize)
+            }
         };
         match setting.source {
             Source::Level(level) => {
@@ -316,13 +364,72 @@ fn families() -> Vec<Family> {
                 .map(|d| measured(d.name(), *d, Precedence::Sets))
                 .collect(),
         },
+        Family {
+            name: "for a goal (depth-first; the others with `--proviso stack`)",
+            settings: Algorithm::ALL
+                .iter()
+                .map(|algorithm| {
+                    plain(*algorithm).for_goal(match algorithm {
+                        Algorithm::Goal => SafetyProviso::None,
+                        _ => SafetyProviso::Stack,
+                    })
+                })
+                .filter(|setting| COMPARED_FOR_GOALS.contains(&setting.config.algorithm))
+                .collect(),
+        },
+        Family {
+            name: "variants of `goal`",
+            settings: vec![
+                plain(Algorithm::Goal).for_goal(SafetyProviso::None),
+                Setting::new(
+                    "goal --no-nds",
+                    Config {
+                        disabling_sets: false,
+                        ..Config::new(Algorithm::Goal)
+                    },
+                )
+                .for_goal(SafetyProviso::None),
+                Setting::new(
+                    "goal --no-heuristic",
+                    Config {
+                        heuristic: false,
+                        ..Config::new(Algorithm::Goal)
+                    },
+                )
+                .for_goal(SafetyProviso::None),
+            ],
+        },
+        Family {
+            name: "--proviso (beam for a goal, depth-first; `none` would be unsound)",
+            settings: vec![
+                named("none", plain(Algorithm::Beam).for_goal(SafetyProviso::None)),
+                named(
+                    "closed-set",
+                    plain(Algorithm::Beam).for_goal(SafetyProviso::ClosedSet),
+                ),
+                named(
+                    "stack",
+                    plain(Algorithm::Beam).for_goal(SafetyProviso::Stack),
+                ),
+            ],
+        },
     ]
 }
+
+/// Algorithms that are compared for goals; deadlocks tell the others apart.
+const COMPARED_FOR_GOALS: &[Algorithm] = &[
+    Algorithm::Goal,
+    Algorithm::Beam,
+    Algorithm::Closure,
+    Algorithm::Ample2,
+];
 
 #[test]
 #[ignore = "long: minutes, every switch on small instances"]
 fn every_switch_changes_some_count() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let exists = |instance: &&&str| root.join(instance).is_file();
     let mut subjects: Vec<Option<Subject>> = Vec::new();
     let instances: Vec<&&str> = INSTANCES.iter().filter(exists).collect();
@@ -354,10 +461,12 @@ fn every_switch_changes_some_count() {
 
 #[test]
 fn some_switches_change_the_count_of_a_small_instance() {
-    let Some(root) = corpus::corpus() else { return };
+    let Some(root) = stubborn_corpus::folder("") else {
+        return;
+    };
     let mut subject = Subject::new(&root, "beem/models/mcs.2.dve");
     let all = families();
-    for (family, one, other) in [(0, 1, 6), (8, 0, 4), (9, 0, 5)] {
+    for (family, one, other) in [(0, 1, 6), (8, 0, 4), (9, 0, 5), (13, 0, 3), (15, 0, 1)] {
         let settings = &all[family].settings;
         let (a, b) = (&settings[one], &settings[other]);
         assert_ne!(

@@ -233,13 +233,10 @@ fn trails_and_charts_are_files() {
 
 /// Every violated row of the corpus whose search SPIN could finish, up to a size.
 fn corpus(most_states: f64) {
-    let given = std::env::var_os("STUBBORN_CORPUS").map(PathBuf::from);
-    let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = given.unwrap_or(usual).join("promela");
-    let Ok(table) = std::fs::read_to_string(folder.join("EXPECTED.tsv")) else {
-        eprintln!("skipped: no corpus at {}", folder.display());
+    let Some(folder) = stubborn_corpus::folder("promela") else {
         return;
     };
+    let table = std::fs::read_to_string(folder.join("EXPECTED.tsv")).expect("a table");
     if !has("spin", "-V") {
         return;
     }

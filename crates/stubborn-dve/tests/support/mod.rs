@@ -10,24 +10,7 @@ use stubborn_system::LabelId;
 
 /// The folder with the BEEM models, or `None` (with a plain message) where it is absent.
 pub(crate) fn beem() -> Option<PathBuf> {
-    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
-        || {
-            PathBuf::from(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../../shared/corpus"
-            ))
-        },
-        PathBuf::from,
-    );
-    let beem = root.join("beem");
-    if beem.is_dir() {
-        return Some(beem);
-    }
-    eprintln!(
-        "skipped: no corpus at {} (set STUBBORN_CORPUS)",
-        root.display()
-    );
-    None
+    stubborn_corpus::folder("beem")
 }
 
 /// All DVE files of a folder, sorted by name.

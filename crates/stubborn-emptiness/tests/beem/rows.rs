@@ -19,14 +19,7 @@ pub(crate) struct Row {
 }
 
 pub(crate) fn corpus() -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-    let path = std::env::var_os("STUBBORN_CORPUS").map_or_else(|| default.into(), PathBuf::from);
-    let path = path.join("beem");
-    if !path.is_dir() {
-        eprintln!("skipped: there is no corpus at {}", path.display());
-        return None;
-    }
-    Some(path)
+    stubborn_corpus::folder("beem")
 }
 
 /// The properties with a verdict, of instances of bearable size, the smallest first.

@@ -89,7 +89,14 @@ pub(super) struct Domains {
     /// The cluster of each field.
     cluster_of: Vec<u32>,
     /// Views that were asked for before; many pairs look at the same fields.
-    views: Mutex<HashMap<Vec<FieldId>, Arc<View>>>,
+    views: Mutex<Views>,
+}
+
+/// Views, and the different lists of values among them.
+#[derive(Debug, Default)]
+struct Views {
+    known: HashMap<Vec<FieldId>, Arc<View>>,
+    lists: HashMap<Vec<u32>, u32>,
 }
 
 /// The values of a few fields of one cluster, without repetition.
@@ -97,6 +104,8 @@ pub(super) struct Domains {
 pub(super) struct View {
     pub(super) fields: Vec<FieldId>,
     pub(super) tuples: Vec<u32>,
+    /// Equal for views with the same tuples in the same order.
+    pub(super) list: u32,
 }
 
 impl View {
@@ -134,12 +143,16 @@ impl Domains {
     /// The joint values of some fields, cluster by cluster; `None` if one of them is open.
     pub(super) fn views(&self, fields: &[FieldId]) -> Option<Vec<Arc<View>>> {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let Views { known, lists } = &mut *views;
         let known = |wanted: Vec<FieldId>| {
-            if let Some(view) = views.get(&wanted) {
+            if let Some(view) = known.get(&wanted) {
                 return Some(view.clone());
             }
-            let view = Arc::new(self.project(wanted.clone())?);
-            views.insert(wanted, view.clone());
+            let mut view = self.project(wanted.clone())?;
+            let next = lists.len() as u32;
+            view.list = *lists.entry(view.tuples.clone()).or_insert(next);
+            let view = Arc::new(view);
+            known.insert(wanted, view.clone());
             Some(view)
         };
         self.by_cluster(fields).into_iter().map(known).collect()
@@ -167,6 +180,7 @@ impl Domains {
             return Some(View {
                 fields: fields.clone(),
                 tuples: tuples.clone(),
+                list: 0,
             });
         }
         let columns: Vec<usize> = wanted
@@ -187,6 +201,7 @@ impl Domains {
         Some(View {
             fields: wanted,
             tuples: out,
+            list: 0,
         })
     }
 }

@@ -57,6 +57,8 @@ pub(super) struct Enumeration<'m> {
     checks: Vec<Vec<Condition>>,
     state: Vec<u32>,
     budget: u64,
+    /// What a visit takes of the budget.
+    cost: u64,
 }
 
 impl<'m> Enumeration<'m> {
@@ -84,7 +86,13 @@ impl<'m> Enumeration<'m> {
             checks,
             state,
             budget,
+            cost: 0,
         }
+    }
+
+    /// Every combination that is visited takes so much more of the budget.
+    pub(super) fn with_cost(self, cost: u64) -> Self {
+        Self { cost, ..self }
     }
 
     /// Evaluations that are left.
@@ -113,6 +121,10 @@ impl<'m> Enumeration<'m> {
             }
         }
         if at == self.views.len() {
+            if self.budget < self.cost {
+                return ControlFlow::Break(Ended::OutOfBudget);
+            }
+            self.budget -= self.cost;
             return visit(&mut self.state).map_break(|()| Ended::Stopped);
         }
         for tuple in self.views[at].1.clone() {

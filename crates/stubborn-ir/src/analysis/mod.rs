@@ -4,14 +4,16 @@
 //! | --- | --- |
 //! | `sets` | which fields are tested, read and written ([`Relations::from_sets`]) |
 //! | `syntax` | constants, comparisons, increments, program counters, channel ends (`syntax`) |
-//! | `exact` | and what really happens for all values of small joint supports (`pairs`) |
+//! | `exact` | and what really happens for all values of small joint supports (`pairs`), structurally equal pairs once (`classes`) |
 //! | `reach` | and only values that an over-approximation of the reachable states has (`domains`) |
 //!
 //! Every answer errs on the safe side, and tests try to falsify each one with real code.
 
+mod classes;
 mod domains;
 mod enumerate;
 mod pairs;
+mod shapes;
 mod support;
 mod syntax;
 mod values;
@@ -19,13 +21,32 @@ mod values;
 use stubborn_system::{LabelId, Matrix, May, Must, RelationLevel, Relations, System, TransitionId};
 
 use crate::Model;
+use classes::{Classes, parallel};
 use domains::Domains;
-use pairs::{Decision, LEFT_BUDGET, Pairs, RELATION_BUDGET, ROW_BUDGET, Row};
+use pairs::{Decision, First, Pairs};
 use support::Support;
 use syntax::Syntax;
 
+/// Evaluations for a relation between labels, or labels and transitions.
+const LABEL_BUDGET: u64 = 600_000;
+/// Evaluations for do-not-accord; one combination counts several times.
+const ACCORD_BUDGET: u64 = 1_200_000;
+/// The same for do-not-left-accord, which only weak sets use.
+const LEFT_BUDGET: u64 = 300_000;
+
 /// The relations of a model at a level.
 pub fn relations(model: &Model, level: RelationLevel) -> Relations {
+    compute(model, level, false)
+}
+
+/// The same, each pair decided by itself even if it is structurally equal to another one: much
+/// slower, and only good for a comparison.
+#[cfg(any(test, feature = "testing"))]
+pub fn relations_pair_by_pair(model: &Model, level: RelationLevel) -> Relations {
+    compute(model, level, true)
+}
+
+fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations {
     if level == RelationLevel::Sets {
         return Relations::from_sets(model.structure());
     }
@@ -36,82 +57,67 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
         RelationLevel::Reach => Some(Domains::reachable(model, &supports)),
     };
     let syntax = Syntax::new(model, &supports);
-    let pairs = Pairs::new(model, &supports, &syntax, domains.as_ref());
+    let pairs = &Pairs::new(model, &supports, &syntax, domains.as_ref());
+    let classes = Classes::new(pairs, pair_by_pair);
     let structure = model.structure();
     let (labels, transitions) = (structure.labels.len(), structure.transitions.len());
-    let label_row = |decide: &mut Row<'_, '_>, g: LabelId, to: bool| {
-        let turns = |t: &TransitionId| decide.may_turn(g, *t, to);
-        structure
-            .transition_ids()
-            .filter(turns)
-            .map(|t| t.index() as u32)
-            .collect::<Vec<_>>()
+    // For each label, the transitions that may turn it.
+    let turning = |to: bool| {
+        let rows = classes.decide(labels, LABEL_BUDGET, |g| {
+            let turn = move |t: TransitionId| pairs.may_turn(LabelId::new(g), t, to);
+            interesting(structure.transition_ids(), turn, Decision::No)
+        });
+        Matrix::from_rows(transitions, rows.into_iter().map(columns))
     };
-    let may_enable = rows(&pairs, labels, RELATION_BUDGET, |row, g| {
-        label_row(row, LabelId::new(g), true)
+    let (may_enable, may_disable) = (turning(true), turning(false));
+    let never_together = classes.decide(labels, LABEL_BUDGET, |g| {
+        let together = move |h: LabelId| pairs.may_hold_together(LabelId::new(g), h);
+        interesting(structure.label_ids(), together, Decision::Yes)
     });
-    let may_disable = rows(&pairs, labels, RELATION_BUDGET, |row, g| {
-        label_row(row, LabelId::new(g), false)
-    });
-    let never_together = rows(&pairs, labels, RELATION_BUDGET, |decide, g| {
-        let g = LabelId::new(g);
-        let never = |h: &LabelId| decide.never_together(g, *h);
-        structure
-            .label_ids()
-            .filter(never)
-            .map(|h| h.index() as u32)
-            .collect()
-    });
-    let may_enable = Matrix::from_rows(transitions, may_enable);
-    let never_together = symmetric(labels, never_together);
+    let never = never_together
+        .into_iter()
+        .map(|row| only(row, Decision::No));
+    let never_together = symmetric(labels, never.collect());
     // What is known of guards decides many pairs of transitions.
-    let guards = |t: TransitionId| structure.transition(t).guards.iter();
-    let never_co_enabled = |t: TransitionId, u: TransitionId| {
+    let guards = &|t: TransitionId| structure.transition(t).guards.iter();
+    let never_co_enabled = &|t: TransitionId, u: TransitionId| {
         guards(t).any(|g| guards(u).any(|h| never_together.contains(*g, *h)))
     };
-    let decided = rows(&pairs, transitions, RELATION_BUDGET, |decide, t| {
+    // Decided once for each unordered pair, so that the relation is symmetric.
+    let decided = classes.decide(transitions, ACCORD_BUDGET, |t| {
+        let later = structure.transition_ids().skip(t + 1);
         let t = TransitionId::new(t);
-        // Decided once for each unordered pair, so that the relation is symmetric.
-        let mut row = (Vec::new(), Vec::new());
-        for u in structure.transition_ids().skip(t.index() + 1) {
-            let decision = match never_co_enabled(t, u) {
-                true => Decision::No,
-                false => decide.may_not_accord(t, u),
-            };
-            if decision != Decision::No {
-                row.0.push(u.index() as u32);
-            }
-            if decision == Decision::TooMuch {
-                row.1.push(u.index() as u32);
-            }
-        }
-        row
+        let conflict = move |u: TransitionId| match never_co_enabled(t, u) {
+            true => First::Known(Decision::No),
+            false => pairs.may_not_accord(t, u),
+        };
+        interesting(later, conflict, Decision::No)
     });
-    let (do_not_accord, too_much): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
+    let too_much = decided.iter().cloned();
+    let too_much = too_much.map(|row| only(row, Decision::TooMuch)).collect();
     let too_much: Matrix<TransitionId, TransitionId> = symmetric(transitions, too_much);
-    let do_not_accord = symmetric(transitions, do_not_accord);
-    let do_not_left_accord = rows(&pairs, transitions, LEFT_BUDGET, |decide, t| {
+    let do_not_accord = symmetric(transitions, decided.into_iter().map(columns).collect());
+    let (accord, enable, too_much) = (&do_not_accord, &may_enable, &too_much);
+    let left = classes.decide(transitions, LEFT_BUDGET, |t| {
         let t = TransitionId::new(t);
         // Where both are enabled, they accord or not; else `u` must enable `t`: by one of its
         // guards, or by sparing it a failure.
         let may_fail = structure.transition(t).may_fail;
-        let may_matter = |u: TransitionId| {
+        let may_matter = move |u: TransitionId| {
             may_fail
                 || pairs.is_special(t)
                 || pairs.is_special(u)
-                || do_not_accord.contains(t, u)
-                || guards(t).any(|g| may_enable.contains(*g, u))
+                || accord.contains(t, u)
+                || guards(t).any(|g| enable.contains(*g, u))
         };
         // What was too much there would be too much here.
-        let conflicts = |u: &TransitionId| {
-            may_matter(*u) && decide.may_not_left_accord(t, *u, too_much.contains(t, *u))
+        let conflict = move |u: TransitionId| match may_matter(u) {
+            true => pairs.may_not_left_accord(t, u, too_much.contains(t, u)),
+            false => First::Known(Decision::No),
         };
-        structure
-            .transition_ids()
-            .filter(conflicts)
-            .map(|u| u.index() as u32)
-            .collect()
+        interesting(structure.transition_ids(), conflict, Decision::No)
     });
+    let do_not_left_accord = Matrix::from_rows(transitions, left.into_iter().map(columns));
     let must_disable = parallel(transitions, |t| {
         let t = TransitionId::new(t);
         let never = |u: &TransitionId| pairs.never_after(*u, t);
@@ -123,12 +129,36 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
     });
     Relations {
         may_enable: May(may_enable),
-        may_disable: May(Matrix::from_rows(transitions, may_disable)),
+        may_disable: May(may_disable),
         never_together: Must(never_together),
         do_not_accord: May(do_not_accord),
-        do_not_left_accord: May(Matrix::from_rows(transitions, do_not_left_accord)),
+        do_not_left_accord: May(do_not_left_accord),
         must_disable: Must(Matrix::from_rows(transitions, must_disable)),
     }
+}
+
+/// The columns about which there is something to say or to ask: what is not `dull`.
+fn interesting<I: stubborn_system::matrix::Index>(
+    columns: impl Iterator<Item = I>,
+    first: impl Fn(I) -> First,
+    dull: Decision,
+) -> impl Iterator<Item = (u32, First)> {
+    columns.filter_map(move |column| match first(column) {
+        First::Known(known) if known == dull => None,
+        other => Some((column.to_index() as u32, other)),
+    })
+}
+
+/// The columns that may be related.
+fn columns(row: Vec<(u32, Decision)>) -> Vec<u32> {
+    let related = row.into_iter().filter(|(_, d)| *d != Decision::No);
+    related.map(|(column, _)| column).collect()
+}
+
+/// The columns with one decision.
+fn only(row: Vec<(u32, Decision)>, wanted: Decision) -> Vec<u32> {
+    let those = row.into_iter().filter(|(_, d)| *d == wanted);
+    those.map(|(column, _)| column).collect()
 }
 
 fn symmetric<I: stubborn_system::matrix::Index>(
@@ -141,65 +171,4 @@ fn symmetric<I: stubborn_system::matrix::Index>(
         }
     }
     Matrix::from_rows(size, rows)
-}
-
-/// Computes the rows of a relation within its budget. Each row has a share of its own, so that
-/// the result does not depend on which core computes it: first the same for all, then, for
-/// those that had too little, what the others left.
-fn rows<R: Send>(
-    pairs: &Pairs<'_>,
-    count: usize,
-    budget: u64,
-    row: impl Fn(&mut Row<'_, '_>, usize) -> R + Sync,
-) -> Vec<R> {
-    let compute = |at: usize, budget: u64| {
-        let mut decide = pairs.row(budget);
-        let result = row(&mut decide, at);
-        (result, decide.spent(), decide.had_too_little())
-    };
-    let share = (budget / 2 / count.max(1) as u64).max(ROW_BUDGET);
-    let mut all = parallel(count, |at| compute(at, share));
-    let spent: u64 = all.iter().map(|(_, spent, _)| *spent).sum();
-    let hungry: Vec<usize> = (0..count).filter(|at| all[*at].2).collect();
-    let left = budget.saturating_sub(spent);
-    let more = left.checked_div(hungry.len() as u64).unwrap_or(0);
-    if more > share {
-        let again = parallel(hungry.len(), |i| compute(hungry[i], more));
-        for (at, result) in hungry.into_iter().zip(again) {
-            all[at] = result;
-        }
-    }
-    all.into_iter().map(|(result, ..)| result).collect()
-}
-
-/// Computes rows on all cores.
-fn parallel<R: Send>(rows: usize, row: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(rows / 8 + 1);
-    if threads == 1 {
-        return (0..rows).map(row).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= rows {
-                return done;
-            }
-            done.push((at, row(at)));
-        }
-    };
-    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let join = |h: std::thread::ScopedJoinHandle<'_, Vec<(usize, R)>>| match h.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        handles.into_iter().flat_map(join).collect()
-    });
-    all.sort_unstable_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, r)| r).collect()
 }

@@ -1,32 +1,45 @@
 //! Decisions on pairs: syntax first, then all values of the joint support with real code.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use stubborn_system::{FieldId, LabelId, System, TransitionId};
 
-use super::domains::Domains;
+use super::domains::{Domains, View};
 use super::enumerate::{Condition, Ended, Enumeration};
 use super::support::{Support, shares};
 use super::syntax::Syntax;
 use crate::Model;
 use crate::interpreter::Interpreter;
 
-/// Evaluations for one pair.
-const PAIR_BUDGET: u64 = 40_000;
-/// Evaluations for all pairs of one relation.
-pub(super) const RELATION_BUDGET: u64 = 600_000;
-/// The same for do-not-left-accord, which only weak sets use.
-pub(super) const LEFT_BUDGET: u64 = 150_000;
-/// Evaluations for all pairs of one row, at least.
-pub(super) const ROW_BUDGET: u64 = 1_000;
+/// What is to be known about a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Can the label be turned to this by the transition?
+    Turn(LabelId, TransitionId, bool),
+    /// Can the labels hold together?
+    Together(LabelId, LabelId),
+    /// Can the two be in each other's way where both are enabled?
+    Conflict(TransitionId, TransitionId),
+    /// Is there a state from which the first cannot be moved left over the second?
+    LeftConflict(TransitionId, TransitionId),
+}
 
-/// Whether a pair is related.
+/// The answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     No,
     Yes,
-    /// It would take too many evaluations to know; it counts as related.
+    /// It would take too many evaluations to know; it counts as what is safe.
     TooMuch,
+}
+
+/// What can be said without trying.
+#[derive(Clone, Debug)]
+pub(super) enum First {
+    Known(Decision),
+    /// All values of these fields have to be tried.
+    Try(Question, Vec<Arc<View>>),
 }
 
 /// Everything known when pairs are decided.
@@ -52,16 +65,8 @@ impl<'m> Pairs<'m> {
         }
     }
 
-    /// A decider for one row, with a budget of its own.
-    pub(super) fn row(&self, budget: u64) -> Row<'_, 'm> {
-        Row {
-            pairs: self,
-            interpreter: Interpreter::new(self.model),
-            scratch: (Vec::new(), Vec::new()),
-            budget,
-            spent: 0,
-            had_too_little: false,
-        }
+    pub(super) fn model(&self) -> &'m Model {
+        self.model
     }
 
     fn support(&self, t: TransitionId) -> &'m Support {
@@ -77,84 +82,38 @@ impl<'m> Pairs<'m> {
     pub(super) fn is_special(&self, t: TransitionId) -> bool {
         self.model.structure().transition(t).priority > 0
     }
-}
-
-/// Decides the pairs of one row.
-pub(super) struct Row<'p, 'm> {
-    pairs: &'p Pairs<'m>,
-    interpreter: Interpreter<'m>,
-    /// Two states.
-    scratch: (Vec<u32>, Vec<u32>),
-    budget: u64,
-    spent: u64,
-    had_too_little: bool,
-}
-
-impl Row<'_, '_> {
-    /// Evaluations so far.
-    pub(super) fn spent(&self) -> u64 {
-        self.spent
-    }
-
-    /// Whether some pair was given up because the row's budget was spent.
-    pub(super) fn had_too_little(&self) -> bool {
-        self.had_too_little
-    }
 
     /// Whether the label can be turned to `to` by the transition.
-    pub(super) fn may_turn(&mut self, label: LabelId, t: TransitionId, to: bool) -> bool {
-        let support = self.pairs.support(t);
-        if !self.pairs.syntax.may_turn(label, t, support, to) {
-            return false;
+    pub(super) fn may_turn(&self, label: LabelId, t: TransitionId, to: bool) -> First {
+        let support = self.support(t);
+        if !self.syntax.may_turn(label, t, support, to) {
+            return First::Known(Decision::No);
         }
         if support.chain {
-            return true;
+            return First::Known(Decision::Yes);
         }
-        let model = self.pairs.model;
-        let tests = &model.structure().label(label).tests;
-        let before = if to {
-            Condition::fails(model, label)
-        } else {
-            Condition::holds(model, label)
-        };
-        let body = &model.program().commands[t.index()].body;
-        let label = &model.program().labels[label.index()].expr;
-        let mut after = Vec::new();
-        let turned = self.search(
-            &[&support.looked, tests],
-            &[t],
-            vec![before],
-            |row, state| {
-                after.clear();
-                after.extend_from_slice(state);
-                row.interpreter.run_body(&mut after, body).is_ok()
-                    && (row.interpreter.evaluate(&after, label) != Ok(0)) == to
-            },
-        );
-        turned.unwrap_or(true)
+        self.to_try(Question::Turn(label, t, to))
     }
 
-    /// Whether no state satisfies both labels.
-    pub(super) fn never_together(&mut self, g: LabelId, h: LabelId) -> bool {
+    /// Whether some state satisfies both labels.
+    pub(super) fn may_hold_together(&self, g: LabelId, h: LabelId) -> First {
         if g == h {
-            return false;
+            return First::Known(Decision::Yes);
         }
-        if self.pairs.syntax.never_together(g, h) {
-            return true;
+        if self.syntax.never_together(g, h) {
+            return First::Known(Decision::No);
         }
-        let model = self.pairs.model;
-        let structure = model.structure();
+        let structure = self.model.structure();
         let (a, b) = (&structure.label(g).tests, &structure.label(h).tests);
         if !self.related(a, b) {
-            return false;
+            return First::Known(Decision::Yes);
         }
-        let both = vec![Condition::holds(model, g), Condition::holds(model, h)];
-        self.search(&[a, b], &[], both, |_, _| true) == Some(false)
+        self.to_try(Question::Together(g, h))
     }
 
     /// Labels can exclude each other only through fields, or fields of one process.
     fn related(&self, a: &[FieldId], b: &[FieldId]) -> bool {
-        let layout = self.pairs.model.layout();
+        let layout = self.model.layout();
         let process = |f: &FieldId| layout.field(*f).process;
         shares(a, b)
             || a.iter()
@@ -162,114 +121,188 @@ impl Row<'_, '_> {
     }
 
     /// Whether the two can be in each other's way where both are enabled.
-    pub(super) fn may_not_accord(&mut self, t: TransitionId, u: TransitionId) -> Decision {
-        let pairs = self.pairs;
-        let (ts, us) = (pairs.support(t), pairs.support(u));
-        let special = pairs.is_special(t) || pairs.is_special(u);
-        if t == u || (!special && !ts.conflicts(us)) || pairs.syntax.never_co_enabled(ts, us) {
-            return Decision::No;
+    pub(super) fn may_not_accord(&self, t: TransitionId, u: TransitionId) -> First {
+        let (ts, us) = (self.support(t), self.support(u));
+        let special = self.is_special(t) || self.is_special(u);
+        if t == u || (!special && !ts.conflicts(us)) || self.syntax.never_co_enabled(ts, us) {
+            return First::Known(Decision::No);
         }
         if special {
-            return Decision::Yes;
+            return First::Known(Decision::Yes);
         }
-        if !pairs.syntax.may_not_accord((t, ts), (u, us)) {
-            return Decision::No;
+        if !self.syntax.may_not_accord((t, ts), (u, us)) {
+            return First::Known(Decision::No);
         }
         if ts.chain || us.chain {
-            return Decision::Yes;
+            return First::Known(Decision::Yes);
         }
-        let unseen = unseen(ts, us);
-        let found = self.search(
-            &[&ts.looked, &us.looked],
-            &[t, u],
-            Vec::new(),
-            |row, state| row.with_fillings(state, &unseen, |row, state| !row.commute(state, t, u)),
-        );
-        match found {
-            Some(true) => Decision::Yes,
-            Some(false) => Decision::No,
-            None => Decision::TooMuch,
-        }
+        self.to_try(Question::Conflict(t, u))
     }
 
     /// Whether `t` cannot always be moved left over `u`; if trying would be `too_much`, what
     /// syntax says.
     pub(super) fn may_not_left_accord(
-        &mut self,
+        &self,
         t: TransitionId,
         u: TransitionId,
         too_much: bool,
-    ) -> bool {
-        let pairs = self.pairs;
-        let (ts, us) = (pairs.support(t), pairs.support(u));
-        if t == u || pairs.never_after(t, u) {
-            return false;
+    ) -> First {
+        let (ts, us) = (self.support(t), self.support(u));
+        if t == u || self.never_after(t, u) {
+            return First::Known(Decision::No);
         }
-        if pairs.is_special(t) || pairs.is_special(u) {
-            return true;
+        if self.is_special(t) || self.is_special(u) {
+            return First::Known(Decision::Yes);
         }
         if !ts.conflicts(us) {
-            return false;
+            return First::Known(Decision::No);
         }
         let enables = ts
             .guards
             .iter()
-            .any(|g| pairs.syntax.may_turn(*g, u, us, true));
+            .any(|g| self.syntax.may_turn(*g, u, us, true));
         if !enables
-            && (pairs.syntax.never_co_enabled(ts, us)
-                || !pairs.syntax.may_not_accord((t, ts), (u, us)))
+            && (self.syntax.never_co_enabled(ts, us)
+                || !self.syntax.may_not_accord((t, ts), (u, us)))
         {
-            return false;
+            return First::Known(Decision::No);
         }
         if ts.chain || us.chain || too_much {
-            return true;
+            return First::Known(Decision::Yes);
         }
-        let unseen = unseen(ts, us);
-        // A guard of `t` that `u` does not touch holds after `u` only if it held before.
-        let model = pairs.model;
-        let untouched = |g: &&LabelId| !shares(&model.structure().label(**g).tests, &us.writes);
-        let guards = ts.guards.iter().filter(untouched);
-        let before = guards.map(|g| Condition::holds(model, *g)).collect();
-        let found = self.search(&[&ts.looked, &us.looked], &[u], before, |row, state| {
-            row.with_fillings(state, &unseen, |row, state| !row.moves_left(state, t, u))
-        });
-        found.unwrap_or(true)
+        self.to_try(Question::LeftConflict(t, u))
     }
 
-    /// Whether some values of the fields, with the guards of `enabled` and the conditions
-    /// true, satisfy `wanted`; `None` if there are too many to try.
-    fn search(
-        &mut self,
-        fields: &[&[FieldId]],
-        enabled: &[TransitionId],
-        mut conditions: Vec<Condition>,
-        mut wanted: impl FnMut(&mut Self, &mut [u32]) -> bool,
-    ) -> Option<bool> {
-        let model = self.pairs.model;
-        let mut all: Vec<FieldId> = fields.iter().flat_map(|f| f.iter().copied()).collect();
+    /// The question with the values to try, unless there are too many to begin with.
+    fn to_try(&self, question: Question) -> First {
+        let structure = self.model.structure();
+        let tests = |g: LabelId| structure.label(g).tests.as_slice();
+        let looked = |t: TransitionId| self.support(t).looked.as_slice();
+        let (a, b) = match question {
+            Question::Turn(label, t, _) => (tests(label), looked(t)),
+            Question::Together(g, h) => (tests(g), tests(h)),
+            Question::Conflict(t, u) | Question::LeftConflict(t, u) => (looked(t), looked(u)),
+        };
+        let mut all: Vec<FieldId> = a.iter().chain(b).copied().collect();
         all.sort_unstable();
         all.dedup();
-        let views = self.pairs.domains?.views(&all)?;
-        let views = views.into_iter().map(|v| (v.clone(), 0..v.len())).collect();
-        for t in enabled {
-            let guards = &self.pairs.support(*t).guards;
-            conditions.extend(guards.iter().map(|g| Condition::holds(model, *g)));
+        match self.domains.and_then(|domains| domains.views(&all)) {
+            Some(views) => First::Try(question, views),
+            None => First::Known(Decision::TooMuch),
         }
-        let budget = self.budget.min(PAIR_BUDGET);
-        let mut enumeration = Enumeration::new(model, views, conditions, budget);
-        let ended = enumeration.run(&mut |state| match wanted(self, state) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        });
-        let spent = budget - enumeration.budget_left();
-        self.spent += spent;
-        self.budget -= spent;
-        self.had_too_little |= ended == Ended::OutOfBudget && budget < PAIR_BUDGET;
-        match ended {
-            Ended::Complete => Some(false),
-            Ended::Stopped => Some(true),
-            Ended::OutOfBudget => None,
+    }
+
+    /// Tries all values, within a budget; also says how many evaluations it took.
+    pub(super) fn decide(
+        &self,
+        question: Question,
+        views: &[Arc<View>],
+        budget: u64,
+    ) -> (Decision, u64) {
+        let views = views.iter().map(|v| (v.clone(), 0..v.len())).collect();
+        let mut trial = Trial {
+            pairs: self,
+            interpreter: Interpreter::new(self.model),
+            scratch: (Vec::new(), Vec::new()),
+        };
+        let mut enumeration =
+            Enumeration::new(self.model, views, self.conditions(question), budget)
+                .with_cost(question.cost());
+        let ended = match question {
+            Question::Turn(label, t, to) => {
+                enumeration.run(&mut |state| wanted(trial.turns(state, label, t, to)))
+            }
+            Question::Together(..) => enumeration.run(&mut |_| wanted(true)),
+            Question::Conflict(t, u) => {
+                let unseen = unseen(self.support(t), self.support(u));
+                let conflict =
+                    |trial: &mut Trial<'_, '_>, state: &[u32]| !trial.commute(state, t, u);
+                enumeration.run(&mut |state| wanted(trial.with_fillings(state, &unseen, conflict)))
+            }
+            Question::LeftConflict(t, u) => {
+                let unseen = unseen(self.support(t), self.support(u));
+                let conflict =
+                    |trial: &mut Trial<'_, '_>, state: &[u32]| !trial.moves_left(state, t, u);
+                enumeration.run(&mut |state| wanted(trial.with_fillings(state, &unseen, conflict)))
+            }
+        };
+        let decision = match ended {
+            Ended::Complete => Decision::No,
+            Ended::Stopped => Decision::Yes,
+            Ended::OutOfBudget => Decision::TooMuch,
+        };
+        (decision, budget - enumeration.budget_left())
+    }
+
+    /// What must hold in the states that are tried.
+    fn conditions(&self, question: Question) -> Vec<Condition> {
+        let model = self.model;
+        let enabled = |t: TransitionId| {
+            let guards = self.support(t).guards.iter();
+            guards.map(|g| Condition::holds(model, *g))
+        };
+        match question {
+            Question::Turn(label, t, true) => std::iter::once(Condition::fails(model, label))
+                .chain(enabled(t))
+                .collect(),
+            Question::Turn(label, t, false) => std::iter::once(Condition::holds(model, label))
+                .chain(enabled(t))
+                .collect(),
+            Question::Together(g, h) => {
+                vec![Condition::holds(model, g), Condition::holds(model, h)]
+            }
+            Question::Conflict(t, u) => enabled(t).chain(enabled(u)).collect(),
+            Question::LeftConflict(t, u) => {
+                // A guard of `t` that `u` does not touch holds after `u` only if it held before.
+                let writes = &self.support(u).writes;
+                let untouched = |g: &&LabelId| !shares(&model.structure().label(**g).tests, writes);
+                let guards = self.support(t).guards.iter().filter(untouched);
+                let before = guards.map(|g| Condition::holds(model, *g));
+                before.chain(enabled(u)).collect()
+            }
         }
+    }
+}
+
+impl Question {
+    /// What trying one combination costs, in evaluations.
+    fn cost(self) -> u64 {
+        match self {
+            Question::Together(..) => 0,
+            Question::Turn(..) => 1,
+            Question::Conflict(..) | Question::LeftConflict(..) => 3,
+        }
+    }
+}
+
+fn wanted(found: bool) -> ControlFlow<()> {
+    match found {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
+
+/// Tries one pair.
+struct Trial<'p, 'm> {
+    pairs: &'p Pairs<'m>,
+    interpreter: Interpreter<'m>,
+    /// Two states.
+    scratch: (Vec<u32>, Vec<u32>),
+}
+
+impl Trial<'_, '_> {
+    /// Whether the label is `to` after the transition.
+    fn turns(&mut self, state: &[u32], label: LabelId, t: TransitionId, to: bool) -> bool {
+        let program = self.pairs.model.program();
+        let (mut after, other) = std::mem::take(&mut self.scratch);
+        after.clear();
+        after.extend_from_slice(state);
+        let body = &program.commands[t.index()].body;
+        let label = &program.labels[label.index()].expr;
+        let turns = self.interpreter.run_body(&mut after, body).is_ok()
+            && (self.interpreter.evaluate(&after, label) != Ok(0)) == to;
+        self.scratch = (after, other);
+        turns
     }
 
     /// Tries a state twice, with two different values in all fields that are written but not

@@ -96,14 +96,14 @@ impl Needs {
 }
 
 impl Emitter<'_, '_> {
-    /// Emits a command and continues behind it. The guard `known` holds already.
-    pub(super) fn command(&mut self, at: u32, known: Option<LabelId>, output: &Output) {
+    /// Emits a command and continues behind it. The guards `known` hold already.
+    pub(super) fn command(&mut self, at: u32, known: &[LabelId], output: &Output) {
         let next = self.b.create_block();
         let command = &self.unit.program().commands[at as usize];
         let (mut words_at_next, mut guards_at_next) = (self.words.mark(), self.guards.len());
         let mut first = true;
         let mut pending: Option<Variable> = None;
-        for guard in command.guards.iter().filter(|g| Some(**g) != known) {
+        for guard in command.guards.iter().filter(|g| !known.contains(g)) {
             let marks = self.guard(*guard, next, &mut pending);
             if first {
                 // What the first guard computes before it branches holds behind the command.

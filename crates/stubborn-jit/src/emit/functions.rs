@@ -1,5 +1,6 @@
 //! Whole functions: successors of a chunk of commands, firing one command, labels.
 
+use std::collections::BTreeMap;
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::{Block, Function, InstBuilder, JumpTableData, Signature, Value, types};
@@ -13,6 +14,40 @@ use crate::plan::{Case, Piece};
 
 /// Fewest labels of one variable that are looked up in a table.
 const FEWEST_LOOKED_UP: usize = 3;
+
+/// Fewest commands in a row that need the same other process somewhere, for its program
+/// counter to be branched on.
+const FEWEST_PARTNERS: usize = 4;
+
+/// Where a command needs its second process to be.
+struct Partner {
+    counter: FieldId,
+    location: u32,
+    /// The guard that says so.
+    guard: LabelId,
+}
+
+/// The second process of a command, if it must be at a certain location.
+fn partner(unit: &Unit, at: u32) -> Option<Partner> {
+    let command = &unit.program().commands[at as usize];
+    let location = (*command.sources.get(1)?)?;
+    let process = command.processes.get(1)?;
+    let counter = unit.program().processes[process.index()].counter;
+    Some(Partner {
+        counter: unit.model.encoding().first_field(counter),
+        location,
+        guard: at_location(unit, at, 1, location)?,
+    })
+}
+
+/// The guard of a command that says that its first or second process is at a location.
+fn at_location(unit: &Unit, at: u32, which: usize, location: u32) -> Option<LabelId> {
+    let program = unit.program();
+    let command = &program.commands[at as usize];
+    let here = Expr::at(program, *command.processes.get(which)?, location);
+    let is_here = |guard: &LabelId| program.labels[guard.index()].expr == here;
+    command.guards.iter().copied().find(is_here)
+}
 
 /// A function to be filled.
 pub(crate) struct Blank<'f> {
@@ -58,7 +93,7 @@ pub(crate) fn emit_fire(unit: &Unit, blank: Blank, commands: std::ops::Range<u32
     let blocks = emitter.table(params[2], commands.len(), done);
     for (at, block) in commands.zip(blocks) {
         emitter.enter(block);
-        emitter.command(at, None, &output);
+        emitter.command(at, &[], &output);
         emitter.jump(done);
         emitter.forget_everything();
     }
@@ -189,23 +224,36 @@ impl Emitter<'_, '_> {
     fn piece(&mut self, piece: &Piece, output: &Output) {
         let Some(counter) = piece.counter else {
             for at in piece.cases.iter().flat_map(|case| &case.commands) {
-                self.command(*at, None, output);
+                self.command(*at, &[], output);
             }
             return;
         };
+        let cases: Vec<(u32, &Case)> = piece.cases.iter().map(|c| (c.location, c)).collect();
+        self.by_location(counter, &cases, |emitter, case| {
+            emitter.location(case, output);
+        });
+    }
+
+    /// Branches on a program counter, to one of several cases with different locations.
+    fn by_location<T: Copy>(
+        &mut self,
+        counter: FieldId,
+        cases: &[(u32, T)],
+        mut emit: impl FnMut(&mut Self, T),
+    ) {
         let field = self.unit.field(counter);
         let location = self.raw(field);
         let done = self.b.create_block();
         let known = (self.words.mark(), self.guards.len());
-        let last = piece.cases.iter().map(|case| case.location).max();
+        let last = cases.iter().map(|(location, _)| *location).max();
         let mut blocks = vec![done; last.map_or(0, |last| last as usize + 1)];
-        for case in &piece.cases {
-            blocks[case.location as usize] = self.b.create_block();
+        for (location, _) in cases {
+            blocks[*location as usize] = self.b.create_block();
         }
         self.branch_by(location, &blocks, done);
-        for case in &piece.cases {
-            self.enter(blocks[case.location as usize]);
-            self.location(case, output);
+        for (location, case) in cases {
+            self.enter(blocks[*location as usize]);
+            emit(self, *case);
             self.jump(done);
             self.words.restore(known.0);
             self.guards.truncate(known.1);
@@ -215,16 +263,52 @@ impl Emitter<'_, '_> {
 
     /// The commands of one location; their first guard is known to hold.
     fn location(&mut self, case: &Case, output: &Output) {
-        let program = self.unit.program();
-        for at in &case.commands {
-            let command = &program.commands[*at as usize];
-            let known = command.processes.first().and_then(|process| {
-                let here = Expr::at(program, *process, case.location);
-                let is_here = |guard: &LabelId| program.labels[guard.index()].expr == here;
-                command.guards.iter().copied().find(is_here)
-            });
-            self.command(*at, known, output);
+        let unit = self.unit;
+        let partners = case.commands.iter().map(|at| (*at, partner(unit, *at)));
+        let partners: Vec<(u32, Option<Partner>)> = partners.collect();
+        let same = |a: &(u32, Option<Partner>), b: &(u32, Option<Partner>)| {
+            a.1.as_ref().map(|p| p.counter) == b.1.as_ref().map(|p| p.counter)
+        };
+        for group in partners.chunk_by(same) {
+            let counter = group[0].1.as_ref().map(|p| p.counter);
+            match counter.filter(|_| group.len() >= FEWEST_PARTNERS) {
+                Some(counter) => self.with_partners(counter, case.location, group, output),
+                None => {
+                    for (at, _) in group {
+                        let known = at_location(unit, *at, 0, case.location);
+                        self.command(*at, known.as_slice(), output);
+                    }
+                }
+            }
         }
+    }
+
+    /// Commands that need another process at a location of its own, for each command in turn:
+    /// only one of these locations can be the right one.
+    fn with_partners(
+        &mut self,
+        counter: FieldId,
+        location: u32,
+        group: &[(u32, Option<Partner>)],
+        output: &Output,
+    ) {
+        let unit = self.unit;
+        let mut by_location: BTreeMap<u32, Vec<(u32, LabelId)>> = BTreeMap::new();
+        for (at, partner) in group {
+            if let Some(partner) = partner {
+                let commands = by_location.entry(partner.location).or_default();
+                commands.push((*at, partner.guard));
+            }
+        }
+        let cases = by_location.iter().map(|(location, c)| (*location, c));
+        let cases: Vec<(u32, &Vec<(u32, LabelId)>)> = cases.collect();
+        self.by_location(counter, &cases, |emitter, commands| {
+            for (at, guard) in commands {
+                let mut known = vec![*guard];
+                known.extend(at_location(unit, *at, 0, location));
+                emitter.command(*at, &known, output);
+            }
+        });
     }
 
     /// Labels of the form `variable == constant`, typically locations of a process: if a

@@ -79,21 +79,27 @@ impl<'a> Lookup<'a> {
         "not run yet".into()
     }
 
-    /// States of the baseline, by our own run or, where that has not ended, as other tools
-    /// have counted.
-    pub(super) fn baseline(
+    /// States of the experiment's baseline, by our own run or, where that has not ended, as
+    /// other tools have counted the model as it is.
+    pub(super) fn baseline(&self, experiment: &Experiment, row: &Row) -> Option<f64> {
+        self.size(experiment, experiment.baseline.as_deref()?, row, false)
+    }
+
+    /// States or transitions of the configuration that percentages are of.
+    fn size(
         &self,
         experiment: &Experiment,
+        name: &str,
         row: &Row,
         transitions: bool,
     ) -> Option<f64> {
-        let name = experiment.baseline.as_deref()?;
         let records = self.records(experiment.configuration(name)?, row);
         let done = records.iter().find(|(_, r)| r.outcome == Outcome::Done);
         let own = done.and_then(|(_, r)| if transitions { r.transitions } else { r.states });
         let known = || {
             let model = row.model.as_ref().ok()?;
-            self.corpus.states(model).filter(|_| !transitions)
+            let is_as_it_is = row.extra.is_empty() && !transitions;
+            self.corpus.states(model).filter(|_| is_as_it_is)
         };
         own.or_else(known).map(|number| number as f64)
     }
@@ -106,7 +112,7 @@ impl<'a> Lookup<'a> {
         };
         let records = self.records(configuration, row);
         let has_own = records.iter().any(|(_, r)| r.outcome == Outcome::Done);
-        !has_own && self.baseline(experiment, row, false).is_some()
+        !has_own && self.baseline(experiment, row).is_some()
     }
 
     /// The figure of a column in a row.
@@ -119,7 +125,7 @@ impl<'a> Lookup<'a> {
                 if column.measure == Measure::Verdict && record.outcome == Outcome::Done {
                     return Figure::Words(verdict_text(record));
                 }
-                if let Some(value) = self.measured(experiment, column.measure, row, record) {
+                if let Some(value) = self.measured(experiment, column, row, record) {
                     values.push((value, record.outcome.is_limit()));
                 }
             }
@@ -154,7 +160,7 @@ impl<'a> Lookup<'a> {
     fn measured(
         &self,
         experiment: &Experiment,
-        measure: Measure,
+        column: &Column,
         row: &Row,
         record: &Record,
     ) -> Option<f64> {
@@ -165,15 +171,16 @@ impl<'a> Lookup<'a> {
         let states = record.states.map(|n| n as f64);
         let transitions = record.transitions.map(|n| n as f64);
         let cpu = record.cpu_seconds.max(0.001);
-        match measure {
+        let size = |transitions| {
+            let own = column.baseline.as_deref();
+            let name = own.or(experiment.baseline.as_deref())?;
+            self.size(experiment, name, row, transitions)
+        };
+        match column.measure {
             Measure::States => states,
             Measure::Transitions => transitions,
-            Measure::StatesPercent => {
-                Some(100.0 * states? / self.baseline(experiment, row, false)?)
-            }
-            Measure::TransitionsPercent => {
-                Some(100.0 * transitions? / self.baseline(experiment, row, true)?)
-            }
+            Measure::StatesPercent => Some(100.0 * states? / size(false)?),
+            Measure::TransitionsPercent => Some(100.0 * transitions? / size(true)?),
             Measure::Branching => is_done.then_some(transitions? / states?.max(1.0)),
             Measure::StatesPerSecond => Some(states? / cpu),
             Measure::Seconds => is_done.then_some(record.cpu_seconds),

@@ -75,7 +75,7 @@ fn peer_cell(experiment: &Experiment, lookup: Lookup<'_>, row: &Row, states: Opt
     let Some(states) = states else {
         return Cell::absent("no published figure");
     };
-    match lookup.baseline(experiment, row, false) {
+    match lookup.baseline(experiment, row) {
         None => Cell::number(states as f64, grouped(states)),
         Some(all) => {
             let percent = 100.0 * states as f64 / all;

@@ -165,7 +165,7 @@ fn lines(experiment: &Experiment) -> Vec<(Row, String)> {
     match &experiment.table {
         Some(printed) => {
             let records = printed.records().enumerate();
-            let line = |(at, r): (usize, crate::tsv::Row<'_>)| {
+            let line = |(at, r): (usize, stubborn_corpus::tsv::Row<'_>)| {
                 line(r.get("row"), r.get("configuration"), Some(at))
             };
             records.map(line).collect()
@@ -209,6 +209,7 @@ fn cells(sums: &Sums<'_>, row: &Row, name: &str, reason: &str, table: &mut Table
             title: title.into(),
             configuration: OneOrMore::None,
             measure: Measure::StatesPercent,
+            baseline: None,
             over: Over::Mean,
             printed: None,
             compare: Some(is_compared && sums.is_whole),

@@ -232,6 +232,15 @@ impl Body<'_, '_> {
     }
 }
 
+/// Steps over a sign, if it comes next.
+fn skip_sign(tokens: &[(Token, Span)], at: &mut usize, sign: char) -> bool {
+    let comes = tokens
+        .get(*at)
+        .is_some_and(|(token, _)| *token == Token::Sign(sign));
+    *at += usize::from(comes);
+    comes
+}
+
 /// Reads label expressions.
 pub(super) struct Labels<'a> {
     pub(super) guards: &'a mut Guards,
@@ -262,11 +271,7 @@ impl Labels<'_> {
         depth: usize,
     ) -> Read<Guard> {
         let mut guard = self.and(tokens, at, span, depth)?;
-        while tokens
-            .get(*at)
-            .is_some_and(|(token, _)| *token == Token::Sign('|'))
-        {
-            *at += 1;
+        while skip_sign(tokens, at, '|') {
             let more = self.and(tokens, at, span, depth)?;
             guard = self.guards.or(guard, more);
         }
@@ -281,11 +286,7 @@ impl Labels<'_> {
         depth: usize,
     ) -> Read<Guard> {
         let mut guard = self.unit(tokens, at, span, depth)?;
-        while tokens
-            .get(*at)
-            .is_some_and(|(token, _)| *token == Token::Sign('&'))
-        {
-            *at += 1;
+        while skip_sign(tokens, at, '&') {
             let more = self.unit(tokens, at, span, depth)?;
             guard = self.guards.and(guard, more);
         }
@@ -300,12 +301,8 @@ impl Labels<'_> {
         depth: usize,
     ) -> Read<Guard> {
         let mut negated = false;
-        while tokens
-            .get(*at)
-            .is_some_and(|(token, _)| *token == Token::Sign('!'))
-        {
+        while skip_sign(tokens, at, '!') {
             negated = !negated;
-            *at += 1;
         }
         let Some((token, place)) = tokens.get(*at) else {
             let end = tokens.last().map_or(span, |(_, last)| *last);

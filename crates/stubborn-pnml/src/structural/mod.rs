@@ -70,6 +70,18 @@ pub enum Preserve {
     /// These places stay, and the same combinations of their markings are reachable. So a state
     /// formula over them holds somewhere, or everywhere, in both or in none.
     Places(Vec<PlaceId>),
+    /// These places stay, and the same sequences of their markings occur on maximal runs, up
+    /// to repetition. So a temporal formula over them that cannot see stuttering holds on all
+    /// runs of both or of none.
+    Runs(Vec<PlaceId>),
+}
+
+/// What the rules have to keep, besides watched places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    Deadlocks,
+    Markings,
+    Runs,
 }
 
 /// A reduced net, and how its runs are runs of the original.
@@ -89,14 +101,15 @@ pub struct Reduced {
 impl Reduced {
     /// Applies the rules to a net until none fits.
     pub fn new(net: &Net, preserve: &Preserve, rules: ReductionRules) -> Self {
-        let (watched, keep_deadlocks): (&[PlaceId], bool) = match preserve {
-            Preserve::Deadlocks => (&[], true),
-            Preserve::Places(places) => (places, false),
+        let (watched, kept): (&[PlaceId], Kept) = match preserve {
+            Preserve::Deadlocks => (&[], Kept::Deadlocks),
+            Preserve::Places(places) => (places, Kept::Markings),
+            Preserve::Runs(places) => (places, Kept::Runs),
         };
         let mut graph = Graph::new(net, watched);
         let mut delayed = Vec::new();
-        rules::apply(&mut graph, rules, keep_deadlocks, &mut delayed);
-        if !keep_deadlocks {
+        rules::apply(&mut graph, rules, kept, &mut delayed);
+        if kept != Kept::Deadlocks {
             // Nobody sees whether what was delayed is fired at the end.
             delayed.clear();
         }

@@ -1,17 +1,26 @@
 //! The rules, each with the reason why it keeps deadlocks, or the markings of watched places.
+//!
+//! Agglomerations keep maximal runs as well, as far as watched places show them and up to
+//! stuttering (compare Poitrenaud and Pradat-Peyre, "Pre- and post-agglomerations for LTL model
+//! checking", 2000). A run of the merged net is one of the net. The other way round, after a
+//! post-agglomeration a consumer follows its producer at once, also where it never did: it takes
+//! nothing that others want, and nobody sees it. After a pre-agglomeration a producer waits for
+//! its consumer, if need be for ever. What is left of an infinite run is infinite, since there are
+//! no more consumers than producers have fired before, and no producer can fire for ever by
+//! itself; and the merged net stops where the net does.
 
 use rapidhash::RapidHashMap;
 
 use crate::net::{Tokens, Weight};
-use crate::structural::ReductionRules;
 use crate::structural::graph::{Graph, Step};
+use crate::structural::{Kept, ReductionRules};
 
 /// Applies the rules until none fits. Each application removes a place or, among transitions
 /// for the same places, a transition, so this ends.
 pub(super) fn apply(
     graph: &mut Graph,
     rules: ReductionRules,
-    keep_deadlocks: bool,
+    kept: Kept,
     delayed: &mut Vec<Vec<u32>>,
 ) {
     loop {
@@ -20,7 +29,7 @@ pub(super) fn apply(
             changed |= dead_transitions(graph);
         }
         if rules.redundant_transitions {
-            changed |= redundant_transitions(graph, keep_deadlocks);
+            changed |= redundant_transitions(graph, kept);
         }
         if rules.redundant_places {
             changed |= redundant_places(graph);
@@ -102,8 +111,9 @@ fn dead_transitions(graph: &mut Graph) -> bool {
 /// A transition is redundant if another one needs no more and has the same effect (then the
 /// other can fire instead), or if it has no effect at all and another one needs no more (then
 /// it only says that there is no deadlock, which the other says too). Where deadlocks do not
-/// matter, every transition without effect is redundant.
-fn redundant_transitions(graph: &mut Graph, keep_deadlocks: bool) -> bool {
+/// matter, every transition without effect is redundant; where runs do, it is not: it may fire
+/// for ever where everything else would change something.
+fn redundant_transitions(graph: &mut Graph, kept: Kept) -> bool {
     let mut by_effect: RapidHashMap<Vec<(u32, i64)>, Vec<u32>> = RapidHashMap::default();
     for number in graph.live() {
         if let Some(step) = &graph.steps[number as usize] {
@@ -113,7 +123,11 @@ fn redundant_transitions(graph: &mut Graph, keep_deadlocks: bool) -> bool {
     let mut redundant: Vec<u32> = Vec::new();
     for (effect, mut group) in by_effect {
         if effect.is_empty() {
-            let superfluous = |n: &&u32| !keep_deadlocks || idle_is_covered(graph, **n);
+            let superfluous = |n: &&u32| match kept {
+                Kept::Deadlocks => idle_is_covered(graph, **n),
+                Kept::Markings => true,
+                Kept::Runs => false,
+            };
             redundant.extend(group.iter().filter(superfluous));
         }
         // Those that need the least first; a large group is not worth a quadratic search.
@@ -136,7 +150,7 @@ fn redundant_transitions(graph: &mut Graph, keep_deadlocks: bool) -> bool {
         let idle = graph.steps[number as usize]
             .as_ref()
             .is_some_and(|s| effect(s).is_empty());
-        if !idle || !keep_deadlocks || idle_is_covered(graph, number) {
+        if !idle || kept != Kept::Deadlocks || idle_is_covered(graph, number) {
             graph.steps[number as usize] = None;
             changed = true;
         }

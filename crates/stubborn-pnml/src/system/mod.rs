@@ -14,6 +14,7 @@
 //! overflow, so a reduced search that meets none gives the answer of the net, and one that
 //! meets one gives no answer.
 
+mod enough;
 mod exclusion;
 mod executor;
 mod relations;

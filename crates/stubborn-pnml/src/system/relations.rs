@@ -7,7 +7,8 @@
 //! the same kind of reasoning; the tests try all small weights and markings.
 //!
 //! The strongest level adds what can be known of reachable markings: pairs that are never
-//! enabled together, because bounds, nested units or place invariants exclude it, are no conflict.
+//! enabled together, because bounds, nested units or place invariants exclude it, are no conflict,
+//! and neither are pairs for which there are always enough tokens.
 //!
 //! Nothing here looks at all pairs of transitions: pairs come from the two sides of a place.
 
@@ -16,6 +17,7 @@ use stubborn_system::{Matrix, May, Must, Relations, TransitionId as SystemTransi
 use crate::formula::{Atom, CompareOp, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
 use crate::net::{Net, Weight};
+use crate::system::enough::Enough;
 use crate::system::exclusion::Exclusion;
 use crate::system::{Meaning, NetSystem};
 
@@ -40,7 +42,8 @@ pub(super) fn from_arcs(system: &NetSystem, reachable: bool) -> Relations {
         disable.push(down);
     }
     let mut exclusion = reachable.then(|| Exclusion::new(system));
-    let do_not_accord = do_not_accord(net, &around, exclusion.as_mut());
+    let enough = reachable.then(|| Enough::new(system));
+    let do_not_accord = do_not_accord(net, &around, exclusion.as_mut(), enough);
     let do_not_left_accord = do_not_left_accord(net, &around, exclusion.as_mut());
     let (never_together, must_disable) = match &mut exclusion {
         Some(exclusion) => (
@@ -166,12 +169,15 @@ fn do_not_accord(
     net: &Net,
     around: &[Around],
     exclusion: Option<&mut Exclusion<'_>>,
+    enough: Option<Enough<'_>>,
 ) -> Matrix<SystemTransition, SystemTransition> {
     let mut exclusion = exclusion;
+    let mut enough = enough;
     let possible = |t, u| {
         exclusion
             .as_mut()
             .is_none_or(|known| !known.never_both_in_rows(t, u))
+            && enough.as_mut().is_none_or(|enough| !enough.for_both(t, u))
     };
     rows(
         net,

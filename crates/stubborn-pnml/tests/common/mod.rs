@@ -11,24 +11,7 @@ use stubborn_system::{Outcome, Successors, System};
 
 /// The folder of the contest's nets, or none (said on standard error) where it is absent.
 pub fn corpus() -> Option<PathBuf> {
-    let root = std::env::var_os("STUBBORN_CORPUS").map_or_else(
-        || {
-            PathBuf::from(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../../shared/corpus"
-            ))
-        },
-        PathBuf::from,
-    );
-    let nets = root.join("pnml");
-    if nets.is_dir() {
-        return Some(nets);
-    }
-    eprintln!(
-        "SKIPPED: no corpus at {} (set STUBBORN_CORPUS)",
-        nets.display()
-    );
-    None
+    stubborn_corpus::folder("pnml")
 }
 
 /// The names of all instances, sorted.

@@ -135,15 +135,7 @@ pub(crate) fn examples() -> Vec<Example> {
 
 /// The folder of public models with SPIN's results, if it is there.
 pub(crate) fn corpus() -> Option<PathBuf> {
-    let given = std::env::var_os("STUBBORN_CORPUS").map(PathBuf::from);
-    let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = given.unwrap_or(usual).join("promela");
-    if folder.join("EXPECTED.tsv").exists() {
-        Some(folder)
-    } else {
-        eprintln!("skipped: no corpus at {}", folder.display());
-        None
-    }
+    stubborn_corpus::folder("promela")
 }
 
 /// Whether SPIN and a C compiler can be run.

@@ -65,6 +65,7 @@ pub(crate) fn compare<M: Value>(model: &Model<M>) -> Vec<(String, u64)> {
     let mut counts = vec![("none".to_owned(), full.states())];
     let mut reductions = vec![Reduction::Auto];
     reductions.extend(configs().into_iter().map(Reduction::Chosen));
+    reductions.extend([false, true].map(|net| Reduction::Printed { net }));
     for reduction in reductions {
         for level in [RelationLevel::Syntax, RelationLevel::Reach] {
             let checker = model.check().relations(level).reduction(reduction.clone());

@@ -64,6 +64,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         let time = options.limits.time;
         options.limits.time = time.map(|time| time.saturating_sub(started.elapsed()));
         results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
+        results.time = started.elapsed();
         Ok(results)
     })?;
     drop(line);
@@ -87,6 +88,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
 struct Results {
     report: Report,
     temporal: Vec<TemporalAnswer>,
+    /// Of all searches, with relations and everything else that they needed first.
+    time: Duration,
 }
 
 impl Results {
@@ -113,6 +116,18 @@ impl Results {
         let searches = self.report.runs.iter().map(|run| Figures::of(&run.result));
         let checks = self.temporal.iter().filter_map(|a| a.result.as_ref());
         searches.chain(checks.map(Figures::of_temporal)).collect()
+    }
+
+    /// All of these together, with the time of everything.
+    fn total(&self, searches: &[Figures]) -> Figures {
+        let sum = match searches.split_first() {
+            None => Figures::default(),
+            Some((first, rest)) => rest.iter().fold(first.clone(), Figures::add),
+        };
+        Figures {
+            explore_seconds: self.time.as_secs_f64(),
+            ..sum
+        }
     }
 
     /// The reductions of all searches, as one word where they are the same.
@@ -248,7 +263,7 @@ fn save_trail(
 
 fn json_text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) -> String {
     let runs = results.figures();
-    let total = sum(&runs);
+    let total = results.total(&runs);
     let mut object = figures_json(model, &args.search, &results.reductions(), &total, load);
     let report = &results.report;
     let properties = report.answers.iter().map(|answer| {
@@ -268,13 +283,6 @@ fn json_text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Dur
     let temporal = temporal.map(|answer| temporal::json(model, answer));
     object.insert("properties".into(), properties.chain(temporal).collect());
     format!("{}\n", Value::Object(object))
-}
-
-fn sum(runs: &[Figures]) -> Figures {
-    match runs.split_first() {
-        None => Figures::default(),
-        Some((first, rest)) => rest.iter().fold(first.clone(), Figures::add),
-    }
 }
 
 // ---- for people ----
@@ -473,7 +481,7 @@ fn shortened(args: &CheckArgs, steps: &str) -> String {
 
 fn statistics(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) -> String {
     let runs = results.figures();
-    let total = sum(&runs);
+    let total = results.total(&runs);
     let mut out = String::new();
     if model.language() == Language::Promela {
         let errors = results.verdicts().filter(|v| *v == Verdict::Violated);

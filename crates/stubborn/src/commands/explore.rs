@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stubborn::emptiness::{Compared, Counts, ExplorationResult, Proviso};
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         drop(line);
         return Ok(with_proviso(args, &model, &reduction, &result, load_time));
     }
+    let started = Instant::now();
     let (run, smaller) = match args.net.structural {
         None => {
             let run = growing(&mut model, args.search.timeout, |model| {
@@ -53,7 +54,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let result = run.result;
     drop(line);
 
-    let figures = Figures::of(&result);
+    let figures = Figures {
+        // With relations and everything else that the search needed first.
+        explore_seconds: started.elapsed().as_secs_f64(),
+        ..Figures::of(&result)
+    };
     let incomplete = why_incomplete(&result, args.search.store);
     let status = if incomplete.is_some() {
         Status::Unknown

@@ -2,14 +2,18 @@
 //!
 //! The contest starts a tool in the folder of an instance and says in the environment what is
 //! asked and how long it may take. Answers go to standard output, one a line, each flushed at
-//! once: what was said before the time is over counts.
+//! once: what was said before the time is over counts. Searches keep their time by themselves;
+//! for everything else (a large file, an unfolding, relations, a linear program) there is a
+//! watchman, who ends the program in time and says of what is open that it could not be
+//! computed.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use stubborn::contest::{Examination, Options, examine};
+use stubborn::contest::{Examination, Line, Options, examine};
 use stubborn::diagnostics::{Diagnostic, SourceFile, has_errors, render};
-use stubborn::pnml::{ContestProperty, Model, ReductionRules};
+use stubborn::pnml::{ContestProperty, Model, ReductionRules, UnfoldLimits};
 
 use super::free_memory;
 use crate::exit::{Failure, Status};
@@ -35,22 +39,27 @@ pub(crate) fn run(args: &MccArgs) -> Result<Status, Failure> {
             error.map_or(String::new(), |e| e.to_string()),
         ));
     };
-    let (model, properties) = match load(args, examination) {
-        Ok(loaded) => loaded,
-        Err(failure) => {
-            print("CANNOT_COMPUTE\n");
-            return Err(failure);
-        }
-    };
     let time = match args.time {
         Some(time) => Some(time),
         None => number("BK_TIME_CONFINEMENT")?.map(Duration::from_secs),
     };
+    let answers = Answers::default();
+    if let Some(time) = time {
+        answers.watch(started, time)?;
+    }
     let memory = match args.memory_limit {
         Some(MemoryLimit::Unlimited) => None,
         Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
         None => memory()?,
     };
+    let (model, properties) = match load(args, examination, memory) {
+        Ok(loaded) => loaded,
+        Err(failure) => {
+            answers.give_up();
+            return Err(failure);
+        }
+    };
+    answers.expect(examination, &properties);
     let options = Options {
         time: time.map(|time| within(time).saturating_sub(started.elapsed())),
         memory,
@@ -61,19 +70,105 @@ pub(crate) fn run(args: &MccArgs) -> Result<Status, Failure> {
             false => ReductionRules::ALL,
         },
         equation: !args.no_equation,
+        traps: !args.no_traps,
         walks: !args.no_walks,
     };
-    let mut unknown = false;
     examine(examination, &model, &properties, &options, &mut |line| {
-        let line = line.to_string();
-        unknown |= line.contains("CANNOT_COMPUTE");
-        print(&format!("{line}\n"));
+        answers.give(&line);
     });
-    Ok(if unknown {
-        Status::Unknown
-    } else {
-        Status::Fine
-    })
+    Ok(answers.finish())
+}
+
+/// What was said, and what is still to be said; shared with the watchman.
+#[derive(Clone, Default)]
+struct Answers(Arc<Mutex<Said>>);
+
+#[derive(Default)]
+struct Said {
+    /// The formulas without an answer, if they are known yet.
+    open: Option<Vec<String>>,
+    /// Something could not be computed.
+    unknown: bool,
+    /// There is nothing to be said any more.
+    over: bool,
+}
+
+impl Said {
+    fn say(&mut self, line: &str) {
+        self.unknown |= line.contains("CANNOT_COMPUTE");
+        print(&format!("{line}\n"));
+    }
+
+    /// Says of everything that is open that it could not be computed.
+    fn give_up(&mut self) {
+        match self.open.take() {
+            Some(open) => {
+                for id in open {
+                    self.say(&format!("FORMULA {id} CANNOT_COMPUTE"));
+                }
+            }
+            None => self.say("CANNOT_COMPUTE"),
+        }
+        self.over = true;
+    }
+}
+
+impl Answers {
+    fn said(&self) -> std::sync::MutexGuard<'_, Said> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of which answers are expected.
+    fn expect(&self, examination: Examination, properties: &[ContestProperty]) {
+        let open = match (examination, examination.has_formulas()) {
+            (Examination::StateSpace, _) => return,
+            (_, true) => properties.iter().map(|p| p.id.clone()).collect(),
+            (_, false) => vec![examination.name().to_owned()],
+        };
+        self.said().open = Some(open);
+    }
+
+    fn give(&self, line: &Line) {
+        let mut said = self.said();
+        if let (Line::Formula { id, .. }, Some(open)) = (line, &mut said.open) {
+            open.retain(|other| other != id);
+        }
+        said.say(&line.to_string());
+    }
+
+    fn give_up(&self) {
+        self.said().give_up();
+    }
+
+    fn finish(&self) -> Status {
+        let mut said = self.said();
+        said.over = true;
+        match said.unknown {
+            true => Status::Unknown,
+            false => Status::Fine,
+        }
+    }
+
+    /// Ends the program shortly before the time is over.
+    fn watch(&self, started: Instant, time: Duration) -> Result<(), Failure> {
+        let margin = time.saturating_sub(within(time)) / 3;
+        let end = time.saturating_sub(margin);
+        let answers = self.clone();
+        let watchman = move || {
+            std::thread::sleep(end.saturating_sub(started.elapsed()));
+            let mut said = answers.said();
+            if !said.over {
+                said.give_up();
+                // Nobody can say anything any more: the lock is held.
+                std::process::exit(Status::Unknown.code().into());
+            }
+        };
+        let thread = std::thread::Builder::new().name("watchman".into());
+        match thread.spawn(watchman) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::wrong(format!("cannot start a thread: {error}"))),
+        }
+    }
 }
 
 /// Searches look at the clock every few dozen states, and the program has to end as well.
@@ -114,9 +209,10 @@ fn number(variable: &str) -> Result<Option<u64>, Failure> {
 fn load(
     args: &MccArgs,
     examination: Examination,
+    memory: Option<usize>,
 ) -> Result<(Model, Vec<ContestProperty>), Failure> {
     let source = read(&args.folder.join("model.pnml"))?;
-    let (model, messages) = stubborn::pnml::load(&source);
+    let (model, messages) = stubborn::pnml::load_with(&source, &limits(memory));
     let Some(model) = model else {
         return Err(wrong(&source, &messages));
     };
@@ -130,6 +226,20 @@ fn load(
         properties = found;
     }
     Ok((model, properties))
+}
+
+/// How far a net is unfolded: an arc takes some dozen bytes, more than once while nets are made
+/// smaller and relations are built.
+fn limits(memory: Option<usize>) -> UnfoldLimits {
+    const BYTES_PER_ARC: usize = 256;
+    let usual = UnfoldLimits::default();
+    let most = memory.map_or(usize::MAX, |bytes| bytes / BYTES_PER_ARC);
+    UnfoldLimits {
+        arcs: usual.arcs.min(most),
+        transitions: usual.transitions.min(most),
+        places: usual.places.min(most),
+        ..usual
+    }
 }
 
 fn wrong(source: &SourceFile, messages: &[Diagnostic]) -> Failure {

@@ -112,6 +112,7 @@ fn search_options(
             memory,
             time: args.timeout,
             interrupt: Some(interrupt::listen()?),
+            ..Limits::default()
         },
         reduction: reduction.options(args.seed.unwrap_or(0), default_reduction)?,
         seed: args.seed,

@@ -10,7 +10,7 @@ use stubborn_protocol::{Protocol, Reduction, Stateless, Value};
 use crate::exit::{Failure, Status};
 use crate::interrupt;
 use crate::options::MemoryLimit;
-use crate::options::protocol::{ProtocolArgs, ProtocolPor};
+use crate::options::protocol::{DynamicPor, ProtocolArgs, ProtocolPor};
 use crate::terminal::{counted, print};
 
 /// Visits of a stateless search, unless the user says otherwise.
@@ -76,25 +76,46 @@ pub(crate) fn run(args: &ProtocolArgs) -> Result<Status, Failure> {
 struct Shown {
     states: u64,
     transitions: Option<u64>,
+    /// Paths to their ends, of searches that remember no states.
+    executions: Option<u64>,
     violated: Vec<String>,
     complete: bool,
 }
 
-fn check<M: Value>(args: &ProtocolArgs, protocol: Protocol<M>) -> Result<Status, Failure> {
+fn check<M: Value>(args: &ProtocolArgs, mut protocol: Protocol<M>) -> Result<Status, Failure> {
+    if args.split_quorums {
+        protocol.split_quorums();
+    }
     let model = protocol.build().map_err(Failure::wrong)?;
     let how = match (args.por, args.stateless) {
-        (ProtocolPor::Dpor, _) => Some(Stateless::Dynamic),
-        (ProtocolPor::Lpor, true) => Some(Stateless::Local),
+        (ProtocolPor::Dpor, _) => Some(match args.dpor {
+            DynamicPor::Classic => Stateless::Dynamic,
+            DynamicPor::Source => Stateless::Source,
+            DynamicPor::Optimal => Stateless::Optimal,
+        }),
+        (ProtocolPor::Lpor | ProtocolPor::LporOnly | ProtocolPor::LporNet, true) => {
+            Some(Stateless::Local)
+        }
         (ProtocolPor::None, true) => Some(Stateless::All),
         (_, false) => None,
     };
     let shown = match how {
         Some(how) => {
             let most = args.max_states.unwrap_or(MOST_VISITS);
-            let report = model.search_stateless(how, most).map_err(Failure::wrong)?;
+            let mut search = model.stateless(how).most_visits(most);
+            if args.in_local_sets {
+                search = search.in_local_sets();
+            }
+            search = match args.por {
+                ProtocolPor::LporOnly => search.as_printed(false),
+                ProtocolPor::LporNet => search.as_printed(true),
+                ProtocolPor::None | ProtocolPor::Lpor | ProtocolPor::Dpor => search,
+            };
+            let report = search.run().map_err(Failure::wrong)?;
             Shown {
                 states: report.visits,
                 transitions: None,
+                executions: Some(report.executions),
                 violated: report.violated,
                 complete: report.complete,
             }
@@ -112,6 +133,8 @@ fn check<M: Value>(args: &ProtocolArgs, protocol: Protocol<M>) -> Result<Status,
             };
             let reduction = match args.por {
                 ProtocolPor::None => Reduction::None,
+                ProtocolPor::LporOnly => Reduction::Printed { net: false },
+                ProtocolPor::LporNet => Reduction::Printed { net: true },
                 ProtocolPor::Lpor | ProtocolPor::Dpor => Reduction::lpor(),
             };
             let level = if args.declared {
@@ -128,6 +151,7 @@ fn check<M: Value>(args: &ProtocolArgs, protocol: Protocol<M>) -> Result<Status,
             Shown {
                 states: report.states(),
                 transitions: Some(searches.map(|(_, result)| result.transitions).sum()),
+                executions: None,
                 violated: report.failures.iter().map(|f| f.property.clone()).collect(),
                 complete: report.complete,
             }
@@ -151,6 +175,7 @@ fn tell(args: &ProtocolArgs, shown: &Shown) -> Status {
             "por": args.por.name(),
             "states": shown.states,
             "transitions": shown.transitions,
+            "executions": shown.executions,
             "complete": shown.complete,
             "properties": [{ "name": "invariants", "verdict": verdict }],
         });
@@ -163,10 +188,13 @@ fn tell(args: &ProtocolArgs, shown: &Shown) -> Status {
     } else {
         &violated
     };
-    let states = if args.stateless || args.por == ProtocolPor::Dpor {
-        format!("{} of a state", counted(shown.states, "visit"))
-    } else {
-        counted(shown.states, "state")
+    let states = match shown.executions {
+        Some(executions) => format!(
+            "{} of a state, {}",
+            counted(shown.states, "visit"),
+            counted(executions, "execution")
+        ),
+        None => counted(shown.states, "state"),
     };
     print(&format!("{verdict}: {what}\n{states}\n"));
     status

@@ -17,7 +17,7 @@ use crate::commands::protocol;
 Examples:
   stubborn protocol paxos-6
   stubborn protocol multicast-6 --por none --json
-  stubborn protocol register-5 --por dpor")]
+  stubborn protocol multicast-5 --por dpor --dpor optimal")]
 pub(crate) struct ProtocolArgs {
     /// Which protocol
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(protocol::NAMES))]
@@ -26,6 +26,18 @@ pub(crate) struct ProtocolArgs {
     /// How steps are chosen
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     pub(crate) por: ProtocolPor,
+
+    /// Which dynamic partial-order reduction
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    pub(crate) dpor: DynamicPor,
+
+    /// Where dynamic reduction has a choice, take what local reduction would explore
+    #[arg(long)]
+    pub(crate) in_local_sets: bool,
+
+    /// A transition for each set of senders of a quorum
+    #[arg(long)]
+    pub(crate) split_quorums: bool,
 
     /// Relations between transitions from the handlers' declarations alone
     #[arg(long)]
@@ -55,6 +67,10 @@ pub(crate) enum ProtocolPor {
     /// Local partial-order reduction
     #[default]
     Lpor,
+    /// The same as its inventors printed it, without necessary enabling transitions
+    LporOnly,
+    /// As they printed it, with them
+    LporNet,
     /// Dynamic partial-order reduction; always stateless
     Dpor,
 }
@@ -64,7 +80,20 @@ impl ProtocolPor {
         match self {
             Self::None => "none",
             Self::Lpor => "lpor",
+            Self::LporOnly => "lpor-only",
+            Self::LporNet => "lpor-net",
             Self::Dpor => "dpor",
         }
     }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DynamicPor {
+    /// Flanagan and Godefroid, 2005
+    #[default]
+    Classic,
+    /// With source sets: Abdulla, Aronis, Jonsson and Sagonas, 2014
+    Source,
+    /// With source sets and wakeup trees: every trace once
+    Optimal,
 }

@@ -1,10 +1,12 @@
 //! Answers to temporal properties.
 //!
-//! Each property is a check of its own, of the product with its automaton. With `auto`, a
-//! small product is explored without reduction, as for other questions; a larger one is
-//! reduced where that is sound and leaves something out.
+//! Each property is a check of its own, of the product with its automaton. With `auto`, it begins
+//! without reduction, and most are done so. After some states it waits. If a reduction leaves few
+//! states of the system, the check starts anew with it. Otherwise a reduced one is tried with a part
+//! of the states: if it ends, that is the answer, and if not, the check goes on where it was, and
+//! tries again later. So reduction costs a fraction of the unreduced check at most.
 
-use std::cell::OnceCell;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use stubborn_emptiness::{
@@ -12,13 +14,14 @@ use stubborn_emptiness::{
     ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
-use stubborn_search::{Limit, Limits, StoreKind};
+use stubborn_search::{Beyond, Limit, Limits, Reached, StoreKind};
 use stubborn_system::Relations;
 
 use super::{Obstacle, Temporal};
-use crate::check::{CheckError, CheckOptions, SMALL, Verdict};
+use crate::auto::{FIRST_PAUSE, LARGEST_SHARE, state_share};
+use crate::check::{CheckError, CheckOptions, Verdict};
 use crate::load::LoadedModel;
-use crate::reduction::{LARGEST_KEPT_SHARE, Por, kept_share};
+use crate::reduction::Por;
 
 /// A temporal property with its verdict.
 #[derive(Clone, Debug)]
@@ -54,16 +57,23 @@ pub fn check_temporal(
         model,
         options,
         started: Instant::now(),
-        relations: OnceCell::new(),
+        relations: OnceLock::new(),
     };
     properties.iter().map(|p| checker.answer(p)).collect()
+}
+
+/// A property, and what runs that end mean for it.
+#[derive(Clone, Copy)]
+struct Question<'q> {
+    property: &'q Property,
+    finite_runs: FiniteRuns,
 }
 
 struct Checker<'a, 'o> {
     model: &'a LoadedModel,
     options: &'a CheckOptions<'o>,
     started: Instant,
-    relations: OnceCell<Relations>,
+    relations: OnceLock<Relations>,
 }
 
 impl Checker<'_, '_> {
@@ -95,8 +105,11 @@ impl Checker<'_, '_> {
             return Ok(answer);
         }
         let finite_runs = temporal.finite_runs;
-        let finite_runs = finite_runs.unwrap_or(self.options.temporal.finite_runs);
-        let (result, unpaid) = self.run(property, finite_runs)?;
+        let question = Question {
+            property,
+            finite_runs: finite_runs.unwrap_or(self.options.temporal.finite_runs),
+        };
+        let (result, unpaid) = self.run(question)?;
         answer.verdict = match result.verdict {
             stubborn_emptiness::Verdict::Holds => Verdict::Holds,
             stubborn_emptiness::Verdict::Violated => Verdict::Violated,
@@ -109,7 +122,7 @@ impl Checker<'_, '_> {
                 None
             }
             ReductionUse::Off(ReductionOff::NotAsked) => unpaid.then(|| {
-                "checked without reduction: a sample of states had nothing to leave out".into()
+                "checked without reduction: a sample of states had too little to leave out".into()
             }),
             ReductionUse::Off(why) => Some(format!("checked without reduction: {why}")),
         };
@@ -118,53 +131,124 @@ impl Checker<'_, '_> {
     }
 
     /// The check, and whether a reduction was left aside because it would not pay.
-    fn run(
-        &self,
-        property: &Property,
-        finite_runs: FiniteRuns,
-    ) -> Result<(CheckResult, bool), CheckError> {
-        let unreduced = self.check(property, finite_runs);
-        let config = match &self.options.reduction.por {
-            Por::None => return Ok((self.finish(unreduced)?, false)),
-            Por::Chosen(config) => config.clone(),
-            Por::Auto => {
-                let mut small = unreduced.clone();
-                let most = self.options.limits.states.map_or(SMALL, |n| n.min(SMALL));
-                small.limits.states = Some(most);
-                let result = self.finish(small)?;
-                let by_size = stubborn_emptiness::Verdict::Unknown(Limit::States);
-                if result.verdict != by_size || self.options.limits.states == Some(most) {
-                    return Ok((result, false));
-                }
-                let config = Config::new(Algorithm::Beam);
-                let temporal = &self.options.temporal;
-                // Sets for the automaton's state differ from state to state: no sample tells.
-                if temporal.steering == SteeringMode::Off
-                    && !temporal.weak_fairness
-                    && !self.pays(property, &config)?
-                {
-                    return Ok((self.finish(unreduced)?, true));
-                }
-                config
+    fn run(&self, question: Question<'_>) -> Result<(CheckResult, bool), CheckError> {
+        let mut unreduced = self.check(question);
+        match &self.options.reduction.por {
+            Por::None => Ok((self.finish(unreduced)?, false)),
+            Por::Chosen(config) => {
+                let reduced = self.reduced(question, config.clone(), None)?;
+                Ok((self.finish(reduced)?, false))
             }
+            Por::Auto => {
+                let asked = Mutex::new(Asked::default());
+                let most = self.options.limits.states.unwrap_or(u64::MAX);
+                let beyond = |reached: &Reached<'_>| {
+                    let asked = &mut *asked.lock().unwrap_or_else(PoisonError::into_inner);
+                    self.ask(question, most, reached.states, asked)
+                };
+                unreduced.limits.states = Some(most.min(FIRST_PAUSE));
+                unreduced.limits.beyond = Some(Beyond(&beyond));
+                let result = self.finish(unreduced)?;
+                let asked = asked.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let out_of_memory = matches!(
+                    result.verdict,
+                    stubborn_emptiness::Verdict::Unknown(Limit::Memory | Limit::StoreFull)
+                );
+                match asked.answer {
+                    Some(answer) => Ok((answer?, false)),
+                    // Fewer states may fit.
+                    None if out_of_memory || asked.reduce => {
+                        let config = Config::new(Algorithm::Beam);
+                        let reduced = self.reduced(question, config, None)?;
+                        Ok((self.finish(reduced)?, false))
+                    }
+                    None => Ok((result, asked.share.is_some())),
+                }
+            }
+        }
+    }
+
+    /// Whether to go on without reduction, for a check that waits: the new limit of states, or
+    /// `None` to end it.
+    fn ask(
+        &self,
+        question: Question<'_>,
+        most: u64,
+        states: u64,
+        asked: &mut Asked,
+    ) -> Option<u64> {
+        if asked.answer.is_some() || asked.reduce {
+            return None;
+        }
+        if asked.limit > states {
+            // Another thread has asked.
+            return Some(asked.limit);
+        }
+        let share = match asked.share {
+            Some(share) => Ok(share),
+            None => self.share(question.property),
         };
+        match share {
+            Ok(share) => {
+                asked.share = Some(share);
+                asked.reduce = share <= LARGEST_SHARE;
+            }
+            Err(error) => asked.answer = Some(Err(error)),
+        }
+        if asked.answer.is_none() && !asked.reduce {
+            // Only trying tells how small sets for the automaton's state make the product.
+            asked.answer = self.trial(question, states / TRIAL).transpose();
+        }
+        if asked.answer.is_some() || asked.reduce || states >= most {
+            return None;
+        }
+        asked.limit = states.saturating_mul(NEXT_TRIAL).min(most);
+        Some(asked.limit)
+    }
+
+    /// The answer of a reduced check, if it takes few states.
+    fn trial(
+        &self,
+        question: Question<'_>,
+        states: u64,
+    ) -> Result<Option<CheckResult>, CheckError> {
+        if self.options.temporal.steering == SteeringMode::Off {
+            return Ok(None);
+        }
+        let config = Config::new(Algorithm::Beam);
+        let result = self.finish(self.reduced(question, config, Some(states))?)?;
+        let unknown = matches!(result.verdict, stubborn_emptiness::Verdict::Unknown(_));
+        let reduced = matches!(result.reduction, ReductionUse::On { .. });
+        Ok((reduced && !unknown).then_some(result))
+    }
+
+    fn reduced<'c>(
+        &'c self,
+        question: Question<'c>,
+        config: Config,
+        states: Option<u64>,
+    ) -> Result<Check<'c>, CheckError> {
         let config = Config {
             visibility: self.options.temporal.visibility,
             ..config
         };
-        let reduced = Check {
+        let check = self.check(question);
+        Ok(Check {
             reduction: Some(ReductionRequest {
                 config,
                 relations: self.relations()?,
                 proviso: self.options.reduction.cycle_proviso.unwrap_or_default(),
                 fitting: Fitting::default(),
             }),
-            ..self.check(property, finite_runs)
-        };
-        Ok((self.finish(reduced)?, false))
+            limits: Limits {
+                states: states.or(check.limits.states),
+                ..check.limits
+            },
+            ..check
+        })
     }
 
-    fn check<'c>(&'c self, property: &'c Property, finite_runs: FiniteRuns) -> Check<'c> {
+    fn check<'c>(&'c self, question: Question<'c>) -> Check<'c> {
         let options = self.options;
         let left = |time: Duration| time.saturating_sub(self.started.elapsed());
         Check {
@@ -173,7 +257,7 @@ impl Checker<'_, '_> {
             steering: options.temporal.steering,
             expansion: options.temporal.expansion,
             relaxed_visibility: options.temporal.relaxed_visibility,
-            finite_runs,
+            finite_runs: question.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
             threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
@@ -182,7 +266,7 @@ impl Checker<'_, '_> {
                 ..options.limits
             },
             observer: options.observer,
-            ..Check::new(self.model.system(), property)
+            ..Check::new(self.model.system(), question.property)
         }
     }
 
@@ -202,18 +286,37 @@ impl Checker<'_, '_> {
         Ok(self.relations.get_or_init(|| relations))
     }
 
-    /// Whether the reduction leaves something out. Where there will be none, that is not
-    /// for this to say.
-    fn pays(&self, property: &Property, config: &Config) -> Result<bool, CheckError> {
+    /// Which share of the system's states a reduction leaves that keeps stutter-invariant
+    /// properties; 1 for others.
+    fn share(&self, property: &Property) -> Result<f64, CheckError> {
         if property.is_stutter_invariant() != Some(true) {
-            return Ok(true);
+            return Ok(1.0);
         }
         let aim = Aim::Traces {
             labels: property.used_labels(),
             infinite: true,
         };
         let system = self.model.system();
-        let reduction = StubbornReduction::new(system, self.relations()?, Plan::new(config, aim)?)?;
-        Ok(kept_share(system, &reduction) <= LARGEST_KEPT_SHARE)
+        let plan = Plan::new(&Config::new(Algorithm::Beam), aim)?;
+        let reduction = StubbornReduction::new(system, self.relations()?, plan)?;
+        Ok(state_share(system, &reduction, &[]))
     }
+}
+
+/// A check without reduction tries a reduced one with this part of its states...
+const TRIAL: u64 = 8;
+/// ... and again when it has this many times more.
+const NEXT_TRIAL: u64 = 4;
+
+/// What came out when a check without reduction was asked to wait.
+#[derive(Default)]
+struct Asked {
+    /// Of the system's states, left by a reduction.
+    share: Option<f64>,
+    /// The check is to be reduced.
+    reduce: bool,
+    /// The answer, found on the way.
+    answer: Option<Result<CheckResult, CheckError>>,
+    /// The last answer.
+    limit: u64,
 }

@@ -1,6 +1,6 @@
 //! Tables as text: lines of cells with tabs between, comments first.
 //!
-//! The printed tables of the papers are such files (`papers/` of this crate), and so are the
+//! The printed tables of the papers are such files (`papers/` of the lab), and so are the
 //! tables of the corpus. A comment `# key: value` says something about the whole table.
 
 use std::collections::BTreeMap;

@@ -1,0 +1,42 @@
+//! Random nets for tests.
+
+use stubborn_pnml::{Net, NetBuilder};
+
+/// A generator of pseudo-random numbers (xorshift); the same in every run.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// A number below `n`.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n.max(1)
+    }
+}
+
+/// A small net in which most steps keep the number of tokens, so that there are cycles; with
+/// read loops, weights, and a few steps that lose or win tokens.
+pub(crate) fn cyclic_net(random: &mut Random) -> Net {
+    let mut builder = NetBuilder::new("random");
+    let places: Vec<_> = (0..3 + random.below(6))
+        .map(|i| builder.place(&format!("p{i}"), [0, 0, 1, 1, 2][random.below(5)]))
+        .collect();
+    for i in 0..2 + random.below(8) {
+        let t = builder.transition(&format!("t{i}"));
+        let mut place = || places[random.below(places.len())];
+        let (from, to, read) = (place(), place(), place());
+        let weight = 1 + u32::from(random.below(8) == 0);
+        builder.input(from, t, weight);
+        match random.below(12) {
+            0 => {}
+            1 => builder.output(t, to, weight + 1),
+            _ => builder.output(t, to, weight),
+        }
+        if random.below(3) == 0 {
+            builder.input(read, t, 1);
+            builder.output(t, read, 1);
+        }
+    }
+    builder.build().unwrap()
+}

@@ -1,0 +1,302 @@
+//! Deciding questions about pairs, structurally equal ones once.
+//!
+//! Two questions are structurally equal if a renaming of fields turns the one into the other:
+//! the code has the same [shape](super::shapes), shared fields are shared in both, and the
+//! values to try are the same lists in the same order. Then trying goes the same way, step by
+//! step, and ends in the same answer. Processes of one template make most questions of a large
+//! model equal to earlier ones.
+//!
+//! Work is bounded by a budget of evaluations for all classes of a relation. Each class is tried
+//! with a little; those that need more get more, round by round, until the budget is spent. What
+//! a class may take depends on counts alone, never on which core is faster.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rapidhash::RapidHashMap;
+use stubborn_system::{FieldId, System};
+
+use super::domains::View;
+use super::pairs::{Decision, First, Pairs, Question};
+use super::shapes::{Shape, Shapes};
+
+/// Evaluations for one class, at most.
+const CLASS_BUDGET: u64 = 40_000;
+/// Evaluations for one class in the first round, at most.
+const FIRST_ROUND: u64 = 256;
+/// Evaluations for all classes of a relation, a row, at least.
+const ROW_BUDGET: u64 = 1_000;
+
+/// Decides rows of questions.
+pub(super) struct Classes<'p, 'm> {
+    pairs: &'p Pairs<'m>,
+    shapes: Shapes,
+    /// Decide equal questions one by one all the same.
+    one_by_one: bool,
+}
+
+/// A column of a row, and what is known about it.
+enum Entry {
+    Known(u32, Decision),
+    Try(u32, usize),
+}
+
+/// Structurally equal questions.
+struct Class {
+    /// One of them.
+    question: Question,
+    views: Vec<Arc<View>>,
+    decision: Decision,
+    /// What the last try was allowed.
+    budget: u64,
+}
+
+impl<'p, 'm> Classes<'p, 'm> {
+    pub(super) fn new(pairs: &'p Pairs<'m>, one_by_one: bool) -> Self {
+        Self {
+            pairs,
+            shapes: Shapes::new(pairs.model()),
+            one_by_one,
+        }
+    }
+
+    /// Decides what is asked about each row: columns with what is known at first.
+    pub(super) fn decide<I: Iterator<Item = (u32, First)>>(
+        &self,
+        rows: usize,
+        budget: u64,
+        row: impl Fn(usize) -> I + Sync,
+    ) -> Vec<Vec<(u32, Decision)>> {
+        let keys: Mutex<Keys> = Mutex::default();
+        let asked = parallel(rows, |at| {
+            let mut local = Vec::new();
+            for (column, first) in row(at) {
+                local.push(match first {
+                    First::Known(decision) => Entry::Known(column, decision),
+                    First::Try(question, views) => {
+                        let key = self.key(question, &views);
+                        let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
+                        Entry::Try(column, keys.class(key, question, views))
+                    }
+                });
+            }
+            local
+        });
+        let mut classes = keys
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .classes;
+        self.try_all(&mut classes, budget.max(rows as u64 * ROW_BUDGET));
+        if self.one_by_one {
+            return self.one_by_one(&asked, &classes, row);
+        }
+        let decided = asked.into_iter().map(|row| {
+            let entry = |entry| match entry {
+                Entry::Known(column, decision) => (column, decision),
+                Entry::Try(column, class) => (column, classes[class].decision),
+            };
+            row.into_iter().map(entry).collect()
+        });
+        decided.collect()
+    }
+
+    /// Tries all classes, with more and more evaluations.
+    fn try_all(&self, classes: &mut [Class], budget: u64) {
+        let mut left = budget;
+        let mut open: Vec<usize> = (0..classes.len()).collect();
+        let mut share = FIRST_ROUND;
+        while !open.is_empty() {
+            let fair = left / open.len() as u64;
+            let most = share.min(fair).min(CLASS_BUDGET);
+            // Trying again with hardly more would be in vain.
+            if most < 2 * classes[open[0]].budget || most == 0 {
+                return;
+            }
+            let tried = parallel(open.len(), |at| {
+                let class = &classes[open[at]];
+                self.pairs.decide(class.question, &class.views, most)
+            });
+            for (at, (decision, spent)) in open.iter().zip(&tried) {
+                left -= spent;
+                classes[*at].decision = *decision;
+                classes[*at].budget = most;
+            }
+            open.retain(|at| classes[*at].decision == Decision::TooMuch);
+            share *= 8;
+        }
+    }
+
+    /// Every question by itself, allowed as much as its class was in the end.
+    fn one_by_one<I: Iterator<Item = (u32, First)>>(
+        &self,
+        asked: &[Vec<Entry>],
+        classes: &[Class],
+        row: impl Fn(usize) -> I + Sync,
+    ) -> Vec<Vec<(u32, Decision)>> {
+        parallel(asked.len(), |at| {
+            let alone = |(entry, (column, first)): (&Entry, (u32, First))| match (entry, first) {
+                (Entry::Try(_, class), First::Try(question, views)) => {
+                    let budget = classes[*class].budget;
+                    (column, self.pairs.decide(question, &views, budget).0)
+                }
+                (_, First::Known(decision)) => (column, decision),
+                (_, First::Try(..)) => (column, Decision::TooMuch),
+            };
+            asked[at].iter().zip(row(at)).map(alone).collect()
+        })
+    }
+
+    /// Equal for structurally equal questions only.
+    fn key(&self, question: Question, views: &[Arc<View>]) -> Key {
+        let label = |g: stubborn_system::LabelId| &self.shapes.labels[g.index()];
+        let command = |t: stubborn_system::TransitionId| &self.shapes.commands[t.index()];
+        let (kind, a, b): (i64, &Shape, &Shape) = match question {
+            Question::Turn(g, t, false) => (0, label(g), command(t)),
+            Question::Turn(g, t, true) => (1, label(g), command(t)),
+            Question::Together(g, h) => (2, label(g), label(h)),
+            Question::Conflict(t, u) => (3, command(t), command(u)),
+            Question::LeftConflict(t, u) => (4, command(t), command(u)),
+        };
+        let mut key = vec![kind, i64::from(a.id), i64::from(b.id)];
+        // The fields of the first are numbered already.
+        let mut numbers: HashMap<FieldId, i64> = HashMap::new();
+        let layout = self.pairs.model().layout();
+        for (number, id) in a.fields.iter().enumerate() {
+            let field = layout.field(*id);
+            numbers.insert(*id, number as i64);
+            key.extend([field.min, field.max]);
+        }
+        for id in &b.fields {
+            let next = numbers.len() as i64;
+            let number = *numbers.entry(*id).or_insert(next);
+            key.push(number);
+            if number == next {
+                let field = layout.field(*id);
+                key.extend([field.min, field.max]);
+            }
+        }
+        let lists = views.iter().map(|view| {
+            let number = |f: &FieldId| numbers.get(f).copied().unwrap_or(-1);
+            key.push(view.fields.len() as i64);
+            key.extend(view.fields.iter().map(number));
+            view.list
+        });
+        let lists = lists.collect();
+        Key { key, lists }
+    }
+}
+
+/// A structure: numbers, and the lists of values to try.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    key: Vec<i64>,
+    lists: Vec<u32>,
+}
+
+/// The classes found so far.
+#[derive(Default)]
+struct Keys {
+    numbers: RapidHashMap<Key, usize>,
+    classes: Vec<Class>,
+}
+
+impl Keys {
+    fn class(&mut self, key: Key, question: Question, views: Vec<Arc<View>>) -> usize {
+        let next = self.classes.len();
+        let class = *self.numbers.entry(key).or_insert(next);
+        if class == next {
+            self.classes.push(Class {
+                question,
+                views,
+                decision: Decision::TooMuch,
+                budget: 0,
+            });
+        }
+        class
+    }
+}
+
+/// Computes rows on all cores.
+pub(super) fn parallel<R: Send>(rows: usize, row: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(rows / 8 + 1);
+    if threads == 1 {
+        return (0..rows).map(row).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= rows {
+                return done;
+            }
+            done.push((at, row(at)));
+        }
+    };
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join = |h: std::thread::ScopedJoinHandle<'_, Vec<(usize, R)>>| match h.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        handles.into_iter().flat_map(join).collect()
+    });
+    all.sort_unstable_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, r)| r).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use stubborn_system::RelationLevel;
+
+    use crate::Model;
+    use crate::analysis::{relations, relations_pair_by_pair};
+    use crate::testing::{dining_philosophers, peterson, random_program, ring_election};
+
+    fn is_the_same(model: &Model) {
+        for level in [RelationLevel::Exact, RelationLevel::Reach] {
+            let shared = format!("{:?}", relations(model, level));
+            let alone = format!("{:?}", relations_pair_by_pair(model, level));
+            assert!(shared == alone, "{} at {level:?}", model.program().name);
+        }
+    }
+
+    #[test]
+    fn equal_pairs_have_equal_answers() {
+        let protocols = [
+            peterson(3),
+            peterson(4),
+            dining_philosophers(6),
+            ring_election(4, 2),
+        ];
+        let random = (0..50).map(random_program);
+        for program in protocols.into_iter().chain(random) {
+            is_the_same(&Model::new(program).expect("a sound program"));
+        }
+    }
+
+    #[test]
+    fn philosophers_share_their_answers() {
+        use super::super::{domains::Domains, support::Support, syntax::Syntax};
+        let classes_of = |n| {
+            let model = Model::new(dining_philosophers(n)).expect("a sound program");
+            let supports = Support::all(&model);
+            let domains = Domains::reachable(&model, &supports);
+            let syntax = Syntax::new(&model, &supports);
+            let pairs = super::Pairs::new(&model, &supports, &syntax, Some(&domains));
+            let classes = super::Classes::new(&pairs, false);
+            let mut shapes: Vec<u32> = classes.shapes.commands.iter().map(|s| s.id).collect();
+            shapes.sort_unstable();
+            shapes.dedup();
+            shapes.len()
+        };
+        assert_eq!(
+            classes_of(5),
+            classes_of(50),
+            "philosophers differ in fields only"
+        );
+    }
+}

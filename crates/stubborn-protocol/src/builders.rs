@@ -1,0 +1,197 @@
+//! Handlers while they are being written: what they wait for, what they declare, what they do.
+
+use std::marker::PhantomData;
+
+use crate::handler::{Effect, Guard, Handler, LocalGuard, MaySend, Step, Takes};
+use crate::protocol::{Protocol, typed, typed_mut};
+use crate::value::{Envelope, Pid, ProcessRef, Value};
+
+/// What all handlers have in common while they are being written.
+pub(crate) struct Builder<'p, M, S> {
+    protocol: &'p mut Protocol<M>,
+    pub(crate) handler: Handler<M>,
+    state: PhantomData<fn() -> S>,
+}
+
+impl<'p, M: Value, S: Value> Builder<'p, M, S> {
+    pub(crate) fn new(
+        protocol: &'p mut Protocol<M>,
+        process: ProcessRef<S>,
+        name: String,
+        takes: Takes,
+    ) -> Self {
+        Self {
+            protocol,
+            handler: Handler {
+                name,
+                process: process.pid,
+                takes,
+                kinds: None,
+                senders: None,
+                sends: None,
+                only_reads: false,
+                local_guard: None,
+                guard: None,
+                effect: Box::new(|_, _, _| {}),
+            },
+            state: PhantomData,
+        }
+    }
+
+    fn sends(&mut self, kind: Option<&str>, to: Option<Vec<Pid>>) {
+        self.handler.sends.get_or_insert_default().push(MaySend {
+            kind: kind.map(str::to_owned),
+            to,
+        });
+    }
+
+    fn finish(mut self, effect: Effect<M>) {
+        self.handler.effect = effect;
+        self.protocol.handlers.push(self.handler);
+    }
+}
+
+fn pids<P: Into<Pid> + Copy>(processes: &[P]) -> Vec<Pid> {
+    processes.iter().map(|p| (*p).into()).collect()
+}
+
+/// What all handlers have in common.
+macro_rules! common_declarations {
+    () => {
+        /// Calls the handler something else, for traces.
+        pub fn named(mut self, name: impl Into<String>) -> Self {
+            self.0.handler.name = name.into();
+            self
+        }
+
+        /// A guard on the local state alone. What it excludes need not be looked at.
+        pub fn only_if(mut self, holds: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
+            let guard: LocalGuard = Box::new(move |state| holds(typed(state)));
+            self.0.handler.local_guard = Some(guard);
+            self
+        }
+
+        /// Declares that messages of this kind may be sent to these processes. With any
+        /// declaration, everything else is forbidden, and checked.
+        pub fn sends<P: Into<Pid> + Copy>(mut self, kind: &str, to: &[P]) -> Self {
+            self.0.sends(Some(kind), Some(pids(to)));
+            self
+        }
+
+        /// Declares that messages of this kind may be sent to anybody.
+        pub fn sends_to_any(mut self, kind: &str) -> Self {
+            self.0.sends(Some(kind), None);
+            self
+        }
+
+        /// Declares that nothing is sent.
+        pub fn sends_nothing(mut self) -> Self {
+            self.0.handler.sends.get_or_insert_default();
+            self
+        }
+
+        /// Declares that the local state stays as it is.
+        pub fn only_reads(mut self) -> Self {
+            self.0.handler.only_reads = true;
+            self
+        }
+    };
+}
+
+/// What handlers of one message and of several have in common.
+macro_rules! message_declarations {
+    () => {
+        /// Messages from these processes only.
+        pub fn from<P: Into<Pid> + Copy>(mut self, senders: &[P]) -> Self {
+            self.0.handler.senders = Some(pids(senders));
+            self
+        }
+
+        /// Messages of one more kind.
+        pub fn or(mut self, kind: &str) -> Self {
+            let kinds = self.0.handler.kinds.get_or_insert_default();
+            kinds.push(kind.to_owned());
+            self
+        }
+    };
+}
+
+/// An action of a process, being written. Nothing is added before [`then`](Self::then).
+#[must_use = "without `then` nothing is added to the protocol"]
+pub struct ActionBuilder<'p, M, S>(pub(crate) Builder<'p, M, S>);
+
+impl<M: Value, S: Value> ActionBuilder<'_, M, S> {
+    common_declarations!();
+
+    /// A guard: the same as [`only_if`](Self::only_if).
+    pub fn when(self, holds: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
+        self.only_if(holds)
+    }
+
+    /// What happens.
+    pub fn then(self, effect: impl Fn(&mut S, &mut Step<M>) + Send + Sync + 'static) {
+        let effect: Effect<M> = Box::new(move |state, _, step| effect(typed_mut(state), step));
+        self.0.finish(effect);
+    }
+}
+
+/// A handler of single messages, being written. Nothing is added before [`then`](Self::then).
+#[must_use = "without `then` nothing is added to the protocol"]
+pub struct MessageBuilder<'p, M, S>(pub(crate) Builder<'p, M, S>);
+
+impl<M: Value, S: Value> MessageBuilder<'_, M, S> {
+    common_declarations!();
+    message_declarations!();
+
+    /// A guard on local state and message.
+    pub fn when(
+        mut self,
+        holds: impl Fn(&S, &Envelope<M>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let guard: Guard<M> = Box::new(move |state, messages| {
+            messages.first().is_some_and(|m| holds(typed(state), m))
+        });
+        self.0.handler.guard = Some(guard);
+        self
+    }
+
+    /// What happens.
+    pub fn then(self, effect: impl Fn(&mut S, &Envelope<M>, &mut Step<M>) + Send + Sync + 'static) {
+        let effect: Effect<M> = Box::new(move |state, messages, step| {
+            if let Some(message) = messages.first() {
+                effect(typed_mut(state), message, step);
+            }
+        });
+        self.0.finish(effect);
+    }
+}
+
+/// A handler of several messages at once, being written. Nothing is added before
+/// [`then`](Self::then).
+#[must_use = "without `then` nothing is added to the protocol"]
+pub struct QuorumBuilder<'p, M, S>(pub(crate) Builder<'p, M, S>);
+
+impl<M: Value, S: Value> QuorumBuilder<'_, M, S> {
+    common_declarations!();
+    message_declarations!();
+
+    /// A guard on local state and messages, which come by increasing sender.
+    pub fn when(
+        mut self,
+        holds: impl Fn(&S, &[Envelope<M>]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let guard: Guard<M> = Box::new(move |state, messages| holds(typed(state), messages));
+        self.0.handler.guard = Some(guard);
+        self
+    }
+
+    /// What happens. Messages come by increasing sender.
+    pub fn then(
+        self,
+        effect: impl Fn(&mut S, &[Envelope<M>], &mut Step<M>) + Send + Sync + 'static,
+    ) {
+        let effect: Effect<M> =
+            Box::new(move |state, messages, step| effect(typed_mut(state), messages, step));
+        self.0.finish(effect);
+    }
+}

@@ -1,0 +1,238 @@
+//! The algorithm of the paper: forward-enable sets, and sets grown from one transition.
+//!
+//! Algorithms 1 and 2 of Bokor, Kinder, Serafini, Suri (2011), with the optimisations of section
+//! III-C, and with conditions of transitions as necessary enabling sets.
+
+use stubborn_system::{BitSet, TransitionId};
+
+use super::{ConditionId, ForwardSets, Relations, Situation};
+
+/// A transition that can become enabled, and what is fired on the way for sure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Forward {
+    transition: TransitionId,
+    /// Necessary enabling transitions of all links of the chain; the `en` field.
+    needed: BitSet,
+}
+
+/// What was computed from the relations.
+pub(super) struct Paper<R> {
+    pub(super) relations: R,
+    uses_needs: bool,
+    forward: Option<Vec<Vec<Forward>>>,
+    /// Bit `u` of row `t`: `t` begins a chain to something that disturbs `u`.
+    leads_to: Vec<BitSet>,
+    /// For each condition, what can make it true.
+    satisfiers: Vec<Vec<TransitionId>>,
+}
+
+impl<R: Relations> Paper<R> {
+    pub(super) fn new(relations: R, sets: ForwardSets) -> Self {
+        let count = relations.transitions();
+        let all = || (0..count).map(TransitionId::new);
+        let pairs = all().flat_map(|t| all().map(move |u| (t, u)));
+        let uses_needs = pairs.into_iter().any(|(t, u)| relations.needs(t, u));
+        let conditions = (0..relations.conditions()).map(ConditionId::new);
+        let satisfiers = conditions
+            .map(|c| all().filter(|t| relations.can_satisfy(*t, c)).collect())
+            .collect();
+        let mut paper = Self {
+            relations,
+            uses_needs,
+            forward: None,
+            leads_to: Vec::new(),
+            satisfiers,
+        };
+        let forward: Vec<Vec<Forward>> = all().map(|t| paper.forward_set(t)).collect();
+        paper.leads_to = forward.iter().map(|set| paper.disturbed_by(set)).collect();
+        if sets == ForwardSets::Precomputed {
+            paper.forward = Some(forward);
+        }
+        paper
+    }
+
+    fn all(&self) -> impl Iterator<Item = TransitionId> + use<R> {
+        (0..self.relations.transitions()).map(TransitionId::new)
+    }
+
+    /// Algorithm 1, `FwdEnableSet`: everything that a chain of enablings from `t` leads to. Of
+    /// several chains to one transition only those with smallest `en` fields are kept: if a
+    /// larger field is no reason to leave `t` out, a smaller one is none either.
+    fn forward_set(&self, t: TransitionId) -> Vec<Forward> {
+        let count = self.relations.transitions();
+        let mut set = vec![Forward {
+            transition: t,
+            needed: BitSet::new(count),
+        }];
+        let mut done = 0;
+        while done < set.len() {
+            let from = set[done].clone();
+            done += 1;
+            for u in self.all() {
+                if !self.relations.can_enable(from.transition, u) {
+                    continue;
+                }
+                let mut needed = from.needed.clone();
+                if self.uses_needs {
+                    for v in self.all().filter(|v| self.relations.needs(u, *v)) {
+                        needed.insert(v.index());
+                    }
+                }
+                let covered = |f: &Forward| f.transition == u && f.needed.is_subset(&needed);
+                if set.iter().any(covered) {
+                    continue;
+                }
+                // Chains through a larger field are chains through this one, too.
+                let replaced = |f: &Forward| f.transition == u && needed.is_subset(&f.needed);
+                let before = set[..done].iter().filter(|f| replaced(f)).count();
+                set.retain(|f| !replaced(f));
+                done -= before;
+                set.push(Forward {
+                    transition: u,
+                    needed,
+                });
+            }
+        }
+        set
+    }
+
+    /// Algorithm 1, `FwdEnableSetIdx`, as a row.
+    fn disturbed_by(&self, forward: &[Forward]) -> BitSet {
+        let mut row = BitSet::new(self.relations.transitions());
+        for u in self.all() {
+            let disturbs = |f: &Forward| self.relations.disturbs(f.transition, u);
+            if forward.iter().any(disturbs) {
+                row.insert(u.index());
+            }
+        }
+        row
+    }
+
+    /// Algorithm 2.
+    pub(super) fn grow(
+        &self,
+        initial: TransitionId,
+        enabled: &[TransitionId],
+        here: &dyn Situation,
+    ) -> BitSet {
+        let members = &mut BitSet::new(self.relations.transitions());
+        members.insert(initial.index());
+        let mut open = vec![initial];
+        let transitive = self.relations.disturbance_is_transitive();
+        while let Some(t) = open.pop() {
+            let disturbs = |u| self.relations.disturbs(u, t) && here.disturbs(u, t);
+            for u in enabled {
+                if members.contains(u.index()) {
+                    continue;
+                }
+                if disturbs(*u) {
+                    members.insert(u.index());
+                    if !transitive {
+                        open.push(*u);
+                    }
+                } else if self.leads_to[u.index()].contains(t.index())
+                    && self.leads_here(*u, t, enabled, here, members)
+                {
+                    members.insert(u.index());
+                    open.push(*u);
+                }
+            }
+        }
+        std::mem::take(members)
+    }
+
+    /// Lines 23 and 24: whether a chain of enablings from `u` leads to something that disturbs
+    /// `t`, without any step that is blocked by the set.
+    fn leads_here(
+        &self,
+        u: TransitionId,
+        t: TransitionId,
+        enabled: &[TransitionId],
+        here: &dyn Situation,
+        members: &BitSet,
+    ) -> bool {
+        let computed;
+        let forward = match &self.forward {
+            Some(sets) => &sets[u.index()],
+            None => {
+                computed = self.forward_set(u);
+                &computed
+            }
+        };
+        let disturbs =
+            |v: TransitionId| self.relations.disturbs(v, t) && here.disturbs(v, t) && v != t;
+        // By what must have been fired before, as the relations say.
+        let is_waiting =
+            |v: usize| members.contains(v) && here.was_fired(TransitionId::new(v)) == Some(false);
+        let by_chain = forward
+            .iter()
+            .any(|f| disturbs(f.transition) && !f.needed.iter().any(is_waiting));
+        by_chain && self.can_reach(u, &disturbs, enabled, here, members)
+    }
+
+    /// The same by what is known of this state: follows enablings from `u` through transitions
+    /// that are not blocked.
+    fn can_reach(
+        &self,
+        u: TransitionId,
+        disturbs: &dyn Fn(TransitionId) -> bool,
+        enabled: &[TransitionId],
+        here: &dyn Situation,
+        members: &BitSet,
+    ) -> bool {
+        let count = self.relations.transitions();
+        // A disabled transition is blocked if all of some enabling set is: no path without the
+        // set enables it. The largest such collection is what remains when nothing more can be
+        // unblocked.
+        let mut free = BitSet::new(count);
+        for v in enabled.iter().filter(|v| !members.contains(v.index())) {
+            free.insert(v.index());
+        }
+        let is_enabled = |v: TransitionId| enabled.contains(&v);
+        loop {
+            let mut changed = false;
+            for v in self.all() {
+                if free.contains(v.index()) || is_enabled(v) {
+                    continue;
+                }
+                let mut blocked = false;
+                let mut needs = |set: &[TransitionId]| {
+                    blocked |= !set.iter().any(|w| free.contains(w.index()));
+                };
+                here.enabling_sets(v, &mut needs);
+                for condition in self.relations.conditions_of(v) {
+                    if !here.holds(*condition) {
+                        needs(&self.satisfiers[condition.index()]);
+                    }
+                }
+                if !blocked {
+                    free.insert(v.index());
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let mut seen = BitSet::new(count);
+        seen.insert(u.index());
+        let mut open = vec![u];
+        while let Some(v) = open.pop() {
+            if disturbs(v) {
+                return true;
+            }
+            for w in self.all() {
+                if free.contains(w.index())
+                    && !is_enabled(w)
+                    && !seen.contains(w.index())
+                    && self.relations.can_enable(v, w)
+                    && here.can_enable(v, w)
+                {
+                    seen.insert(w.index());
+                    open.push(w);
+                }
+            }
+        }
+        false
+    }
+}
