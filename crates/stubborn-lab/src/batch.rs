@@ -3,7 +3,8 @@
 //! An experiment about cycle provisos asks for the same model and the same reduction again and
 //! again, with another proviso and another order of the transitions each time. `explore
 //! --compare` computes successors and sets once for all of them. Each run keeps its own key and
-//! its own line in the file of results; its time is that of its walk alone.
+//! its own line in the file of results; of the child's processor time it gets the share that its
+//! walk has of the time of all walks.
 
 use serde_json::Value;
 
@@ -66,6 +67,8 @@ pub(crate) fn words(members: &[Member]) -> Vec<String> {
 pub(crate) fn judge(members: &[Member], finished: &Finished) -> Vec<Shown> {
     let parse = |line: &str| serde_json::from_str::<Value>(line).ok();
     let lines: Vec<Value> = finished.stdout.lines().filter_map(parse).collect();
+    let seconds_of = |line: &Value| line["explore_seconds"].as_f64().unwrap_or(0.0);
+    let all_seconds: f64 = lines.iter().map(seconds_of).sum();
     let show = |member: &Member| {
         let is_it = |line: &&Value| {
             line["proviso"].as_str() == Some(&member.proviso)
@@ -75,7 +78,7 @@ pub(crate) fn judge(members: &[Member], finished: &Finished) -> Vec<Shown> {
         let Some(line) = lines.iter().rev().find(is_it) else {
             return without_line(finished);
         };
-        let seconds = line["explore_seconds"].as_f64().unwrap_or(0.0);
+        let seconds = seconds_of(line);
         let numbers = line["expanded"].as_f64();
         Shown {
             outcome: match line["complete"].as_bool() {
@@ -89,7 +92,7 @@ pub(crate) fn judge(members: &[Member], finished: &Finished) -> Vec<Shown> {
                 .map(|n| ("expanded".to_owned(), n))
                 .into_iter()
                 .collect(),
-            cpu_seconds: seconds,
+            cpu_seconds: finished.cpu_seconds * seconds / all_seconds.max(f64::MIN_POSITIVE),
             wall_seconds: seconds,
             peak_bytes: finished.peak_bytes,
             ..Shown::nothing(Outcome::Done, "")
@@ -161,5 +164,7 @@ mod tests {
         assert_eq!(shown[0].outcome, Outcome::TimeLimit);
         assert_eq!(shown[1].outcome, Outcome::Done);
         assert_eq!((shown[1].states, shown[1].transitions), (Some(7), Some(9)));
+        // All of the child's processor time, and the walk's own time on the wall.
+        assert_eq!((shown[1].cpu_seconds, shown[1].wall_seconds), (1.0, 0.5));
     }
 }
