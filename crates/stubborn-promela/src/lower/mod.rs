@@ -178,6 +178,8 @@ pub struct Lowered {
     pub steps: Vec<StepInfo>,
     /// Labels of the expressions that were given apart from the model, in their order.
     pub propositions: Vec<LabelId>,
+    /// Whether some process is at an `accept` label.
+    pub accepting: ir::Expr,
     /// The never claims of the model.
     pub claims: Vec<Claim>,
 }
@@ -319,6 +321,7 @@ pub(crate) fn lower(
         let holds = guards::truth(lowering.expr(expr, nowhere));
         propositions.push(lowering.program.label(holds));
     }
+    let accepting = guards::not(lowering.none_at(|state| state.accept));
     let claims = lowering.claims();
     if options.fuse {
         let origins = ir::fuse::fuse(&mut lowering.program);
@@ -336,6 +339,7 @@ pub(crate) fn lower(
         growth: lowering.growth,
         steps: lowering.steps,
         propositions,
+        accepting,
         claims,
     }
 }

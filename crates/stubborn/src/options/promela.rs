@@ -50,6 +50,12 @@ pub(crate) struct SpinArgs {
     /// List the statements that were not reached; nothing is reduced unless --por says so
     #[arg(long, help_heading = "Promela", conflicts_with = "dead_locations")]
     pub(crate) coverage: bool,
+
+    /// Check, too, that no infinite run comes to `accept` labels again and again
+    ///
+    /// As SPIN's -a for models without a claim; the property is called `accept`.
+    #[arg(long, help_heading = "Promela")]
+    pub(crate) acceptance: bool,
 }
 
 /// What simulations of Promela models can do besides.
