@@ -26,6 +26,7 @@ fn table(path: &Path) -> Vec<Vec<String>> {
 struct Way {
     reduced: Reduced,
     emptiness: Emptiness,
+    threads: usize,
 }
 
 /// How it is reduced.
@@ -60,28 +61,27 @@ impl Reduced {
     }
 }
 
-/// Without reduction and with several, by both emptiness checks.
-const WAYS: [Way; 5] = [
+const fn way(reduced: Reduced, emptiness: Emptiness, threads: usize) -> Way {
     Way {
-        reduced: Reduced::Not,
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        reduced: Reduced::By(Algorithm::Beam),
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        reduced: Reduced::By(Algorithm::Deletion),
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        reduced: Reduced::By(Algorithm::Beam),
-        emptiness: Emptiness::Nested,
-    },
-    Way {
-        reduced: Reduced::After(200),
-        emptiness: Emptiness::Components,
-    },
+        reduced,
+        emptiness,
+        threads,
+    }
+}
+
+/// Without reduction and with several, by every emptiness check: components and nested
+/// searches, on one thread and on two (shared union-find, CNDFS).
+const WAYS: [Way; 10] = [
+    way(Reduced::Not, Emptiness::Components, 1),
+    way(Reduced::Not, Emptiness::Nested, 1),
+    way(Reduced::Not, Emptiness::Components, 2),
+    way(Reduced::Not, Emptiness::Nested, 2),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Components, 1),
+    way(Reduced::By(Algorithm::Deletion), Emptiness::Components, 1),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Nested, 1),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Components, 2),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Nested, 2),
+    way(Reduced::After(200), Emptiness::Components, 1),
 ];
 
 /// What came out, over many properties.
@@ -110,6 +110,7 @@ impl Tally {
                     finite_runs,
                     ..TemporalOptions::default()
                 },
+                threads: way.threads,
                 ..CheckOptions::default()
             };
             let answer = loop {
@@ -133,9 +134,10 @@ impl Tally {
                 let (name, found) = (&answer.name, answer.verdict);
                 let how = way.reduced.name();
                 self.wrong.push(format!(
-                    "{} {name}: {expected} expected, {found} by {how}, {}",
+                    "{} {name}: {expected} expected, {found} by {how}, {}, {} threads",
                     model.name(),
                     way.emptiness.name(),
+                    way.threads,
                 ));
             }
         }
@@ -213,11 +215,8 @@ fn promela(sizes: std::ops::RangeInclusive<u64>, at_least: usize) {
             let Some(holds) = spins_answer(both) else {
                 continue;
             };
-            // A search for cycles through accepting states of processes is another thing.
-            if name == "accept" {
-                continue;
-            }
             let mut options = LoadOptions::default();
+            options.promela.acceptance = name == "accept";
             let mut finite_runs = FiniteRuns::Stutter;
             if name == "np_" {
                 options.temporal.push(TemporalText::Formula {
