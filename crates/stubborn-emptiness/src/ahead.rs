@@ -16,6 +16,11 @@
 //!   component of such nodes at a time (Evangelista, ibid., section 4.2, with components
 //!   instead of "all successors or all predecessors are safe", which also takes what lies
 //!   between two cycles).
+//! - `opt-scp`: the same for the strong cycle proviso, which is what Clarke, Grumberg and Peled
+//!   call C3: no transition is possible in a state of a cycle and taken in none of them. For each
+//!   transition, nodes are looked for that ignore it and lie on a cycle of nodes none of which
+//!   takes it; one of them is expanded (Evangelista, ibid., who counts a node as safe where the
+//!   transition is disabled; that is right for strong sets only, and so is this).
 
 use std::collections::VecDeque;
 
@@ -38,6 +43,8 @@ struct Graph<'s, S: Space> {
     /// All edges are there.
     full: Vec<bool>,
     edges: Vec<Edge>,
+    /// What is possible in each node, and whether it is taken; only if it matters.
+    actions: Option<Vec<Vec<(u32, bool)>>>,
     bytes: usize,
 }
 
@@ -50,6 +57,7 @@ pub(crate) fn settle<S: Space>(space: &mut S, rule: Rule) -> Result<(), Limit> {
         targets: Vec::new(),
         full: Vec::new(),
         edges: Vec::new(),
+        actions: (rule == Rule::OptimalStrong).then(Vec::new),
         bytes: 0,
     };
     let mut initial = Vec::new();
@@ -93,6 +101,11 @@ impl<S: Space> Graph<'_, S> {
             };
             self.space.go_on(self.bytes, &counts)?;
             self.full[at] = !self.space.kept(node, &mut edges)?;
+            if let (Some(actions), false) = (&mut self.actions, self.full[at]) {
+                actions.resize_with(actions.len().max(at + 1), Vec::new);
+                self.space.actions(node, &mut actions[at])?;
+                self.bytes += actions[at].len() * size_of::<(u32, bool)>();
+            }
         } else {
             self.space.rest(node, &mut edges)?;
             self.space.set_flags(node, flags::EXPANDED);
@@ -164,6 +177,7 @@ impl<S: Space> Graph<'_, S> {
             }
             let chosen = match rule {
                 Rule::Topological => self.left_after_sorting(),
+                Rule::OptimalStrong => self.one_that_ignores_in_each_component(),
                 _ => self.one_of_each_component(),
             };
             if chosen.is_empty() {
@@ -196,6 +210,69 @@ impl<S: Space> Graph<'_, S> {
             }
         }
         chosen.into_iter().flatten().collect()
+    }
+
+    /// Of each component of unexpanded nodes with a cycle that ignores a transition, one node
+    /// of such a cycle that could take it.
+    fn one_that_ignores_in_each_component(&self) -> Vec<Number> {
+        let Some(actions) = &self.actions else {
+            return Vec::new();
+        };
+        let plain = || (0..self.nodes.len() as Number).filter(|n| !self.full[*n as usize]);
+        let (component, count) = components_of(self.nodes.len(), plain(), |node, at| {
+            self.plain_targets(node).nth(at)
+        });
+        let mut members: Vec<Vec<Number>> = vec![Vec::new(); count as usize];
+        for number in plain() {
+            members[component[number as usize] as usize].push(number);
+        }
+        let mut places: Vec<Option<Number>> = vec![None; self.nodes.len()];
+        let mut chosen = Vec::new();
+        for members in members {
+            let possible = members.iter().flat_map(|n| &actions[*n as usize]);
+            let mut ignored: Vec<u32> = possible.filter(|a| !a.1).map(|a| a.0).collect();
+            ignored.sort_unstable();
+            ignored.dedup();
+            let found = ignored.into_iter().find_map(|action| {
+                let takes = |number: &Number| actions[*number as usize].contains(&(action, true));
+                let left: Vec<Number> = members.iter().copied().filter(|n| !takes(n)).collect();
+                for (place, number) in left.iter().enumerate() {
+                    places[*number as usize] = Some(place as Number);
+                }
+                let found = self.on_a_cycle(&left, &places, |number| {
+                    actions[number as usize].contains(&(action, false))
+                });
+                for number in &left {
+                    places[*number as usize] = None;
+                }
+                found
+            });
+            chosen.extend(found);
+        }
+        chosen
+    }
+
+    /// A node with some property that is on a cycle of these nodes; `places` says where each of
+    /// them is in the list.
+    fn on_a_cycle(
+        &self,
+        nodes: &[Number],
+        places: &[Option<Number>],
+        is_wanted: impl Fn(Number) -> bool,
+    ) -> Option<Number> {
+        let targets = |place: Number| {
+            let targets = self.targets[nodes[place as usize] as usize].iter();
+            targets.filter_map(|target| places[*target as usize])
+        };
+        let all = 0..nodes.len() as Number;
+        let (component, _) =
+            components_of(nodes.len(), all.clone(), |node, at| targets(node).nth(at));
+        let is_on_cycle = |place: &Number| {
+            let own = component[*place as usize];
+            targets(*place).any(|target| component[target as usize] == own)
+        };
+        let mut wanted = all.filter(|place| is_wanted(nodes[*place as usize]));
+        wanted.find(is_on_cycle).map(|place| nodes[place as usize])
     }
 
     /// Unexpanded nodes that are left when nodes without predecessors or without successors

@@ -7,8 +7,8 @@ use rapidhash::RapidHashSet;
 use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
-use stubborn_store::{MemoryBudget, Store, StoreError, StoreOptions};
-use stubborn_system::{BitSet, Reduction, Relations, System};
+use stubborn_store::{MemoryBudget, Store, StoreOptions};
+use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, System};
 
 use crate::fairness::Fair;
 use crate::lasso::{self, Counterexample, Region};
@@ -17,9 +17,10 @@ use crate::parallel::components::{ComponentWorker, Sets};
 use crate::parallel::union_find::MOST_WORKERS;
 use crate::parallel::{Outcome, Shared};
 use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, SteeringMode, prepare};
-use crate::product::{Product, Reducers, Surroundings, Watcher};
+use crate::product::{Product, Reducers, Watcher, propositions_ahead};
 use crate::property::Property;
 use crate::proviso::Proviso;
+use crate::pulse::{Surroundings, limit_of};
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Node};
 use crate::steering::{Steering, SteeringTables};
@@ -50,6 +51,10 @@ pub struct Check<'a> {
     pub weak_fairness: bool,
     /// What a state that a proviso expands gets back, where one thread searches.
     pub expansion: Expansion,
+    /// Only what the automaton can still look at, from the state that it is in, counts as
+    /// visible (after Kokkarinen, Peled, Valmari, *Relaxed visibility enhances partial order
+    /// reduction*, 1997).
+    pub relaxed_visibility: bool,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// How states are stored; exactly.
@@ -97,7 +102,9 @@ pub struct ReductionRequest<'a> {
 /// How one check is reduced.
 #[derive(Debug, Default)]
 pub(crate) struct Reductions {
-    pub(crate) classic: Option<StubbornReduction>,
+    pub(crate) classic: Vec<StubbornReduction>,
+    /// Which of them is for a state of the automaton, if there are several.
+    pub(crate) class_of: Vec<usize>,
     pub(crate) steering: Option<SteeringTables>,
     /// States that keep one of these are expanded, and there is no other proviso.
     pub(crate) sticky: Option<BitSet>,
@@ -132,6 +139,7 @@ impl<'a> Check<'a> {
             reduction: None,
             steering: SteeringMode::default(),
             expansion: Expansion::default(),
+            relaxed_visibility: false,
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             threads: 1,
@@ -194,11 +202,18 @@ impl<'a> Check<'a> {
         }
         let refused =
             |error: stubborn_reduce::ConfigError| ReductionOff::Refused(error.to_string());
-        let aim = Aim::Traces {
-            labels: self.property.used_labels(),
-            infinite: true,
+        if request.config.weak && request.proviso.needs_strong_sets() {
+            let why = format!("`{}` is not sound with weak sets", request.proviso);
+            return Err(ReductionOff::Refused(why));
+        }
+        let plan_for = |labels: Vec<LabelId>| {
+            let aim = Aim::Traces {
+                labels,
+                infinite: true,
+            };
+            Plan::new(&request.config, aim).map_err(refused)
         };
-        let plan = Plan::new(&request.config, aim).map_err(refused)?;
+        let plan = plan_for(self.property.used_labels())?;
         // Threads share no list of states to expand everywhere.
         let mut fitting = match self.threads {
             0 | 1 => request.fitting,
@@ -210,6 +225,10 @@ impl<'a> Check<'a> {
             // Which states are expanded everywhere is known, but not with what.
             (fitting, steering) = (Fitting::Normalise, SteeringMode::Off);
         }
+        if self.relaxed_visibility {
+            // What is kept depends on the automaton's state.
+            fitting = Fitting::Normalise;
+        }
         let (prepared, soundness) = prepare(self.property, automaton, fitting, steering)?;
         let mut reductions = Reductions::default();
         if only_visible {
@@ -218,8 +237,27 @@ impl<'a> Check<'a> {
             reductions.closing = Some(closing.map_err(refused)?);
         }
         if soundness != Soundness::Steered {
-            let classic = StubbornReduction::new(self.system, request.relations, plan);
-            reductions.classic = Some(classic.map_err(refused)?);
+            let with = |plan: Plan| {
+                let classic = StubbornReduction::new(self.system, request.relations, plan);
+                classic.map_err(refused)
+            };
+            reductions.classic.push(with(plan)?);
+            if self.relaxed_visibility {
+                let mut seen = vec![self.property.used_labels()];
+                for propositions in propositions_ahead(&prepared.automaton) {
+                    let labels = self.property.labels();
+                    let labels = propositions.iter().map(|p| labels[*p as usize]);
+                    let mut labels: Vec<LabelId> = labels.collect();
+                    labels.sort_unstable();
+                    labels.dedup();
+                    let known = seen.iter().position(|known| *known == labels);
+                    reductions.class_of.push(known.unwrap_or(seen.len()));
+                    if known.is_none() {
+                        reductions.classic.push(with(plan_for(labels.clone())?)?);
+                        seen.push(labels);
+                    }
+                }
+            }
             if request.proviso == Proviso::STICKY {
                 let structure = self.system.structure();
                 reductions.sticky = Some(sticky_transitions(structure, request.relations));
@@ -236,7 +274,7 @@ impl<'a> Check<'a> {
             ));
         }
         let used = ReductionUse::On {
-            name: match &reductions.classic {
+            name: match reductions.classic.first() {
                 Some(classic) => classic.name(),
                 None => "automaton".into(),
             },
@@ -370,12 +408,16 @@ impl<'a> Check<'a> {
     /// A view of the product for one thread.
     fn product<'p>(&'p self, frame: &Frame<'p>, shared: Option<&'p Store>) -> Product<'p> {
         let reductions = frame.reductions;
-        let classic = reductions.classic.as_ref().map(|classic| classic.reducer());
+        let reducer = |classic: &'p StubbornReduction| -> Box<dyn Reducer + 'p> {
+            let inner = classic.reducer();
+            match &reductions.sticky {
+                Some(sticky) => Box::new(StickyReducer { inner, sticky }),
+                None => inner,
+            }
+        };
         let reducers = Reducers {
-            classic: match (classic, &reductions.sticky) {
-                (Some(inner), Some(sticky)) => Some(Box::new(StickyReducer { inner, sticky })),
-                (classic, _) => classic,
-            },
+            classic: reductions.classic.iter().map(reducer).collect(),
+            class_of: &reductions.class_of,
             needs_proviso: reductions.sticky.is_none(),
             steering: reductions.steering.as_ref().map(Steering::new),
             closing: reductions.closing.as_ref().map(|closing| closing.reducer()),
@@ -508,13 +550,6 @@ impl<'a> Check<'a> {
             result.counterexample = Some(confirmed);
         }
         Ok(())
-    }
-}
-
-fn limit_of(error: StoreError) -> Limit {
-    match error {
-        StoreError::OutOfMemory(_) => Limit::Memory,
-        StoreError::Full => Limit::StoreFull,
     }
 }
 

@@ -10,22 +10,16 @@ use std::time::{Duration, Instant};
 use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::{Limit, Limits, Progress, SearchError};
-use stubborn_store::{
-    Batch, Cursor, MemoryBudget, StateHandle, Store, StoreError, StoreOptions, Worker,
-};
+use stubborn_store::{Batch, Cursor, MemoryBudget, StateHandle, Store, StoreOptions, Worker};
 use stubborn_system::{
     BitSet, Executor, Expansion, Reducer, Reduction, Relations, Successors, System,
 };
 
 use crate::proviso::Proviso;
+use crate::pulse::{Pulse, Surroundings, append_once, limit_of};
 use crate::space::{Counts, Edge, Node, Space, flags};
 use crate::sticky::StickyReduction;
 use crate::walk::{Emptiness, Walk};
-
-/// How often limits are looked at, in states.
-const LOOK_EVERY: u64 = 64;
-/// How often the observer is called.
-const REPORT_EVERY: Duration = Duration::from_millis(200);
 
 /// An exploration, ready to [run](Exploration::run).
 #[derive(Clone)]
@@ -88,11 +82,16 @@ impl<'a> Exploration<'a> {
     /// For a store that does not keep states apart, and for sticky transitions without
     /// relations.
     pub fn run(&self) -> Result<ExplorationResult, SearchError> {
-        let started = Instant::now();
-        let budget = match self.limits.memory {
-            Some(bytes) => MemoryBudget::new(bytes),
-            None => MemoryBudget::unlimited(),
+        let sticky = self.sticky()?;
+        let exploration = match &sticky {
+            Some(sticky) => Exploration {
+                reduction: Some(sticky),
+                ..self.clone()
+            },
+            None => self.clone(),
         };
+        let budget = self.budget();
+        let started = Instant::now();
         let structure = self.system.structure();
         let mut result = ExplorationResult {
             counts: Counts::default(),
@@ -103,33 +102,13 @@ impl<'a> Exploration<'a> {
             peak_bytes: 0,
             time: Duration::ZERO,
         };
-        let store = match Store::new(self.system.layout().words(), &self.store, &budget) {
+        let store = match self.new_store(&budget)? {
             Ok(store) => store,
-            Err(error) => {
-                result.limit = Some(limit_of(error));
+            Err(limit) => {
+                result.limit = Some(limit);
                 return Ok(result);
             }
         };
-        if !store.is_exact() {
-            return Err(SearchError::Mismatch(
-                "cycle provisos need a store that keeps states apart: `tree` or `plain`".into(),
-            ));
-        }
-        let sticky = match (self.proviso, self.reduction, self.relations) {
-            (Proviso::STICKY, Some(reduction), Some(relations)) => {
-                Some(StickyReduction::new(reduction, structure, relations))
-            }
-            (Proviso::STICKY, Some(_), None) => {
-                return Err(SearchError::Mismatch(
-                    "sticky transitions are found by relations, and there are none".into(),
-                ));
-            }
-            _ => None,
-        };
-        let mut exploration: Exploration<'_> = self.clone();
-        if let Some(sticky) = &sticky {
-            exploration.reduction = Some(sticky);
-        }
         let mut graph = Graph::new(&exploration, &store, &budget, started);
         let mut walk = Walk::new(&mut graph, self.proviso, Emptiness::Components, None);
         result.limit = walk.run().err();
@@ -142,21 +121,51 @@ impl<'a> Exploration<'a> {
         result.time = started.elapsed();
         Ok(result)
     }
-}
 
-fn limit_of(error: StoreError) -> Limit {
-    match error {
-        StoreError::OutOfMemory(_) => Limit::Memory,
-        StoreError::Full => Limit::StoreFull,
+    pub(crate) fn budget(&self) -> Arc<MemoryBudget> {
+        match self.limits.memory {
+            Some(bytes) => MemoryBudget::new(bytes),
+            None => MemoryBudget::unlimited(),
+        }
+    }
+
+    /// A store for the states, or the limit that was reached by making it.
+    pub(crate) fn new_store(
+        &self,
+        budget: &Arc<MemoryBudget>,
+    ) -> Result<Result<Store, Limit>, SearchError> {
+        let store = match Store::new(self.system.layout().words(), &self.store, budget) {
+            Ok(store) => store,
+            Err(error) => return Ok(Err(limit_of(error))),
+        };
+        match store.is_exact() {
+            true => Ok(Ok(store)),
+            false => Err(SearchError::Mismatch(
+                "cycle provisos need a store that keeps states apart: `tree` or `plain`".into(),
+            )),
+        }
+    }
+
+    /// The reduction with sticky transitions, if the proviso asks for them.
+    fn sticky(&self) -> Result<Option<StickyReduction<'a>>, SearchError> {
+        match (self.proviso, self.reduction, self.relations) {
+            (Proviso::STICKY, Some(reduction), Some(relations)) => {
+                let structure = self.system.structure();
+                Ok(Some(StickyReduction::new(reduction, structure, relations)))
+            }
+            (Proviso::STICKY, Some(_), None) => Err(SearchError::Mismatch(
+                "sticky transitions are found by relations, and there are none".into(),
+            )),
+            _ => Ok(None),
+        }
     }
 }
 
 /// The states of a system as a space without marks.
-struct Graph<'a> {
+pub(crate) struct Graph<'a> {
     what: &'a Exploration<'a>,
     executor: Box<dyn Executor + 'a>,
     reducer: Option<Box<dyn Reducer + 'a>>,
-    store: &'a Store,
     worker: Worker<'a>,
     cursor: Cursor,
     batch: Batch,
@@ -171,16 +180,19 @@ struct Graph<'a> {
     doubles: RapidHashMap<(Node, bool), u64>,
     deadlocks: u64,
     invalid_ends: u64,
-    budget: &'a Arc<MemoryBudget>,
-    granted: usize,
-    started: Instant,
-    last_report: (Duration, u64),
-    /// At the moment.
-    most_states: u64,
+    pulse: Pulse<'a>,
+}
+
+/// A step as [`Graph::steps`] finds it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) to: Node,
+    pub(crate) transition: u32,
+    pub(crate) is_kept: bool,
 }
 
 impl<'a> Graph<'a> {
-    fn new(
+    pub(crate) fn new(
         what: &'a Exploration<'a>,
         store: &'a Store,
         budget: &'a Arc<MemoryBudget>,
@@ -190,7 +202,6 @@ impl<'a> Graph<'a> {
         Self {
             executor: what.system.executor(),
             reducer: what.reduction.map(Reduction::reducer),
-            store,
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
@@ -203,18 +214,20 @@ impl<'a> Graph<'a> {
             doubles: RapidHashMap::default(),
             deadlocks: 0,
             invalid_ends: 0,
-            budget,
-            granted: 0,
-            started,
-            last_report: Default::default(),
-            most_states: what.limits.states.unwrap_or(u64::MAX),
+            pulse: Pulse::new(Surroundings {
+                store,
+                budget,
+                limits: what.limits,
+                started,
+                observer: what.observer,
+            }),
             what,
         }
     }
 
-    /// Appends the edges of a node that the reduction keeps, or those that it leaves out.
-    /// Returns true if there are any of the latter.
-    fn edges(&mut self, node: Node, wanted: bool, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+    /// Finds the successors of a node, and which of them the reduction keeps. Returns true if
+    /// it leaves some out.
+    fn look_at(&mut self, node: Node) -> Result<bool, Limit> {
         self.worker
             .load(StateHandle::from_bits(node.0), &mut self.cursor)
             // Lossy stores are refused before.
@@ -236,7 +249,7 @@ impl<'a> Graph<'a> {
             }
             return Ok(false);
         }
-        let left_out = match &mut self.reducer {
+        Ok(match &mut self.reducer {
             None => false,
             Some(reducer) => reducer.reduce(
                 &mut Expansion {
@@ -247,7 +260,31 @@ impl<'a> Graph<'a> {
                 },
                 &mut self.kept,
             ),
-        };
+        })
+    }
+
+    /// Appends all steps of a node, in the order of the system.
+    pub(crate) fn steps(&mut self, node: Node, out: &mut Vec<Step>) -> Result<(), Limit> {
+        let left_out = self.look_at(node)?;
+        for at in 0..self.successors.len() {
+            let successor = self.successors.get(at);
+            let inserted =
+                self.worker
+                    .insert(&self.cursor, successor.state, Some(successor.changed));
+            let transition = successor.transition.index();
+            out.push(Step {
+                to: Node(inserted.map_err(limit_of)?.handle.to_bits()),
+                transition: transition as u32,
+                is_kept: !left_out || self.kept.contains(transition),
+            });
+        }
+        Ok(())
+    }
+
+    /// Appends the edges of a node that the reduction keeps, or those that it leaves out.
+    /// Returns true if there are any of the latter.
+    fn edges(&mut self, node: Node, wanted: bool, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+        let left_out = self.look_at(node)?;
         self.order.clear();
         self.order.extend(0..self.successors.len() as u32);
         if !self.rank.is_empty() {
@@ -284,55 +321,10 @@ impl<'a> Graph<'a> {
                 to: Node(inserted.handle.to_bits()),
                 marks: Marks::NONE,
             };
-            // Some provisos take the second of two equal edges for a new danger. Only
-            // neighbours are compared: long lists of edges must not cost their square.
-            let recent = out.len().saturating_sub(32).max(first);
-            match out[recent..].contains(&edge) {
-                true => doubles += 1,
-                false => out.push(edge),
-            }
+            doubles += u64::from(!append_once(edge, first, out));
         }
         self.batch.clear();
         Ok(doubles)
-    }
-
-    #[cold]
-    fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
-        let limits = &self.what.limits;
-        if counts.states > self.most_states {
-            let more = limits.more_states(self.most_states);
-            self.most_states = more.ok_or(Limit::States)?;
-        }
-        let interrupt = limits.interrupt;
-        if interrupt.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {
-            return Err(Limit::Interrupted);
-        }
-        if bytes > self.granted {
-            let more = bytes - self.granted;
-            self.budget.reserve(more).map_err(|_| Limit::Memory)?;
-            self.granted = bytes;
-        }
-        let elapsed = self.started.elapsed();
-        if limits.time.is_some_and(|longest| elapsed > longest) {
-            return Err(Limit::Time);
-        }
-        if let Some(observer) = self.what.observer
-            && elapsed - self.last_report.0 >= REPORT_EVERY
-        {
-            let seconds = (elapsed - self.last_report.0).as_secs_f64();
-            let new = counts.states - self.last_report.1;
-            self.last_report = (elapsed, counts.states);
-            observer(&Progress {
-                states: counts.states,
-                transitions: counts.transitions,
-                queue: self.store.len().saturating_sub(counts.states),
-                depth: counts.depth,
-                memory: self.budget.used(),
-                elapsed,
-                states_per_second: new as f64 / seconds,
-            });
-        }
-        Ok(())
     }
 }
 
@@ -355,6 +347,16 @@ impl Space for Graph<'_> {
         self.edges(node, false, out).map(|_| ())
     }
 
+    fn actions(&mut self, node: Node, out: &mut Vec<(u32, bool)>) -> Result<(), Limit> {
+        let left_out = self.look_at(node)?;
+        for at in 0..self.successors.len() {
+            let transition = self.successors.get(at).transition.index();
+            let is_kept = !left_out || self.kept.contains(transition);
+            out.push((transition as u32, is_kept));
+        }
+        Ok(())
+    }
+
     fn flags(&mut self, node: Node) -> u8 {
         self.worker.flags(StateHandle::from_bits(node.0))
     }
@@ -365,22 +367,13 @@ impl Space for Graph<'_> {
 
     #[inline]
     fn go_on(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
-        match counts.states % LOOK_EVERY {
-            1 => self.look_around(bytes, counts),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Drop for Graph<'_> {
-    fn drop(&mut self) {
-        self.budget.release(self.granted);
+        self.pulse.go_on(bytes, counts)
     }
 }
 
 /// A permutation of the numbers below `count`: for each its place (Fisher and Yates, with
 /// the generator SplitMix64 of Steele, Lea and Flood, 2014).
-fn shuffled(count: usize, seed: u64) -> Vec<u32> {
+pub(crate) fn shuffled(count: usize, seed: u64) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..count as u32).collect();
     let mut state = seed;
     for last in (1..count).rev() {

@@ -54,18 +54,19 @@
 //! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
 //! | `branching` | reductions for branching time |
-//! | `explore` | a system alone, reduced with a cycle proviso |
+//! | `explore`, `compare` | a system alone, reduced with a cycle proviso, or with many |
 //! | `fairness` | runs that neglect no process |
 //! | [`proviso`], `watch`, `ahead`, `sticky` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`parallel`] | the same by several threads |
-//! | [`space`], `product` | what is walked |
+//! | [`space`], `product`, `pulse` | what is walked, within which limits |
 //! | `lasso` | counterexamples |
 
 mod ahead;
 mod branching;
 mod check;
 mod claim;
+mod compare;
 mod explore;
 mod fairness;
 mod lasso;
@@ -75,6 +76,7 @@ mod prepare;
 mod product;
 mod property;
 pub mod proviso;
+mod pulse;
 #[cfg(test)]
 mod regressions;
 mod shared;
@@ -89,6 +91,7 @@ pub use check::{
     Check, CheckResult, Expansion, FiniteRuns, ReductionRequest, ReductionUse, Verdict,
 };
 pub use claim::ClaimGuards;
+pub use compare::Compared;
 pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};

@@ -13,27 +13,19 @@
 //! [`crate::prepare`] for when that is sound. [Steering](crate::steering) looks at both, and
 //! what it keeps needs no proviso.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use stubborn_ltl::automaton::{Automaton, Marks, StateId};
 use stubborn_ltl::components::{Components, Strength};
-use stubborn_search::{Limit, Limits, Progress};
-use stubborn_store::{Batch, Cursor, MemoryBudget, StateHandle, Store, StoreError, Worker};
+use stubborn_search::Limit;
+use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
 use crate::fairness::Fair;
+use crate::pulse::{Pulse, Surroundings, append_once, limit_of};
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
 use crate::steering::{MOST_PROPOSITIONS, Steering};
-
-/// How often limits are looked at, in nodes.
-const LOOK_EVERY: u64 = 64;
-
-/// How often the observer is called.
-const REPORT_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// An automaton with what its propositions mean.
 #[derive(Clone, Debug)]
@@ -70,7 +62,9 @@ enum Part {
 #[derive(Default)]
 pub(crate) struct Reducers<'a> {
     /// In the classic way: a proviso has to see to cycles …
-    pub(crate) classic: Option<Box<dyn Reducer + 'a>>,
+    pub(crate) classic: Vec<Box<dyn Reducer + 'a>>,
+    /// Which of them is for a state of the automaton; the first one if missing.
+    pub(crate) class_of: &'a [usize],
     /// … unless the reduction does that itself.
     pub(crate) needs_proviso: bool,
     /// By the automaton's state.
@@ -92,16 +86,6 @@ enum Reduced {
     Steered,
 }
 
-/// What the store and the clock are for one check.
-pub(crate) struct Surroundings<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) budget: &'a Arc<MemoryBudget>,
-    pub(crate) limits: Limits<'a>,
-    /// When the check began.
-    pub(crate) started: Instant,
-    pub(crate) observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
-}
-
 /// The product of a system with an automaton.
 pub(crate) struct Product<'a> {
     system: &'a dyn System,
@@ -115,7 +99,7 @@ pub(crate) struct Product<'a> {
     looked_at: Vec<Vec<u32>>,
     /// For each state of the automaton, whether every cycle through it is accepting.
     weak: Vec<bool>,
-    surroundings: Surroundings<'a>,
+    pulse: Pulse<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
     batch: Batch,
@@ -132,10 +116,6 @@ pub(crate) struct Product<'a> {
     batch_marks: Vec<Marks>,
     vector: Vec<u32>,
     mask: Vec<u64>,
-    last_report: (std::time::Duration, u64),
-    /// At the moment.
-    most_states: u64,
-    granted: usize,
 }
 
 impl<'a> Product<'a> {
@@ -167,8 +147,7 @@ impl<'a> Product<'a> {
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
-            most_states: surroundings.limits.states.unwrap_or(u64::MAX),
-            surroundings,
+            pulse: Pulse::new(surroundings),
             successors: Successors::new(words),
             kept: BitSet::new(system.structure().transitions.len()),
             steered: BitSet::new(system.structure().transitions.len()),
@@ -179,14 +158,12 @@ impl<'a> Product<'a> {
             batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),
-            last_report: Default::default(),
-            granted: 0,
         }
     }
 
     /// Another thread reports progress.
     pub(crate) fn forget_observer(&mut self) {
-        self.surroundings.observer = None;
+        self.pulse.forget_observer();
     }
 
     /// The state of the system in a node.
@@ -269,7 +246,8 @@ impl<'a> Product<'a> {
                 ),
             _ => false,
         };
-        let is_classic = match &mut self.reducers.classic {
+        let class = self.reducers.class_of.get(from.index()).copied();
+        let is_classic = match self.reducers.classic.get_mut(class.unwrap_or(0)) {
             // No set is smaller than a steered one with one step.
             Some(_) if is_steered && self.steered.count() <= 1 => false,
             Some(reducer) => reducer.reduce(&mut expansion, &mut self.kept),
@@ -397,69 +375,16 @@ impl<'a> Product<'a> {
     /// Stores what was noted and appends its edges.
     fn flush(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
         let inserted = self.worker.insert_batch(&mut self.batch);
-        let inserted = inserted.map_err(|error| match error {
-            StoreError::OutOfMemory(_) => Limit::Memory,
-            StoreError::Full => Limit::StoreFull,
-        })?;
+        let inserted = inserted.map_err(limit_of)?;
         for (inserted, marks) in inserted.iter().zip(&self.batch_marks) {
             let edge = Edge {
                 to: Node(inserted.handle.to_bits()),
                 marks: *marks,
             };
-            // Some provisos take the second of two equal edges for a new danger. Only
-            // neighbours are compared: long lists of edges must not cost their square.
-            let recent = out.len().saturating_sub(32).max(first);
-            if !out[recent..].contains(&edge) {
-                out.push(edge);
-            }
+            append_once(edge, first, out);
         }
         self.batch.clear();
         self.batch_marks.clear();
-        Ok(())
-    }
-
-    #[cold]
-    fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
-        let limits = &self.surroundings.limits;
-        if counts.states > self.most_states {
-            let more = limits.more_states(self.most_states);
-            self.most_states = more.ok_or(Limit::States)?;
-        }
-        if limits
-            .interrupt
-            .is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed))
-        {
-            return Err(Limit::Interrupted);
-        }
-        if bytes > self.granted {
-            let more = bytes - self.granted;
-            let budget = self.surroundings.budget;
-            budget.reserve(more).map_err(|_| Limit::Memory)?;
-            self.granted = bytes;
-        }
-        if limits.time.is_none() && self.surroundings.observer.is_none() {
-            return Ok(());
-        }
-        let elapsed = self.surroundings.started.elapsed();
-        if limits.time.is_some_and(|longest| elapsed > longest) {
-            return Err(Limit::Time);
-        }
-        if let Some(observer) = self.surroundings.observer
-            && elapsed - self.last_report.0 >= REPORT_EVERY
-        {
-            let seconds = (elapsed - self.last_report.0).as_secs_f64();
-            let new = counts.states - self.last_report.1;
-            self.last_report = (elapsed, counts.states);
-            observer(&Progress {
-                states: counts.states,
-                transitions: counts.transitions,
-                queue: self.surroundings.store.len().saturating_sub(counts.states),
-                depth: counts.depth,
-                memory: self.surroundings.budget.used(),
-                elapsed,
-                states_per_second: new as f64 / seconds,
-            });
-        }
         Ok(())
     }
 }
@@ -474,11 +399,7 @@ impl Space for Product<'_> {
                 self.vector.extend_from_slice(state);
                 self.vector.push(start.0);
                 let inserted = self.worker.insert(&self.cursor, &self.vector, None);
-                let inserted = inserted.map_err(|error| match error {
-                    StoreError::OutOfMemory(_) => Limit::Memory,
-                    StoreError::Full => Limit::StoreFull,
-                })?;
-                out.push(Node(inserted.handle.to_bits()));
+                out.push(Node(inserted.map_err(limit_of)?.handle.to_bits()));
             }
         }
         Ok(())
@@ -490,6 +411,26 @@ impl Space for Product<'_> {
 
     fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
         self.edges_of(node, Part::Rest, out).map(|_| ())
+    }
+
+    fn actions(&mut self, node: Node, out: &mut Vec<(u32, bool)>) -> Result<(), Limit> {
+        self.load(node)?;
+        self.find_moves();
+        if self.moves.is_empty() {
+            return Ok(());
+        }
+        let words = self.successors.words();
+        self.successors.clear();
+        let state = &self.cursor.words()[..words];
+        self.executor.successors(state, &mut self.successors);
+        let from = self.automaton_state(self.cursor.words()[words]);
+        let is_reduced = self.choose(from) == Reduced::Classic;
+        for number in 0..self.successors.len() {
+            let transition = self.successors.get(number).transition.index();
+            let is_kept = !is_reduced || self.kept.contains(transition);
+            out.push((transition as u32, is_kept));
+        }
+        Ok(())
     }
 
     fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {
@@ -508,10 +449,7 @@ impl Space for Product<'_> {
 
     #[inline]
     fn go_on(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
-        match counts.states % LOOK_EVERY {
-            1 => self.look_around(bytes, counts),
-            _ => Ok(()),
-        }
+        self.pulse.go_on(bytes, counts)
     }
 }
 
@@ -527,6 +465,18 @@ fn propositions_of(automaton: &Automaton) -> Vec<Vec<u32>> {
         used
     };
     automaton.states().map(of_state).collect()
+}
+
+/// For each state of an automaton, the propositions that any run from there can look at.
+pub(crate) fn propositions_ahead(automaton: &Automaton) -> Vec<Vec<u32>> {
+    let mut all = propositions_of(automaton);
+    loop {
+        let next = with_successors(automaton, &all);
+        if next == all {
+            return all;
+        }
+        all = next;
+    }
 }
 
 /// For each state, its propositions and those of its successors.
@@ -556,10 +506,4 @@ fn weak_states(automaton: &Automaton, starts: &[StateId]) -> Vec<bool> {
         matches!(strength, Some(Strength::Weak | Strength::Terminal))
     };
     automaton.states().map(is_weak).collect()
-}
-
-impl Drop for Product<'_> {
-    fn drop(&mut self) {
-        self.surroundings.budget.release(self.granted);
-    }
 }

@@ -2,7 +2,8 @@
 //!
 //! A reduction may leave out a transition in every state of a cycle. A cycle (or liveness)
 //! proviso sees to it that every cycle of the reduced graph contains a state that was
-//! *expanded*: all its edges were explored. The published ones differ in a few independent
+//! *expanded*: all its edges were explored. (Only `opt-scp` asks for less: what is possible
+//! in a state of a cycle is taken in a state of that cycle.) The published ones differ in a few independent
 //! parts (Duret-Lutz, Kordon, Poitrenaud, Renault, *Heuristics for checking liveness
 //! properties with partial order reductions*, 2016; Evangelista, Pajault, *Solving the
 //! ignoring problem for partial order reduction*, 2010), so here they are records of such
@@ -33,7 +34,7 @@
 //! | `parallel` | as `source`; on several threads what the first one to leave a state did holds for all (Laarman, Wijs, *Partial-order reduction for multi-core LTL model checking*, 2014) |
 //! | `two-phase` | those with more than one kept successor, and one on each cycle of the others (after Nalumasu, Gopalakrishnan, *An efficient partial order reduction algorithm with an alternative proviso implementation*, 2002) |
 //! | `sticky` | those that keep one of certain transitions, chosen before the search; see the module `sticky` |
-//! | `bfs-source`, `bfs-dest`, `topological`, `opt-wcp` | see the module `ahead`: they explore the graph before the walk |
+//! | `bfs-source`, `bfs-dest`, `topological`, `opt-wcp`, `opt-scp` | see the module `ahead`: they explore the graph before the walk |
 //! | `full`, `none` | all; none, which is unsound, and only for measuring |
 
 use std::fmt;
@@ -52,6 +53,7 @@ pub(crate) enum Rule {
     BreadthDestination,
     Topological,
     Optimal,
+    OptimalStrong,
     Always,
     Conditional,
     Colored,
@@ -166,11 +168,17 @@ impl Proviso {
         all
     }
 
-    /// Those that a walk decides by itself, on any graph: all but `sticky`.
+    /// Those that a walk decides by itself, on any graph: all but `sticky`, and `opt-scp`,
+    /// which must know actions.
     pub fn all_of_graphs() -> Vec<Self> {
         let mut all = Self::all();
-        all.retain(|proviso| proviso.rule != Rule::Sticky);
+        all.retain(|proviso| *proviso != Self::STICKY && !proviso.needs_strong_sets());
         all
+    }
+
+    /// Whether what a set leaves out must still be possible after any of its members.
+    pub fn needs_strong_sets(&self) -> bool {
+        self.rule == Rule::OptimalStrong
     }
 
     /// Whether every cycle gets an expanded state: false for `none` only.
@@ -179,7 +187,7 @@ impl Proviso {
     }
 
     /// Those that have no parts.
-    const PLAIN: [(&'static str, Rule); 10] = [
+    const PLAIN: [(&'static str, Rule); 11] = [
         ("none", Rule::Nothing),
         ("full", Rule::Full),
         ("closed-set", Rule::ClosedSet),
@@ -190,13 +198,18 @@ impl Proviso {
         ("bfs-dest", Rule::BreadthDestination),
         ("topological", Rule::Topological),
         ("opt-wcp", Rule::Optimal),
+        ("opt-scp", Rule::OptimalStrong),
     ];
 
     /// Whether nodes are chosen before the walk, in an order of the proviso's own.
     pub(crate) fn goes_ahead(&self) -> bool {
         matches!(
             self.rule,
-            Rule::BreadthSource | Rule::BreadthDestination | Rule::Topological | Rule::Optimal
+            Rule::BreadthSource
+                | Rule::BreadthDestination
+                | Rule::Topological
+                | Rule::Optimal
+                | Rule::OptimalStrong
         )
     }
 

@@ -17,7 +17,9 @@
 //! many states, the product has a cycle there, too.
 
 use stubborn_search::Limit;
-use stubborn_store::{Cursor, Store, StoreError, Worker};
+use stubborn_store::{Cursor, Store, Worker};
+
+use crate::pulse::limit_of;
 
 /// One walk's access to the states that are expanded everywhere.
 pub(crate) struct SharedExpansions<'s> {
@@ -43,10 +45,7 @@ impl<'s> SharedExpansions<'s> {
 
     pub(crate) fn insert(&mut self, state: &[u32]) -> Result<(), Limit> {
         let inserted = self.worker.insert(&self.nowhere, state, None);
-        let inserted = inserted.map_err(|error| match error {
-            StoreError::OutOfMemory(_) => Limit::Memory,
-            StoreError::Full => Limit::StoreFull,
-        })?;
+        let inserted = inserted.map_err(limit_of)?;
         self.grown |= inserted.is_new;
         Ok(())
     }

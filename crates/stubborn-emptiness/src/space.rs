@@ -47,6 +47,13 @@ pub trait Space {
     /// Appends the edges that the reduction left out.
     fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit>;
 
+    /// Appends the actions that are possible in a node, each with whether the reduction keeps
+    /// it. Only the proviso `opt-scp` asks for them, which is no use where edges have none.
+    fn actions(&mut self, node: Node, out: &mut Vec<(u32, bool)>) -> Result<(), Limit> {
+        let _ = (node, out);
+        Ok(())
+    }
+
     /// Whether every cycle through the node is accepting. Only for searches that can make use
     /// of it; false is always right.
     fn accepts_every_cycle(&mut self, node: Node) -> Result<bool, Limit> {

@@ -30,7 +30,8 @@ impl<S: Space> Walk<'_, S> {
             | Rule::BreadthSource
             | Rule::BreadthDestination
             | Rule::Topological
-            | Rule::Optimal => false,
+            | Rule::Optimal
+            | Rule::OptimalStrong => false,
             Rule::Always | Rule::Parallel | Rule::TwoPhase => match (to, proviso.end) {
                 (Status::OnPath(_), End::Source) => true,
                 (Status::OnPath(target), End::Destination) => {
@@ -161,7 +162,8 @@ impl<S: Space> Walk<'_, S> {
             | Rule::BreadthSource
             | Rule::BreadthDestination
             | Rule::Topological
-            | Rule::Optimal => false,
+            | Rule::Optimal
+            | Rule::OptimalStrong => false,
             Rule::Stab => frame.need == depth as i32,
             Rule::Colored | Rule::Weighted => {
                 if live.colour != Colour::Purple {

@@ -9,11 +9,10 @@ use stubborn_emptiness::parallel::{FoundLasso, Outcome, Shared, flags};
 use stubborn_emptiness::space::{Counts, Edge, Node, Space};
 use stubborn_emptiness::walk::Emptiness;
 use stubborn_ltl::automaton::Marks;
-use stubborn_ltl::components::components_of;
 use stubborn_ltl::random::Random;
 use stubborn_search::Limit;
 
-use graphs::random_graph;
+use graphs::{Explored, random_graph};
 use length::length;
 
 mod graphs;
@@ -66,49 +65,14 @@ impl Graph {
             .map(|(edge, _)| *edge)
     }
 
-    /// Whether some cycle of the explored part collects all marks.
-    fn is_accepting(&self, all: Marks) -> bool {
-        let target = |node: u32, at: usize| self.explored(node as usize).nth(at).map(|(to, _)| to);
-        let (component, count) = components_of(self.edges.len(), [0], target);
-        let mut marks: Vec<Option<Marks>> = vec![None; count as usize];
-        for node in (0..self.edges.len()).filter(|node| component[*node] != u32::MAX) {
-            for (to, own) in self.explored(node) {
-                if component[node] == component[to as usize] {
-                    let known = &mut marks[component[node] as usize];
-                    *known = Some(known.unwrap_or_default().union(own));
-                }
-            }
+    /// What was explored.
+    fn part(&self) -> Explored {
+        let nodes = || 0..self.edges.len();
+        Explored {
+            edges: nodes().map(|node| self.explored(node).collect()).collect(),
+            entered: nodes().map(|node| self.was_entered(node)).collect(),
+            expanded: nodes().map(|node| self.is_expanded(node)).collect(),
         }
-        marks.iter().flatten().any(|m| m.contains(all))
-    }
-
-    /// What is wrong with the explored part.
-    fn complaint(&self) -> Option<&'static str> {
-        let nodes = 0..self.edges.len();
-        for node in nodes.clone().filter(|n| self.was_entered(*n)) {
-            if self
-                .explored(node)
-                .any(|(to, _)| !self.was_entered(to as usize))
-            {
-                return Some("a successor was not visited");
-            }
-        }
-        let plain = |node: u32| self.was_entered(node as usize) && !self.is_expanded(node as usize);
-        let target = |node: u32, at: usize| {
-            let mut all = self.explored(node as usize).filter(|(to, _)| plain(*to));
-            all.nth(at).map(|(to, _)| to)
-        };
-        let roots: Vec<u32> = nodes.map(|n| n as u32).filter(|n| plain(*n)).collect();
-        let (component, count) = components_of(self.edges.len(), roots.clone(), target);
-        let mut sizes = vec![0; count as usize];
-        for node in &roots {
-            sizes[component[*node as usize] as usize] += 1;
-            if self.explored(*node as usize).any(|(to, _)| to == *node) {
-                return Some("a self-loop without expansion");
-            }
-        }
-        let has_cycle = sizes.iter().any(|size| *size > 1);
-        has_cycle.then_some("a cycle without expansion")
     }
 
     /// Whether the nodes are a lasso with an edge that has all marks on its cycle.
@@ -232,13 +196,20 @@ fn run(seeds: std::ops::Range<u64>) {
             match search(&graph, emptiness, threads, all, seed) {
                 Outcome::Empty => {
                     empty += 1;
-                    assert_eq!(graph.complaint(), None, "{emptiness:?} {seed} {graph:?}");
-                    assert!(!graph.is_accepting(all), "{emptiness:?} {seed} {graph:?}");
+                    assert_eq!(
+                        graph.part().complaint(),
+                        None,
+                        "{emptiness:?} {seed} {graph:?}"
+                    );
+                    assert!(
+                        !graph.part().is_accepting(all),
+                        "{emptiness:?} {seed} {graph:?}"
+                    );
                 }
                 Outcome::Accepting(lasso) => {
                     accepting += 1;
                     let is_real = match emptiness {
-                        Emptiness::Components => graph.is_accepting(all),
+                        Emptiness::Components => graph.part().is_accepting(all),
                         Emptiness::Nested => graph.is_lasso(&lasso, all),
                     };
                     assert!(is_real, "{emptiness:?} {seed} {lasso:?} {graph:?}");

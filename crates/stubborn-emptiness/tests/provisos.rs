@@ -12,7 +12,7 @@ use stubborn_ltl::components::components_of;
 use stubborn_ltl::random::Random;
 use stubborn_search::Limit;
 
-use graphs::random_graph;
+use graphs::{Explored, random_graph};
 use length::length;
 
 mod graphs;
@@ -23,6 +23,8 @@ mod length;
 struct Graph {
     edges: Vec<Vec<(u32, Marks)>>,
     kept: Vec<Vec<bool>>,
+    /// Actions of the edges; nothing where they do not matter.
+    actions: Vec<Vec<u32>>,
     flags: Vec<u8>,
     entered: Vec<bool>,
 }
@@ -36,6 +38,7 @@ impl Graph {
     fn new(edges: Vec<Vec<u32>>, kept: Vec<Vec<bool>>) -> Self {
         let with_marks = |targets: Vec<u32>| targets.into_iter().map(|t| (t, Marks::NONE));
         Self {
+            actions: Vec::new(),
             flags: vec![0; edges.len()],
             entered: vec![false; edges.len()],
             edges: edges.into_iter().map(|e| with_marks(e).collect()).collect(),
@@ -53,6 +56,16 @@ impl Graph {
         edges
             .filter(move |(_, kept)| all || **kept)
             .map(|(edge, _)| *edge)
+    }
+
+    /// What was explored.
+    fn part(&self) -> Explored {
+        let nodes = || 0..self.edges.len();
+        Explored {
+            edges: nodes().map(|node| self.explored(node).collect()).collect(),
+            entered: self.entered.clone(),
+            expanded: nodes().map(|node| self.is_expanded(node)).collect(),
+        }
     }
 
     fn append(&self, node: Node, wanted: bool, out: &mut Vec<Edge>) {
@@ -85,6 +98,13 @@ impl Space for Graph {
         Ok(())
     }
 
+    fn actions(&mut self, node: Node, out: &mut Vec<(u32, bool)>) -> Result<(), Limit> {
+        let at = node.0 as usize;
+        let actions = self.actions[at].iter().copied();
+        out.extend(actions.zip(self.kept[at].iter().copied()));
+        Ok(())
+    }
+
     fn flags(&mut self, node: Node) -> u8 {
         self.flags[node.0 as usize]
     }
@@ -101,37 +121,11 @@ impl Space for Graph {
 
 /// What is wrong after a walk.
 fn complaint(graph: &Graph) -> Option<&'static str> {
-    let nodes = 0..graph.edges.len();
-    for node in nodes.clone().filter(|n| graph.entered[*n]) {
-        if graph
-            .explored(node)
-            .any(|(to, _)| !graph.entered[to as usize])
-        {
-            return Some("a successor was not visited");
-        }
-        if graph.flags[node] & flags::DEAD == 0 {
-            return Some("a component was not completed");
-        }
+    let mut entered = (0..graph.edges.len()).filter(|n| graph.entered[*n]);
+    if entered.any(|node| graph.flags[node] & flags::DEAD == 0) {
+        return Some("a component was not completed");
     }
-    // Without the expanded nodes no cycle may be left.
-    let plain = |node: u32| graph.entered[node as usize] && !graph.is_expanded(node as usize);
-    let target = |node: u32, at: usize| {
-        let mut all = graph.explored(node as usize).filter(|(to, _)| plain(*to));
-        all.nth(at).map(|(to, _)| to)
-    };
-    let roots: Vec<u32> = nodes.map(|n| n as u32).filter(|n| plain(*n)).collect();
-    let (component, count) = components_of(graph.edges.len(), roots.clone(), target);
-    let mut sizes = vec![0; count as usize];
-    for node in &roots {
-        sizes[component[*node as usize] as usize] += 1;
-        if graph.explored(*node as usize).any(|(to, _)| to == *node) {
-            return Some("a self-loop without expansion");
-        }
-    }
-    sizes
-        .iter()
-        .any(|size| *size > 1)
-        .then_some("a cycle without expansion")
+    graph.part().complaint()
 }
 
 fn check_provisos(graphs: u64) {
@@ -158,6 +152,82 @@ fn every_cycle_of_small_random_graphs_has_an_expanded_node() {
 #[ignore = "long: 30,000 graphs for each of more than fifty provisos"]
 fn every_cycle_of_many_random_graphs_has_an_expanded_node() {
     check_provisos(30_000 * length());
+}
+
+/// A graph whose edges have one of three actions, and a walk with the strong proviso. An
+/// expanded node ignores nothing, which is right for strong sets: what they leave out stays
+/// possible.
+fn walked_with_actions(edges: Vec<Vec<u32>>, kept: Vec<Vec<bool>>, actions: Vec<Vec<u32>>) -> u64 {
+    let strong: Proviso = "opt-scp".parse().expect("it is a name");
+    let mut graph = Graph {
+        actions,
+        ..Graph::new(edges, kept)
+    };
+    let mut walk = Walk::new(&mut graph, strong, Emptiness::Components, None);
+    walk.run().expect("graphs have no limits");
+    let expansions = walk.counts.expanded_by_proviso;
+    for action in 0..3 {
+        let has = |node: usize| graph.actions[node].contains(&action);
+        let takes = |node: usize| {
+            let mut own = graph.actions[node].iter().zip(&graph.kept[node]);
+            graph.is_expanded(node) || own.any(|(a, kept)| *a == action && *kept)
+        };
+        let left = |node: u32| graph.entered[node as usize] && !takes(node as usize);
+        let target = |node: u32, at: usize| {
+            let targets = graph.explored(node as usize).map(|(to, _)| to);
+            targets.filter(|to| left(*to)).nth(at)
+        };
+        let roots: Vec<u32> = (0..graph.edges.len() as u32).filter(|n| left(*n)).collect();
+        let (component, _) = components_of(graph.edges.len(), roots.clone(), target);
+        for node in roots.into_iter().filter(|n| has(*n as usize)) {
+            let own = component[node as usize];
+            let mut targets = graph.explored(node as usize).map(|(to, _)| to);
+            let ignores = targets.any(|to| left(to) && component[to as usize] == own);
+            assert!(!ignores, "action {action} at {node} of {graph:?}");
+        }
+    }
+    expansions
+}
+
+#[test]
+fn the_strong_proviso_ignores_no_action_on_any_cycle() {
+    let mut expansions = 0;
+    for seed in 0..4_000 {
+        let mut random = Random::new(seed + 1);
+        let (edges, mut kept) = random_graph(&mut random);
+        let mut action = || random.below(3) as u32;
+        let actions: Vec<Vec<u32>> = edges
+            .iter()
+            .map(|own| own.iter().map(|_| action()).collect())
+            .collect();
+        // A set keeps an action or does not.
+        for (own, kept) in actions.iter().zip(&mut kept) {
+            let all: Vec<bool> = kept.clone();
+            for (at, action) in own.iter().enumerate() {
+                kept[at] = own.iter().zip(&all).any(|(a, k)| a == action && *k);
+            }
+        }
+        expansions += walked_with_actions(edges, kept, actions);
+    }
+    assert!(expansions > 1_000, "{expansions}");
+}
+
+/// Round a ring where every node leaves something out: nothing is ignored if the next one
+/// takes it.
+#[test]
+fn the_strong_proviso_expands_only_where_something_is_ignored() {
+    let ring = |action_of: fn(u32) -> u32| {
+        let edges = (0..4).map(|n| vec![(n + 1) % 4, 4]).chain([vec![]]);
+        let kept = (0..4).map(|_| vec![true, false]).chain([vec![]]);
+        let actions = (0..4).map(|n| vec![action_of(n), 1 - action_of(n)]);
+        walked_with_actions(
+            edges.collect(),
+            kept.collect(),
+            actions.chain([vec![]]).collect(),
+        )
+    };
+    assert_eq!(ring(|node| node % 2), 0);
+    assert_eq!(ring(|_| 0), 1);
 }
 
 #[test]
@@ -238,19 +308,7 @@ fn emptiness_checks_agree_with_the_components() {
                 assert!(marks.contains(all), "{emptiness:?} {proviso} {seed}");
                 accepting += 1;
             } else {
-                let target =
-                    |node: u32, at: usize| walked.explored(node as usize).nth(at).map(|(to, _)| to);
-                let (component, count) = components_of(walked.edges.len(), [0], target);
-                let mut marks: Vec<Option<Marks>> = vec![None; count as usize];
-                for node in (0..walked.edges.len()).filter(|n| walked.entered[*n]) {
-                    for (to, own) in walked.explored(node) {
-                        if component[node] == component[to as usize] {
-                            let known = &mut marks[component[node] as usize];
-                            *known = Some(known.unwrap_or_default().union(own));
-                        }
-                    }
-                }
-                let missed = marks.iter().flatten().any(|m| m.contains(all));
+                let missed = walked.part().is_accepting(all);
                 assert!(!missed, "{emptiness:?} {proviso} {seed}");
             }
         }

@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
+use crate::batch::{self, Member};
 use crate::child::{self, Finished};
 use crate::experiment::Tool;
 use crate::machine::{self, Program};
 use crate::peers;
 use crate::plan::PlannedRun;
-use crate::record::{Outcome, Record};
+use crate::record::{Limits, Outcome, Record};
 use crate::workshop::Workshop;
 
 /// The programs that runs need, and the machine.
@@ -103,6 +104,32 @@ impl Bench {
             },
         };
         self.sign(run, shown)
+    }
+
+    /// Runs several that one child can make together.
+    pub(crate) fn run_together(&self, runs: &[&PlannedRun]) -> Vec<Record> {
+        let members: Vec<Member> = runs.iter().filter_map(|run| Member::of(run)).collect();
+        let (first, limits) = match runs {
+            [first, _, ..] if members.len() == runs.len() => (first, first.limits),
+            _ => return runs.iter().map(|run| self.run(run)).collect(),
+        };
+        let together = PlannedRun {
+            words: batch::words(&members),
+            limits: Limits {
+                seconds: limits.seconds * runs.len() as f64,
+                ..limits
+            },
+            ..(*first).clone()
+        };
+        let args = arguments(&together, None);
+        let shown = match child::run(&self.binary, &args, None, together.limits) {
+            Ok(finished) => batch::judge(&members, &finished),
+            Err(error) => {
+                vec![Shown::nothing(Outcome::Crashed, error.to_string()); runs.len()]
+            }
+        };
+        let signed = runs.iter().zip(shown);
+        signed.map(|(run, shown)| self.sign(run, shown)).collect()
     }
 
     /// The file that runs with the same preparation share, made once.
@@ -276,7 +303,6 @@ pub(crate) fn first_line(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::corpus::ModelName;
-    use crate::record::Limits;
 
     fn planned(words: &str) -> PlannedRun {
         PlannedRun {

@@ -12,6 +12,7 @@
 //! This crate knows no language and no algorithm: it only sees command lines and what they
 //! print.
 
+mod batch;
 pub mod child;
 pub mod compare;
 pub mod corpus;

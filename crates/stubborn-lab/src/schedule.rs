@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::batch::Member;
 use crate::execute::Bench;
 use crate::plan::PlannedRun;
 use crate::record::{Log, LogError, Outcome, Record, Results};
@@ -103,34 +104,36 @@ pub fn run(
     std::thread::scope(|scope| {
         for _ in 0..budget.jobs.max(1) {
             scope.spawn(|| {
-                while let Some(at) = next(&shared, &changed, runs, budget, &may_start) {
-                    let record = bench.run(&runs[at]);
-                    // A run that was interrupted together with the lab is no result.
-                    let is_cut_off = stop.load(Ordering::Relaxed) && record.outcome.is_limit();
+                while let Some(together) = next(&shared, &changed, runs, budget, &may_start) {
+                    let chosen: Vec<&PlannedRun> = together.iter().map(|at| &runs[*at]).collect();
+                    let records = bench.run_together(&chosen);
                     let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                    state.free_bytes += claim(&runs[at], budget);
+                    state.free_bytes += claim(chosen[0], budget);
                     changed.notify_all();
-                    if is_cut_off {
-                        continue;
+                    for (run, record) in chosen.into_iter().zip(records) {
+                        // A run that was interrupted together with the lab is no result.
+                        if stop.load(Ordering::Relaxed) && record.outcome.is_limit() {
+                            continue;
+                        }
+                        if let Err(error) = state.log.append(&record) {
+                            state.waiting.clear();
+                            state.error.get_or_insert(error);
+                            break;
+                        }
+                        state.done += 1;
+                        state.done_cost += run.cost;
+                        state.left_cost -= run.cost;
+                        state.made.push(record.outcome);
+                        let pace = started.elapsed().as_secs_f64() / state.done_cost.max(1.0);
+                        observe(&Progress {
+                            done: state.done,
+                            total,
+                            left: Duration::try_from_secs_f64(pace * state.left_cost.max(0.0)).ok(),
+                            last: &record,
+                        });
+                        let mut fresh = fresh.lock().unwrap_or_else(PoisonError::into_inner);
+                        fresh.push(record);
                     }
-                    if let Err(error) = state.log.append(&record) {
-                        state.waiting.clear();
-                        state.error.get_or_insert(error);
-                        continue;
-                    }
-                    state.done += 1;
-                    state.done_cost += runs[at].cost;
-                    state.left_cost -= runs[at].cost;
-                    state.made.push(record.outcome);
-                    let pace = started.elapsed().as_secs_f64() / state.done_cost.max(1.0);
-                    observe(&Progress {
-                        done: state.done,
-                        total,
-                        left: Duration::try_from_secs_f64(pace * state.left_cost.max(0.0)).ok(),
-                        last: &record,
-                    });
-                    let mut fresh = fresh.lock().unwrap_or_else(PoisonError::into_inner);
-                    fresh.push(record);
                 }
             });
         }
@@ -162,14 +165,15 @@ fn claim(run: &PlannedRun, budget: Budget) -> u64 {
     run.limits.bytes.min(budget.bytes)
 }
 
-/// The next run that fits into memory; none when all have started, or no more may.
+/// The next run that fits into memory, with those that one child can make together with it;
+/// none when all have started, or no more may.
 fn next(
     shared: &Mutex<Shared>,
     changed: &Condvar,
     runs: &[PlannedRun],
     budget: Budget,
     may_start: &dyn Fn() -> bool,
-) -> Option<usize> {
+) -> Option<Vec<usize>> {
     let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if state.waiting.is_empty() || !may_start() {
@@ -180,7 +184,20 @@ fn next(
         if let Some(place) = state.waiting.iter().rposition(fits) {
             let at = state.waiting.remove(place);
             state.free_bytes -= claim(&runs[at], budget);
-            return Some(at);
+            let mut together = vec![at];
+            if let Some(own) = Member::of(&runs[at]) {
+                let goes_along = |other: &usize| {
+                    let other = &runs[*other];
+                    other.model == runs[at].model
+                        && Member::of(other).is_some_and(|member| member.words == own.words)
+                };
+                // The last one is the next.
+                let along = state.waiting.extract_if(.., |other| goes_along(other));
+                let mut along: Vec<usize> = along.collect();
+                along.reverse();
+                together.extend(along);
+            }
+            return Some(together);
         }
         let patience = Duration::from_millis(200);
         let waited = changed.wait_timeout(state, patience);

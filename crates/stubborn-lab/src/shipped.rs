@@ -31,6 +31,7 @@ const EXPERIMENTS: &[(&str, &str)] = files!(
     "provisos-2",
     "provisos-3",
     "provisos-figure3",
+    "provisos-functions",
     "peers-1",
     "portfolio-1",
     "tiny-1",

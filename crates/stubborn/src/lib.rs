@@ -70,7 +70,7 @@ pub use stubborn_search::{
     StoreOptions, Target, Trace, TraceStep, Violation,
 };
 pub use temporal::check::{TemporalAnswer, check_temporal};
-pub use temporal::explore::explore_with_proviso;
+pub use temporal::explore::{compare_provisos, explore_with_proviso};
 pub use temporal::{Obstacle, Origin, Temporal, TemporalOptions, TemporalText};
 pub use text::ModelText;
 

@@ -22,7 +22,7 @@ pub(crate) use bench::BenchArgs;
 pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
-pub(crate) use temporal::{ProvisoName, TemporalArgs};
+pub(crate) use temporal::{ComparisonArgs, ProvisoList, ProvisoName, TemporalArgs};
 
 const AFTER_HELP: &str = "\
 Exit status:
@@ -312,6 +312,7 @@ impl ReductionArgs {
             measured,
             proviso: self.proviso.safety,
             cycle_proviso: self.proviso.cycles,
+            ..ReductionOptions::default()
         })
     }
 
@@ -540,6 +541,7 @@ Examples:
   stubborn explore examples/cache_coherence.dve
   stubborn explore examples/cache_coherence.dve --threads 2 --json
   stubborn explore examples/cache_coherence.dve --por beam --proviso source --seed 1
+  stubborn explore examples/cache_coherence.dve --por beam --compare source,stab --orders 5
   stubborn explore examples/peterson.dve --levels")]
 pub(crate) struct ExploreArgs {
     #[command(flatten)]
@@ -553,6 +555,9 @@ pub(crate) struct ExploreArgs {
 
     #[command(flatten)]
     pub(crate) net: NetArgs,
+
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
 
     /// Print the number of states on every breadth-first level
     #[arg(long, help_heading = "Output", conflicts_with = "json")]

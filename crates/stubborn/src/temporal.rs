@@ -55,6 +55,8 @@ pub struct Temporal {
     pub origin: Origin,
     /// What its author should look at, as text.
     pub remarks: String,
+    /// What runs that end mean for it, whatever [`TemporalOptions`] say.
+    pub finite_runs: Option<FiniteRuns>,
     /// The property, or why it cannot be checked.
     pub property: Result<Property, Obstacle>,
 }
@@ -90,6 +92,8 @@ pub struct TemporalOptions {
     pub steering: SteeringMode,
     /// What sets do about transitions that a property can see.
     pub visibility: Visibility,
+    /// Only what the automaton can still look at counts as visible.
+    pub relaxed_visibility: bool,
     /// What a state that a proviso expands gets back.
     pub expansion: Expansion,
     /// Look at runs only in which a process that could move all the time moves again and
@@ -104,6 +108,7 @@ impl Default for TemporalOptions {
             finite_runs: FiniteRuns::default(),
             steering: SteeringMode::default(),
             visibility: Visibility::Vi,
+            relaxed_visibility: false,
             expansion: Expansion::default(),
             weak_fairness: false,
         }

@@ -24,28 +24,64 @@ fn table(path: &Path) -> Vec<Vec<String>> {
 /// How a property is checked.
 #[derive(Clone, Copy)]
 struct Way {
-    algorithm: Option<Algorithm>,
+    reduced: Reduced,
     emptiness: Emptiness,
+    threads: usize,
 }
 
-/// Without reduction and with the default one, by both emptiness checks.
-const WAYS: [Way; 4] = [
+/// How it is reduced.
+#[derive(Clone, Copy)]
+enum Reduced {
+    Not,
+    By(Algorithm),
+    /// If `auto` says so, after this many states.
+    After(u64),
+}
+
+impl Reduced {
+    fn options(self) -> ReductionOptions {
+        let (por, patience) = match self {
+            Self::Not => (Por::None, 0),
+            Self::By(algorithm) => (Por::Chosen(Config::new(algorithm)), 0),
+            Self::After(states) => (Por::Auto, states),
+        };
+        ReductionOptions {
+            por,
+            patience,
+            ..ReductionOptions::default()
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Not => "none",
+            Self::By(algorithm) => algorithm.name(),
+            Self::After(_) => "auto",
+        }
+    }
+}
+
+const fn way(reduced: Reduced, emptiness: Emptiness, threads: usize) -> Way {
     Way {
-        algorithm: None,
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        algorithm: Some(Algorithm::Beam),
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        algorithm: Some(Algorithm::Deletion),
-        emptiness: Emptiness::Components,
-    },
-    Way {
-        algorithm: Some(Algorithm::Beam),
-        emptiness: Emptiness::Nested,
-    },
+        reduced,
+        emptiness,
+        threads,
+    }
+}
+
+/// Without reduction and with several, by every emptiness check: components and nested
+/// searches, on one thread and on two (shared union-find, CNDFS).
+const WAYS: [Way; 10] = [
+    way(Reduced::Not, Emptiness::Components, 1),
+    way(Reduced::Not, Emptiness::Nested, 1),
+    way(Reduced::Not, Emptiness::Components, 2),
+    way(Reduced::Not, Emptiness::Nested, 2),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Components, 1),
+    way(Reduced::By(Algorithm::Deletion), Emptiness::Components, 1),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Nested, 1),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Components, 2),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Nested, 2),
+    way(Reduced::After(200), Emptiness::Components, 1),
 ];
 
 /// What came out, over many properties.
@@ -68,17 +104,13 @@ impl Tally {
     ) {
         for way in WAYS {
             let options = CheckOptions {
-                reduction: ReductionOptions {
-                    por: way
-                        .algorithm
-                        .map_or(Por::None, |a| Por::Chosen(Config::new(a))),
-                    ..ReductionOptions::default()
-                },
+                reduction: way.reduced.options(),
                 temporal: TemporalOptions {
                     emptiness: way.emptiness,
                     finite_runs,
                     ..TemporalOptions::default()
                 },
+                threads: way.threads,
                 ..CheckOptions::default()
             };
             let answer = loop {
@@ -100,11 +132,12 @@ impl Tally {
                 self.reduced += usize::from(answer.reduction != "none");
             } else {
                 let (name, found) = (&answer.name, answer.verdict);
-                let how = way.algorithm.map_or("none", Algorithm::name);
+                let how = way.reduced.name();
                 self.wrong.push(format!(
-                    "{} {name}: {expected} expected, {found} by {how}, {}",
+                    "{} {name}: {expected} expected, {found} by {how}, {}, {} threads",
                     model.name(),
                     way.emptiness.name(),
+                    way.threads,
                 ));
             }
         }
@@ -182,11 +215,8 @@ fn promela(sizes: std::ops::RangeInclusive<u64>, at_least: usize) {
             let Some(holds) = spins_answer(both) else {
                 continue;
             };
-            // A search for cycles through accepting states of processes is another thing.
-            if name == "accept" {
-                continue;
-            }
             let mut options = LoadOptions::default();
+            options.promela.acceptance = name == "accept";
             let mut finite_runs = FiniteRuns::Stutter;
             if name == "np_" {
                 options.temporal.push(TemporalText::Formula {

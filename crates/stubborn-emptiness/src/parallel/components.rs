@@ -5,7 +5,10 @@
 //! depth-first and keeps the nodes by which it entered sets. An edge to a set that it has
 //! entered before closes a cycle: all sets between are one. A worker explores any busy node of
 //! its last set, so that several share the work of one component. Marks on edges inside a set
-//! are collected at its root, and a set with all marks holds an accepting cycle.
+//! are collected at its root, and a set with all marks holds an accepting cycle. Nodes that
+//! nobody has begun to explore are picked first, so that workers seldom do the same work, and
+//! none does its own twice: a worker leaves a set for its last frame in the same set, whose
+//! node it has begun.
 //!
 //! There is no common path here, so what a classic reduction left out is put back by a proviso
 //! for any order: a node is expanded if one of its kept edges leads to a node whose own
@@ -18,7 +21,7 @@ use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
 use super::sync::{AtomicU32, Mutex, Ordering, lock};
-use super::union_find::{Claim, Item, UnionFind};
+use super::union_find::{Claim, Item, Pick, UnionFind};
 use super::{FoundLasso, Hand, Outcome, Shared, wish_in_any_order};
 use crate::space::{Edge, Node, Space};
 
@@ -153,7 +156,12 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
                 return Ok(());
             };
             if let Some(picked) = top.picked {
-                if let Some(edge) = self.edges.get(top.next_edge).copied() {
+                // If another worker was faster, its edges lead into this set or to dead ones.
+                let rest = match self.sets.union_find.is_done(picked) {
+                    true => None,
+                    false => self.edges.get(top.next_edge).copied(),
+                };
+                if let Some(edge) = rest {
                     top.next_edge += 1;
                     self.follow(picked, edge)?;
                 } else {
@@ -167,14 +175,17 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
                 continue;
             }
             let item = top.item;
+            let below = self.frames.len().checked_sub(2);
+            let below = below.map(|at| self.frames[at].item);
+            let was_here = below.is_some_and(|it| self.sets.union_find.same_set(it, item));
             // Workers part by picking different nodes.
             self.picks = self
                 .picks
                 .wrapping_mul(5)
                 .wrapping_add(1 + self.hand.worker);
-            match self.sets.union_find.pick(item, self.picks >> 3) {
-                Some(picked) => self.explore(picked)?,
-                None => self.leave(),
+            match self.sets.union_find.pick(item, self.picks >> 3, was_here) {
+                Pick::Node(picked) => self.explore(picked)?,
+                Pick::Below | Pick::Dead => self.leave(),
             }
         }
         Ok(())
@@ -186,8 +197,11 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         if self.hand.worker == 0 {
             bytes += self.sets.bytes();
         }
-        let counted = self.hand.shared.counts().states;
-        let open = u64::from(self.sets.next.load(Ordering::Relaxed)).saturating_sub(counted);
+        let mut open = 0;
+        if self.hand.is_to_report() {
+            let counted = self.hand.shared.counts().states;
+            open = u64::from(self.sets.next.load(Ordering::Relaxed)).saturating_sub(counted);
+        }
         self.hand.go_on(bytes, open, self.frames.len())?;
         let marks = incoming.map_or(Marks::NONE, |(_, marks)| marks);
         self.entries.push((item, marks));
@@ -258,7 +272,7 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         }
     }
 
-    /// The last set is dead.
+    /// The last set is dead, or the worker goes on in it where it was before.
     fn leave(&mut self) {
         let Some(frame) = self.frames.pop() else {
             return;

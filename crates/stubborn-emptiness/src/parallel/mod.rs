@@ -193,6 +193,11 @@ impl<'s, S: Space> Hand<'s, S> {
         self.all
     }
 
+    /// Whether [`go_on`](Self::go_on) will look at limits the next time.
+    pub(crate) fn is_to_report(&self) -> bool {
+        self.entered.is_multiple_of(REPORT_EVERY)
+    }
+
     /// Called for every node entered, with the bytes that the search takes, how many nodes
     /// are known to be entered and not counted yet, and the depth.
     pub(crate) fn go_on(&mut self, bytes: usize, open: u64, depth: usize) -> Result<(), Limit> {

@@ -5,7 +5,7 @@
 //! explore (*busy* ones), the acceptance marks seen inside, and whether it is *dead*: all
 //! its nodes are explored, and its component is complete. Looking is lock-free; whoever
 //! changes a set holds the lock of its root, and two roots are locked in the order of their
-//! numbers. A root that loses its place empties its list before it unlocks.
+//! numbers. A root that loses its place empties its lists before it unlocks.
 
 use std::sync::OnceLock;
 
@@ -39,7 +39,43 @@ struct Record {
     /// All edges of the node were explored.
     done: AtomicBool,
     /// Nodes of the set that may have edges to explore; of roots. Also the root's lock.
-    busy: Mutex<Vec<Item>>,
+    busy: Mutex<Busy>,
+}
+
+/// Nodes of a set that may have edges to explore.
+#[derive(Debug, Default)]
+struct Busy {
+    /// Nobody has picked them.
+    fresh: Vec<Item>,
+    /// Somebody explores them, or has.
+    begun: Vec<Item>,
+}
+
+impl Busy {
+    /// Takes over all of another list.
+    fn take_over(&mut self, other: &mut Self) {
+        let lists = [
+            (&mut self.fresh, &mut other.fresh),
+            (&mut self.begun, &mut other.begun),
+        ];
+        for (own, others) in lists {
+            if others.len() > own.len() {
+                std::mem::swap(own, others);
+            }
+            own.append(others);
+        }
+    }
+}
+
+/// What a worker does next in a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pick {
+    /// It explores this node.
+    Node(Item),
+    /// It goes on where it was in the same set before; all nodes are begun.
+    Below,
+    /// Nothing: the set is dead.
+    Dead,
 }
 
 impl Record {
@@ -51,7 +87,7 @@ impl Record {
             marks: AtomicU32::new(0),
             dead: AtomicBool::new(false),
             done: AtomicBool::new(false),
-            busy: Mutex::new(Vec::new()),
+            busy: Mutex::new(Busy::default()),
         }
     }
 }
@@ -131,7 +167,7 @@ impl UnionFind {
         self.record(item).parent.load(Ordering::SeqCst) == item.0
     }
 
-    fn lock_root(&self, item: Item) -> (Item, MutexGuard<'_, Vec<Item>>) {
+    fn lock_root(&self, item: Item) -> (Item, MutexGuard<'_, Busy>) {
         loop {
             let root = self.find(item);
             let guard = lock(&self.record(root).busy);
@@ -158,7 +194,7 @@ impl UnionFind {
     pub(crate) fn begin(&self, item: Item, node: Node) {
         let record = self.record(item);
         record.node.store(node.0, Ordering::SeqCst);
-        lock(&record.busy).push(item);
+        lock(&record.busy).fresh.push(item);
     }
 
     /// What an item stands for.
@@ -208,10 +244,7 @@ impl UnionFind {
             high_record.workers.fetch_or(workers, Ordering::SeqCst);
             let marks = low_record.marks.load(Ordering::SeqCst);
             high_record.marks.fetch_or(marks, Ordering::SeqCst);
-            if low_busy.len() > high_busy.len() {
-                std::mem::swap(&mut *low_busy, &mut *high_busy);
-            }
-            high_busy.append(&mut low_busy);
+            high_busy.take_over(&mut low_busy);
             low_record.parent.store(high.0, Ordering::SeqCst);
             return;
         }
@@ -231,20 +264,36 @@ impl UnionFind {
         Marks(before).union(marks)
     }
 
-    /// A node of the set that has edges to explore, some worker's choice; `None` if there is
-    /// none, and then the set is dead.
-    pub(crate) fn pick(&self, item: Item, choice: usize) -> Option<Item> {
+    /// What to explore next in a set: a node that nobody has begun, some worker's choice. If
+    /// there is none, a worker that was in the set before (`was_here`) first goes on there:
+    /// it has begun nodes itself. Otherwise it helps with one that others have begun; if all
+    /// are done, the set is dead.
+    pub(crate) fn pick(&self, item: Item, choice: usize, was_here: bool) -> Pick {
         let (root, mut busy) = self.lock_root(item);
-        while !busy.is_empty() {
-            let at = choice % busy.len();
-            let picked = busy[at];
-            if !self.record(picked).done.load(Ordering::SeqCst) {
-                return Some(picked);
+        if !busy.fresh.is_empty() {
+            let at = choice % busy.fresh.len();
+            let picked = busy.fresh.swap_remove(at);
+            busy.begun.push(picked);
+            return Pick::Node(picked);
+        }
+        if was_here {
+            return Pick::Below;
+        }
+        while !busy.begun.is_empty() {
+            let at = choice % busy.begun.len();
+            let picked = busy.begun[at];
+            if !self.is_done(picked) {
+                return Pick::Node(picked);
             }
-            busy.swap_remove(at);
+            busy.begun.swap_remove(at);
         }
         self.record(root).dead.store(true, Ordering::SeqCst);
-        None
+        Pick::Dead
+    }
+
+    /// Whether all edges of a node were explored.
+    pub(crate) fn is_done(&self, item: Item) -> bool {
+        self.record(item).done.load(Ordering::SeqCst)
     }
 
     /// All edges of a node were explored. True if this is news.
@@ -276,12 +325,14 @@ mod tests {
         assert_eq!(sets.claim(Item(7), 3), Claim::Known);
         assert_eq!(sets.claim(Item(7), 4), Claim::New);
         let mut left = 5_000;
-        while let Some(item) = sets.pick(Item(9), left) {
+        while let Pick::Node(item) = sets.pick(Item(9), left, false) {
+            assert!(!sets.is_done(item));
             assert!(sets.finish(item));
             assert!(!sets.finish(item));
             left -= 1;
         }
         assert_eq!(left, 0);
+        assert_eq!(sets.pick(Item(9), 1, true), Pick::Below);
         assert_eq!(sets.claim(Item(8), 5), Claim::Dead);
     }
 }
@@ -317,7 +368,7 @@ mod loom_tests {
             assert!(sets.same_set(Item(0), Item(2)));
             assert_eq!(sets.add_marks(Item(1), Marks::NONE), Marks(3));
             let mut left = 0;
-            while let Some(item) = sets.pick(Item(0), 0) {
+            while let Pick::Node(item) = sets.pick(Item(0), 0, false) {
                 assert!(sets.finish(item));
                 left += 1;
             }
@@ -339,10 +390,10 @@ mod loom_tests {
                 other.unite(Item(0), Item(1));
                 other.finish(Item(0));
             });
-            let picked = sets.pick(Item(1), 1);
-            assert!(picked.is_some());
+            let picked = sets.pick(Item(1), 1, false);
+            assert_ne!(picked, Pick::Dead);
             assert!(thread.join().is_ok());
-            assert_eq!(sets.pick(Item(0), 0), Some(Item(1)));
+            assert_eq!(sets.pick(Item(0), 0, false), Pick::Node(Item(1)));
         });
     }
 }

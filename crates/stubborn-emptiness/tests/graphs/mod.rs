@@ -1,5 +1,8 @@
-//! Random graphs with reduced lists of edges.
+//! Random graphs with reduced lists of edges, and what must hold of the part of one that a
+//! search has explored.
 
+use stubborn_ltl::automaton::Marks;
+use stubborn_ltl::components::components_of;
 use stubborn_ltl::random::Random;
 
 /// The targets of each node, and which of them the reduction keeps.
@@ -75,4 +78,55 @@ pub(crate) fn random_graph(random: &mut Random) -> Lists {
         kept.push(own);
     }
     (edges, kept)
+}
+
+/// What a search has explored, by node.
+pub(crate) struct Explored {
+    /// The edges that were explored.
+    pub(crate) edges: Vec<Vec<(u32, Marks)>>,
+    pub(crate) entered: Vec<bool>,
+    /// All edges of the node were explored.
+    pub(crate) expanded: Vec<bool>,
+}
+
+impl Explored {
+    /// Whether some cycle collects all marks.
+    pub(crate) fn is_accepting(&self, all: Marks) -> bool {
+        let target = |node: u32, at: usize| self.edges[node as usize].get(at).map(|(to, _)| *to);
+        let (component, count) = components_of(self.edges.len(), [0], target);
+        let mut marks: Vec<Option<Marks>> = vec![None; count as usize];
+        for node in (0..self.edges.len()).filter(|node| component[*node] != u32::MAX) {
+            for (to, own) in &self.edges[node] {
+                if component[node] == component[*to as usize] {
+                    let known = &mut marks[component[node] as usize];
+                    *known = Some(known.unwrap_or_default().union(*own));
+                }
+            }
+        }
+        marks.iter().flatten().any(|m| m.contains(all))
+    }
+
+    /// What is wrong: something was left out, or a cycle has no expanded node.
+    pub(crate) fn complaint(&self) -> Option<&'static str> {
+        let nodes = 0..self.edges.len();
+        let targets = |node: usize| self.edges[node].iter().map(|(to, _)| *to);
+        for node in nodes.clone().filter(|n| self.entered[*n]) {
+            if targets(node).any(|to| !self.entered[to as usize]) {
+                return Some("a successor was not visited");
+            }
+        }
+        let plain = |node: u32| self.entered[node as usize] && !self.expanded[node as usize];
+        let target = |node: u32, at: usize| targets(node as usize).filter(|to| plain(*to)).nth(at);
+        let roots: Vec<u32> = nodes.map(|n| n as u32).filter(|n| plain(*n)).collect();
+        let (component, count) = components_of(self.edges.len(), roots.clone(), target);
+        let mut sizes = vec![0; count as usize];
+        for node in &roots {
+            sizes[component[*node as usize] as usize] += 1;
+            if targets(*node as usize).any(|to| to == *node) {
+                return Some("a self-loop without expansion");
+            }
+        }
+        let has_cycle = sizes.iter().any(|size| *size > 1);
+        has_cycle.then_some("a cycle without expansion")
+    }
 }

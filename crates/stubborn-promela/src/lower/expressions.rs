@@ -7,6 +7,7 @@ use stubborn_system::FailureKind;
 use super::storage::Store;
 use super::{Context, Lowering, guards};
 use crate::ast::{Binary, Probe, Unary};
+use crate::flow::State;
 use crate::hir::{Expr, Place, ProcId, Scalar, VarKey};
 
 /// The value that is stored into a number of this type.
@@ -72,7 +73,7 @@ impl Lowering<'_> {
             Expr::Enabled(pid) => self.enabled_of(pid, context),
             Expr::PcValue(pid) => self.pc_value(pid, context),
             Expr::Timeout => ir::Expr::Const(i32::from(context.timeout)),
-            Expr::NonProgress => self.no_progress(),
+            Expr::NonProgress => self.none_at(|state| state.progress),
             Expr::Pid => ir::Expr::Const(context.at.map_or(0, |(slot, _)| slot as i32)),
             Expr::ProcessCount => self.process_count(),
             Expr::Last => self.last.map_or(ir::Expr::Const(0), ir::Expr::Var),
@@ -168,14 +169,14 @@ impl Lowering<'_> {
         guards::binary(plain, left, right)
     }
 
-    /// No process is at a `progress` label.
-    fn no_progress(&self) -> ir::Expr {
+    /// No process is in a control state of this kind.
+    pub(super) fn none_at(&self, is_meant: fn(&State) -> bool) -> ir::Expr {
         let mut none = ir::Expr::Const(1);
         for slot in &self.slots {
             for instance in &slot.instances {
                 let flow = &self.source.processes[instance.process.0].flow;
                 for (state, location) in instance.locations.iter().enumerate() {
-                    if let (Some(location), true) = (location, flow.states[state].progress) {
+                    if let (Some(location), true) = (location, is_meant(&flow.states[state])) {
                         let there = guards::is(ir::Expr::Var(slot.counter), *location as i32);
                         none = guards::and(none, guards::not(there));
                     }

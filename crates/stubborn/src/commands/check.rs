@@ -35,6 +35,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         temporal: temporal::texts(&args.temporal)?,
         promela: PromelaOptions {
             coverage: args.spin.coverage,
+            acceptance: args.spin.acceptance,
             ..args.model.promela.options()
         },
         ..LoadOptions::default()

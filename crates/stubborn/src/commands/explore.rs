@@ -1,15 +1,16 @@
 //! `stubborn explore`: the size of the state space.
 
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use stubborn::LoadedModel;
-use stubborn::emptiness::ExplorationResult;
+use serde_json::{Value, json};
+use stubborn::emptiness::{Compared, Counts, ExplorationResult, Proviso};
+use stubborn::{CheckOptions, LoadedModel};
 
 use super::{Figures, figures_json, growing, load, search_options, why_incomplete};
 use crate::exit::{Failure, Status};
-use crate::options::{ExploreArgs, StoreName};
+use crate::options::{ExploreArgs, ProvisoList, StoreName};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, grouped, print};
 
@@ -19,6 +20,12 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
+    if let Some(ProvisoList(provisos)) = &args.comparison.compare {
+        let (status, text) = compared(args, &mut model, provisos, &options)?;
+        drop(line);
+        print(&text);
+        return Ok(status);
+    }
     if let Some(proviso) = options.reduction.cycle_proviso {
         if args.net.structural.is_some() {
             return Err(Failure::wrong(
@@ -105,6 +112,76 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     }
     print(&text);
     Ok(status)
+}
+
+/// What is left with each of several cycle provisos, as a table; lines of JSON are printed at
+/// once.
+fn compared(
+    args: &ExploreArgs,
+    model: &mut LoadedModel,
+    provisos: &[Proviso],
+    options: &CheckOptions<'_>,
+) -> Result<(Status, String), Failure> {
+    let seeds = args.comparison.seeds(args.search.seed);
+    let all: RefCell<Vec<Compared>> = RefCell::default();
+    let name = growing(model, args.search.timeout, |model| {
+        all.borrow_mut().clear();
+        stubborn::compare_provisos(model, provisos, &seeds, options, &mut |one| {
+            if args.output.json {
+                print(&format!("{}\n", compared_json(&one)));
+            }
+            all.borrow_mut().push(one);
+        })
+    })?;
+    let all = all.into_inner();
+    let limit = all.iter().find_map(|one| one.limit);
+    let status = limit.map_or(Status::Fine, |_| Status::Unknown);
+    if args.output.json {
+        return Ok((status, String::new()));
+    }
+    let orders = counted(seeds.len() as u64, "order");
+    let mut text = format!("reduced by {name}, sums over {orders} of the transitions\n\n");
+    let width = provisos.iter().map(|p| p.to_string().len()).max();
+    let width = width.unwrap_or(0).max("proviso".len());
+    let _ = writeln!(
+        text,
+        "{:<width$}  {:>13}  {:>13}  {:>11}",
+        "proviso", "states", "transitions", "expanded"
+    );
+    for proviso in provisos {
+        let sum = |of: fn(&Counts) -> u64| {
+            let own = all.iter().filter(|one| one.proviso == *proviso);
+            grouped(own.map(|one| of(&one.counts)).sum())
+        };
+        let _ = writeln!(
+            text,
+            "{:<width$}  {:>13}  {:>13}  {:>11}",
+            proviso.to_string(),
+            sum(|counts| counts.states),
+            sum(|counts| counts.transitions),
+            sum(|counts| counts.expanded_by_proviso),
+        );
+    }
+    if let Some(limit) = limit {
+        let _ = writeln!(
+            text,
+            "{}: {limit}",
+            Paint::for_stdout().unsure("incomplete")
+        );
+    }
+    Ok((status, text))
+}
+
+fn compared_json(one: &Compared) -> Value {
+    json!({
+        "proviso": one.proviso.to_string(),
+        "seed": one.seed,
+        "states": one.counts.states,
+        "transitions": one.counts.transitions,
+        "expanded": one.counts.expanded_by_proviso,
+        "complete": one.limit.is_none(),
+        "explore_seconds": one.time.as_secs_f64(),
+    })
 }
 
 /// What is left with a cycle proviso.

@@ -66,6 +66,7 @@ fn property_process(lowered: &mut Lowered) -> Option<Temporal> {
         span: None,
         origin: Origin::Model,
         remarks: String::new(),
+        finite_runs: None,
         property: Ok(Property::from_claim(&claim, guards)),
     })
 }

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
-use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, Property};
+use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, FiniteRuns, Property};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_ir::{Model, Program};
+use stubborn_ltl::parser::Syntax;
 use stubborn_promela::source::{FileLoader, Sources};
 use stubborn_promela::{Loaded, Options, load, lower};
 use stubborn_system::{
@@ -22,7 +23,7 @@ use stubborn_system::{
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts};
 use crate::temporal::read::{Draft, drafts, within};
-use crate::temporal::{Origin, Temporal};
+use crate::temporal::{Obstacle, Origin, Temporal};
 use crate::text::ModelText;
 
 /// The code of a message about a proposition that the model's front-end does not know.
@@ -41,10 +42,15 @@ pub struct PromelaOptions {
     pub merge: bool,
     /// Locals that nobody will read are zero.
     pub dead_variables: bool,
+    /// Processes are never where they do nothing but leave.
+    pub dead_locations: bool,
     /// Atomic sequences are walked statement by statement; the states stay the same.
     pub single_statements: bool,
     /// Note which statements searches reach; see [`unreached`](crate::spin::unreached).
     pub coverage: bool,
+    /// Add a temporal property: no infinite run comes to `accept` labels of processes again
+    /// and again.
+    pub acceptance: bool,
 }
 
 impl Default for PromelaOptions {
@@ -55,8 +61,10 @@ impl Default for PromelaOptions {
             max_processes: 255,
             merge: false,
             dead_variables: false,
+            dead_locations: false,
             single_statements: false,
             coverage: false,
+            acceptance: false,
         }
     }
 }
@@ -71,6 +79,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         drafts: Vec::new(),
         broken: Vec::new(),
         claims: !options.ignore_temporal,
+        acceptance: promela.acceptance,
         expressions: options.expressions.clone(),
     };
     if !options.ignore_temporal {
@@ -106,6 +115,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
                 fuse: !promela.single_statements,
                 merge: promela.merge,
                 dead_variables: promela.dead_variables,
+                dead_locations: promela.dead_locations,
             },
         };
         match load(path, source.text(), &settings, &FileLoader) {
@@ -168,6 +178,8 @@ struct Wanted {
     broken: Vec<Temporal>,
     /// The model's never claims.
     claims: bool,
+    /// The search for acceptance cycles.
+    acceptance: bool,
     /// Expressions that only have to be looked at.
     expressions: Vec<String>,
 }
@@ -261,7 +273,8 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     };
     let mut temporal = Vec::new();
     let claims = &loaded.lowered.claims;
-    let model = if wanted.invariants.is_empty() && (claims.is_empty() || !wanted.claims) {
+    let adds_claims = wanted.claims && !claims.is_empty();
+    let model = if wanted.invariants.is_empty() && !adds_claims && !wanted.acceptance {
         loaded.model.clone()
     } else {
         let mut program = loaded.lowered.program.clone();
@@ -277,6 +290,10 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         }
         if wanted.claims {
             temporal.extend(claims.iter().map(|claim| never_claim(&mut program, claim)));
+        }
+        if wanted.acceptance {
+            let accepting = loaded.lowered.accepting.clone();
+            temporal.push(no_acceptance(program.label(accepting)));
         }
         Model::new(program).map_err(|error| BuildError::TooLarge(error.to_string()))?
     };
@@ -366,7 +383,28 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         span: None,
         origin: Origin::Model,
         remarks: String::new(),
+        finite_runs: None,
         property: Ok(Property::from_claim(&automaton, guards)),
+    }
+}
+
+/// That no infinite run comes to accepting states again and again: what SPIN's `-a` looks for
+/// where there is no claim.
+fn no_acceptance(accepting: LabelId) -> Temporal {
+    let (property, _) = Property::parse(
+        "<> [] !accepting",
+        Syntax::Spot,
+        &mut |_, _| Ok(accepting),
+        &Default::default(),
+    );
+    Temporal {
+        name: "accept".into(),
+        title: "no run comes to accept labels again and again".into(),
+        span: None,
+        origin: Origin::User,
+        remarks: String::new(),
+        finite_runs: Some(FiniteRuns::Ignore),
+        property: property.ok_or_else(|| Obstacle::Wrong(String::new())),
     }
 }
 

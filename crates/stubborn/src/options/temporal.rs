@@ -124,15 +124,69 @@ impl TemporalArgs {
                 SteeringName::Only => SteeringMode::Only,
             },
             visibility: match self.visibility {
-                VisibilityName::Vi => Visibility::Vi,
+                VisibilityName::Vi | VisibilityName::Relaxed => Visibility::Vi,
                 VisibilityName::C2 => Visibility::C2,
             },
             expansion: match self.expand {
                 ExpansionName::All => Expansion::All,
                 ExpansionName::Visible => Expansion::Visible,
             },
+            relaxed_visibility: matches!(self.visibility, VisibilityName::Relaxed),
             weak_fairness: self.fairness,
         }
+    }
+}
+
+/// Cycle provisos beside each other.
+#[derive(Args, Debug)]
+pub(crate) struct ComparisonArgs {
+    /// Compare cycle provisos: their names, with commas between them, or `all`
+    ///
+    /// Successors and reduced sets are computed once for all of them. With --json, every
+    /// result is a line of its own.
+    #[arg(long, value_name = "NAMES", help_heading = "Reduction",
+          conflicts_with_all = ["proviso", "levels", "unused", "structural"])]
+    pub(crate) compare: Option<ProvisoList>,
+
+    /// With --compare: take the transitions in so many random orders
+    ///
+    /// They begin with that of --seed (1 if it is not given). Without this flag, there is only
+    /// the order of the model, or that of --seed.
+    #[arg(long, value_name = "N", help_heading = "Reduction", requires = "compare",
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) orders: Option<u64>,
+}
+
+impl ComparisonArgs {
+    /// The orders to take transitions in.
+    pub(crate) fn seeds(&self, seed: Option<u64>) -> Vec<Option<u64>> {
+        match self.orders {
+            None => vec![seed],
+            Some(count) => {
+                let first = seed.unwrap_or(1);
+                (0..count).map(|at| Some(first.wrapping_add(at))).collect()
+            }
+        }
+    }
+}
+
+/// Several provisos.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProvisoList(pub(crate) Vec<Proviso>);
+
+impl FromStr for ProvisoList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            // The others need another reduction, or keep all edges in memory.
+            let mut all = Proviso::all();
+            all.retain(|proviso| *proviso != Proviso::STICKY && !proviso.needs_strong_sets());
+            return Ok(Self(all));
+        }
+        let names = text.split(',').map(|name| name.trim().parse::<Proviso>());
+        let all: Result<Vec<Proviso>, _> = names.collect();
+        all.map(Self).map_err(|error| error.to_string())
     }
 }
 
@@ -182,6 +236,8 @@ pub(crate) enum VisibilityName {
     Vi,
     /// With one enabled visible transition everything
     C2,
+    /// As `vi`, but what the automaton of a property can no longer look at is not visible
+    Relaxed,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

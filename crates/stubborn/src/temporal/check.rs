@@ -10,15 +10,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use stubborn_emptiness::{
-    Check, CheckResult, Fitting, Property, ReductionOff, ReductionRequest, ReductionUse,
-    SteeringMode,
+    Check, CheckResult, FiniteRuns, Fitting, Property, ReductionOff, ReductionRequest,
+    ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
 use stubborn_search::{Beyond, Limit, Limits, Reached, StoreKind};
 use stubborn_system::Relations;
 
 use super::{Obstacle, Temporal};
-use crate::auto::{FIRST_PAUSE, LARGEST_SHARE, state_share};
+use crate::auto::{LARGEST_SHARE, state_share};
 use crate::check::{CheckError, CheckOptions, Verdict};
 use crate::load::LoadedModel;
 use crate::reduction::Por;
@@ -62,6 +62,13 @@ pub fn check_temporal(
     properties.iter().map(|p| checker.answer(p)).collect()
 }
 
+/// A property, and what runs that end mean for it.
+#[derive(Clone, Copy)]
+struct Question<'q> {
+    property: &'q Property,
+    finite_runs: FiniteRuns,
+}
+
 struct Checker<'a, 'o> {
     model: &'a LoadedModel,
     options: &'a CheckOptions<'o>,
@@ -97,7 +104,12 @@ impl Checker<'_, '_> {
             );
             return Ok(answer);
         }
-        let (result, unpaid) = self.run(property)?;
+        let finite_runs = temporal.finite_runs;
+        let question = Question {
+            property,
+            finite_runs: finite_runs.unwrap_or(self.options.temporal.finite_runs),
+        };
+        let (result, unpaid) = self.run(question)?;
         answer.verdict = match result.verdict {
             stubborn_emptiness::Verdict::Holds => Verdict::Holds,
             stubborn_emptiness::Verdict::Violated => Verdict::Violated,
@@ -119,12 +131,12 @@ impl Checker<'_, '_> {
     }
 
     /// The check, and whether a reduction was left aside because it would not pay.
-    fn run(&self, property: &Property) -> Result<(CheckResult, bool), CheckError> {
-        let mut unreduced = self.check(property);
+    fn run(&self, question: Question<'_>) -> Result<(CheckResult, bool), CheckError> {
+        let mut unreduced = self.check(question);
         match &self.options.reduction.por {
             Por::None => Ok((self.finish(unreduced)?, false)),
             Por::Chosen(config) => {
-                let reduced = self.reduced(property, config.clone(), None)?;
+                let reduced = self.reduced(question, config.clone(), None)?;
                 Ok((self.finish(reduced)?, false))
             }
             Por::Auto => {
@@ -132,9 +144,9 @@ impl Checker<'_, '_> {
                 let most = self.options.limits.states.unwrap_or(u64::MAX);
                 let beyond = |reached: &Reached<'_>| {
                     let asked = &mut *asked.lock().unwrap_or_else(PoisonError::into_inner);
-                    self.ask(property, most, reached.states, asked)
+                    self.ask(question, most, reached.states, asked)
                 };
-                unreduced.limits.states = Some(most.min(FIRST_PAUSE));
+                unreduced.limits.states = Some(most.min(self.options.reduction.patience));
                 unreduced.limits.beyond = Some(Beyond(&beyond));
                 let result = self.finish(unreduced)?;
                 let asked = asked.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -147,7 +159,7 @@ impl Checker<'_, '_> {
                     // Fewer states may fit.
                     None if out_of_memory || asked.reduce => {
                         let config = Config::new(Algorithm::Beam);
-                        let reduced = self.reduced(property, config, None)?;
+                        let reduced = self.reduced(question, config, None)?;
                         Ok((self.finish(reduced)?, false))
                     }
                     None => Ok((result, asked.share.is_some())),
@@ -158,7 +170,13 @@ impl Checker<'_, '_> {
 
     /// Whether to go on without reduction, for a check that waits: the new limit of states, or
     /// `None` to end it.
-    fn ask(&self, property: &Property, most: u64, states: u64, asked: &mut Asked) -> Option<u64> {
+    fn ask(
+        &self,
+        question: Question<'_>,
+        most: u64,
+        states: u64,
+        asked: &mut Asked,
+    ) -> Option<u64> {
         if asked.answer.is_some() || asked.reduce {
             return None;
         }
@@ -168,18 +186,19 @@ impl Checker<'_, '_> {
         }
         let share = match asked.share {
             Some(share) => Ok(share),
-            None => self.share(property),
+            None => self.share(question.property),
         };
         match share {
             Ok(share) => {
                 asked.share = Some(share);
-                asked.reduce = share <= LARGEST_SHARE;
+                // At the user's limit, nothing is lost by trying.
+                asked.reduce = share <= LARGEST_SHARE || states >= most;
             }
             Err(error) => asked.answer = Some(Err(error)),
         }
         if asked.answer.is_none() && !asked.reduce {
             // Only trying tells how small sets for the automaton's state make the product.
-            asked.answer = self.trial(property, states / TRIAL).transpose();
+            asked.answer = self.trial(question, states / TRIAL).transpose();
         }
         if asked.answer.is_some() || asked.reduce || states >= most {
             return None;
@@ -189,12 +208,16 @@ impl Checker<'_, '_> {
     }
 
     /// The answer of a reduced check, if it takes few states.
-    fn trial(&self, property: &Property, states: u64) -> Result<Option<CheckResult>, CheckError> {
+    fn trial(
+        &self,
+        question: Question<'_>,
+        states: u64,
+    ) -> Result<Option<CheckResult>, CheckError> {
         if self.options.temporal.steering == SteeringMode::Off {
             return Ok(None);
         }
         let config = Config::new(Algorithm::Beam);
-        let result = self.finish(self.reduced(property, config, Some(states))?)?;
+        let result = self.finish(self.reduced(question, config, Some(states))?)?;
         let unknown = matches!(result.verdict, stubborn_emptiness::Verdict::Unknown(_));
         let reduced = matches!(result.reduction, ReductionUse::On { .. });
         Ok((reduced && !unknown).then_some(result))
@@ -202,7 +225,7 @@ impl Checker<'_, '_> {
 
     fn reduced<'c>(
         &'c self,
-        property: &'c Property,
+        question: Question<'c>,
         config: Config,
         states: Option<u64>,
     ) -> Result<Check<'c>, CheckError> {
@@ -210,7 +233,7 @@ impl Checker<'_, '_> {
             visibility: self.options.temporal.visibility,
             ..config
         };
-        let check = self.check(property);
+        let check = self.check(question);
         Ok(Check {
             reduction: Some(ReductionRequest {
                 config,
@@ -226,7 +249,7 @@ impl Checker<'_, '_> {
         })
     }
 
-    fn check<'c>(&'c self, property: &'c Property) -> Check<'c> {
+    fn check<'c>(&'c self, question: Question<'c>) -> Check<'c> {
         let options = self.options;
         let left = |time: Duration| time.saturating_sub(self.started.elapsed());
         Check {
@@ -234,7 +257,8 @@ impl Checker<'_, '_> {
             emptiness: options.temporal.emptiness,
             steering: options.temporal.steering,
             expansion: options.temporal.expansion,
-            finite_runs: options.temporal.finite_runs,
+            relaxed_visibility: options.temporal.relaxed_visibility,
+            finite_runs: question.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
             threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
@@ -243,7 +267,7 @@ impl Checker<'_, '_> {
                 ..options.limits
             },
             observer: options.observer,
-            ..Check::new(self.model.system(), property)
+            ..Check::new(self.model.system(), question.property)
         }
     }
 

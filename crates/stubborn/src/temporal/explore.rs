@@ -1,7 +1,8 @@
 //! The state space that is left when a reduction keeps infinite runs.
 
-use stubborn_emptiness::{Exploration, ExplorationResult, Proviso};
+use stubborn_emptiness::{Compared, Exploration, ExplorationResult, Proviso};
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
+use stubborn_search::SearchError;
 use stubborn_system::Reduction;
 
 use crate::check::{CheckError, CheckOptions};
@@ -16,10 +17,40 @@ pub fn explore_with_proviso(
     proviso: Proviso,
     options: &CheckOptions<'_>,
 ) -> Result<(String, ExplorationResult), CheckError> {
+    with_exploration(model, options, &[proviso], |exploration| {
+        Exploration {
+            proviso,
+            ..exploration.clone()
+        }
+        .run()
+    })
+}
+
+/// The same with several provisos, each in several orders. Every result is told as it comes;
+/// if the model turns out to be too small, they come again.
+pub fn compare_provisos(
+    model: &LoadedModel,
+    provisos: &[Proviso],
+    seeds: &[Option<u64>],
+    options: &CheckOptions<'_>,
+    tell: &mut dyn FnMut(Compared),
+) -> Result<String, CheckError> {
+    let result = with_exploration(model, options, provisos, |exploration| {
+        exploration.compare(provisos, seeds, tell)
+    });
+    Ok(result?.0)
+}
+
+/// Sets up an exploration, and does something with it. Also says how sets are computed.
+fn with_exploration<T>(
+    model: &LoadedModel,
+    options: &CheckOptions<'_>,
+    provisos: &[Proviso],
+    run: impl FnOnce(&Exploration<'_>) -> Result<T, SearchError>,
+) -> Result<(String, T), CheckError> {
+    let refused = |why: String| Err(CheckError::Reduction(ConfigError::new(why)));
     if options.threads > 1 {
-        return Err(CheckError::Reduction(ConfigError::new(
-            "cycle provisos need a depth-first search on one thread",
-        )));
+        return refused("cycle provisos need a depth-first search on one thread".into());
     }
     let system = model.system();
     let config = match &options.reduction.por {
@@ -27,6 +58,10 @@ pub fn explore_with_proviso(
         Por::Auto => Some(Config::new(Algorithm::Beam)),
         Por::Chosen(config) => Some(config.clone()),
     };
+    let is_weak = config.as_ref().is_some_and(|config| config.weak);
+    if let Some(proviso) = provisos.iter().find(|p| is_weak && p.needs_strong_sets()) {
+        return refused(format!("`{proviso}` is not sound with weak sets"));
+    }
     let relations = match config {
         None => None,
         Some(_) => Some(options.reduction.fixed_relations(model)?),
@@ -43,21 +78,18 @@ pub fn explore_with_proviso(
             Some(StubbornReduction::new(system, relations, plan)?)
         }
     };
-    let result = Exploration {
+    let result = run(&Exploration {
         reduction: reduction.as_ref().map(|r| r as &dyn Reduction),
-        proviso,
         relations: relations.as_ref(),
         seed: options.seed,
         store: options.store.clone(),
         limits: options.limits,
         observer: options.observer,
         ..Exploration::new(system)
-    }
-    .run();
+    });
     if model.is_outgrown() {
         return Err(CheckError::Outgrown);
     }
-    let result = result?;
     let name = config.map_or("none", |config| config.algorithm.name());
-    Ok((name.into(), result))
+    Ok((name.into(), result?))
 }

@@ -164,6 +164,7 @@ impl Draft {
             span: Some(span),
             origin: Origin::Model,
             remarks: String::new(),
+            finite_runs: None,
             property: Err(Obstacle::Wrong(stubborn_diagnostics::render(
                 source, problems, false,
             ))),
@@ -226,6 +227,7 @@ impl Draft {
             span: self.span,
             origin: self.origin,
             remarks,
+            finite_runs: None,
             property: Ok(property),
         })
     }

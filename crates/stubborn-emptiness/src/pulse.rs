@@ -1,0 +1,132 @@
+//! What every space does while it is walked: look at limits, and report progress.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use stubborn_search::{Limit, Limits, Progress};
+use stubborn_store::{MemoryBudget, Store, StoreError};
+
+use crate::space::{Counts, Edge};
+
+/// How often limits are looked at, in nodes.
+const LOOK_EVERY: u64 = 64;
+
+/// How often the observer is called.
+const REPORT_EVERY: Duration = Duration::from_millis(200);
+
+/// What the store and the clock are for one walk.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) budget: &'a Arc<MemoryBudget>,
+    pub(crate) limits: Limits<'a>,
+    /// When the walk began, or the first of several.
+    pub(crate) started: Instant,
+    pub(crate) observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// Keeps a walk within its limits.
+pub(crate) struct Pulse<'a> {
+    surroundings: Surroundings<'a>,
+    last_report: (Duration, u64),
+    /// At the moment.
+    most_states: u64,
+    granted: usize,
+}
+
+impl<'a> Pulse<'a> {
+    pub(crate) fn new(surroundings: Surroundings<'a>) -> Self {
+        Self {
+            most_states: surroundings.limits.states.unwrap_or(u64::MAX),
+            surroundings,
+            last_report: Default::default(),
+            granted: 0,
+        }
+    }
+
+    /// Another thread reports progress.
+    pub(crate) fn forget_observer(&mut self) {
+        self.surroundings.observer = None;
+    }
+
+    /// Called for every node, with the bytes that are taken besides the store.
+    #[inline]
+    pub(crate) fn go_on(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
+        match counts.states % LOOK_EVERY {
+            1 => self.look_around(bytes, counts),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
+        let around = &self.surroundings;
+        let limits = &around.limits;
+        if counts.states > self.most_states {
+            let more = limits.more_states(self.most_states);
+            self.most_states = more.ok_or(Limit::States)?;
+        }
+        let interrupt = limits.interrupt;
+        if interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(Limit::Interrupted);
+        }
+        if bytes > self.granted {
+            let more = bytes - self.granted;
+            around.budget.reserve(more).map_err(|_| Limit::Memory)?;
+            self.granted = bytes;
+        }
+        if limits.time.is_none() && around.observer.is_none() {
+            return Ok(());
+        }
+        let elapsed = around.started.elapsed();
+        if limits.time.is_some_and(|longest| elapsed > longest) {
+            return Err(Limit::Time);
+        }
+        if let Some(observer) = around.observer
+            && elapsed - self.last_report.0 >= REPORT_EVERY
+        {
+            let seconds = (elapsed - self.last_report.0).as_secs_f64();
+            let new = counts.states.saturating_sub(self.last_report.1);
+            self.last_report = (elapsed, counts.states);
+            observer(&Progress {
+                states: counts.states,
+                transitions: counts.transitions,
+                queue: around.store.len().saturating_sub(counts.states),
+                depth: counts.depth,
+                memory: around.budget.used(),
+                elapsed,
+                states_per_second: new as f64 / seconds,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pulse<'_> {
+    fn drop(&mut self) {
+        self.surroundings.budget.release(self.granted);
+    }
+}
+
+/// What it means for a walk that a store takes no more.
+pub(crate) fn limit_of(error: StoreError) -> Limit {
+    match error {
+        StoreError::OutOfMemory(_) => Limit::Memory,
+        StoreError::Full => Limit::StoreFull,
+    }
+}
+
+/// Appends an edge of the node whose edges begin at `first`, and says whether it was not
+/// there yet.
+///
+/// Some provisos take the second of two equal edges for a new danger. Only neighbours are
+/// compared: long lists of edges must not cost their square.
+#[inline]
+pub(crate) fn append_once(edge: Edge, first: usize, out: &mut Vec<Edge>) -> bool {
+    let recent = out.len().saturating_sub(32).max(first);
+    let is_new = !out[recent..].contains(&edge);
+    if is_new {
+        out.push(edge);
+    }
+    is_new
+}
