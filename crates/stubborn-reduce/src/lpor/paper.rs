@@ -24,6 +24,8 @@ pub(super) struct Paper<R> {
     leads_to: Vec<BitSet>,
     /// For each condition, what can make it true.
     satisfiers: Vec<Vec<TransitionId>>,
+    /// For each transition, what it can enable.
+    enables: Vec<BitSet>,
 }
 
 impl<R: Relations> Paper<R> {
@@ -36,12 +38,21 @@ impl<R: Relations> Paper<R> {
         let satisfiers = conditions
             .map(|c| all().filter(|t| relations.can_satisfy(*t, c)).collect())
             .collect();
+        let row = |t| {
+            let mut row = BitSet::new(count);
+            for u in all().filter(|u| relations.can_enable(t, *u)) {
+                row.insert(u.index());
+            }
+            row
+        };
+        let enables = all().map(row).collect();
         let mut paper = Self {
             relations,
             uses_needs,
             forward: None,
             leads_to: Vec::new(),
             satisfiers,
+            enables,
         };
         let forward: Vec<Vec<Forward>> = all().map(|t| paper.forward_set(t)).collect();
         paper.leads_to = forward.iter().map(|set| paper.disturbed_by(set)).collect();
@@ -115,42 +126,44 @@ impl<R: Relations> Paper<R> {
         enabled: &[TransitionId],
         here: &dyn Situation,
     ) -> BitSet {
-        let members = &mut BitSet::new(self.relations.transitions());
-        members.insert(initial.index());
+        let count = self.relations.transitions();
+        let mut growing = Growing {
+            here,
+            enabled: BitSet::new(count),
+            members: BitSet::new(count),
+            free: None,
+        };
+        for t in enabled {
+            growing.enabled.insert(t.index());
+        }
+        growing.members.insert(initial.index());
         let mut open = vec![initial];
         let transitive = self.relations.disturbance_is_transitive();
         while let Some(t) = open.pop() {
             let disturbs = |u| self.relations.disturbs(u, t) && here.disturbs(u, t);
             for u in enabled {
-                if members.contains(u.index()) {
+                if growing.members.contains(u.index()) {
                     continue;
                 }
                 if disturbs(*u) {
-                    members.insert(u.index());
+                    growing.add(*u);
                     if !transitive {
                         open.push(*u);
                     }
                 } else if self.leads_to[u.index()].contains(t.index())
-                    && self.leads_here(*u, t, enabled, here, members)
+                    && self.leads_here(*u, t, &mut growing)
                 {
-                    members.insert(u.index());
+                    growing.add(*u);
                     open.push(*u);
                 }
             }
         }
-        std::mem::take(members)
+        growing.members
     }
 
     /// Lines 23 and 24: whether a chain of enablings from `u` leads to something that disturbs
     /// `t`, without any step that is blocked by the set.
-    fn leads_here(
-        &self,
-        u: TransitionId,
-        t: TransitionId,
-        enabled: &[TransitionId],
-        here: &dyn Situation,
-        members: &BitSet,
-    ) -> bool {
+    fn leads_here(&self, u: TransitionId, t: TransitionId, growing: &mut Growing<'_>) -> bool {
         let computed;
         let forward = match &self.forward {
             Some(sets) => &sets[u.index()],
@@ -159,15 +172,17 @@ impl<R: Relations> Paper<R> {
                 &computed
             }
         };
+        let here = growing.here;
         let disturbs =
             |v: TransitionId| self.relations.disturbs(v, t) && here.disturbs(v, t) && v != t;
         // By what must have been fired before, as the relations say.
+        let members = &growing.members;
         let is_waiting =
             |v: usize| members.contains(v) && here.was_fired(TransitionId::new(v)) == Some(false);
         let by_chain = forward
             .iter()
             .any(|f| disturbs(f.transition) && !f.needed.iter().any(is_waiting));
-        by_chain && self.can_reach(u, &disturbs, enabled, here, members)
+        by_chain && self.can_reach(u, &disturbs, growing)
     }
 
     /// The same by what is known of this state: follows enablings from `u` through transitions
@@ -176,63 +191,82 @@ impl<R: Relations> Paper<R> {
         &self,
         u: TransitionId,
         disturbs: &dyn Fn(TransitionId) -> bool,
-        enabled: &[TransitionId],
-        here: &dyn Situation,
-        members: &BitSet,
+        growing: &mut Growing<'_>,
     ) -> bool {
-        let count = self.relations.transitions();
-        // A disabled transition is blocked if all of some enabling set is: no path without the
-        // set enables it. The largest such collection is what remains when nothing more can be
-        // unblocked.
-        let mut free = BitSet::new(count);
-        for v in enabled.iter().filter(|v| !members.contains(v.index())) {
-            free.insert(v.index());
-        }
-        let is_enabled = |v: TransitionId| enabled.contains(&v);
-        loop {
-            let mut changed = false;
-            for v in self.all() {
-                if free.contains(v.index()) || is_enabled(v) {
-                    continue;
+        let free = growing.free.take().unwrap_or_else(|| self.free(growing));
+        let mut seen = BitSet::new(self.relations.transitions());
+        seen.insert(u.index());
+        let mut open = vec![u];
+        let mut found = false;
+        while let Some(v) = open.pop() {
+            if disturbs(v) {
+                found = true;
+                break;
+            }
+            for w in self.enables[v.index()].iter() {
+                if free.contains(w)
+                    && !growing.enabled.contains(w)
+                    && !seen.contains(w)
+                    && growing.here.can_enable(v, TransitionId::new(w))
+                {
+                    seen.insert(w);
+                    open.push(TransitionId::new(w));
                 }
+            }
+        }
+        growing.free = Some(free);
+        found
+    }
+
+    /// What can be fired without the set. A disabled transition is blocked if all of some enabling
+    /// set is: no path without the set enables it. The largest such collection is what remains
+    /// when nothing more can be unblocked.
+    fn free(&self, growing: &Growing<'_>) -> BitSet {
+        let mut free = growing.enabled.clone();
+        for member in growing.members.iter() {
+            free.remove(member);
+        }
+        let mut disabled: Vec<TransitionId> = self
+            .all()
+            .filter(|v| !growing.enabled.contains(v.index()))
+            .collect();
+        loop {
+            let before = disabled.len();
+            disabled.retain(|v| {
                 let mut blocked = false;
                 let mut needs = |set: &[TransitionId]| {
                     blocked |= !set.iter().any(|w| free.contains(w.index()));
                 };
-                here.enabling_sets(v, &mut needs);
-                for condition in self.relations.conditions_of(v) {
-                    if !here.holds(*condition) {
+                growing.here.enabling_sets(*v, &mut needs);
+                for condition in self.relations.conditions_of(*v) {
+                    if !growing.here.holds(*condition) {
                         needs(&self.satisfiers[condition.index()]);
                     }
                 }
                 if !blocked {
                     free.insert(v.index());
-                    changed = true;
                 }
-            }
-            if !changed {
-                break;
+                blocked
+            });
+            if disabled.len() == before {
+                return free;
             }
         }
-        let mut seen = BitSet::new(count);
-        seen.insert(u.index());
-        let mut open = vec![u];
-        while let Some(v) = open.pop() {
-            if disturbs(v) {
-                return true;
-            }
-            for w in self.all() {
-                if free.contains(w.index())
-                    && !is_enabled(w)
-                    && !seen.contains(w.index())
-                    && self.relations.can_enable(v, w)
-                    && here.can_enable(v, w)
-                {
-                    seen.insert(w.index());
-                    open.push(w);
-                }
-            }
-        }
-        false
+    }
+}
+
+/// A set in the making.
+struct Growing<'s> {
+    here: &'s dyn Situation,
+    enabled: BitSet,
+    members: BitSet,
+    /// What can be fired without the members, if that was computed since one was added.
+    free: Option<BitSet>,
+}
+
+impl Growing<'_> {
+    fn add(&mut self, t: TransitionId) {
+        self.members.insert(t.index());
+        self.free = None;
     }
 }
