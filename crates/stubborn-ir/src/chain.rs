@@ -308,10 +308,11 @@ pub struct Chains {
 impl Chains {
     /// Looks at all commands of a program.
     pub fn new(program: &Program) -> Self {
+        let starts = by_start(&program.commands);
         let direct: Vec<Vec<u32>> = program
             .commands
             .iter()
-            .map(|command| direct_followers(program, command))
+            .map(|command| direct_followers(program, &starts, command))
             .collect();
         let followers: Vec<Vec<u32>> = (0..direct.len())
             .map(|start| {
@@ -354,23 +355,45 @@ impl Chains {
     }
 }
 
-/// What may come right after a command.
-fn direct_followers(program: &Program, command: &Command) -> Vec<u32> {
+/// The commands of priority 0 that each process starts at each location.
+pub(crate) type Starts = BTreeMap<(ProcessId, u32), Vec<u32>>;
+
+/// Sorts commands by where they start.
+pub(crate) fn by_start(commands: &[Command]) -> Starts {
+    let mut starts = Starts::new();
+    for (at, command) in commands.iter().enumerate() {
+        if let (Some(process), Some(Some(location)), 0) = (
+            command.processes.first(),
+            command.sources.first(),
+            command.priority,
+        ) {
+            let here = starts.entry((*process, *location)).or_default();
+            here.push(at as u32);
+        }
+    }
+    starts
+}
+
+/// What may come right after a command, sorted.
+fn direct_followers(program: &Program, starts: &Starts, command: &Command) -> Vec<u32> {
     let Some(process) = command.continues else {
         return Vec::new();
     };
-    let reached = locations_after(program, command, process);
-    let follows = |c: &Command| {
-        c.priority == 0
-            && c.processes.first() == Some(&process)
-            && matches!(c.sources.first(), Some(Some(location))
-                if reached.as_ref().is_none_or(|r| r.contains(location)))
+    let mut followers: Vec<u32> = match locations_after(program, command, process) {
+        Some(reached) => reached
+            .iter()
+            .filter_map(|location| starts.get(&(process, *location)))
+            .flatten()
+            .copied()
+            .collect(),
+        None => starts
+            .range((process, 0)..=(process, u32::MAX))
+            .flat_map(|(_, commands)| commands)
+            .copied()
+            .collect(),
     };
-    let commands = program.commands.iter().enumerate();
-    commands
-        .filter(|(_, c)| follows(c))
-        .map(|(at, _)| at as u32)
-        .collect()
+    followers.sort_unstable();
+    followers
 }
 
 /// Where a process can be after a command; `None` if it can be anywhere.
@@ -380,16 +403,35 @@ fn locations_after(
     process: ProcessId,
 ) -> Option<BTreeSet<u32>> {
     let counter = program.processes[process.index()].counter;
-    let mut reached = BTreeSet::new();
-    let mut always = false;
-    if !assigned(&command.body, counter, &mut reached, &mut always) {
-        return None;
-    }
+    let (mut reached, always) = counter_after(command, counter)?;
     if !always {
         let at = command.processes.iter().position(|p| *p == process)?;
         reached.insert(command.sources[at]?);
     }
     Some(reached)
+}
+
+/// What a command assigns to a program counter, and whether it always does; `None` if that
+/// can be anything.
+pub(crate) fn counter_after(
+    command: &Command,
+    counter: crate::VarId,
+) -> Option<(BTreeSet<u32>, bool)> {
+    let mut reached = BTreeSet::new();
+    let mut always = false;
+    for statement in &command.body {
+        let one = std::slice::from_ref(statement);
+        let mut again = false;
+        if !assigned(one, counter, &mut reached, &mut again) {
+            return None;
+        }
+        if again {
+            // Only the last assignment counts that happens on all ways.
+            reached.clear();
+            assigned(one, counter, &mut reached, &mut always);
+        }
+    }
+    Some((reached, always))
 }
 
 /// Collects constants assigned to a counter; false if something else is assigned.

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 
 use stubborn_system::{ChannelId, ProcessId};
 
+use crate::chain::{Starts, by_start};
 use crate::{
     BinaryOp, ChannelRef, Command, Expr, Item, Overflow, Place, Program, Statement, TempId,
     UnaryOp, VarId,
@@ -25,6 +26,8 @@ use crate::{
 const MAX_STEPS: usize = 32;
 /// Most ways through a chain.
 const MAX_WAYS: usize = 48;
+/// Most ways through a chain with loops.
+const MAX_LOOPING_WAYS: usize = 8;
 /// Largest expression that is moved to the front.
 const MAX_SIZE: usize = 60;
 /// Most assignments to elements of one array before a condition.
@@ -33,21 +36,15 @@ const MAX_WRITES: usize = 4;
 /// Fuses chains; gives, for each new command, the numbers of the old commands it consists of.
 pub fn fuse(program: &mut Program) -> Vec<Vec<usize>> {
     let commands = std::mem::take(&mut program.commands);
-    let mut starts: HashMap<(ProcessId, u32), Vec<usize>> = HashMap::new();
-    for (at, command) in commands.iter().enumerate() {
-        if let (Some(process), Some(Some(location)), 0) = (
-            command.processes.first(),
-            command.sources.first(),
-            command.priority,
-        ) {
-            starts.entry((*process, *location)).or_default().push(at);
-        }
-    }
+    let starts = by_start(&commands);
     let mut origins = Vec::new();
     for (at, command) in commands.iter().enumerate() {
-        let ways = command
-            .continues
-            .and_then(|_| Fusing::ways(program, &commands, &starts, at));
+        let fusing = Fusing {
+            program,
+            commands: &commands,
+            starts: &starts,
+        };
+        let ways = command.continues.and_then(|_| fusing.ways(at));
         match ways {
             None => {
                 origins.push(vec![at]);
@@ -106,22 +103,20 @@ struct Way {
     known: Known,
     /// Who goes on, and from where.
     next: Option<(ProcessId, u32)>,
+    visited: Vec<(ProcessId, u32)>,
+    /// The chain came to a place again.
+    loops: bool,
 }
 
 struct Fusing<'a> {
     program: &'a Program,
     commands: &'a [Command],
+    starts: &'a Starts,
 }
 
 impl Fusing<'_> {
     /// All ways through the chain that starts with a command; `None` if it stays a chain.
-    fn ways(
-        program: &Program,
-        commands: &[Command],
-        starts: &HashMap<(ProcessId, u32), Vec<usize>>,
-        first: usize,
-    ) -> Option<Vec<Way>> {
-        let fusing = Fusing { program, commands };
+    fn ways(&self, first: usize) -> Option<Vec<Way>> {
         let empty = Way {
             conditions: Vec::new(),
             body: Vec::new(),
@@ -130,34 +125,51 @@ impl Fusing<'_> {
             sources: Vec::new(),
             known: Known::default(),
             next: None,
+            visited: Vec::new(),
+            loops: false,
         };
-        let mut todo = vec![fusing.extended(&empty, first)??];
-        let mut done = Vec::new();
+        let mut todo = vec![self.extended(&empty, first)??];
+        let mut done: Vec<Way> = Vec::new();
         while let Some(way) = todo.pop() {
             let Some(at) = way.next else {
                 done.push(way);
                 continue;
             };
-            if way.origins.len() >= MAX_STEPS || done.len() + todo.len() >= MAX_WAYS {
+            let ways = done.len() + todo.len();
+            let most = if way.loops {
+                MAX_LOOPING_WAYS
+            } else {
+                MAX_WAYS
+            };
+            if way.origins.len() >= MAX_STEPS || ways >= most {
                 return None;
             }
-            let followers = starts.get(&at).map_or(&[][..], Vec::as_slice);
-            let mut blocked = Expr::Const(1);
-            let mut longer = Vec::new();
-            for follower in followers {
-                let enabled = fusing.condition(&way.known, &commands[*follower])?;
-                blocked = and(blocked, not(enabled));
-                longer.extend(fusing.extended(&way, *follower)?);
+            let further = self.further(&way, at)?;
+            if ways + further.len() > most {
+                return None;
             }
-            if blocked != Expr::Const(0) {
-                let mut end = way.clone();
-                end.conditions.push(blocked);
-                end.next = None;
-                done.push(end);
-            }
-            todo.extend(longer.into_iter().rev());
+            todo.extend(further.into_iter().rev());
         }
-        (done.len() <= MAX_WAYS).then_some(done)
+        Some(done)
+    }
+
+    /// The ways that a way splits into when its process goes on; `None` if that cannot be said.
+    fn further(&self, way: &Way, at: (ProcessId, u32)) -> Option<Vec<Way>> {
+        let followers = self.starts.get(&at).map_or(&[][..], Vec::as_slice);
+        let mut blocked = Expr::Const(1);
+        let mut longer = Vec::new();
+        for follower in followers {
+            let enabled = self.condition(&way.known, &self.commands[*follower as usize])?;
+            blocked = and(blocked, not(enabled));
+            longer.extend(self.extended(way, *follower as usize)?);
+        }
+        if blocked != Expr::Const(0) {
+            let mut end = way.clone();
+            end.conditions.push(blocked);
+            end.next = None;
+            longer.insert(0, end);
+        }
+        Some(longer)
     }
 
     /// When a command is enabled after what is known; `None` if that cannot be said.
@@ -184,8 +196,11 @@ impl Fusing<'_> {
         longer.origins.push(at);
         for (process, source) in command.processes.iter().zip(&command.sources) {
             if !longer.processes.contains(process) {
+                // A process that was started on the way was somewhere else before.
+                let counter = self.program.processes[process.index()].counter;
+                let moved = longer.known.variables.contains_key(&counter);
                 longer.processes.push(*process);
-                longer.sources.push(*source);
+                longer.sources.push(source.filter(|_| !moved));
             }
         }
         if longer.processes.len() > 2 {
@@ -211,7 +226,10 @@ impl Fusing<'_> {
                         longer.sources[at]?
                     }
                 };
-                Some((process, location))
+                let place = (process, location);
+                longer.loops |= longer.visited.contains(&place);
+                longer.visited.push(place);
+                Some(place)
             }
         };
         Some(Some(longer))
@@ -437,7 +455,7 @@ fn stored(program: &Program, item: &Item, value: Expr) -> Option<Expr> {
         return item.store(value).map(Expr::Const);
     }
     // A value that does not fit where it must ends the step anyway.
-    if item.overflow == Overflow::Fail || program.interval(&value).within(item.min, item.max) {
+    if item.overflow != Overflow::Wrap || program.interval(&value).within(item.min, item.max) {
         return Some(value);
     }
     let mask = item.max.wrapping_sub(item.min);

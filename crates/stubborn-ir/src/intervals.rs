@@ -118,17 +118,7 @@ impl Program {
                 }
             }
             Expr::Temp(_) => Interval::FULL,
-            Expr::Unary(op, operand) => {
-                let of = self.interval(operand);
-                match op {
-                    UnaryOp::Negate => Interval::wrapping(-i64::from(of.max), -i64::from(of.min)),
-                    UnaryOp::BitNot => Interval {
-                        min: !of.max,
-                        max: !of.min,
-                    },
-                    UnaryOp::Not => Interval::BOOL,
-                }
-            }
+            Expr::Unary(op, operand) => unary_interval(*op, self.interval(operand)),
             Expr::Binary(op, left, right) => {
                 binary_interval(*op, self.interval(left), self.interval(right))
             }
@@ -346,7 +336,20 @@ impl Program {
     }
 }
 
-fn binary_interval(op: BinaryOp, a: Interval, b: Interval) -> Interval {
+/// The range of an operator's results.
+pub(crate) fn unary_interval(op: UnaryOp, of: Interval) -> Interval {
+    match op {
+        UnaryOp::Negate => Interval::wrapping(-i64::from(of.max), -i64::from(of.min)),
+        UnaryOp::BitNot => Interval {
+            min: !of.max,
+            max: !of.min,
+        },
+        UnaryOp::Not => Interval::BOOL,
+    }
+}
+
+/// The range of an operator's results.
+pub(crate) fn binary_interval(op: BinaryOp, a: Interval, b: Interval) -> Interval {
     let (a0, a1, b0, b1) = (
         i64::from(a.min),
         i64::from(a.max),
@@ -397,7 +400,8 @@ fn binary_interval(op: BinaryOp, a: Interval, b: Interval) -> Interval {
     }
 }
 
-fn divide_interval(op: DivideOp, a: Interval, b: Interval) -> Interval {
+/// The range of a division's results.
+pub(crate) fn divide_interval(op: DivideOp, a: Interval, b: Interval) -> Interval {
     match op {
         // The magnitude never grows, but i32::MIN / -1 wraps.
         DivideOp::Quotient if a.min > i32::MIN => {

@@ -44,6 +44,7 @@ pub mod fuse;
 pub mod interpreter;
 pub mod intervals;
 pub mod model;
+pub mod narrow;
 pub mod output;
 pub mod print;
 pub mod program;

@@ -37,6 +37,9 @@ pub enum Overflow {
     Fail,
     /// The value is taken modulo the size of the range, which must be a power of two.
     Wrap,
+    /// It never happens; see [`narrow`](crate::narrow). In states that no run reaches, the
+    /// nearest value of the range is stored.
+    Fits,
 }
 
 /// A range of values with a policy for values outside it: the type of a variable or of a
@@ -90,6 +93,7 @@ impl Item {
                 let mask = self.max.wrapping_sub(self.min);
                 Some((value.wrapping_sub(self.min) & mask).wrapping_add(self.min))
             }
+            Overflow::Fits => Some(value.clamp(self.min, self.max)),
         }
     }
 }

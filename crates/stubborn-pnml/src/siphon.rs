@@ -211,24 +211,22 @@ impl<'n> Search<'n> {
 
     /// Draws all consequences, traps included.
     fn consequences(&mut self) -> Result<(), Contradiction> {
-        loop {
-            while let Some(place) = self.trail.get(self.drawn).copied() {
-                self.drawn += 1;
-                for at in 0..self.clauses_of[place as usize].len() {
-                    self.unit(self.clauses_of[place as usize][at] as usize)?;
-                }
-                let invariants = self.invariants;
-                for number in invariants.numbers_of_place(PlaceId(place)) {
-                    self.sum(*number as usize)?;
-                }
+        while let Some(place) = self.trail.get(self.drawn).copied() {
+            self.drawn += 1;
+            for at in 0..self.clauses_of[place as usize].len() {
+                self.unit(self.clauses_of[place as usize][at] as usize)?;
             }
-            match self.marked_trap() {
-                Some(trap) => {
-                    self.add_clause(trap, Tokens::Some);
-                    return Err(Contradiction);
-                }
-                None => return Ok(()),
+            let invariants = self.invariants;
+            for number in invariants.numbers_of_place(PlaceId(place)) {
+                self.sum(*number as usize)?;
             }
+        }
+        match self.marked_trap() {
+            Some(trap) => {
+                self.add_clause(trap, Tokens::Some);
+                Err(Contradiction)
+            }
+            None => Ok(()),
         }
     }
 

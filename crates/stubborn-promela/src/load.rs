@@ -5,6 +5,7 @@ use std::path::Path;
 
 use stubborn_diagnostics::{Diagnostic, Span, has_errors};
 use stubborn_ir::Model;
+use stubborn_ir::narrow::narrow;
 use stubborn_system::{Outcome, Successors, System};
 
 use crate::lower::{self, Lowered, Missing, Table};
@@ -148,16 +149,14 @@ fn build(
             .enumerate()
             .map(|(at, command)| (command.name.clone(), at))
             .collect();
-        let model = match Model::new(lowered.program.clone()) {
-            Ok(model) => model,
-            Err(error) => {
-                diagnostics.push(Diagnostic::error(
-                    "PML096",
-                    error.to_string(),
-                    Span::new(0, 1),
-                ));
-                return Err((sources, diagnostics));
-            }
+        let packed = |program: &stubborn_ir::Program, diagnostics: &mut Vec<Diagnostic>| {
+            Model::new(program.clone()).map_err(|error| {
+                let span = Span::new(0, 1);
+                diagnostics.push(Diagnostic::error("PML096", error.to_string(), span));
+            })
+        };
+        let Ok(model) = packed(&lowered.program, &mut diagnostics) else {
+            return Err((sources, diagnostics));
         };
         let sorted = model.program().commands.iter();
         let steps = sorted
@@ -166,6 +165,10 @@ fn build(
         lowered.steps = steps;
         let missing = sample(&model, &lowered);
         if missing.is_empty() {
+            narrow(&mut lowered.program);
+            let Ok(model) = packed(&lowered.program, &mut diagnostics) else {
+                return Err((sources, diagnostics));
+            };
             return Ok(Loaded {
                 model,
                 lowered,

@@ -44,6 +44,56 @@ macro_rules! mentions_no_process {
     )+};
 }
 
+/// Implements [`Rename`](crate::Rename) for structures and enumerations, field by field. What is
+/// forgotten does not compile.
+///
+/// ```
+/// use stubborn_protocol::{Pid, renames};
+///
+/// struct Server {
+///     votes: Vec<Pid>,
+///     term: u32,
+/// }
+///
+/// enum Message {
+///     Vote(Pid, u32),
+///     Append { leader: Pid, entries: Vec<u8> },
+///     Stop,
+/// }
+///
+/// renames! {
+///     struct Server { votes, term }
+///     enum Message { Vote(candidate, term), Append { leader, entries }, Stop }
+/// }
+/// ```
+#[macro_export]
+macro_rules! renames {
+    () => {};
+    (struct $name:ident { $($field:ident),* $(,)? } $($rest:tt)*) => {
+        impl $crate::Rename for $name {
+            fn rename(&self, to: &dyn Fn($crate::Pid) -> $crate::Pid) -> Self {
+                let _ = to;
+                Self { $($field: $crate::Rename::rename(&self.$field, to)),* }
+            }
+        }
+        $crate::renames!($($rest)*);
+    };
+    (enum $name:ident { $($variant:ident $(($($at:ident),*))? $({$($field:ident),*})?),* $(,)? }
+     $($rest:tt)*) => {
+        impl $crate::Rename for $name {
+            fn rename(&self, to: &dyn Fn($crate::Pid) -> $crate::Pid) -> Self {
+                let _ = to;
+                match self {$(
+                    Self::$variant $(($($at),*))? $({$($field),*})? => Self::$variant
+                        $(($($crate::Rename::rename($at, to)),*))?
+                        $({$($field: $crate::Rename::rename($field, to)),*})?,
+                )*}
+            }
+        }
+        $crate::renames!($($rest)*);
+    };
+}
+
 mentions_no_process!(
     (),
     bool,

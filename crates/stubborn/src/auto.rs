@@ -2,9 +2,11 @@
 //!
 //! A reduced state costs more than a full one, and so do relations and the look at whether they
 //! are worth it. So a search starts without reduction, and most models are done before any of
-//! that is asked. After [`FIRST_PAUSE`] states it waits: the relations are computed, and the first
-//! levels of the reduced searches are compared with its own. If few states would be left, and the
-//! levels say that much is still to come, the reduced searches begin, and what was done is lost.
+//! that is asked. After
+//! [`FIRST_PAUSE`] states it waits: the relations are computed, and the first
+//! levels of the reduced searches are compared with its own. If very few states would be left, or
+//! few and the levels say that much is still to come, the reduced searches begin, and what was done
+//! is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
 //! again. All this goes by counts, never by time: the same on every machine.
 
@@ -18,15 +20,18 @@ use crate::check::Question;
 use crate::load::LoadedModel;
 use crate::reduction::{self, PlannedRun, ReductionOptions};
 
-/// States that an unreduced search has before anybody asks: a fraction of a second, several times
+/// States that an unreduced search has before anybody asks: about a second, several times
 /// what it takes to compute relations.
-pub(crate) const FIRST_PAUSE: u64 = 1_000_000;
+pub(crate) const FIRST_PAUSE: u64 = 2_000_000;
 /// How many times more states there are when it is asked again.
 const NEXT_PAUSE: u64 = 2;
 /// Reduction pays if at most this share of the states is left, in all reduced searches together.
 /// Measured on BEEM models of 1 to 20 million states, a reduced state costs 1.8 times a full one
 /// on average, and up to four times.
 pub(crate) const LARGEST_SHARE: f64 = 0.4;
+/// With at most this share, it pays even if nothing is to come but a proof that that is so: the
+/// reduced searches take a small part of what was done.
+const SMALL_SHARE: f64 = 0.1;
 /// States of a reduced search that are looked at.
 const COMPARED_STATES: u64 = 20_000;
 /// Much is still to come if the last level's share of all states is at most this many times the
@@ -71,7 +76,7 @@ impl<'m, 'q> Decider<'m, 'q> {
 
     /// The limit to begin with.
     pub(crate) fn first_pause(&self) -> u64 {
-        self.most.min(FIRST_PAUSE)
+        self.most.min(self.options.patience)
     }
 
     /// How far the search may go on; `None` if it ends here.
@@ -91,8 +96,16 @@ impl<'m, 'q> Decider<'m, 'q> {
             let shares = reductions.map(|r| state_share(system, r.as_dyn(), reached.level_sizes));
             shares.sum()
         });
-        known.reduce = *share <= LARGEST_SHARE && much_to_come(reached.level_sizes);
-        if known.reduce || reached.states >= self.most {
+        let no_more = reached.states >= self.most;
+        known.reduce = match no_more {
+            // Nothing is lost by trying.
+            true => *share < 1.0,
+            false => {
+                *share <= SMALL_SHARE
+                    || *share <= LARGEST_SHARE && much_to_come(reached.level_sizes)
+            }
+        };
+        if known.reduce || no_more {
             return None;
         }
         Some(reached.states.saturating_mul(NEXT_PAUSE).min(self.most))

@@ -312,6 +312,7 @@ impl ReductionArgs {
             measured,
             proviso: self.proviso.safety,
             cycle_proviso: self.proviso.cycles,
+            ..ReductionOptions::default()
         })
     }
 

@@ -13,6 +13,7 @@ use stubborn_search::proviso::{ClosedSet, OnStack, Proviso};
 use stubborn_search::{Order, Target};
 use stubborn_system::{Reduction, RelationLevel, Relations, System};
 
+use crate::auto::FIRST_PAUSE;
 use crate::check::Question;
 use crate::load::LoadedModel;
 use crate::measured::SavedRelations;
@@ -54,6 +55,8 @@ pub struct ReductionOptions {
     pub proviso: ProvisoChoice,
     /// Against ignoring, where it looks for infinite runs; `None` for the best known one.
     pub cycle_proviso: Option<stubborn_emptiness::Proviso>,
+    /// After how many states `auto` asks whether to reduce.
+    pub patience: u64,
 }
 
 impl Default for ReductionOptions {
@@ -64,6 +67,7 @@ impl Default for ReductionOptions {
             measured: None,
             proviso: ProvisoChoice::Auto,
             cycle_proviso: None,
+            patience: FIRST_PAUSE,
         }
     }
 }

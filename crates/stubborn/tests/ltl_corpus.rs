@@ -24,31 +24,64 @@ fn table(path: &Path) -> Vec<Vec<String>> {
 /// How a property is checked.
 #[derive(Clone, Copy)]
 struct Way {
-    algorithm: Option<Algorithm>,
+    reduced: Reduced,
     emptiness: Emptiness,
     threads: usize,
 }
 
-const fn way(algorithm: Option<Algorithm>, emptiness: Emptiness, threads: usize) -> Way {
+/// How it is reduced.
+#[derive(Clone, Copy)]
+enum Reduced {
+    Not,
+    By(Algorithm),
+    /// If `auto` says so, after this many states.
+    After(u64),
+}
+
+impl Reduced {
+    fn options(self) -> ReductionOptions {
+        let (por, patience) = match self {
+            Self::Not => (Por::None, 0),
+            Self::By(algorithm) => (Por::Chosen(Config::new(algorithm)), 0),
+            Self::After(states) => (Por::Auto, states),
+        };
+        ReductionOptions {
+            por,
+            patience,
+            ..ReductionOptions::default()
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Not => "none",
+            Self::By(algorithm) => algorithm.name(),
+            Self::After(_) => "auto",
+        }
+    }
+}
+
+const fn way(reduced: Reduced, emptiness: Emptiness, threads: usize) -> Way {
     Way {
-        algorithm,
+        reduced,
         emptiness,
         threads,
     }
 }
 
-/// Without reduction and with the default one, by every emptiness check: components and nested
+/// Without reduction and with several, by every emptiness check: components and nested
 /// searches, on one thread and on two (shared union-find, CNDFS).
-const WAYS: [Way; 9] = [
-    way(None, Emptiness::Components, 1),
-    way(None, Emptiness::Nested, 1),
-    way(None, Emptiness::Components, 2),
-    way(None, Emptiness::Nested, 2),
-    way(Some(Algorithm::Beam), Emptiness::Components, 1),
-    way(Some(Algorithm::Deletion), Emptiness::Components, 1),
-    way(Some(Algorithm::Beam), Emptiness::Nested, 1),
-    way(Some(Algorithm::Beam), Emptiness::Components, 2),
-    way(Some(Algorithm::Beam), Emptiness::Nested, 2),
+const WAYS: [Way; 10] = [
+    way(Reduced::Not, Emptiness::Components, 1),
+    way(Reduced::Not, Emptiness::Nested, 1),
+    way(Reduced::Not, Emptiness::Components, 2),
+    way(Reduced::Not, Emptiness::Nested, 2),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Components, 1),
+    way(Reduced::By(Algorithm::Deletion), Emptiness::Components, 1),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Nested, 1),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Components, 2),
+    way(Reduced::By(Algorithm::Beam), Emptiness::Nested, 2),
+    way(Reduced::After(200), Emptiness::Components, 1),
 ];
 
 /// What came out, over many properties.
@@ -71,12 +104,7 @@ impl Tally {
     ) {
         for way in WAYS {
             let options = CheckOptions {
-                reduction: ReductionOptions {
-                    por: way
-                        .algorithm
-                        .map_or(Por::None, |a| Por::Chosen(Config::new(a))),
-                    ..ReductionOptions::default()
-                },
+                reduction: way.reduced.options(),
                 temporal: TemporalOptions {
                     emptiness: way.emptiness,
                     finite_runs,
@@ -104,7 +132,7 @@ impl Tally {
                 self.reduced += usize::from(answer.reduction != "none");
             } else {
                 let (name, found) = (&answer.name, answer.verdict);
-                let how = way.algorithm.map_or("none", Algorithm::name);
+                let how = way.reduced.name();
                 self.wrong.push(format!(
                     "{} {name}: {expected} expected, {found} by {how}, {}, {} threads",
                     model.name(),

@@ -272,7 +272,7 @@ mod tests {
             dining_philosophers(6),
             ring_election(4, 2),
         ];
-        let random = (0..50).map(random_program);
+        let random = (0..25).map(random_program);
         for program in protocols.into_iter().chain(random) {
             is_the_same(&Model::new(program).expect("a sound program"));
         }

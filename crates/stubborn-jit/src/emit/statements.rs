@@ -246,6 +246,14 @@ impl Emitter<'_, '_> {
         let largest = self.unsigned(span);
         match item.overflow {
             Overflow::Wrap => self.b.ins().band(raw, largest),
+            Overflow::Fits => {
+                let (min, max) = (self.constant(item.min), self.constant(item.max));
+                let below = self.b.ins().icmp(IntCC::SignedLessThan, value, min);
+                let raised = self.b.ins().select(below, min, value);
+                let above = self.b.ins().icmp(IntCC::SignedGreaterThan, raised, max);
+                let nearest = self.b.ins().select(above, max, raised);
+                self.b.ins().isub(nearest, min)
+            }
             Overflow::Fail => {
                 let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThan, raw, largest);
                 self.fail_if(outside, site);

@@ -1,6 +1,6 @@
 //! The net behind the seam: what searches and reductions see of it.
 //!
-//! A place is a field, packed in as many bits as its [bound](crate::Bounds) needs (one for a
+//! A place is a field, [packed](packing) in as many bits as its [bound](crate::Bounds) needs (one for a
 //! safe place, none for a place that never changes, 32 where nothing is known). A transition is
 //! a transition, and its guards are labels `p >= k`, one for each pair of place and threshold,
 //! shared by all transitions that need it. Nothing is compiled: [`executor`] works from tables
@@ -17,6 +17,7 @@
 mod enough;
 mod exclusion;
 mod executor;
+mod packing;
 mod relations;
 mod tables;
 
@@ -100,6 +101,8 @@ pub struct NetSystem {
     invariants: Invariants,
     bounds: Bounds,
     tables: Tables,
+    /// The field of each place.
+    field_of: Vec<FieldId>,
     /// The field that marks the error state, if any step can fail.
     failed: Option<FieldId>,
 }
@@ -121,9 +124,23 @@ impl NetSystem {
         let mut layout = LayoutBuilder::new();
         let mut failures = Vec::new();
         let mut failure_of = vec![None; net.place_count()];
+        let range = |place| field_range(&net, &bounds, place, &options);
+        let ranges: Vec<(i64, i64)> = net.places().map(range).collect::<Result<_, _>>()?;
+        let bits: Vec<u32> = ranges
+            .iter()
+            .map(|(min, max)| u64::BITS - (max - min).unsigned_abs().leading_zeros())
+            .collect();
+        let mut field_of = vec![FieldId::new(0); net.place_count()];
+        for word in packing::words(&net, &invariants, &bits) {
+            layout.align_to_word();
+            for place in word {
+                let range = ranges[place.index()];
+                let name = net.place_label(place);
+                field_of[place.index()] = layout.field(name, range, FieldKind::Integer, None);
+            }
+        }
         for place in net.places() {
-            let range = field_range(&net, &bounds, place, &options)?;
-            layout.field(net.place_label(place), range, FieldKind::Integer, None);
+            let range = ranges[place.index()];
             let fits = bounds
                 .bound(place)
                 .is_some_and(|bound| bound <= u64::from(u32::MAX));
@@ -151,10 +168,10 @@ impl NetSystem {
             layout.field(failed).set(&mut state, 1);
             state
         });
-        let (mut structure, meanings) = structure(&net);
+        let (mut structure, meanings) = structure(&net, &field_of);
         structure.failures = failures;
         structure.error_state = error_state;
-        let tables = Tables::new(&net, &layout, &failure_of, failed);
+        let tables = Tables::new(&net, &layout, &field_of, &failure_of, failed);
         Ok(Self {
             net,
             layout,
@@ -163,6 +180,7 @@ impl NetSystem {
             invariants,
             bounds,
             tables,
+            field_of,
             failed,
         })
     }
@@ -184,7 +202,7 @@ impl NetSystem {
 
     /// The field of a place.
     pub fn field(&self, place: PlaceId) -> FieldId {
-        FieldId::new(place.index())
+        self.field_of[place.index()]
     }
 
     /// The state formula that a label stands for; none if it is a guard.
@@ -317,7 +335,7 @@ fn field_range(
 }
 
 /// Transitions with their guards, and the guards as labels.
-fn structure(net: &Net) -> (Structure, Vec<Meaning>) {
+fn structure(net: &Net, field_of: &[FieldId]) -> (Structure, Vec<Meaning>) {
     let mut structure = Structure::default();
     let mut meanings = Vec::new();
     let mut known: RapidHashMap<(PlaceId, u32), LabelId> = RapidHashMap::default();
@@ -329,7 +347,7 @@ fn structure(net: &Net) -> (Structure, Vec<Meaning>) {
                 *known.entry((arc.node, arc.weight)).or_insert_with(|| {
                     structure.labels.push(Label {
                         text: format!("{} >= {}", net.place_label(arc.node), arc.weight),
-                        tests: vec![FieldId::new(arc.node.index())],
+                        tests: vec![field_of[arc.node.index()]],
                     });
                     meanings.push(Meaning::AtLeast(arc.node, arc.weight));
                     LabelId::new(meanings.len() - 1)
@@ -339,7 +357,7 @@ fn structure(net: &Net) -> (Structure, Vec<Meaning>) {
         // An increment looks at what it increments.
         let changed: Vec<FieldId> = net
             .effects(transition)
-            .map(|(place, _)| FieldId::new(place.index()))
+            .map(|(place, _)| field_of[place.index()])
             .collect();
         structure.transitions.push(Transition {
             name: net.transition_label(transition).to_owned(),

@@ -127,6 +127,7 @@ impl Tables {
     pub(super) fn new(
         net: &Net,
         layout: &Layout,
+        field_of: &[FieldId],
         failure_of: &[Option<u32>],
         failed: Option<FieldId>,
     ) -> Self {
@@ -137,7 +138,7 @@ impl Tables {
         let mut slots = Vec::with_capacity(net.place_count());
         let mut constant = Census::default();
         for place in net.places() {
-            let field = layout.field(FieldId::new(place.index()));
+            let field = layout.field(field_of[place.index()]);
             slots.push(Slot {
                 word: field.word,
                 shift: field.shift,
@@ -181,7 +182,14 @@ impl Tables {
         };
         let mut candidates: Vec<Vec<u32>> = vec![Vec::new(); net.place_count()];
         for transition in net.transitions() {
-            tables.add_transition(net, layout, transition, failure_of, &mut candidates);
+            tables.add_transition(
+                net,
+                layout,
+                field_of,
+                transition,
+                failure_of,
+                &mut candidates,
+            );
         }
         for list in candidates {
             tables.candidates.items.extend(list);
@@ -194,6 +202,7 @@ impl Tables {
         &mut self,
         net: &Net,
         layout: &Layout,
+        field_of: &[FieldId],
         transition: TransitionId,
         failure_of: &[Option<u32>],
         candidates: &mut [Vec<u32>],
@@ -202,7 +211,7 @@ impl Tables {
         let mut watched: Option<(usize, PlaceId)> = None;
         let mut bits: Vec<BitTest> = Vec::new();
         for arc in net.pre(transition) {
-            let field = layout.field(FieldId::new(arc.node.index()));
+            let field = layout.field(field_of[arc.node.index()]);
             possible &= i64::from(arc.weight) <= field.max;
             if field.bits == 0 {
                 continue;
@@ -240,7 +249,7 @@ impl Tables {
         }
         let mut changes: Vec<Change> = Vec::new();
         for (place, change) in net.effects(transition) {
-            let field = layout.field(FieldId::new(place.index()));
+            let field = layout.field(field_of[place.index()]);
             // Two's complement: taking away is adding modulo 2^32.
             let add = (change as u32) << field.shift;
             match changes.iter_mut().find(|known| known.word == field.word) {

@@ -6,10 +6,12 @@
 //! trails can be exchanged. The rules were learned from the behaviour of SPIN 6.5.2
 //! (G. J. Holzmann, The SPIN Model Checker, 2003, describes the intention).
 
+mod bypass;
 mod elements;
 mod graph;
 mod merge;
 
+pub(crate) use bypass::bypass;
 pub(crate) use merge::merge;
 
 use std::sync::Arc;

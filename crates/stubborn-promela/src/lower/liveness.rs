@@ -126,6 +126,22 @@ fn watched(program: &Program) -> HashSet<(usize, usize)> {
     found
 }
 
+/// Shows all expressions of a model's steps, clauses and properties, with all their parts.
+pub(crate) fn each_expression(program: &Program, look: &mut dyn FnMut(&Expr)) {
+    fn with_parts(expr: &Expr, look: &mut dyn FnMut(&Expr)) {
+        look(expr);
+        parts(expr).into_iter().for_each(|e| with_parts(e, look));
+    }
+    let mut look = |expr: &Expr| with_parts(expr, look);
+    program.propositions.iter().for_each(&mut look);
+    for process in &program.processes {
+        process.provided.iter().for_each(&mut look);
+        for step in process.flow.states.iter().flat_map(|s| &s.transitions) {
+            each_basic(step, &mut |basic| each_expr(basic, &mut look));
+        }
+    }
+}
+
 fn each_basic(step: &Transition, look: &mut dyn FnMut(&Basic)) {
     match &*step.action {
         Action::Basic(basic) => look(basic),

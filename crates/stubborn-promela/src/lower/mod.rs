@@ -31,11 +31,12 @@ mod storage;
 use std::collections::HashMap;
 
 pub use claims::{Claim, ClaimEdge, ClaimState};
+pub(crate) use liveness::each_expression;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
 use stubborn_system::{FailureKind, LabelId, Outcome, ProcessId};
 
-use crate::flow::StateNr;
+use crate::flow::{self, StateNr};
 use crate::hir::{self, ProcId};
 use crate::source::Sources;
 
@@ -148,6 +149,9 @@ pub struct Options {
     /// Set locals to zero where they are not read before they are written again. Fewer states,
     /// the same verdicts.
     pub dead_variables: bool,
+    /// Leave out control states at which a process does nothing but leave. Fewer states, the
+    /// same verdicts.
+    pub dead_locations: bool,
 }
 
 impl Default for Options {
@@ -158,6 +162,7 @@ impl Default for Options {
             fuse: true,
             merge: false,
             dead_variables: false,
+            dead_locations: false,
         }
     }
 }
@@ -269,6 +274,8 @@ pub(crate) fn lower(
     options: Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Lowered {
+    let bypassed = options.dead_locations.then(|| flow::bypass(source));
+    let source = bypassed.as_ref().unwrap_or(source);
     let mut program = ir::Program::new(name);
     let never = program.site(FailureKind::Other, "this cannot happen", None);
     let mut lowering = Lowering {

@@ -71,10 +71,11 @@ fn verdicts_stay_the_same() {
         if !plain.complete {
             continue;
         }
-        for (merge, dead_variables) in [(true, false), (false, true), (true, true)] {
+        for switches in 1..8 {
             let options = lower::Options {
-                merge,
-                dead_variables,
+                merge: switches & 1 != 0,
+                dead_variables: switches & 2 != 0,
+                dead_locations: switches & 4 != 0,
                 ..lower::Options::default()
             };
             let other = counts(&text, options);
@@ -102,6 +103,35 @@ fn dead_variables_are_zero() {
         active proctype A() { byte v; if :: v = 1 :: v = 2 fi; g = 1; g = 2 }
         active proctype B() { g == 2 -> assert(A:v == 1) }";
     assert!(counts(watched, options).errors > 0, "others may look at it");
+}
+
+#[test]
+fn dead_locations_are_left_out() {
+    let options = lower::Options {
+        dead_locations: true,
+        ..lower::Options::default()
+    };
+    let text = "byte g; active [2] proctype A() { g++; skip; skip; g-- }";
+    let (plain, fewer) = (
+        counts(text, lower::Options::default()),
+        counts(text, options),
+    );
+    // Each process has two locations less; the last one to be started also ends first.
+    assert!(
+        fewer.states < plain.states,
+        "{} {}",
+        plain.states,
+        fewer.states
+    );
+    let seen = "byte g; active proctype A() { g = 1; l: skip; g = 2 }
+        active proctype B() { assert(!A@l) }";
+    assert!(
+        counts(seen, options).errors > 0,
+        "others may look at labels"
+    );
+    let circle =
+        "active proctype A() { do :: skip od } active proctype B() { timeout -> assert(false) }";
+    assert_eq!(counts(circle, options).errors, 0, "it runs around forever");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Network, Pid, ProcessRef, Protocol, Rename};
+use crate::{Network, Pid, ProcessRef, Protocol};
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,16 +52,8 @@ pub enum Decision {
     Abort,
 }
 
-crate::mentions_no_process!(Resource);
-
-impl Rename for Coordinator {
-    fn rename(&self, to: &dyn Fn(Pid) -> Pid) -> Self {
-        Self {
-            decision: self.decision,
-            prepared: self.prepared.rename(to),
-        }
-    }
-}
+crate::mentions_no_process!(Resource, Decision);
+crate::renames! { struct Coordinator { decision, prepared } }
 
 /// The processes of [`protocol`].
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use stubborn_protocol::{Protocol, Reduction, Stateless, Value};
 
 use crate::exit::{Failure, Status};
 use crate::interrupt;
-use crate::options::MemoryLimit;
 use crate::options::protocol::{DynamicPor, ProtocolArgs, ProtocolPor};
+use crate::options::{MemoryLimit, OrderName};
 use crate::terminal::{counted, print};
 
 /// Visits of a stateless search, unless the user says otherwise.
@@ -143,6 +143,11 @@ fn check<M: Value>(args: &ProtocolArgs, mut protocol: Protocol<M>) -> Result<Sta
                 RelationLevel::Reach
             };
             let checker = model.check().reduction(reduction).relations(level);
+            let checker = match args.order {
+                None => checker,
+                Some(OrderName::Bfs) => checker.breadth_first(),
+                Some(OrderName::Dfs) => checker.depth_first(),
+            };
             let report = checker.limits(limits).run().map_err(Failure::wrong)?;
             if let Some(misuse) = report.misuses.first() {
                 return Err(Failure::wrong(misuse));

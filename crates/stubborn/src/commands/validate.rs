@@ -5,15 +5,16 @@ use std::fmt::Write;
 use stubborn::reduce::validate::{Limits, Report, validate};
 use stubborn::reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, measured};
 use stubborn::system::RelationLevel;
-use stubborn::{LoadedModel, Por};
+use stubborn::{CheckOptions, LoadedModel, Por};
 
-use super::load;
+use super::{growing, load};
 use crate::exit::{Failure, Status};
 use crate::options::ValidateArgs;
 use crate::terminal::{Paint, counted, print};
 
 pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
-    let (model, _) = load(&args.model, &args.invariant, false)?;
+    let (mut model, _) = load(&args.model, &args.invariant, false)?;
+    grow(&mut model, args)?;
     let options = args.reduction.options(args.seed, "auto")?;
     let measured = match &options.measured {
         Some(saved) => Some(saved.of(&model)?),
@@ -78,6 +79,19 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
         print(&told(&model, &name, &plan, &report, paint));
     }
     Ok(status)
+}
+
+/// Makes room for all processes that are started within the states that will be looked at.
+fn grow(model: &mut LoadedModel, args: &ValidateArgs) -> Result<(), Failure> {
+    if model.promela().is_none() {
+        return Ok(());
+    }
+    let mut options = CheckOptions::default();
+    options.reduction.por = Por::None;
+    options.limits.states = Some(args.max_states as u64);
+    growing(model, None, |model| {
+        stubborn::explore(model, &options).map(|_| ())
+    })
 }
 
 fn refused(name: &str, refusal: &ConfigError, paint: Paint) -> String {

@@ -42,6 +42,8 @@ pub struct PromelaOptions {
     pub merge: bool,
     /// Locals that nobody will read are zero.
     pub dead_variables: bool,
+    /// Processes are never where they do nothing but leave.
+    pub dead_locations: bool,
     /// Atomic sequences are walked statement by statement; the states stay the same.
     pub single_statements: bool,
     /// Note which statements searches reach; see [`unreached`](crate::spin::unreached).
@@ -59,6 +61,7 @@ impl Default for PromelaOptions {
             max_processes: 255,
             merge: false,
             dead_variables: false,
+            dead_locations: false,
             single_statements: false,
             coverage: false,
             acceptance: false,
@@ -112,6 +115,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
                 fuse: !promela.single_statements,
                 merge: promela.merge,
                 dead_variables: promela.dead_variables,
+                dead_locations: promela.dead_locations,
             },
         };
         match load(path, source.text(), &settings, &FileLoader) {

@@ -31,6 +31,12 @@ pub(crate) struct PromelaArgs {
     /// Treat states as equal that differ only in local variables nobody will read
     #[arg(long, help_heading = "Promela")]
     dead_variables: bool,
+
+    /// Leave out control states at which a process does nothing but leave
+    ///
+    /// A `skip` or a jump that nobody can see is no step then: fewer states, the same verdicts.
+    #[arg(long, help_heading = "Promela")]
+    dead_locations: bool,
 }
 
 /// What SPIN's users look for in a verification.
@@ -38,11 +44,11 @@ pub(crate) struct PromelaArgs {
 pub(crate) struct SpinArgs {
     /// Save the first counterexample as a trail that `spin -t` replays; MODEL.trail by default
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-          help_heading = "Promela")]
+          help_heading = "Promela", conflicts_with = "dead_locations")]
     pub(crate) trail: Option<Option<PathBuf>>,
 
     /// List the statements that were not reached; nothing is reduced unless --por says so
-    #[arg(long, help_heading = "Promela")]
+    #[arg(long, help_heading = "Promela", conflicts_with = "dead_locations")]
     pub(crate) coverage: bool,
 
     /// Check, too, that no infinite run comes to `accept` labels again and again
@@ -83,6 +89,7 @@ impl PromelaArgs {
             max_processes: usize::from(self.max_processes),
             merge: self.merge,
             dead_variables: self.dead_variables,
+            dead_locations: self.dead_locations,
             ..PromelaOptions::default()
         }
     }

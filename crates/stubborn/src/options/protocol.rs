@@ -3,7 +3,7 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use super::MemoryLimit;
+use super::{MemoryLimit, OrderName};
 use crate::commands::protocol;
 
 /// Check a protocol that comes with stubborn-protocol
@@ -42,6 +42,10 @@ pub(crate) struct ProtocolArgs {
     /// Relations between transitions from the handlers' declarations alone
     #[arg(long)]
     pub(crate) declared: bool,
+
+    /// Order of exploration; by default what explores least
+    #[arg(long, value_name = "ORDER", value_enum)]
+    pub(crate) order: Option<OrderName>,
 
     /// Do not remember states; a state that is reached twice counts twice
     #[arg(long)]

@@ -18,7 +18,7 @@ use stubborn_search::{Beyond, Limit, Limits, Reached, StoreKind};
 use stubborn_system::Relations;
 
 use super::{Obstacle, Temporal};
-use crate::auto::{FIRST_PAUSE, LARGEST_SHARE, state_share};
+use crate::auto::{LARGEST_SHARE, state_share};
 use crate::check::{CheckError, CheckOptions, Verdict};
 use crate::load::LoadedModel;
 use crate::reduction::Por;
@@ -146,7 +146,7 @@ impl Checker<'_, '_> {
                     let asked = &mut *asked.lock().unwrap_or_else(PoisonError::into_inner);
                     self.ask(question, most, reached.states, asked)
                 };
-                unreduced.limits.states = Some(most.min(FIRST_PAUSE));
+                unreduced.limits.states = Some(most.min(self.options.reduction.patience));
                 unreduced.limits.beyond = Some(Beyond(&beyond));
                 let result = self.finish(unreduced)?;
                 let asked = asked.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -191,7 +191,8 @@ impl Checker<'_, '_> {
         match share {
             Ok(share) => {
                 asked.share = Some(share);
-                asked.reduce = share <= LARGEST_SHARE;
+                // At the user's limit, nothing is lost by trying.
+                asked.reduce = share <= LARGEST_SHARE || states >= most;
             }
             Err(error) => asked.answer = Some(Err(error)),
         }

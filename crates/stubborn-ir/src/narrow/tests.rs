@@ -1,0 +1,100 @@
+//! Narrowed programs behave as they did.
+
+use std::collections::HashSet;
+
+use stubborn_system::{Successors, System};
+
+use super::*;
+use crate::testing::{dining_philosophers, peterson, random_program, ring_election};
+use crate::{Model, Variable};
+
+/// Most states that a test looks at.
+const ENOUGH: usize = 20_000;
+
+/// The numbers of states, of steps by transition, and of failures.
+fn explored(program: &Program) -> (usize, Vec<usize>, usize) {
+    let model = Model::new(program.clone()).expect("a program that was packed before");
+    let mut executor = model.executor();
+    let mut steps = vec![0; program.commands.len()];
+    let mut failures = 0;
+    let mut seen = HashSet::from([model.initial_states()]);
+    let mut todo = VecDeque::from([model.initial_states()]);
+    let mut successors = Successors::new(model.layout().words());
+    while let Some(state) = todo.pop_front() {
+        successors.clear();
+        executor.successors(&state, &mut successors);
+        for next in successors.iter() {
+            steps[next.transition.index()] += 1;
+            failures += usize::from(next.outcome != stubborn_system::Outcome::FINE);
+            if seen.len() < ENOUGH && seen.insert(next.state.to_vec()) {
+                todo.push_back(next.state.to_vec());
+            }
+        }
+    }
+    (seen.len(), steps, failures)
+}
+
+fn assert_same_behaviour(program: &Program) {
+    let mut smaller = program.clone();
+    narrow(&mut smaller);
+    assert_eq!(explored(program), explored(&smaller), "{}", program.name);
+}
+
+#[test]
+fn programs_behave_as_before() {
+    for program in [peterson(3), dining_philosophers(4), ring_election(3, 2)] {
+        assert_same_behaviour(&program);
+    }
+}
+
+#[test]
+fn random_programs_behave_as_before() {
+    for seed in 0..400 {
+        let mut program = random_program(seed);
+        assert_same_behaviour(&program);
+        // Types that are much too large are what this is for.
+        let counters: Vec<VarId> = program.processes.iter().map(|p| p.counter).collect();
+        for (at, variable) in program.variables.iter_mut().enumerate() {
+            let counter = counters.contains(&VarId(at as u32));
+            if variable.item.overflow == Overflow::Wrap && !counter {
+                variable.item = Item::wrapping(i32::MIN, i32::MAX);
+            }
+        }
+        assert_same_behaviour(&program);
+    }
+}
+
+#[test]
+fn a_loop_is_bounded_by_its_condition() {
+    let mut program = Program::new("loop");
+    let mut x = Variable::integer("x", 0, 0, 0);
+    x.item = Item::wrapping(i32::MIN, i32::MAX);
+    let process = program.process("P", vec!["test".into(), "count".into()], 0);
+    let x = program.variable(x.owned_by(process));
+    let counter = program.processes[process.index()].counter;
+    let site = program.out_of_range_site("x", None);
+    let below = program.label(Expr::less(Expr::Var(x), Expr::Const(5)));
+    program.command(Command {
+        name: "enter".into(),
+        processes: vec![process],
+        sources: vec![Some(0)],
+        guards: vec![below],
+        body: vec![Statement::assign(counter, Expr::Const(1), site)],
+        ..Command::default()
+    });
+    let more = Expr::plus(Expr::Var(x), Expr::Const(1));
+    program.command(Command {
+        name: "count".into(),
+        processes: vec![process],
+        sources: vec![Some(1)],
+        body: vec![
+            Statement::assign(x, more, site),
+            Statement::assign(counter, Expr::Const(0), site),
+        ],
+        ..Command::default()
+    });
+    assert_same_behaviour(&program);
+    narrow(&mut program);
+    let item = &program.variables[x.index()].item;
+    assert_eq!((item.min, item.max, item.overflow), (0, 5, Overflow::Fits));
+}
