@@ -270,11 +270,13 @@ impl UnionFind {
     /// are done, the set is dead.
     pub(crate) fn pick(&self, item: Item, choice: usize, was_here: bool) -> Pick {
         let (root, mut busy) = self.lock_root(item);
-        if !busy.fresh.is_empty() {
+        while !busy.fresh.is_empty() {
             let at = choice % busy.fresh.len();
             let picked = busy.fresh.swap_remove(at);
-            busy.begun.push(picked);
-            return Pick::Node(picked);
+            if !self.is_done(picked) {
+                busy.begun.push(picked);
+                return Pick::Node(picked);
+            }
         }
         if was_here {
             return Pick::Below;
