@@ -59,7 +59,8 @@ struct Open {
     moves: Vec<Known>,
 }
 
-/// See the [module](self). Made by [`Model::as_program`].
+/// A protocol as a program: processes are threads, messages are what they touch. Made by
+/// [`Model::as_program`].
 pub struct MessageProgram<'m, M> {
     model: &'m Model<M>,
     open: RapidHashMap<(u16, u32, u32), Rc<Open>>,
