@@ -25,6 +25,9 @@ use super::shapes::{Shape, Shapes};
 const CLASS_BUDGET: u64 = 40_000;
 /// Evaluations for one class in the first round, at most.
 const FIRST_ROUND: u64 = 256;
+/// Questions that are sorted into classes, of all rows together: more than that, and there would
+/// be less than an evaluation for each. What is left is too much.
+const MOST_ASKED: usize = 1_000_000;
 /// Evaluations for all classes of a relation, a row, at least.
 const ROW_BUDGET: u64 = 1_000;
 
@@ -69,15 +72,24 @@ impl<'p, 'm> Classes<'p, 'm> {
         row: impl Fn(usize) -> I + Sync,
     ) -> Vec<Vec<(u32, Decision)>> {
         let keys: Mutex<Keys> = Mutex::default();
+        let most_asked = MOST_ASKED / rows.max(1);
         let asked = parallel(rows, |at| {
             let mut local = Vec::new();
+            let mut asked = 0;
             for (column, first) in row(at) {
                 local.push(match first {
                     First::Known(decision) => Entry::Known(column, decision),
-                    First::Try(question, views) => {
-                        let key = self.key(question, &views);
-                        let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
-                        Entry::Try(column, keys.class(key, question, views))
+                    First::Try(question) => {
+                        asked += 1;
+                        let may_ask = asked <= most_asked;
+                        match may_ask.then(|| self.pairs.views(question)).flatten() {
+                            None => Entry::Known(column, Decision::TooMuch),
+                            Some(views) => {
+                                let key = self.key(question, &views);
+                                let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
+                                Entry::Try(column, keys.class(key, question, views))
+                            }
+                        }
                     }
                 });
             }
@@ -136,8 +148,9 @@ impl<'p, 'm> Classes<'p, 'm> {
     ) -> Vec<Vec<(u32, Decision)>> {
         parallel(asked.len(), |at| {
             let alone = |(entry, (column, first)): (&Entry, (u32, First))| match (entry, first) {
-                (Entry::Try(_, class), First::Try(question, views)) => {
+                (Entry::Try(_, class), First::Try(question)) => {
                     let budget = classes[*class].budget;
+                    let views = self.pairs.views(question).unwrap_or_default();
                     (column, self.pairs.decide(question, &views, budget).0)
                 }
                 (_, First::Known(decision)) => (column, decision),

@@ -38,8 +38,8 @@ pub(super) enum Decision {
 #[derive(Clone, Debug)]
 pub(super) enum First {
     Known(Decision),
-    /// All values of these fields have to be tried.
-    Try(Question, Vec<Arc<View>>),
+    /// All values of [its fields](Pairs::views) have to be tried.
+    Try(Question),
 }
 
 /// Everything known when pairs are decided.
@@ -92,7 +92,7 @@ impl<'m> Pairs<'m> {
         if support.chain {
             return First::Known(Decision::Yes);
         }
-        self.to_try(Question::Turn(label, t, to))
+        First::Try(Question::Turn(label, t, to))
     }
 
     /// Whether some state satisfies both labels.
@@ -108,7 +108,7 @@ impl<'m> Pairs<'m> {
         if !self.related(a, b) {
             return First::Known(Decision::Yes);
         }
-        self.to_try(Question::Together(g, h))
+        First::Try(Question::Together(g, h))
     }
 
     /// Labels can exclude each other only through fields, or fields of one process.
@@ -136,7 +136,7 @@ impl<'m> Pairs<'m> {
         if ts.chain || us.chain {
             return First::Known(Decision::Yes);
         }
-        self.to_try(Question::Conflict(t, u))
+        First::Try(Question::Conflict(t, u))
     }
 
     /// Whether `t` cannot always be moved left over `u`; if trying would be `too_much`, what
@@ -170,11 +170,11 @@ impl<'m> Pairs<'m> {
         if ts.chain || us.chain || too_much {
             return First::Known(Decision::Yes);
         }
-        self.to_try(Question::LeftConflict(t, u))
+        First::Try(Question::LeftConflict(t, u))
     }
 
-    /// The question with the values to try, unless there are too many to begin with.
-    fn to_try(&self, question: Question) -> First {
+    /// The values to try for a question, unless there are too many to begin with.
+    pub(super) fn views(&self, question: Question) -> Option<Vec<Arc<View>>> {
         let structure = self.model.structure();
         let tests = |g: LabelId| structure.label(g).tests.as_slice();
         let looked = |t: TransitionId| self.support(t).looked.as_slice();
@@ -186,10 +186,7 @@ impl<'m> Pairs<'m> {
         let mut all: Vec<FieldId> = a.iter().chain(b).copied().collect();
         all.sort_unstable();
         all.dedup();
-        match self.domains.and_then(|domains| domains.views(&all)) {
-            Some(views) => First::Try(question, views),
-            None => First::Known(Decision::TooMuch),
-        }
+        self.domains?.views(&all)
     }
 
     /// Tries all values, within a budget; also says how many evaluations it took.
