@@ -114,24 +114,7 @@ fn without_line(finished: &Finished) -> Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::ModelName;
-    use crate::record::Limits;
-
-    fn planned(words: &str) -> PlannedRun {
-        PlannedRun {
-            key: String::new(),
-            tool: Tool::Stubborn,
-            words: words.split_whitespace().map(str::to_owned).collect(),
-            prepare: None,
-            model: ModelName("example:x.dve".into()),
-            path: "x.dve".into(),
-            limits: Limits {
-                seconds: 1.0,
-                bytes: 5,
-            },
-            cost: 1.0,
-        }
-    }
+    use crate::execute::tests::planned;
 
     #[test]
     fn runs_with_provisos_go_together() {

@@ -300,11 +300,12 @@ pub(crate) fn first_line(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::corpus::ModelName;
 
-    fn planned(words: &str) -> PlannedRun {
+    /// A run of these words on some model.
+    pub(crate) fn planned(words: &str) -> PlannedRun {
         PlannedRun {
             key: String::new(),
             tool: Tool::Stubborn,
