@@ -7,14 +7,16 @@
 //! thread-modular abstract interpretation: start from the initial values, and run every
 //! command, with the real code, on every combination of tuples known so far, until
 //! nothing new appears. Correlations inside a process are kept, those between processes
-//! are forgotten, so every reachable state is covered.
+//! are forgotten, so every reachable state is covered. Shared fields that have too many values
+//! then are followed location by location ([`located`]), and if that bounds them, everything
+//! is run again within these bounds.
 //!
 //! Work is bounded by a budget of evaluations, never of time, so that results are the same
 //! on every machine. A cluster that grows too large falls apart into single fields, and a
 //! field with too many values becomes *open*: nothing is known of it beyond its range.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use stubborn_system::{FieldId, LabelId, ProcessId, System};
 
 use super::enumerate::{Condition, Ended, Enumeration};
+use super::located::{self, Bounds};
 use super::support::Support;
 use crate::Model;
 use crate::interpreter::Interpreter;
@@ -30,10 +33,14 @@ use crate::interpreter::Interpreter;
 const LARGEST_CLUSTER: usize = 4_096;
 /// Most values a single field may have; beyond, it is open.
 const LARGEST_DOMAIN: usize = 1_024;
+/// The same where other means will be tried for those that are open.
+const QUICK_DOMAIN: usize = 16;
 /// Combinations tried in the whole fixpoint.
 const FIXPOINT_BUDGET: u64 = 500_000;
-/// Combinations tried for one command in one round.
-const COMMAND_BUDGET: u64 = 100_000;
+/// The same where values have bounds, and nothing more is to come.
+const BOUNDED_BUDGET: u64 = 2_500_000;
+/// The share of one command in one round.
+const COMMAND_SHARE: u64 = 5;
 
 /// Distinct tuples.
 type Tuples = HashSet<Vec<u32>, BuildHasherDefault<TupleHasher>>;
@@ -90,6 +97,8 @@ pub(super) struct Domains {
     cluster_of: Vec<u32>,
     /// Views that were asked for before; many pairs look at the same fields.
     views: Mutex<Views>,
+    /// A field is open, or a command was too much work.
+    is_rough: bool,
 }
 
 /// Views, and the different lists of values among them.
@@ -112,6 +121,15 @@ impl View {
     pub(super) fn len(&self) -> usize {
         self.tuples.len() / self.fields.len()
     }
+
+    /// Writes the values of a tuple into a state.
+    pub(super) fn put(&self, model: &Model, tuple: usize, state: &mut [u32]) {
+        let raws = &self.tuples[tuple * self.fields.len()..];
+        for (field, raw) in self.fields.iter().zip(raws) {
+            let field = model.layout().field(*field);
+            field.set(state, i64::from(*raw) + field.min);
+        }
+    }
 }
 
 impl Domains {
@@ -132,12 +150,52 @@ impl Domains {
             cluster_of: (0..clusters.len() as u32).collect(),
             clusters,
             views: Mutex::default(),
+            is_rough: false,
         }
     }
 
     /// An over-approximation of what is reachable.
     pub(super) fn reachable(model: &Model, supports: &[Support]) -> Self {
-        Fixpoint::new(model, supports).run()
+        let start = Start::default();
+        let plain = Fixpoint::new(model, supports, start).run();
+        if !plain.is_rough {
+            return plain;
+        }
+        let quick = Start {
+            largest_domain: QUICK_DOMAIN,
+            ..Start::default()
+        };
+        let quick = Fixpoint::new(model, supports, quick).run();
+        let bounds = located::bounds(model, supports, &quick);
+        if bounds.is_empty() {
+            return plain;
+        }
+        let still_open = |f: &FieldId| quick.is_open(*f) && !bounds.contains_key(f);
+        let fields = (0..model.layout().fields().len()).map(FieldId::new);
+        let start = Start {
+            open: fields.filter(still_open).collect(),
+            bounds,
+            budget: BOUNDED_BUDGET,
+            ..Start::default()
+        };
+        let bounded = Fixpoint::new(model, supports, start).run();
+        let open = |d: &Self| d.clusters.iter().filter(|c| c.tuples.is_none()).count();
+        let roughness = |d: &Self| (open(d), d.clusters.len());
+        let (before, after) = (roughness(&plain), roughness(&bounded));
+        let is_better = after != before && after.0 <= before.0 && after.1 <= before.1;
+        if is_better { bounded } else { plain }
+    }
+
+    /// What is known without looking at where processes are.
+    #[cfg(test)]
+    pub(super) fn reachable_without_locations(model: &Model, supports: &[Support]) -> Self {
+        Fixpoint::new(model, supports, Start::default()).run()
+    }
+
+    /// Whether nothing is known of a field beyond its range.
+    pub(super) fn is_open(&self, field: FieldId) -> bool {
+        let cluster = self.cluster_of[field.index()] as usize;
+        self.clusters[cluster].tuples.is_none()
     }
 
     /// The joint values of some fields, cluster by cluster; `None` if one of them is open.
@@ -206,11 +264,36 @@ impl Domains {
     }
 }
 
+/// What an abstract interpretation starts from.
+struct Start {
+    /// Shared fields that have these values, and never others.
+    bounds: Bounds,
+    /// Shared fields of which nothing is known.
+    open: Vec<FieldId>,
+    largest_domain: usize,
+    budget: u64,
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self {
+            bounds: Bounds::new(),
+            open: Vec::new(),
+            largest_domain: LARGEST_DOMAIN,
+            budget: FIXPOINT_BUDGET,
+        }
+    }
+}
+
 /// The abstract interpretation while it runs.
 struct Fixpoint<'m> {
     model: &'m Model,
     supports: &'m [Support],
     domains: Domains,
+    /// Values that some fields are known not to leave.
+    bounds: Bounds,
+    /// Most values a shared field may have; beyond, it is open.
+    largest_domain: usize,
     known: Vec<Tuples>,
     /// Clusters that have grown since a command last looked, by command.
     dirty: Vec<bool>,
@@ -219,10 +302,12 @@ struct Fixpoint<'m> {
     /// Commands that look at or write a cluster.
     users: Vec<Vec<u32>>,
     budget: u64,
+    /// Of that, for one command in one round.
+    most_for_one: u64,
 }
 
 impl<'m> Fixpoint<'m> {
-    fn new(model: &'m Model, supports: &'m [Support]) -> Self {
+    fn new(model: &'m Model, supports: &'m [Support], start: Start) -> Self {
         let layout = model.layout();
         let initial = model.initial_states();
         let mut groups: HashMap<ProcessId, Vec<FieldId>> = HashMap::new();
@@ -237,14 +322,16 @@ impl<'m> Fixpoint<'m> {
         processes.sort_unstable_by_key(|(process, _)| *process);
         lists.extend(processes.into_iter().map(|(_, fields)| fields));
         let clusters = lists.into_iter().map(|fields| {
-            let tuple = fields
-                .iter()
-                .map(|f| layout.field(*f).raw(&initial))
-                .collect();
-            Cluster {
-                fields,
-                tuples: Some(tuple),
-            }
+            let first = fields[0];
+            let tuples = match (fields.len(), start.bounds.get(&first)) {
+                (1, Some(values)) => Some(values.iter().copied().collect()),
+                (1, None) if start.open.contains(&first) => None,
+                _ => {
+                    let raw = |f: &FieldId| layout.field(*f).raw(&initial);
+                    Some(fields.iter().map(raw).collect())
+                }
+            };
+            Cluster { fields, tuples }
         });
         let clusters: Vec<_> = clusters.collect();
         let cluster_of = vec![0; layout.fields().len()];
@@ -252,16 +339,20 @@ impl<'m> Fixpoint<'m> {
             cluster_of,
             clusters,
             views: Mutex::default(),
+            is_rough: false,
         };
         let mut fixpoint = Self {
             model,
             supports,
             domains,
+            bounds: start.bounds,
+            largest_domain: start.largest_domain,
             known: Vec::new(),
             dirty: vec![true; supports.len()],
             seen: vec![Vec::new(); supports.len()],
             users: Vec::new(),
-            budget: FIXPOINT_BUDGET,
+            budget: start.budget,
+            most_for_one: start.budget / COMMAND_SHARE,
         };
         fixpoint.index();
         fixpoint
@@ -307,6 +398,8 @@ impl<'m> Fixpoint<'m> {
                 }
             }
         }
+        let clusters = &self.domains.clusters;
+        self.domains.is_rough |= clusters.iter().any(|c| c.tuples.is_none());
         self.domains
     }
 
@@ -350,15 +443,22 @@ impl<'m> Fixpoint<'m> {
         self.budget = self.budget.saturating_sub(tuples as u64 / 4);
         let model = self.model;
         let guards: Vec<_> = guards.iter().map(|g| Condition::holds(model, *g)).collect();
-        let mut share = self.budget.min(COMMAND_BUDGET);
+        let mut share = self.budget.min(self.most_for_one);
         let mut interpreter = Interpreter::new(model);
         let body = &model.program().commands[command].body;
         let mut found = vec![Tuples::default(); written.len()];
         let mut after = vec![0; model.layout().words()];
         let mut tuple: Vec<u32> = Vec::new();
+        let closed = support.writes.iter().filter(|f| !self.is_open(**f));
+        let bounded = closed.filter_map(|f| Some((*f, self.bounds.get(f)?)));
+        let bounded: Vec<(FieldId, &BTreeSet<u32>)> = bounded.collect();
         let mut visit = |state: &mut [u32]| {
             after.copy_from_slice(state);
-            if interpreter.run_body(&mut after, body).is_ok() {
+            let inside = |after: &[u32]| {
+                let raw = |f: FieldId| model.layout().field(f).raw(after);
+                bounded.iter().all(|(f, values)| values.contains(&raw(*f)))
+            };
+            if interpreter.run_body(&mut after, body).is_ok() && inside(&after) {
                 for (at, cluster) in written.iter().enumerate() {
                     let fields = &self.domains.clusters[*cluster].fields;
                     let raw = |f: &FieldId| model.layout().field(*f).raw(&after);
@@ -413,10 +513,10 @@ impl<'m> Fixpoint<'m> {
         }
         self.known[cluster].extend(found);
         let Cluster { fields, .. } = &self.domains.clusters[cluster];
-        let limit = if fields.len() == 1 {
-            LARGEST_DOMAIN
-        } else {
-            LARGEST_CLUSTER
+        let limit = match fields[..] {
+            [field] if self.model.layout().field(field).process.is_none() => self.largest_domain,
+            [_] => LARGEST_DOMAIN,
+            _ => LARGEST_CLUSTER,
         };
         if self.domains.clusters[cluster].len() > limit {
             return self.fall_apart(cluster);
@@ -453,8 +553,7 @@ impl<'m> Fixpoint<'m> {
     }
 
     fn is_open(&self, field: FieldId) -> bool {
-        let cluster = self.domains.cluster_of[field.index()] as usize;
-        self.domains.clusters[cluster].tuples.is_none()
+        self.domains.is_open(field)
     }
 
     fn open(&mut self, field: FieldId) {
@@ -491,7 +590,8 @@ impl<'m> Fixpoint<'m> {
         }
         let declared = self.model.layout().field(field);
         let size = declared.max.abs_diff(declared.min) as usize + 1;
-        if size > LARGEST_DOMAIN {
+        let bound = self.bounds.get(&field).cloned();
+        if bound.is_none() && size > LARGEST_DOMAIN {
             return self.open(field);
         }
         let at = self.domains.cluster_of[field.index()] as usize;
@@ -499,7 +599,12 @@ impl<'m> Fixpoint<'m> {
             self.fall_apart(at);
         }
         let at = self.domains.cluster_of[field.index()] as usize;
-        let missing = (0..size as u32)
+        let values: Vec<u32> = match bound {
+            Some(values) => values.into_iter().collect(),
+            None => (0..size as u32).collect(),
+        };
+        let missing = values
+            .into_iter()
             .map(|raw| vec![raw])
             .filter(|t| !self.known[at].contains(t));
         let missing = missing.collect();
@@ -527,6 +632,7 @@ impl<'m> Fixpoint<'m> {
 
     /// The budget is spent: what this command writes keeps its declared range.
     fn give_up(&mut self, command: usize) {
+        self.domains.is_rough = true;
         for field in &self.supports[command].writes {
             self.widen(*field);
         }

@@ -27,6 +27,11 @@ impl Condition {
         }
     }
 
+    fn is_met(&self, model: &Model, interpreter: &Interpreter<'_>, state: &[u32]) -> bool {
+        let expr = &model.program().labels[self.label.index()].expr;
+        (interpreter.evaluate(state, expr) != Ok(0)) == self.holds
+    }
+
     /// The label must not hold.
     pub(super) fn fails(model: &Model, label: LabelId) -> Self {
         Self {
@@ -51,7 +56,8 @@ pub(super) enum Ended {
 pub(super) struct Enumeration<'m> {
     model: &'m Model,
     interpreter: Interpreter<'m>,
-    views: Vec<(Arc<View>, Range<usize>)>,
+    /// With the tuples to try.
+    views: Vec<(Arc<View>, Vec<u32>)>,
     /// Conditions to check as soon as the view at the same position has its value; those at
     /// the end need no field.
     checks: Vec<Vec<Condition>>,
@@ -66,22 +72,45 @@ impl<'m> Enumeration<'m> {
     /// mistake and are looked at with those fields zero.
     pub(super) fn new(
         model: &'m Model,
-        mut views: Vec<(Arc<View>, Range<usize>)>,
+        views: Vec<(Arc<View>, Range<usize>)>,
         conditions: Vec<Condition>,
-        budget: u64,
+        mut budget: u64,
     ) -> Self {
-        views.sort_by_key(|(_, range)| range.len());
+        let interpreter = Interpreter::new(model);
+        let mut state = vec![0; model.layout().words()];
+        // Conditions on fields of one view are checked first: what is left is often one
+        // location of a process.
+        let is_inside =
+            |c: &Condition, view: &View| c.fields.iter().all(|f| view.fields.contains(f));
+        let mut views: Vec<(Arc<View>, Vec<u32>)> = (views.into_iter())
+            .map(|(view, range)| {
+                let mut tuples: Vec<u32> = range.map(|tuple| tuple as u32).collect();
+                let own = conditions.iter().filter(|c| is_inside(c, &view));
+                let own: Vec<&Condition> = own.collect();
+                if !own.is_empty() {
+                    budget = budget.saturating_sub(tuples.len() as u64);
+                    tuples.retain(|tuple| {
+                        view.put(model, *tuple as usize, &mut state);
+                        own.iter().all(|c| c.is_met(model, &interpreter, &state))
+                    });
+                }
+                (view, tuples)
+            })
+            .collect();
+        views.sort_by_key(|(_, tuples)| tuples.len());
         let mut checks = vec![Vec::new(); views.len() + 1];
         for condition in conditions {
+            if views.iter().any(|(view, _)| is_inside(&condition, view)) {
+                continue;
+            }
             let complete_at = views
                 .iter()
                 .rposition(|(v, _)| v.fields.iter().any(|f| condition.fields.contains(f)));
             checks[complete_at.map_or(0, |at| at + 1)].push(condition);
         }
-        let state = vec![0; model.layout().words()];
         Self {
             model,
-            interpreter: Interpreter::new(model),
+            interpreter,
             views,
             checks,
             state,
@@ -114,9 +143,7 @@ impl<'m> Enumeration<'m> {
         visit: &mut dyn FnMut(&mut [u32]) -> ControlFlow<()>,
     ) -> ControlFlow<Ended> {
         for condition in &self.checks[at] {
-            let expr = &self.model.program().labels[condition.label.index()].expr;
-            let value = self.interpreter.evaluate(&self.state, expr);
-            if (value != Ok(0)) != condition.holds {
+            if !condition.is_met(self.model, &self.interpreter, &self.state) {
                 return ControlFlow::Continue(());
             }
         }
@@ -127,17 +154,13 @@ impl<'m> Enumeration<'m> {
             self.budget -= self.cost;
             return visit(&mut self.state).map_break(|()| Ended::Stopped);
         }
-        for tuple in self.views[at].1.clone() {
+        for next in 0..self.views[at].1.len() {
             if self.budget == 0 {
                 return ControlFlow::Break(Ended::OutOfBudget);
             }
             self.budget -= 1;
-            let view = &self.views[at].0;
-            let width = view.fields.len();
-            for (field, raw) in view.fields.iter().zip(&view.tuples[tuple * width..]) {
-                let field = self.model.layout().field(*field);
-                field.set(&mut self.state, i64::from(*raw) + field.min);
-            }
+            let (view, tuples) = &self.views[at];
+            view.put(self.model, tuples[next] as usize, &mut self.state);
             self.level(at + 1, visit)?;
         }
         ControlFlow::Continue(())

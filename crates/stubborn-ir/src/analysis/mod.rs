@@ -12,6 +12,7 @@
 mod classes;
 mod domains;
 mod enumerate;
+mod located;
 mod pairs;
 mod shapes;
 mod support;

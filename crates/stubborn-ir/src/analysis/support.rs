@@ -19,6 +19,8 @@ pub(super) struct Support {
     pub(super) chain: bool,
     /// Fields that the body sets to a constant whatever happens, with the raw value.
     constants: Vec<(FieldId, u32)>,
+    /// Fields that the body sets whatever happens.
+    always_set: Vec<FieldId>,
 }
 
 impl Support {
@@ -48,6 +50,14 @@ impl Support {
         } else {
             constants(model, &command.body)
         };
+        let scalar = |statement: &Statement| match statement {
+            Statement::Assign {
+                target: Place::Var(variable),
+                ..
+            } => Some(model.encoding().first_field(*variable)),
+            _ => None,
+        };
+        let always_set = command.body.iter().filter_map(scalar).collect();
         Self {
             guards: transition.guards.clone(),
             looked,
@@ -55,6 +65,7 @@ impl Support {
             writes: transition.writes.clone(),
             chain,
             constants,
+            always_set,
         }
     }
 
@@ -64,6 +75,11 @@ impl Support {
             .iter()
             .find(|(f, _)| *f == field)
             .map(|(_, raw)| *raw)
+    }
+
+    /// Whether the body sets a field whatever happens.
+    pub(super) fn always_sets(&self, field: FieldId) -> bool {
+        self.always_set.contains(&field)
     }
 
     /// Whether the two could influence each other: one writes what the other looks at or
