@@ -253,13 +253,13 @@ fn spins_answer(both: &str) -> Option<bool> {
 
 #[test]
 fn small_promela_models_have_spins_verdicts() {
-    promela(0..=3_000, 60);
+    promela(0..=600, 60);
 }
 
 #[test]
 #[ignore = "long: models of up to 1,000,000 states"]
 fn promela_models_have_spins_verdicts() {
-    promela(3_001..=1_000_000, 50);
+    promela(601..=1_000_000, 50);
 }
 
 /// Formulas of the contest for nets of these sizes.

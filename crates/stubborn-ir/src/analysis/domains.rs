@@ -36,11 +36,11 @@ const LARGEST_DOMAIN: usize = 1_024;
 /// The same where other means will be tried for those that are open.
 const QUICK_DOMAIN: usize = 16;
 /// And the combinations tried there.
-const QUICK_BUDGET: u64 = 80_000;
+const QUICK_BUDGET: u64 = 500_000;
 /// Combinations tried in the whole fixpoint.
 const FIXPOINT_BUDGET: u64 = 500_000;
 /// The same where values have bounds, and nothing more is to come.
-const BOUNDED_BUDGET: u64 = 700_000;
+const BOUNDED_BUDGET: u64 = 2_500_000;
 /// The share of one command in one round.
 const COMMAND_SHARE: u64 = 5;
 

@@ -27,7 +27,7 @@ const MOST_VALUES: usize = 256;
 /// Most fields that are followed.
 const MOST_FIELDS: usize = 24;
 /// Evaluations for everything.
-const BUDGET: u64 = 250_000;
+const BUDGET: u64 = 1_000_000;
 /// Combinations of the other fields that are kept, for all commands together.
 const MOST_COMBINATIONS: usize = 200_000;
 
