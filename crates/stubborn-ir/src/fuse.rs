@@ -70,6 +70,7 @@ pub fn fuse(program: &mut Program) -> Vec<Vec<usize>> {
                         body: way.body,
                         priority: command.priority,
                         continues: None,
+                        never_fails: false,
                         span: command.span,
                     });
                 }

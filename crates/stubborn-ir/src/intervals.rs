@@ -4,9 +4,14 @@
 //! that cannot fail independent of others. (Ranges that hold only in reachable states are
 //! the business of the reachability analysis.)
 
+use std::collections::{BTreeSet, HashMap};
+
 use stubborn_system::ChannelId;
 
-use crate::{BinaryOp, ChannelRef, DivideOp, Expr, Item, Place, Program, Statement, UnaryOp};
+use crate::narrow::occurring::assigned;
+use crate::{
+    BinaryOp, ChannelRef, DivideOp, Expr, Item, Place, Program, Statement, UnaryOp, VarId,
+};
 
 /// A range of values, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +59,40 @@ impl Interval {
     }
 }
 
-/// Channels that are known to hold more than a number of messages.
+/// What is known at a point of a program, beside what is declared.
 #[derive(Clone, Debug, Default)]
-pub struct Lengths(Vec<(ChannelId, i32)>);
+pub struct Known {
+    /// Channels that hold more than a number of messages.
+    lengths: Vec<(ChannelId, i32)>,
+    /// Values that variables have there.
+    ranges: HashMap<VarId, Interval>,
+}
 
-impl Lengths {
+impl Known {
+    /// That some variables have values in these ranges.
+    pub fn ranges(ranges: HashMap<VarId, Interval>) -> Self {
+        Self {
+            lengths: Vec::new(),
+            ranges,
+        }
+    }
+
+    /// Drops what may have changed after these variables were assigned, or channels used.
+    fn forget(&mut self, variables: &BTreeSet<VarId>) {
+        self.ranges
+            .retain(|variable, _| !variables.contains(variable));
+        self.lengths.clear();
+    }
+
+    fn of_variable(&self, program: &Program, variable: VarId) -> Interval {
+        let item = &program.variables[variable.index()].item;
+        let declared = Interval {
+            min: item.min,
+            max: item.max,
+        };
+        self.ranges.get(&variable).copied().unwrap_or(declared)
+    }
+
     /// What is known after `condition` turned out to be true, or false.
     #[must_use]
     pub fn and(&self, condition: &Expr, holds: bool) -> Self {
@@ -85,10 +119,10 @@ impl Lengths {
                 };
                 match (op, holds) {
                     (BinaryOp::Greater, true) | (BinaryOp::LessEqual, false) => {
-                        self.0.push((*channel, *number));
+                        self.lengths.push((*channel, *number));
                     }
                     (BinaryOp::GreaterEqual, true) | (BinaryOp::Less, false) => {
-                        self.0.push((*channel, number.saturating_sub(1)));
+                        self.lengths.push((*channel, number.saturating_sub(1)));
                     }
                     _ => {}
                 }
@@ -98,35 +132,35 @@ impl Lengths {
     }
 
     fn more_than(&self, channel: ChannelId, number: i32) -> bool {
-        self.0.iter().any(|(c, n)| *c == channel && *n >= number)
+        self.lengths
+            .iter()
+            .any(|(c, n)| *c == channel && *n >= number)
     }
 }
 
 impl Program {
     /// A range that covers every value of the expression.
     pub fn interval(&self, expr: &Expr) -> Interval {
+        self.interval_given(expr, &Known::default())
+    }
+
+    /// The same where more is known.
+    pub fn interval_given(&self, expr: &Expr, known: &Known) -> Interval {
+        let interval = |expr: &Expr| self.interval_given(expr, known);
         match expr {
             Expr::Const(value) => Interval {
                 min: *value,
                 max: *value,
             },
-            Expr::Var(variable) | Expr::Element(variable, ..) => {
-                let item = &self.variables[variable.index()].item;
-                Interval {
-                    min: item.min,
-                    max: item.max,
-                }
-            }
+            Expr::Var(variable) | Expr::Element(variable, ..) => known.of_variable(self, *variable),
             Expr::Temp(_) => Interval::FULL,
-            Expr::Unary(op, operand) => unary_interval(*op, self.interval(operand)),
-            Expr::Binary(op, left, right) => {
-                binary_interval(*op, self.interval(left), self.interval(right))
-            }
+            Expr::Unary(op, operand) => unary_interval(*op, interval(operand)),
+            Expr::Binary(op, left, right) => binary_interval(*op, interval(left), interval(right)),
             Expr::Divide(op, left, right, _) => {
-                divide_interval(*op, self.interval(left), self.interval(right))
+                divide_interval(*op, interval(left), interval(right))
             }
             Expr::And(..) | Expr::Or(..) => Interval::BOOL,
-            Expr::If(_, then, otherwise) => self.interval(then).join(self.interval(otherwise)),
+            Expr::If(_, then, otherwise) => interval(then).join(interval(otherwise)),
             Expr::Length(channel) => {
                 let capacity = channel
                     .targets()
@@ -151,19 +185,19 @@ impl Program {
 
     /// Whether evaluating the expression can fail.
     pub fn may_fail(&self, expr: &Expr) -> bool {
-        self.may_fail_given(expr, &Lengths::default())
+        self.may_fail_given(expr, &Known::default())
     }
 
-    /// The same where the lengths of some channels are known.
-    pub fn may_fail_given(&self, expr: &Expr, known: &Lengths) -> bool {
+    /// The same where more is known.
+    pub fn may_fail_given(&self, expr: &Expr, known: &Known) -> bool {
         match expr {
             Expr::Const(_) | Expr::Var(_) | Expr::Temp(_) => false,
             Expr::Element(variable, index, _) => {
-                self.may_fail_given(index, known) || self.index_may_fail(*variable, index)
+                self.may_fail_given(index, known) || self.index_may_fail(*variable, index, known)
             }
             Expr::Unary(_, operand) => self.may_fail_given(operand, known),
             Expr::Divide(_, left, right, _) => {
-                self.interval(right).contains_zero()
+                self.interval_given(right, known).contains_zero()
                     || self.may_fail_given(left, known)
                     || self.may_fail_given(right, known)
             }
@@ -184,7 +218,7 @@ impl Program {
                     || self.may_fail_given(then, &known.and(condition, true))
                     || self.may_fail_given(otherwise, &known.and(condition, false))
             }
-            Expr::Length(channel) => self.reference_may_fail(channel),
+            Expr::Length(channel) => self.reference_may_fail(channel, known),
             Expr::Peek {
                 channel, position, ..
             } => match (channel, &**position) {
@@ -197,34 +231,35 @@ impl Program {
     }
 
     /// Whether an index can lie outside an array.
-    pub fn index_may_fail(&self, array: crate::VarId, index: &Expr) -> bool {
+    pub fn index_may_fail(&self, array: VarId, index: &Expr, known: &Known) -> bool {
         let len = self.variables[array.index()].len.unwrap_or(1);
-        !self.interval(index).within(0, len as i32 - 1)
+        !self.interval_given(index, known).within(0, len as i32 - 1)
     }
 
     /// Whether storing a value into an item can fail.
-    pub fn store_may_fail(&self, item: &Item, value: &Expr) -> bool {
-        item.overflow == crate::Overflow::Fail && !self.interval(value).within(item.min, item.max)
+    pub fn store_may_fail(&self, item: &Item, value: &Expr, known: &Known) -> bool {
+        let fits = || self.interval_given(value, known).within(item.min, item.max);
+        item.overflow == crate::Overflow::Fail && !fits()
     }
 
-    fn reference_may_fail(&self, channel: &ChannelRef) -> bool {
+    fn reference_may_fail(&self, channel: &ChannelRef, known: &Known) -> bool {
         match channel {
             ChannelRef::Fixed(_) => false,
             ChannelRef::Denoted { value, targets, .. } => {
-                let range = self.interval(value);
+                let range = self.interval_given(value, known);
                 let width = i64::from(range.max) - i64::from(range.min);
-                self.may_fail(value)
+                self.may_fail_given(value, known)
                     || width >= targets.len() as i64
                     || (range.min..=range.max).any(|v| targets.iter().all(|(t, _)| *t != v))
             }
         }
     }
 
-    fn place_may_fail(&self, place: &Place) -> bool {
+    fn place_may_fail(&self, place: &Place, known: &Known) -> bool {
         match place {
             Place::Var(_) => false,
             Place::Element(variable, index, _) => {
-                self.may_fail(index) || self.index_may_fail(*variable, index)
+                self.may_fail_given(index, known) || self.index_may_fail(*variable, index, known)
             }
         }
     }
@@ -232,27 +267,40 @@ impl Program {
     /// Whether a body can end in failure. (A violated assertion is no failure: execution goes
     /// on. A send into a full channel, or a receive from an empty one, is taken to be excluded
     /// by guards only if `guarded` says so.)
-    pub fn body_may_fail(&self, body: &[Statement], guarded: bool) -> bool {
-        body.iter().any(|statement| match statement {
+    pub fn body_may_fail(&self, body: &[Statement], guarded: bool, known: &Known) -> bool {
+        let mut known = known.clone();
+        body.iter().any(|statement| {
+            let fails = self.statement_may_fail(statement, guarded, &known);
+            known.forget(&assigned(std::slice::from_ref(statement)));
+            fails
+        })
+    }
+
+    fn statement_may_fail(&self, statement: &Statement, guarded: bool, known: &Known) -> bool {
+        match statement {
             Statement::Assign { target, value, .. } => {
-                self.may_fail(value)
-                    || self.place_may_fail(target)
-                    || self.store_may_fail(&self.variables[target.variable().index()].item, value)
+                self.may_fail_given(value, known)
+                    || self.place_may_fail(target, known)
+                    || self.store_may_fail(
+                        &self.variables[target.variable().index()].item,
+                        value,
+                        known,
+                    )
             }
-            Statement::Let(_, value) => self.may_fail(value),
+            Statement::Let(_, value) => self.may_fail_given(value, known),
             Statement::Send {
                 channel, values, ..
             } => {
                 !guarded
-                    || self.reference_may_fail(channel)
-                    || values.iter().any(|v| self.may_fail(v))
+                    || self.reference_may_fail(channel, known)
+                    || values.iter().any(|v| self.may_fail_given(v, known))
                     || channel.targets().any(|c| {
                         let items = &self.channels[c.index()].items;
                         items.len() != values.len()
                             || items
                                 .iter()
                                 .zip(values)
-                                .any(|(i, v)| self.store_may_fail(i, v))
+                                .any(|(i, v)| self.store_may_fail(i, v, known))
                     })
             }
             Statement::Receive {
@@ -262,9 +310,12 @@ impl Program {
                 ..
             } => {
                 !guarded
-                    || self.reference_may_fail(channel)
+                    || self.reference_may_fail(channel, known)
                     || position.is_some()
-                    || targets.iter().flatten().any(|t| self.place_may_fail(t))
+                    || targets
+                        .iter()
+                        .flatten()
+                        .any(|t| self.place_may_fail(t, known))
                     || channel
                         .targets()
                         .any(|c| self.receive_may_not_fit(c, targets))
@@ -274,15 +325,15 @@ impl Program {
                 then,
                 otherwise,
             } => {
-                self.may_fail(condition)
-                    || self.body_may_fail(then, guarded)
-                    || self.body_may_fail(otherwise, guarded)
+                self.may_fail_given(condition, known)
+                    || self.body_may_fail(then, guarded, known)
+                    || self.body_may_fail(otherwise, guarded, known)
             }
             Statement::While { .. } => !self.empties_channel(statement),
             Statement::Fail(_) => true,
-            Statement::Assert { condition, .. } => self.may_fail(condition),
+            Statement::Assert { condition, .. } => self.may_fail_given(condition, known),
             Statement::Print { .. } => false,
-        })
+        }
     }
 
     /// A loop that throws away all messages of a channel.

@@ -1,5 +1,6 @@
 //! A program, checked, packed and ready to run.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -11,8 +12,10 @@ use stubborn_system::{
 use crate::chain::Chains;
 use crate::effects::Effects;
 use crate::interpreter::Interpreter;
-use crate::intervals::Lengths;
-use crate::{BinaryOp, ChannelRef, Encoding, Expr, Overflow, Program, Statement, VariablePlace};
+use crate::intervals::{Interval, Known};
+use crate::{
+    BinaryOp, ChannelRef, Encoding, Expr, Overflow, Program, Statement, VarId, VariablePlace,
+};
 
 /// Why a [`Program`] cannot be a [`Model`]. Front-ends check their input so that people
 /// never see one, except for models that are too large.
@@ -63,7 +66,7 @@ impl Model {
         let own: Vec<bool> = program
             .commands
             .iter()
-            .map(|c| may_fail(&program, c))
+            .map(|c| !c.never_fails && may_fail(&program, c, &|_| Some(HashMap::new())))
             .collect();
         let fails: Vec<bool> = (0..own.len())
             .map(|c| {
@@ -249,18 +252,40 @@ impl Dispatch {
     }
 }
 
-/// Whether a command can end in failure: in its guards or in its body.
-fn may_fail(program: &Program, command: &crate::Command) -> bool {
-    // A guard that fails matters only where all others hold.
-    let mut known = Lengths::default();
-    for guard in &command.guards {
-        known = known.and(&program.labels[guard.index()].expr, true);
+/// Whether a command can end in failure: in its guards or in its body. `ranges` tells what values
+/// variables can have where the guards at these positions hold, beside what is declared; `None`
+/// if that is nowhere.
+pub(crate) fn may_fail(
+    program: &Program,
+    command: &crate::Command,
+    ranges: &dyn Fn(&[usize]) -> Option<HashMap<VarId, Interval>>,
+) -> bool {
+    let guard = |at: usize| &program.labels[command.guards[at].index()].expr;
+    // A guard that fails counts as true, so that nothing follows from its being true. What was
+    // found not to fail does hold.
+    let mut holding: Vec<usize> = Vec::new();
+    let mut known;
+    loop {
+        let Some(ranges) = ranges(&holding) else {
+            return false;
+        };
+        known = (holding.iter()).fold(Known::ranges(ranges), |known, at| {
+            known.and(guard(*at), true)
+        });
+        let fine =
+            |at: &usize| !holding.contains(at) && !program.may_fail_given(guard(*at), &known);
+        let more: Vec<usize> = (0..command.guards.len()).filter(fine).collect();
+        if more.is_empty() {
+            break;
+        }
+        holding.extend(more);
     }
-    let guard_fails = |g: &stubborn_system::LabelId| {
-        program.may_fail_given(&program.labels[g.index()].expr, &known)
-    };
-    command.guards.iter().any(guard_fails)
-        || program.body_may_fail(&command.body, channel_use_is_guarded(program, command))
+    holding.len() < command.guards.len()
+        || program.body_may_fail(
+            &command.body,
+            channel_use_is_guarded(program, command),
+            &known,
+        )
 }
 
 /// All sends and receives, at any depth.

@@ -5,7 +5,7 @@ use rapidhash::RapidHashMap;
 use stubborn_diagnostics::Span;
 use stubborn_system::{ChannelId, FailureKind, FailureSite, LabelId, ProcessId, PropertyKind};
 
-use crate::intervals::Lengths;
+use crate::intervals::Known;
 use crate::{ChannelRef, Expr, Site};
 
 /// A variable of a [`Program`].
@@ -305,6 +305,9 @@ pub struct Command {
     /// system, commands of that process (of priority 0, with it as their first process) run on
     /// until one of them continues with nobody, or none is enabled. See [`crate::chain`].
     pub continues: Option<ProcessId>,
+    /// It was found never to fail, although its expressions could by the ranges of their
+    /// variables.
+    pub never_fails: bool,
     /// Where it stands in the source.
     pub span: Option<Span>,
 }
@@ -429,7 +432,7 @@ impl Program {
     pub fn conjuncts(&mut self, condition: Expr) -> Vec<LabelId> {
         let mut out = Vec::new();
         let mut rest = condition;
-        let mut known = Lengths::default();
+        let mut known = Known::default();
         loop {
             // Rotate left-nested conjunctions so that the first conjunct is at the top.
             while let Expr::And(left, right) = rest {

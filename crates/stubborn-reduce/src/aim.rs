@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | all deadlocks | D1, D2 | nothing |
 //! | can a goal be reached, by `goal` | D1; no path outside the set reaches the goal | nothing |
-//! | can a goal be reached, by others | D1, D2, V | a safety proviso against ignoring |
+//! | can a goal be reached, by others | D1, D2 strong, G | a safety proviso against ignoring |
 //! | finite traces of labels | D1, D2, V | a safety proviso |
 //! | infinite traces of labels (stutter-invariant LTL) | D1', D2, V, I | a liveness proviso |
 //!
@@ -22,12 +22,24 @@
 //! and models with arrays would hardly be reduced. Where a step fails, nothing is left out.
 //! Whether a step *can* fail is a goal of its own.
 //!
+//! G is what is left of V when nobody asks in which order labels change: no enabled member takes a
+//! goal out of reach of the paths outside the set. For a goal by labels that do not all hold yet:
+//! an enabled member that can make one of them false brings in all transitions that can make one
+//! of them true, so that no path outside the set reaches the goal. For a goal by the outcome of a
+//! step: a member that can change the outcome brings in the step, and the step what can change its
+//! outcome. *Proof.* Take a shortest path to a goal from a state of the reduced graph. If a member of
+//! the set is on it, D1 moves the first of them to the front, and a shorter path is left; it
+//! cannot be the step itself whose outcome is sought, as what would have to change its outcome
+//! or to enable it were a member before it. If none is, every enabled member leads to a state from
+//! which the same steps lead to the goal, and so on along the edges that the proviso promises, up
+//! to a state where the first step is taken. (Local reduction keeps V, as in its paper.)
+//!
 //! A safety proviso asks that *some* kept step leads on to a state where all is taken, and what was
 //! left out must still be possible there. That is so after every key transition, so sets are
 //! strong there even where weak ones were asked for.
 //!
-//! Questions are not mixed: a set for deadlocks is none for goals, and a goal-driven one loses
-//! deadlocks. Whoever asks both needs two runs.
+//! A set for deadlocks is none for goals, and a goal-driven one loses deadlocks. Sets with a safety
+//! proviso keep both, for they satisfy D1 and D2 as well.
 
 use stubborn_system::{LabelId, TransitionId};
 
@@ -146,7 +158,25 @@ impl Plan {
         self
     }
 
-    /// The labels whose changes sets must respect (condition V), and the transitions that are
+    /// Whether every deadlock is kept, besides what was asked for.
+    pub fn keeps_deadlocks(&self) -> bool {
+        self.settings.algorithm != Algorithm::Goal
+    }
+
+    /// The goals that sets must not take out of reach (condition G), where that is enough.
+    pub(crate) fn kept_goals(&self) -> Option<&Goals> {
+        match &self.aim {
+            Aim::Goals(goals)
+                if self.proviso == Proviso::Safety
+                    && self.settings.algorithm != Algorithm::Lpor =>
+            {
+                Some(goals)
+            }
+            _ => None,
+        }
+    }
+
+    /// The labels whose changes sets must respect (condition V, or G), and the transitions that are
     /// visible by themselves.
     pub(crate) fn visible(&self) -> (Vec<LabelId>, &[TransitionId]) {
         match &self.aim {

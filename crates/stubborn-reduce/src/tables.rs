@@ -10,7 +10,8 @@
 //! transitions, so these are added to its do-not-accord and do-not-left-accord rows. That
 //! keeps do-not-accord symmetric, and deletion follows the same edges backwards. (With C2 such a
 //! member needs all transitions, and a set that closes cycles all visible ones for any member:
-//! then the rows are not symmetric, and deletion needs them transposed.)
+//! then the rows are not symmetric, and deletion needs them transposed. The same goes for
+//! condition G: who can make a goal false needs all who can make it true.)
 
 use stubborn_system::{LabelId, Matrix, May, Relations, Structure, TransitionId};
 
@@ -95,8 +96,29 @@ impl Tables {
             }
         }
         let all_visible: Vec<u32> = crate::rows::ones_of(&visible).collect();
+        let kept_goals = plan.kept_goals().map(|goals| {
+            let makers = |labels: &Vec<LabelId>| {
+                let (mut makers, mut breakers) = (Vec::new(), vec![0; words]);
+                for label in labels {
+                    makers.extend(enable(*label));
+                    for transition in disable(*label) {
+                        put(&mut breakers, transition);
+                    }
+                }
+                (makers, breakers)
+            };
+            goals.any_of.iter().map(makers).collect::<Vec<_>>()
+        });
         let with_visible = |rows: Vec<Vec<u32>>| -> Vec<Vec<u32>> {
             let all = |(t, mut row): (usize, Vec<u32>)| {
+                if let Some(goals) = &kept_goals {
+                    for (makers, breakers) in goals {
+                        if has(breakers, t as u32) {
+                            row.extend(makers);
+                        }
+                    }
+                    return row;
+                }
                 let is_visible = has(&visible, t as u32);
                 if is_visible && plan.settings.visibility == Visibility::C2 {
                     row = (0..transitions as u32).collect();
@@ -153,7 +175,11 @@ impl Tables {
             options: Rows::ordered(options),
             enabling: Rows::new(transitions, enabling),
             accord: Rows::new(transitions, accord),
-            is_symmetric: plan.settings.visibility == Visibility::Vi && !plan.all_visible,
+            is_symmetric: plan.settings.visibility == Visibility::Vi
+                && !plan.all_visible
+                && plan
+                    .kept_goals()
+                    .is_none_or(|goals| goals.any_of.is_empty()),
             left: Rows::new(transitions, left),
             may_fail: structure.transitions.iter().any(|t| t.may_fail),
             low_priority,

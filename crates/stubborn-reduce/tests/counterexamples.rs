@@ -62,6 +62,7 @@ fn inconsistent_labelling_needs_all_squares() {
         visible: Some(visible),
         invisible_key: true,
         goals: None,
+        kept_goals: None,
     };
     let start = tiny.initial_states();
     let set = bits(5, &[a, k]);
@@ -262,6 +263,7 @@ fn visibility_does_not_depend_on_the_current_value() {
         visible: Some(bits(2, visible)),
         invisible_key: false,
         goals: None,
+        kept_goals: None,
     };
     // From `false` only `raise` can change p: with that alone visible, {lower} would do.
     let lower_only = bits(2, &[lower]);
@@ -271,6 +273,25 @@ fn visibility_does_not_depend_on_the_current_value() {
     );
     let faults = check_set(&tiny, &start, &lower_only, &conditions(&[raise, lower]));
     assert_eq!(faults, [(Fault::Visibility(lower), vec![])]);
+    // What can only make the goal false needs those that can make it true.
+    let kept = Conditions {
+        visible: None,
+        kept_goals: Some(Goals::labels([p])),
+        ..conditions(&[])
+    };
+    let faults = check_set(&tiny, &start, &lower_only, &kept);
+    assert_eq!(faults, [(Fault::GoalLost(lower), vec![raise])]);
+    // The other way round it is no harm, and all changes of p in one set would be too much.
+    assert_eq!(check_set(&tiny, &start, &bits(2, &[raise]), &kept), []);
+    let beam = reduction(
+        &tiny,
+        &exact,
+        &Config::new(Algorithm::Beam),
+        Aim::Goals(Goals::labels([p])),
+    );
+    let mut executor = tiny.executor();
+    let (chosen, _) = ask(&tiny, executor.as_mut(), beam.reducer().as_mut(), &start);
+    assert_eq!(chosen, bits(2, &[raise]));
     for config in common::all_configs() {
         let Ok(plan) = Plan::new(&config, Aim::Goals(Goals::labels([p]))) else {
             continue;

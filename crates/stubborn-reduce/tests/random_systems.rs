@@ -102,7 +102,7 @@ fn run(seeds: std::ops::Range<u64>, per_seed: usize) {
             config.seed = random.next();
             let aim = match random.below(4) {
                 _ if algorithm == Algorithm::Goal => Aim::Goals(goals(&tiny, &mut random)),
-                0 => Aim::Goals(goals(&tiny, &mut random)),
+                0 | 2 => Aim::Goals(goals(&tiny, &mut random)),
                 1 => Aim::Traces {
                     labels: vec![LabelId::new(tiny.structure().labels.len() - 1)],
                     infinite: random.percent(50),

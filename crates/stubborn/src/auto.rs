@@ -4,7 +4,8 @@
 //! are worth it. So a search starts without reduction, and most models are done before any of
 //! that is asked. After
 //! [`FIRST_PAUSE`] states it waits: the relations are computed, and the first
-//! levels of the reduced searches are compared with its own. If very few states would be left, or
+//! levels of the reduced searches are compared with its own. There may be several ways to answer
+//! all questions, and the one that leaves the fewest states counts. If very few would be left, or
 //! few and the levels say that much is still to come, the reduced searches begin, and what was done
 //! is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
@@ -13,12 +14,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stubborn_reduce::ConfigError;
-use stubborn_search::{End, Limit, Limits, Reached, Search, SearchResult, Stop};
+use stubborn_search::proviso::Proviso;
+use stubborn_search::{End, Limit, Limits, Order, Reached, Search, SearchResult, Stop};
 use stubborn_system::{Reduction, System};
 
 use crate::check::Question;
 use crate::load::LoadedModel;
-use crate::reduction::{self, PlannedRun, ReductionOptions};
+use crate::reduction::{self, ProvisoChoice, ReductionOptions, SearchPlan};
 
 /// States that an unreduced search has before anybody asks: about a second, several times
 /// what it takes to compute relations.
@@ -52,10 +54,15 @@ pub(crate) struct Decider<'m, 'q> {
 /// What is known so far.
 #[derive(Default)]
 struct Known<'m> {
-    plan: Option<Result<Vec<PlannedRun<'m>>, ConfigError>>,
-    /// Of states, left by all searches of the plan.
-    share: Option<f64>,
+    best: Option<Result<Estimate<'m>, ConfigError>>,
     reduce: bool,
+}
+
+/// Reduced searches, and how much they would leave.
+struct Estimate<'m> {
+    plan: SearchPlan<'m>,
+    /// Of states, in all searches together.
+    share: f64,
 }
 
 impl<'m, 'q> Decider<'m, 'q> {
@@ -82,20 +89,14 @@ impl<'m, 'q> Decider<'m, 'q> {
     /// How far the search may go on; `None` if it ends here.
     pub(crate) fn ask(&self, reached: &Reached<'_>) -> Option<u64> {
         let known = &mut *self.lock();
-        let plan = known
-            .plan
-            .get_or_insert_with(|| reduction::plan(self.model, self.questions, self.options));
-        let Ok(runs) = plan else {
+        let best = known
+            .best
+            .get_or_insert_with(|| self.best_of_all(reached.level_sizes));
+        let Ok(Estimate { share, .. }) = best else {
             // Said when the search has ended.
             known.reduce = true;
             return None;
         };
-        let share = known.share.get_or_insert_with(|| {
-            let system = self.model.system();
-            let reductions = runs.iter().filter_map(|run| run.reduction.as_ref());
-            let shares = reductions.map(|r| state_share(system, r.as_dyn(), reached.level_sizes));
-            shares.sum()
-        });
         let no_more = reached.states >= self.most;
         known.reduce = match no_more {
             // Nothing is lost by trying.
@@ -112,23 +113,43 @@ impl<'m, 'q> Decider<'m, 'q> {
     }
 
     /// The searches to begin instead of the one that has ended, if any.
-    pub(crate) fn plan(
-        self,
-        ended: &SearchResult,
-    ) -> Option<Result<Vec<PlannedRun<'m>>, ConfigError>> {
-        let known = self
-            .known
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn plan(self, ended: &SearchResult) -> Option<Result<SearchPlan<'m>, ConfigError>> {
+        let known = std::mem::take(&mut *self.lock());
         let out_of_memory = matches!(ended.end, End::Limit(Limit::Memory | Limit::StoreFull));
-        match known.plan {
-            Some(plan) if known.reduce => Some(plan),
+        match known.best {
+            Some(best) if known.reduce => Some(best.map(|best| best.plan)),
             // Fewer states may fit.
-            plan if out_of_memory => Some(
-                plan.unwrap_or_else(|| reduction::plan(self.model, self.questions, self.options)),
-            ),
+            best if out_of_memory => {
+                let best = best.unwrap_or_else(|| self.best_of_all(&[]));
+                Some(best.map(|best| best.plan))
+            }
             _ => None,
         }
+    }
+
+    /// The reduced searches that would leave the fewest states.
+    fn best_of_all(&self, full: &[u64]) -> Result<Estimate<'m>, ConfigError> {
+        let plans = reduction::plans(self.model, self.questions, self.options)?;
+        let system = self.model.system();
+        let estimate = |plan: SearchPlan<'m>| {
+            let shares = plan.iter().map(|run| match &run.reduction {
+                None => 1.0,
+                Some(reduction) => state_share(
+                    system,
+                    reduction.as_dyn(),
+                    run.proviso(ProvisoChoice::Auto, Order::BreadthFirst, 1),
+                    full,
+                ),
+            });
+            let share = shares.sum();
+            Estimate { plan, share }
+        };
+        let estimates = plans.into_iter().map(estimate);
+        let best = estimates.min_by(|a, b| a.share.total_cmp(&b.share));
+        Ok(best.unwrap_or(Estimate {
+            plan: Vec::new(),
+            share: 1.0,
+        }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Known<'m>> {
@@ -139,10 +160,16 @@ impl<'m, 'q> Decider<'m, 'q> {
 /// Which share of the states a reduction leaves, as far as the first breadth-first levels tell:
 /// on 47 BEEM models of 20,000 to 400,000 states that is within 0.1 of the share of all states
 /// for all but six.
-pub(crate) fn state_share(system: &dyn System, reduction: &dyn Reduction, full: &[u64]) -> f64 {
+pub(crate) fn state_share(
+    system: &dyn System,
+    reduction: &dyn Reduction,
+    proviso: Option<&dyn Proviso>,
+    full: &[u64],
+) -> f64 {
     let levels = |reduction: Option<&dyn Reduction>| {
         let search = Search {
             reduction,
+            proviso: proviso.filter(|_| reduction.is_some()),
             stop: Stop::Never,
             limits: Limits {
                 states: Some(COMPARED_STATES),

@@ -13,7 +13,7 @@ use stubborn_system::{FailureKind, PropertyKind};
 
 use crate::auto::Decider;
 use crate::load::LoadedModel;
-use crate::reduction::{PlannedRun, Por, ReductionOptions, plan, unreduced};
+use crate::reduction::{PlannedRun, Por, ReductionOptions, chosen, unreduced};
 use crate::temporal::TemporalOptions;
 
 /// What a question is about.
@@ -279,7 +279,8 @@ pub fn check(
                 None => return Ok(report(questions, vec![(unreduced, result)])),
             }
         }
-        Por::None | Por::Chosen(_) => plan(model, questions, &options.reduction),
+        Por::None => Ok(vec![unreduced(questions)]),
+        Por::Chosen(ref config) => chosen(model, questions, config, &options.reduction),
     };
     let mut runs = Vec::new();
     for planned in plan? {
@@ -366,7 +367,8 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
                 }
             }
         }
-        Por::None | Por::Chosen(_) => plan(model, &question, &options.reduction),
+        Por::None => Ok(Vec::new()),
+        Por::Chosen(ref config) => chosen(model, &question, config, &options.reduction),
     }?;
     let planned = plan.first().unwrap_or(&unreduced);
     Ok(Run {

@@ -1,9 +1,10 @@
 //! Which reduction answers which question.
 //!
 //! Which conditions a reduced search must keep depends on the question, and is decided here
-//! and in [`stubborn_reduce::Plan`], never by the user. Questions fall into groups that need
-//! sets of their own: deadlocks; failing steps; bad states. Each group gets a search of its own.
-//! Whether they pay, [`auto`](crate::auto) decides.
+//! and in [`stubborn_reduce::Plan`], never by the user. Questions are of several kinds: deadlocks;
+//! failing steps; bad states; assertions. One search can keep all of them, or each kind gets one
+//! of its own, and those for goals do only what the goal needs. Which is better, and whether it
+//! pays at all, [`auto`](crate::auto) decides.
 
 use std::sync::Arc;
 
@@ -194,6 +195,7 @@ struct Group {
     aim: Aim,
 }
 
+/// The questions by kind, each kind with what answers it.
 fn groups(model: &LoadedModel, questions: &[Question]) -> Vec<Group> {
     let of = |wanted: &dyn Fn(&Target) -> bool| -> Vec<usize> {
         let numbered = questions.iter().enumerate();
@@ -241,6 +243,28 @@ fn groups(model: &LoadedModel, questions: &[Question]) -> Vec<Group> {
         .collect()
 }
 
+/// All questions in one group: all goals, with which deadlocks are kept as well.
+fn together(groups: Vec<Group>) -> Group {
+    let mut all = Group {
+        questions: Vec::new(),
+        aim: Aim::Deadlocks,
+    };
+    for group in groups {
+        all.questions.extend(group.questions);
+        all.aim = match (all.aim, group.aim) {
+            (Aim::Goals(mut goals), Aim::Goals(more)) => {
+                goals.any_of.extend(more.any_of);
+                goals.transitions.extend(more.transitions);
+                goals.transitions.sort_unstable();
+                goals.transitions.dedup();
+                Aim::Goals(goals)
+            }
+            (Aim::Deadlocks, aim) | (aim, _) => aim,
+        };
+    }
+    all
+}
+
 /// One search that sees everything and answers everything.
 pub(crate) fn unreduced<'m>(questions: &[Question]) -> PlannedRun<'m> {
     PlannedRun {
@@ -249,32 +273,65 @@ pub(crate) fn unreduced<'m>(questions: &[Question]) -> PlannedRun<'m> {
     }
 }
 
-/// The searches that answer the questions, each with the reduction that was chosen, or with the
-/// one that suits its questions.
-pub(crate) fn plan<'m>(
+/// Searches that together answer all questions.
+pub(crate) type SearchPlan<'m> = Vec<PlannedRun<'m>>;
+
+/// The searches that answer the questions with the reduction that the user has chosen.
+pub(crate) fn chosen<'m>(
+    model: &'m LoadedModel,
+    questions: &[Question],
+    config: &Config,
+    options: &ReductionOptions,
+) -> Result<SearchPlan<'m>, ConfigError> {
+    let mut groups = groups(model, questions);
+    // What does only what a goal needs loses everything else.
+    if config.algorithm != Algorithm::Goal {
+        groups = vec![together(groups)];
+    }
+    let relations = Source::new(model, options)?;
+    let runs = groups.into_iter();
+    runs.map(|group| run(model, &relations, config, group))
+        .collect()
+}
+
+/// Several ways to answer the questions: by one search, which keeps deadlocks and goals; and by
+/// one for each kind of question, where a search for goals does only what they need.
+pub(crate) fn plans<'m>(
     model: &'m LoadedModel,
     questions: &[Question],
     options: &ReductionOptions,
-) -> Result<Vec<PlannedRun<'m>>, ConfigError> {
-    if options.por == Por::None {
-        return Ok(vec![unreduced(questions)]);
-    }
+) -> Result<Vec<SearchPlan<'m>>, ConfigError> {
     let relations = Source::new(model, options)?;
-    let run = |group: Group| {
+    let run = |group: Group, for_goals: Algorithm| {
         let algorithm = match group.aim {
-            Aim::Goals(_) => Algorithm::Goal,
+            Aim::Goals(_) => for_goals,
             Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
         };
-        let suitable = Config::new(algorithm);
-        let config = match &options.por {
-            Por::Chosen(config) => config,
-            Por::None | Por::Auto => &suitable,
-        };
-        let plan = Plan::new(config, group.aim)?;
-        Ok(PlannedRun {
-            questions: group.questions,
-            reduction: Some(relations.reduction(model.system(), plan)?),
-        })
+        run(model, &relations, &Config::new(algorithm), group)
     };
-    groups(model, questions).into_iter().map(run).collect()
+    let one = run(together(groups(model, questions)), Algorithm::Beam).map(|run| vec![run]);
+    let groups = groups(model, questions);
+    if !groups.iter().any(|g| matches!(g.aim, Aim::Goals(_))) {
+        return Ok(vec![one?]);
+    }
+    let each = groups.into_iter();
+    let each: Result<SearchPlan<'m>, _> = each.map(|g| run(g, Algorithm::Goal)).collect();
+    // Relations that depend on the state do not go with all questions at once.
+    match one {
+        Ok(one) => Ok(vec![one, each?]),
+        Err(_) => Ok(vec![each?]),
+    }
+}
+
+fn run<'m>(
+    model: &'m LoadedModel,
+    relations: &Source,
+    config: &Config,
+    group: Group,
+) -> Result<PlannedRun<'m>, ConfigError> {
+    let plan = Plan::new(config, group.aim)?;
+    Ok(PlannedRun {
+        questions: group.questions,
+        reduction: Some(relations.reduction(model.system(), plan)?),
+    })
 }

@@ -400,9 +400,8 @@ impl Commands<'_> {
             sources,
             guards,
             body,
-            priority: 0,
-            continues: None,
             span: Some(span),
+            ..ir::Command::default()
         });
         Ok(())
     }

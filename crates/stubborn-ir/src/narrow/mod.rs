@@ -11,7 +11,7 @@
 //! ranges that go on growing jump to the next constant of the program, at last to all that
 //! their type has.
 
-mod occurring;
+pub(crate) mod occurring;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +22,7 @@ use stubborn_system::{ChannelId, ProcessId};
 use self::occurring::Seen;
 use crate::chain::counter_after;
 use crate::intervals::{Interval, binary_interval, divide_interval, unary_interval};
+use crate::model::may_fail;
 use crate::{
     BinaryOp, ChannelRef, Command, Expr, Item, Overflow, Place, Program, Statement, TempId,
     UnaryOp, VarId,
@@ -46,6 +47,7 @@ pub fn narrow(program: &mut Program) {
     }
     let mut ranges = Ranges::new(program);
     ranges.stabilise();
+    let never_fails = ranges.never_fails();
     let (variables, items) = (ranges.variables, ranges.items);
     let counters: BTreeSet<VarId> = program.processes.iter().map(|p| p.counter).collect();
     for (at, (variable, range)) in program.variables.iter_mut().zip(variables).enumerate() {
@@ -62,6 +64,24 @@ pub fn narrow(program: &mut Program) {
             };
             shrink(item, range.map_or(nothing, |range| range.join(nothing)));
         }
+    }
+    note_failures(program, never_fails);
+}
+
+/// Finds the commands that never fail, and leaves everything as it is.
+pub fn find_failures(program: &mut Program) {
+    if program.commands.len() > MOST_COMMANDS {
+        return;
+    }
+    let mut ranges = Ranges::new(program);
+    ranges.stabilise();
+    let never_fails = ranges.never_fails();
+    note_failures(program, never_fails);
+}
+
+fn note_failures(program: &mut Program, never_fails: Vec<bool>) {
+    for (command, never_fails) in program.commands.iter_mut().zip(never_fails) {
+        command.never_fails = never_fails;
     }
 }
 
@@ -235,25 +255,59 @@ impl<'p> Ranges<'p> {
         }
     }
 
-    /// Runs a command on ranges.
-    fn command(&mut self, at: usize) {
-        let command = &self.program.commands[at];
+    /// Ranges where a command may be: `None` if its processes never get there.
+    fn before(&self, at: usize) -> Option<Env> {
         let mut env = Env::default();
         for part in &self.parts[at] {
             let places = &self.places[part.process.index()];
             let ranges = match part.source {
                 Some(source) => places.get(&source).cloned(),
                 None => places.values().cloned().reduce(joined),
-            };
-            let Some(ranges) = ranges else { return };
+            }?;
             let own = &self.locals[part.process.index()];
             env.variables.extend(own.iter().copied().zip(ranges));
         }
-        for guard in &command.guards {
-            if !self.assume(&mut env, &self.program.labels[guard.index()].expr, true) {
-                return;
+        Some(env)
+    }
+
+    /// The same where the guards at these positions hold.
+    fn enabled(&self, at: usize, guards: &[usize]) -> Option<Env> {
+        let mut env = self.before(at)?;
+        let command = &self.program.commands[at];
+        for guard in guards {
+            let label = command.guards[*guard];
+            if !self.assume(&mut env, &self.program.labels[label.index()].expr, true) {
+                return None;
             }
         }
+        Some(env)
+    }
+
+    /// By command: with ranges that hold only where it is enabled, fewer can fail.
+    fn never_fails(&self) -> Vec<bool> {
+        let commands = self.program.commands.iter().enumerate();
+        let never_fails = commands.map(|(at, command)| {
+            let enabled = |holding: &[usize]| Some(self.all(self.enabled(at, holding)?));
+            !may_fail(self.program, command, &enabled)
+        });
+        never_fails.collect()
+    }
+
+    /// The ranges of all variables.
+    fn all(&self, env: Env) -> HashMap<VarId, Interval> {
+        let everywhere = self.variables.iter().enumerate();
+        let mut all: HashMap<_, _> = everywhere.map(|(at, r)| (VarId(at as u32), *r)).collect();
+        all.extend(env.variables);
+        all
+    }
+
+    /// Runs a command on ranges.
+    fn command(&mut self, at: usize) {
+        let command = &self.program.commands[at];
+        let guards: Vec<usize> = (0..command.guards.len()).collect();
+        let Some(mut env) = self.enabled(at, &guards) else {
+            return;
+        };
         if !self.body(&mut env, &command.body) {
             return;
         }

@@ -6,6 +6,13 @@ use stubborn_system::ChannelId;
 
 use crate::{ChannelRef, Expr, Place, Statement, VarId};
 
+/// The variables that a body may assign.
+pub(crate) fn assigned(body: &[Statement]) -> BTreeSet<VarId> {
+    let mut seen = Seen::default();
+    seen.body(body);
+    seen.written
+}
+
 /// What occurs in a command.
 #[derive(Default)]
 pub(super) struct Seen {

@@ -26,6 +26,9 @@ fn explored(program: &Program) -> (usize, Vec<usize>, usize) {
         for next in successors.iter() {
             steps[next.transition.index()] += 1;
             failures += usize::from(next.outcome != stubborn_system::Outcome::FINE);
+            let structure = model.structure();
+            let fails = structure.error_state.as_deref() == Some(next.state);
+            assert!(!fails || structure.transition(next.transition).may_fail);
             if seen.len() < ENOUGH && seen.insert(next.state.to_vec()) {
                 todo.push_back(next.state.to_vec());
             }
@@ -97,4 +100,51 @@ fn a_loop_is_bounded_by_its_condition() {
     narrow(&mut program);
     let item = &program.variables[x.index()].item;
     assert_eq!((item.min, item.max, item.overflow), (0, 5, Overflow::Fits));
+}
+
+/// An index that is only used where it is small, and guards that cannot be trusted.
+#[test]
+fn what_never_fails_is_found_by_location() {
+    let mut program = Program::new("array");
+    let process = program.process("P", vec!["test".into(), "look".into()], 0);
+    let index = program.variable(Variable::integer("i", 0, 9, 0).owned_by(process));
+    let array = program.variable(Variable::array("a", 0, 3, vec![0; 5]));
+    let counter = program.processes[process.index()].counter;
+    let site = program.out_of_range_site("i", None);
+    let element = |at: Expr| Expr::Element(array, Box::new(at), site);
+    let below = program.label(Expr::less(Expr::Var(index), Expr::Const(5)));
+    let command = |program: &mut Program, name: &str, from, guards, to, body: Vec<Statement>| {
+        let mut body = body;
+        body.push(Statement::assign(counter, Expr::Const(to), site));
+        program.command(Command {
+            name: name.into(),
+            processes: vec![process],
+            sources: vec![Some(from)],
+            guards,
+            body,
+            ..Command::default()
+        });
+    };
+    command(&mut program, "enter", 0, vec![below], 1, Vec::new());
+    let more = Expr::plus(Expr::Var(index), Expr::Const(1));
+    let is_zero = program.label(Expr::equal(element(Expr::Var(index)), Expr::Const(0)));
+    let count = vec![Statement::assign(index, more.clone(), site)];
+    command(&mut program, "count", 1, vec![is_zero], 0, count);
+    // Never true, but it fails: there, nothing follows from it.
+    let never = program.label(Expr::less(Expr::Const(5), element(Expr::Var(index))));
+    command(&mut program, "fail", 0, vec![never], 0, Vec::new());
+    // Looked at after the index has changed.
+    let late = vec![
+        Statement::assign(index, more, site),
+        Statement::assign(index, element(Expr::Var(index)), site),
+    ];
+    command(&mut program, "late", 1, Vec::new(), 0, late);
+    assert_same_behaviour(&program);
+    find_failures(&mut program);
+    let never_fails = |name: &str| {
+        let mut commands = program.commands.iter();
+        commands.any(|c| c.name == name && c.never_fails)
+    };
+    assert!(never_fails("enter") && never_fails("count"));
+    assert!(!never_fails("fail") && !never_fails("late"));
 }

@@ -469,7 +469,7 @@ impl Generator {
             body,
             priority,
             continues,
-            span: None,
+            ..Command::default()
         });
     }
 }

@@ -2,6 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use stubborn_ir::intervals::Known;
 use stubborn_ir::{BinaryOp, DivideOp, Expr, Site, UnaryOp, VarId, VariablePlace};
 
 use super::Emitter;
@@ -214,7 +215,9 @@ impl Emitter<'_, '_> {
         };
         let value = self.value(index);
         let range = unit.physical_range(index);
-        let unchecked = !unit.program().index_may_fail(variable, index)
+        let unchecked = !unit
+            .program()
+            .index_may_fail(variable, index, &Known::default())
             && range.min >= 0
             && self.index_is_harmless(&place, range.max as u32);
         if !unchecked {

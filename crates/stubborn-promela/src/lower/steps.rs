@@ -622,6 +622,7 @@ impl Lowering<'_> {
             priority,
             continues,
             span: Some(span),
+            never_fails: false,
         });
         self.steps.push(StepInfo { parts });
     }

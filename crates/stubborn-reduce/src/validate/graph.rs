@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use stubborn_system::{Executor, Successors, System};
+use stubborn_system::{Executor, Outcome, Successors, System, TransitionId};
 
 /// A state of a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,6 +91,16 @@ impl<'s> Graph<'s> {
         ends.sort_unstable();
         ends.dedup();
         ends
+    }
+
+    /// Whether a step by this transition fails or violates an assertion.
+    pub(crate) fn goes_wrong(&mut self, node: Node, transition: TransitionId) -> bool {
+        self.successors.clear();
+        let state = &self.states[node.0 as usize];
+        self.executor.successors(state, &mut self.successors);
+        let steps = self.successors.transitions().iter().enumerate();
+        let mut mine = steps.filter(|(_, t)| **t == transition);
+        mine.any(|(at, _)| self.successors.outcome(at) != Outcome::FINE)
     }
 
     pub(crate) fn is_enabled(&mut self, node: Node, transition: u32) -> bool {

@@ -6,7 +6,7 @@ use super::explore::explore;
 use super::report::{Fault, Report, Violation};
 use crate::aim::{Aim, Plan, Proviso};
 
-/// Explores fully and reduced, and compares what the question is about: the set of deadlocks;
+/// Explores fully and reduced, and compares what is kept: the set of deadlocks;
 /// whether goals are reachable and, with goal-driven sets, in how many steps.
 pub fn compare(system: &dyn System, reduction: &dyn Reduction, plan: &Plan, report: &mut Report) {
     let goals: Vec<Vec<LabelId>> = match &plan.aim {
@@ -25,7 +25,7 @@ pub fn compare(system: &dyn System, reduction: &dyn Reduction, plan: &Plan, repo
             sequence: Vec::new(),
         });
     };
-    if plan.aim == Aim::Deadlocks {
+    if plan.keeps_deadlocks() {
         for state in full.deadlocks.symmetric_difference(&reduced.deadlocks) {
             tell(Fault::Deadlock, state);
         }

@@ -26,6 +26,8 @@ pub enum Fault {
     Invisibility,
     /// The sequence outside the set reaches a goal.
     GoalOutside,
+    /// G: after this enabled member, the sequence outside the set no longer reaches a goal.
+    GoalLost(TransitionId),
     /// The reducer kept other transitions than its set says, or a disabled one.
     KeptDiffers,
     /// The same state was given two different sets.
@@ -91,6 +93,11 @@ impl Violation {
             ),
             Fault::Invisibility => "I fails: no key is invisible".into(),
             Fault::GoalOutside => "the sequence outside the set reaches a goal".into(),
+            Fault::GoalLost(t) => format!(
+                "G fails: the sequence outside the set reaches a goal, but not after `{}`, which \
+                 is enabled and in the set",
+                name(t)
+            ),
             Fault::KeptDiffers => "the kept transitions are not the enabled members".into(),
             Fault::NotDeterministic => "the same state got two different sets".into(),
             Fault::CacheDiffers => "the remembered set differs from the computed one".into(),

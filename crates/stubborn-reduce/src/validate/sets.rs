@@ -15,7 +15,7 @@ use stubborn_system::{
 use super::graph::{Graph, Node};
 use super::report::{Fault, Report, Violation};
 use super::{Forgetful, Limits};
-use crate::aim::{Aim, Plan, Proviso};
+use crate::aim::{Aim, Goals, Plan, Proviso};
 use crate::config::Algorithm;
 
 /// The conditions that a set has to satisfy.
@@ -33,7 +33,10 @@ pub struct Conditions {
     pub invisible_key: bool,
     /// No path outside the set reaches a state where all labels of one of these hold, or takes
     /// one of the transitions.
-    pub goals: Option<crate::aim::Goals>,
+    pub goals: Option<Goals>,
+    /// G: goals that a path outside the set reaches are reached by it after every enabled member
+    /// as well; and the outcome of a member does not change outside the set.
+    pub kept_goals: Option<Goals>,
 }
 
 impl Conditions {
@@ -44,16 +47,18 @@ impl Conditions {
         visible.iter().for_each(|t| {
             bits.insert(t.index());
         });
+        let sees_order = plan.proviso != Proviso::None && plan.kept_goals().is_none();
         Self {
-            squares: plan.proviso != Proviso::None,
+            squares: sees_order,
             key: !by_goal,
             strong: !by_goal && !plan.settings.weak,
-            visible: (plan.proviso != Proviso::None).then_some(bits),
+            visible: sees_order.then_some(bits),
             invisible_key: plan.needs_invisible_key(),
             goals: match &plan.aim {
                 Aim::Goals(goals) if by_goal => Some(goals.clone()),
                 _ => None,
             },
+            kept_goals: plan.kept_goals().cloned(),
         }
     }
 }
@@ -235,6 +240,9 @@ impl Checker<'_, '_> {
         if let Some(goals) = &conditions.goals {
             self.check_goals(&outside, goals, faults);
         }
+        if let Some(goals) = &conditions.kept_goals {
+            self.check_outcomes(&outside, goals, faults);
+        }
         if let Some(visible) = &conditions.visible {
             let seen = |t: &&u32| self.is_member(**t) && visible.contains(**t as usize);
             if let Some(t) = enabled.iter().find(seen)
@@ -317,12 +325,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn check_goals(
-        &mut self,
-        outside: &[(Node, Origin)],
-        goals: &crate::aim::Goals,
-        faults: &mut Faults,
-    ) {
+    fn check_goals(&mut self, outside: &[(Node, Origin)], goals: &Goals, faults: &mut Faults) {
         let here = self.graph.state(outside[0].0).to_vec();
         for disjunct in &goals.any_of {
             if self.all_hold(&here, disjunct) {
@@ -343,6 +346,41 @@ impl Checker<'_, '_> {
                 return;
             }
         }
+    }
+
+    /// G for members whose outcome is a goal: outside the set nothing makes it go wrong.
+    fn check_outcomes(&mut self, outside: &[(Node, Origin)], goals: &Goals, faults: &mut Faults) {
+        let members = goals.transitions.iter();
+        for t in members.filter(|t| self.set.contains(t.index())) {
+            let wrong = (0..outside.len()).find(|at| self.graph.goes_wrong(outside[*at].0, *t));
+            // If it is so at once, it is found at once.
+            if let Some(at) = wrong.filter(|at| *at > 0) {
+                let path = path(outside.iter().map(|(_, origin)| *origin), at);
+                faults.push((Fault::GoalLost(*t), path));
+            }
+        }
+    }
+
+    /// Whether some goal is reached at the end of a walk, and not at the end of its twin: at one
+    /// of its ends, where steps have several.
+    fn loses_goal(&mut self, start: Node, position: &Position, goals: &Goals) -> bool {
+        let start = self.graph.state(start).to_vec();
+        let here = self.graph.state(position.here).to_vec();
+        for labels in &goals.any_of {
+            if !self.all_hold(&start, labels) && self.all_hold(&here, labels) {
+                let twins = position.twin.iter();
+                let states: Vec<_> = twins.map(|t| self.graph.state(*t).to_vec()).collect();
+                if !states.iter().any(|state| self.all_hold(state, labels)) {
+                    return true;
+                }
+            }
+        }
+        let mut outside = goals.transitions.iter();
+        outside.any(|t| {
+            !self.set.contains(t.index())
+                && self.graph.goes_wrong(position.here, *t)
+                && !(position.twin.iter()).any(|twin| self.graph.goes_wrong(*twin, *t))
+        })
     }
 
     fn all_hold(&mut self, state: &[u32], labels: &[LabelId]) -> bool {
@@ -366,6 +404,7 @@ impl Checker<'_, '_> {
             twin: self.graph.ends(node, t),
             joined: true,
         };
+        let is_enabled = !start.twin.is_empty();
         let mut numbers = HashMap::from([(start.clone(), 0)]);
         let mut positions = vec![(start, None)];
         let mut at = 0;
@@ -384,6 +423,13 @@ impl Checker<'_, '_> {
             }
             if conditions.squares && invisible && !ends.is_empty() && !position.joined {
                 faults.push((Fault::Squares(id), path(origins(), at)));
+                return;
+            }
+            if let Some(goals) = &conditions.kept_goals
+                && is_enabled
+                && self.loses_goal(node, &position, goals)
+            {
+                faults.push((Fault::GoalLost(id), path(origins(), at)));
                 return;
             }
             let joined = position.joined && !ends.is_empty();

@@ -300,7 +300,7 @@ impl Checker<'_, '_> {
         let system = self.model.system();
         let plan = Plan::new(&Config::new(Algorithm::Beam), aim)?;
         let reduction = StubbornReduction::new(system, self.relations()?, plan)?;
-        Ok(state_share(system, &reduction, &[]))
+        Ok(state_share(system, &reduction, None, &[]))
     }
 }
 
