@@ -201,12 +201,20 @@ impl<S: Space> Graph<'_, S> {
         let (component, count) = components_of(self.nodes.len(), plain(), |node, at| {
             self.plain_targets(node).nth(at)
         });
-        let mut chosen: Vec<Option<Number>> = vec![None; count as usize];
+        // Many cycles go through the node with most edges to it from the component, so that
+        // few more have to be expanded.
+        let mut incoming = vec![0_u32; self.nodes.len()];
         for number in plain() {
             let own = component[number as usize];
-            let mut targets = self.plain_targets(number);
-            if targets.any(|target| component[target as usize] == own) {
-                chosen[own as usize].get_or_insert(number);
+            for target in self.plain_targets(number) {
+                incoming[target as usize] += u32::from(component[target as usize] == own);
+            }
+        }
+        let mut chosen: Vec<Option<Number>> = vec![None; count as usize];
+        for number in plain().filter(|n| incoming[*n as usize] > 0) {
+            let best = &mut chosen[component[number as usize] as usize];
+            if best.is_none_or(|best| incoming[number as usize] > incoming[best as usize]) {
+                *best = Some(number);
             }
         }
         chosen.into_iter().flatten().collect()
