@@ -163,7 +163,10 @@ pub fn compile(source: &SourceFile) -> (Option<Lowered>, Vec<Diagnostic>) {
     if reporter.has_errors() {
         return (None, reporter.finish());
     }
-    let lowered = lower::lower(model, source.name(), &mut reporter);
+    let mut lowered = lower::lower(model, source.name(), &mut reporter);
+    if let Some(lowered) = &mut lowered {
+        stubborn_ir::narrow::find_failures(lowered.program_mut());
+    }
     (lowered, reporter.finish())
 }
 

@@ -19,6 +19,7 @@ use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::proviso::{Edge, Known, Marks, ProvisoWorker, Visit, Watch};
 use crate::result::SearchResult;
+use crate::settle::Settling;
 use crate::stack::StackView;
 use crate::team::Team;
 use crate::violation::Preference;
@@ -35,6 +36,7 @@ pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync)
     let shared = Shared {
         level: Mutex::default(),
         next: Mutex::default(),
+        put_off: Mutex::default(),
         sum: Mutex::new(context.empty_sum()),
         team: Team::default(),
     };
@@ -65,6 +67,8 @@ struct Level {
 struct Shared {
     level: Mutex<Level>,
     next: Mutex<VecDeque<Chunk>>,
+    /// What the proviso wants to come back to.
+    put_off: Mutex<Vec<StateHandle>>,
     sum: Mutex<Sum>,
     team: Team,
 }
@@ -103,6 +107,14 @@ fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, watch: W) -> Result<()
         running = running.and(context.control.go_on());
         chunks = std::mem::take(&mut *lock(&shared.next));
         walker.out.finish_into(&mut chunks);
+        if W::WATCHES {
+            lock(&shared.put_off).extend(walker.watch.hooks().put_off());
+        }
+        if running.is_ok() && chunks.is_empty() && !context.control.found_enough() {
+            let put_off = std::mem::take(&mut *lock(&shared.put_off));
+            running = context.guarded(|| walker.settle(&put_off, depth));
+            walker.out.finish_into(&mut chunks);
+        }
         if !chunks.is_empty() && context.control.found_enough() {
             context.control.stop_found();
             running = Err(Halt);
@@ -128,6 +140,9 @@ fn follow<W: Watch>(
         // The leader sees the reason to stop, if there is one.
         let _ = context.guarded(|| walker.work(shared, depth));
         walker.out.finish_into(&mut *lock(&shared.next));
+        if W::WATCHES {
+            lock(&shared.put_off).extend(walker.watch.hooks().put_off());
+        }
         shared.team.level_done();
     }
     context.add(&mut lock(&shared.sum), walker.expander, 0);
@@ -312,6 +327,32 @@ impl<'a, W: Watch> Walker<'a, W> {
             for at in 0..self.expander.rest.len() {
                 self.store_later(self.expander.rest[at] as usize);
             }
+        }
+        Ok(())
+    }
+
+    /// Nothing is left: decides what becomes of the states that were put off, and explores what
+    /// was left out of some of them.
+    fn settle(&mut self, put_off: &[StateHandle], depth: u64) -> Result<(), Halt> {
+        let Self {
+            context,
+            expander,
+            worker,
+            cursor,
+            ..
+        } = self;
+        for state in Settling::new(context, expander, worker, cursor, depth).run(put_off)? {
+            if self.worker.load(state, &mut self.cursor).is_err() {
+                continue;
+            }
+            self.worker.set_flags(state, flags::EXPANDED);
+            self.expander.expand_again(self.cursor.words());
+            self.watch.hooks().on_expanded(state);
+            self.expander.count_rest();
+            for at in 0..self.expander.rest.len() {
+                self.store_later(self.expander.rest[at] as usize);
+            }
+            self.flush()?;
         }
         Ok(())
     }

@@ -47,7 +47,7 @@
 //! | `expand` | one state: successors, targets, reduction |
 //! | `bfs`, `team` | breadth-first order, and how its threads wait for each other |
 //! | `dfs`, `sharing` | depth-first order, and how its threads share work |
-//! | [`proviso`] | what may put back left-out steps |
+//! | [`proviso`], `settle` | what may put back left-out steps |
 //! | `rerun`, `replay`, [`trace`] | the way to a violation |
 //! | `entry`, `stack`, `memory`, `flags` | queues and stacks |
 //! | `control`, `context`, `violation` | what threads share |
@@ -67,6 +67,7 @@ mod replay;
 mod rerun;
 mod result;
 mod run;
+mod settle;
 mod sharing;
 mod stack;
 mod team;

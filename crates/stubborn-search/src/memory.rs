@@ -27,14 +27,16 @@ impl Ledger {
         self.peak.load(Ordering::Relaxed)
     }
 
-    fn take(&self, bytes: usize) -> Result<(), OutOfMemory> {
+    /// Asks the budget for memory that is not in [`Words`].
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), OutOfMemory> {
         self.budget.reserve(bytes)?;
         let now = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.peak.fetch_max(now, Ordering::Relaxed);
         Ok(())
     }
 
-    fn give_back(&self, bytes: usize) {
+    /// Returns such memory.
+    pub(crate) fn give_back(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         self.budget.release(bytes);
     }

@@ -13,15 +13,18 @@
 //! file of its own and declares what it [needs](Needs); a search that cannot give it is
 //! refused.
 //!
-//! For safety (deadlocks need none) there are two:
+//! For safety (deadlocks need none) there are three:
 //! - [`ClosedSet`]: any order, any number of threads;
-//! - [`OnStack`]: sequential depth-first.
+//! - [`OnStack`]: sequential depth-first;
+//! - [`TerminalComponents`]: breadth-first, any number of threads; it expands least.
 
 mod closed_set;
 mod on_stack;
+mod terminal;
 
 pub use closed_set::ClosedSet;
 pub use on_stack::OnStack;
+pub use terminal::TerminalComponents;
 
 use stubborn_store::{StateHandle, Worker};
 
@@ -45,6 +48,8 @@ pub trait Proviso: Send + Sync {
 pub struct Needs {
     /// Strict depth-first order, hence one thread, and [`Known::OnStack`].
     pub depth_first: bool,
+    /// Breadth-first order, which comes back to what was [put off](ProvisoWorker::put_off).
+    pub breadth_first: bool,
     /// Every single edge to a state seen before
     /// ([`on_known_successor`](ProvisoWorker::on_known_successor)), not only a look at all
     /// kept successors when a state is entered. Depth-first only.
@@ -148,6 +153,18 @@ pub trait ProvisoWorker: Send {
     /// A state leaves the stack; it is the last one for the last time.
     fn on_leave(&mut self, visit: Visit<'_>, marks: &mut Marks<'_, '_>) {
         let _ = (visit, marks);
+    }
+
+    /// States to look at again when nothing else is left. Breadth-first, the search then expands
+    /// one state of each terminal component that can be reached from them, if it has none that
+    /// is expanded, and goes on.
+    fn put_off(&mut self) -> Vec<StateHandle> {
+        Vec::new()
+    }
+
+    /// One of these was chosen, and is expanded now.
+    fn on_expanded(&mut self, state: StateHandle) {
+        let _ = state;
     }
 
     /// A child has left the stack, and its parent is the last one again.

@@ -186,6 +186,9 @@ impl Search<'_> {
         if (needs.depth_first || needs.edges) && self.order != Order::DepthFirst {
             return mismatch(format!("the proviso {name} needs depth-first order"));
         }
+        if needs.breadth_first && self.order != Order::BreadthFirst {
+            return mismatch(format!("the proviso {name} needs breadth-first order"));
+        }
         if (needs.depth_first || needs.edges) && self.threads > 1 {
             return mismatch(format!(
                 "the proviso {name} needs one thread: a parallel search is not depth-first"

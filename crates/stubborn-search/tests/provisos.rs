@@ -10,7 +10,8 @@ use common::models::{Builder, is};
 use common::run;
 use stubborn_ir::{Expr, Model};
 use stubborn_search::proviso::{
-    ClosedSet, Edge, EdgeOrder, Known, Marks, Needs, OnStack, Proviso, ProvisoWorker, Visit,
+    ClosedSet, Edge, EdgeOrder, Known, Marks, Needs, OnStack, Proviso, ProvisoWorker,
+    TerminalComponents, Visit,
 };
 use stubborn_search::{
     Order, Search, SearchError, StateHandle, Stop, StoreKind, StoreOptions, Target,
@@ -81,10 +82,11 @@ fn without_a_proviso_the_bug_is_ignored_and_with_one_it_is_found() {
     };
     assert_eq!(run(&base).states, 3);
     assert!(run(&base).violations.is_empty());
-    let (closed_set, on_stack) = (ClosedSet, OnStack);
+    let (closed_set, on_stack, terminal) = (ClosedSet, OnStack, TerminalComponents);
     let mut ways: Vec<(&dyn Proviso, Order, usize)> = vec![(&on_stack, Order::DepthFirst, 1)];
     for threads in [1, 2, 4] {
         ways.push((&closed_set, Order::BreadthFirst, threads));
+        ways.push((&terminal, Order::BreadthFirst, threads));
         ways.push((&closed_set, Order::DepthFirst, threads));
     }
     for (proviso, order, threads) in ways {
@@ -118,6 +120,12 @@ fn what_does_not_fit_is_refused() {
         ..Search::new(&model)
     };
     assert!(refused(stack.clone()).contains("depth-first"));
+    let terminal = Search {
+        proviso: Some(&TerminalComponents),
+        order: Order::DepthFirst,
+        ..Search::new(&model)
+    };
+    assert!(refused(terminal).contains("breadth-first"));
     let parallel = Search {
         order: Order::DepthFirst,
         threads: 2,
@@ -155,6 +163,7 @@ enum Rule {
     /// The library's own.
     ClosedSet,
     OnStack,
+    Terminal,
     /// Expand if any kept successor is closed: a cycle proviso for any order.
     AnyClosed,
     /// Expand the source of an edge to the stack.
@@ -167,7 +176,7 @@ impl Rule {
     /// Safety: from everywhere an expanded state or an end is reachable. Else: every
     /// cycle has an expanded state.
     fn is_for_safety(self) -> bool {
-        matches!(self, Rule::ClosedSet | Rule::OnStack)
+        matches!(self, Rule::ClosedSet | Rule::OnStack | Rule::Terminal)
     }
 }
 
@@ -185,10 +194,12 @@ impl Proviso for Logged {
         match self.rule {
             Rule::ClosedSet | Rule::AnyClosed => Needs::default(),
             Rule::OnStack => OnStack.needs(),
+            Rule::Terminal => TerminalComponents.needs(),
             Rule::Source(edge_order) | Rule::Destination(edge_order) => Needs {
                 depth_first: true,
                 edges: true,
                 edge_order,
+                ..Needs::default()
             },
         }
     }
@@ -197,6 +208,7 @@ impl Proviso for Logged {
         Box::new(LoggedWorker {
             shared: self,
             stack: Vec::new(),
+            terminal: TerminalComponents.worker(),
         })
     }
 }
@@ -204,6 +216,7 @@ impl Proviso for Logged {
 struct LoggedWorker<'a> {
     shared: &'a Logged,
     stack: Vec<StateHandle>,
+    terminal: Box<dyn ProvisoWorker + 'a>,
 }
 
 impl LoggedWorker<'_> {
@@ -251,10 +264,21 @@ impl ProvisoWorker for LoggedWorker<'_> {
         let expands = match self.shared.rule {
             Rule::ClosedSet => ClosedSet.worker().on_successors(visit, kept, marks),
             Rule::OnStack => OnStack.worker().on_successors(visit, kept, marks),
+            Rule::Terminal => self.terminal.on_successors(visit, kept, marks),
             Rule::AnyClosed => kept.iter().any(|e| e.known == Known::Closed),
             Rule::Source(_) | Rule::Destination(_) => false,
         };
         self.note(visit, expands)
+    }
+
+    fn put_off(&mut self) -> Vec<StateHandle> {
+        self.terminal.put_off()
+    }
+
+    fn on_expanded(&mut self, state: StateHandle) {
+        let mut log = self.shared.log.lock().unwrap();
+        let node = log.nodes[&state];
+        assert_eq!(log.expanded.insert(node, true), Some(false));
     }
 
     fn on_known_successor(
@@ -380,7 +404,7 @@ fn on_random_graphs_rules_keep_their_promises() {
         EdgeOrder::KnownFirst,
         EdgeOrder::UnknownFirst,
     ];
-    let mut expansions = [0_u64; 2];
+    let mut expansions = [0_u64; 3];
     for seed in 0..1500 {
         let graph = Graph::random(seed, 14);
         let check = |rule, order| {
@@ -392,21 +416,26 @@ fn on_random_graphs_rules_keep_their_promises() {
             check(Rule::AnyClosed, order);
         }
         expansions[1] += check(Rule::OnStack, Order::DepthFirst);
+        expansions[2] += check(Rule::Terminal, Order::BreadthFirst);
         for edge_order in orders {
             check(Rule::Source(edge_order), Order::DepthFirst);
             check(Rule::Destination(edge_order), Order::DepthFirst);
         }
     }
     assert!(expansions.iter().all(|e| *e > 100), "{expansions:?}");
+    assert!(expansions[2] < expansions[1], "{expansions:?}");
 }
 
 #[test]
-fn on_several_threads_closed_sets_keep_their_promises() {
+fn on_several_threads_rules_keep_their_promises() {
     for seed in 0..40 {
         let graph = Graph::random(seed, 3000);
         for threads in [2, 4] {
             for order in [Order::BreadthFirst, Order::DepthFirst] {
-                for rule in [Rule::ClosedSet, Rule::AnyClosed] {
+                for rule in [Rule::ClosedSet, Rule::AnyClosed, Rule::Terminal] {
+                    if rule == Rule::Terminal && order == Order::DepthFirst {
+                        continue;
+                    }
                     let what = format!("graph {seed}, {rule:?}, {order:?}, {threads} threads");
                     check_rule(&graph, rule, order, threads, &what);
                 }

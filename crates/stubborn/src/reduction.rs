@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use stubborn_reduce::measured::{MeasuredReduction, MeasuredRelations};
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, StubbornReduction};
-use stubborn_search::proviso::{ClosedSet, OnStack, Proviso};
+use stubborn_search::proviso::{ClosedSet, OnStack, Proviso, TerminalComponents};
 use stubborn_search::{Order, Target};
 use stubborn_system::{Reduction, RelationLevel, Relations, System};
 
@@ -41,6 +41,8 @@ pub enum ProvisoChoice {
     ClosedSet,
     /// Expand a state if every kept successor is on the stack; depth-first on one thread.
     Stack,
+    /// Expand one state of each component that is never left; breadth-first.
+    Terminal,
 }
 
 /// What is known and chosen about reduction.
@@ -180,11 +182,12 @@ impl PlannedRun<'_> {
         if needed == stubborn_reduce::Proviso::None {
             return None;
         }
-        let with_stack = order == Order::DepthFirst && threads == 1;
-        Some(match choice {
-            ProvisoChoice::Stack => &OnStack,
-            ProvisoChoice::Auto if with_stack => &OnStack,
-            ProvisoChoice::Auto | ProvisoChoice::ClosedSet => &ClosedSet,
+        Some(match (choice, order) {
+            (ProvisoChoice::Stack, _) => &OnStack,
+            (ProvisoChoice::Terminal, _) => &TerminalComponents,
+            (ProvisoChoice::Auto, Order::BreadthFirst) => &TerminalComponents,
+            (ProvisoChoice::Auto, Order::DepthFirst) if threads == 1 => &OnStack,
+            (ProvisoChoice::Auto | ProvisoChoice::ClosedSet, _) => &ClosedSet,
         })
     }
 }

@@ -19,7 +19,7 @@ use stubborn::reduce::{
     Aim, Algorithm, Choice, Config, Delete, Goals, Plan, Proviso, Scapegoat, Start,
     StubbornReduction,
 };
-use stubborn::search::proviso::{ClosedSet, OnStack};
+use stubborn::search::proviso::{ClosedSet, OnStack, TerminalComponents};
 use stubborn::search::{Order, Search};
 use stubborn::system::{LabelId, Reduction, RelationLevel, Relations};
 
@@ -44,6 +44,7 @@ const INSTANCES: &[&str] = &[
     "beem/models/at.1.dve",
     "beem/models/mcs.4.dve",
     "beem/models/needham.2.dve",
+    "beem/models/gear.1.dve",
     "pnml/Philosophers-PT-000005/model.pnml",
     "pnml/Peterson-PT-2/model.pnml",
     "pnml/SwimmingPool-PT-01/model.pnml",
@@ -64,12 +65,14 @@ enum Aimed {
     Goal(SafetyProviso),
 }
 
-/// What keeps a depth-first search for states from ignoring transitions.
+/// What keeps a search for states from ignoring transitions, depth-first but for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum SafetyProviso {
     None,
     ClosedSet,
     Stack,
+    /// Breadth-first.
+    Terminal,
 }
 
 /// A reduction, as a user would ask for it.
@@ -160,8 +163,12 @@ impl Subject {
                         SafetyProviso::None => None,
                         SafetyProviso::ClosedSet => Some(&ClosedSet),
                         SafetyProviso::Stack => Some(&OnStack),
+                        SafetyProviso::Terminal => Some(&TerminalComponents),
                     },
-                    order: Order::DepthFirst,
+                    order: match proviso {
+                        SafetyProviso::Terminal => Order::BreadthFirst,
+                        _ => Order::DepthFirst,
+                    },
                     ..Search::new(system)
                 };
                 Some(search.run().ok()?.states as usize)
@@ -410,6 +417,10 @@ fn families() -> Vec<Family> {
                 named(
                     "stack",
                     plain(Algorithm::Beam).for_goal(SafetyProviso::Stack),
+                ),
+                named(
+                    "terminal",
+                    plain(Algorithm::Beam).for_goal(SafetyProviso::Terminal),
                 ),
             ],
         },

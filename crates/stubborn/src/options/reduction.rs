@@ -70,7 +70,8 @@ pub(crate) struct ReductionArgs {
     /// What keeps transitions from being ignored for ever, where a question needs it
     ///
     /// `auto`; `closed-set` or `stack` (expand a state whose kept successors were all seen
-    /// before, or are all on the depth-first stack); and for infinite runs any cycle proviso,
+    /// before, or are all on the depth-first stack) or `terminal` (breadth-first, expand one
+    /// state of each component that is never left); and for infinite runs any cycle proviso,
     /// `[dead-|highlink-]RULE[-known|-unknown][-scan]` where RULE is source, dest,
     /// cond-source, cond-dest, colored-dest, weighted-source, weighted-dest, deepest-dest or
     /// stab (the default is highlink-stab-scan).

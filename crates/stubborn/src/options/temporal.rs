@@ -277,6 +277,12 @@ impl FromStr for ProvisoName {
                     cycles: None,
                 });
             }
+            "terminal" => {
+                return Ok(Self {
+                    safety: ProvisoChoice::Terminal,
+                    cycles: None,
+                });
+            }
             "stack" => (ProvisoChoice::Stack, "source"),
             "closed-set" => (ProvisoChoice::ClosedSet, text),
             name => (ProvisoChoice::Auto, name),
