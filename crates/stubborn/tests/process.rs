@@ -124,14 +124,14 @@ fn check_adds_properties_with_traces() {
         .iter()
         .filter_map(|p| p["kind"].as_str())
         .collect();
-    assert_eq!(kinds, ["deadlock", "error", "assertion"]);
+    assert_eq!(kinds, ["deadlock", "assertion"]);
     let verdicts: Vec<&str> = properties
         .iter()
         .filter_map(|p| p["verdict"].as_str())
         .collect();
-    assert_eq!(verdicts, ["holds", "holds", "violated"]);
+    assert_eq!(verdicts, ["holds", "violated"]);
     assert_eq!(properties[0]["trace"], Value::Null);
-    let trace = &properties[2]["trace"];
+    let trace = &properties[1]["trace"];
     assert_eq!(trace["cycle"], Value::Array(Vec::new()));
     let stem = trace["stem"].as_array().expect("a list of steps");
     assert_eq!(stem.len(), 8);
@@ -277,12 +277,13 @@ fn a_file_of_100_megabytes_ends_in_a_message() {
 /// 2^40 states: nobody waits for the end.
 fn endless() -> PathBuf {
     let path = folder("endless").join("endless.dve");
-    let mut text = String::new();
+    // Who came last is in the state, so that no reduction helps.
+    let mut text = String::from("byte last;\n");
     for process in 0..5 {
         text += &format!(
             "process P{process} {{ byte x; state a; init a; trans \
-             a -> a {{ guard x < 255; effect x = x + 1; }}, \
-             a -> a {{ guard x > 0; effect x = x - 1; }}; }}\n"
+             a -> a {{ guard x < 255; effect x = x + 1, last = {process}; }}, \
+             a -> a {{ guard x > 0; effect x = x - 1, last = {process}; }}; }}\n"
         );
     }
     std::fs::write(&path, text + "system async;\n").expect("it can be written");

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
     let paint = Paint::for_stdout();
     // As long as everything is refused, something is wrong with the command.
     let mut status = Status::Wrong;
-    for (name, aim) in aims(&model) {
+    for Asked { name, aim, usual } in aims(&model) {
         let config = match &options.por {
             Por::Chosen(config) => config.clone(),
             Por::None => {
@@ -45,10 +45,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
                     "without a reduction there is nothing to validate",
                 ));
             }
-            Por::Auto => Config::new(match aim {
-                Aim::Goals(_) => Algorithm::Goal,
-                Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
-            }),
+            Por::Auto => Config::new(usual),
         };
         let plan = match Plan::new(&config, aim) {
             Ok(plan) => plan,
@@ -98,33 +95,54 @@ fn refused(name: &str, refusal: &ConfigError, paint: Paint) -> String {
     format!("{}  {name}: {refusal}\n", paint.unsure("refused "))
 }
 
+/// What a reduction may be asked to keep.
+struct Asked {
+    name: String,
+    aim: Aim,
+    /// What computes sets for it by default.
+    usual: Algorithm,
+}
+
 /// What a reduction may be asked to keep in this model.
-fn aims(model: &LoadedModel) -> Vec<(String, Aim)> {
+fn aims(model: &LoadedModel) -> Vec<Asked> {
     let structure = model.system().structure();
-    let mut aims = vec![("deadlocks".to_owned(), Aim::Deadlocks)];
-    let labels: Vec<_> = structure.properties.iter().map(|p| p.violated_by).collect();
-    if !labels.is_empty() {
-        let name = "assertions and invariants".to_owned();
-        aims.push((name, Aim::Goals(Goals::labels(labels))));
+    let steps = |transitions: Vec<_>| Goals {
+        any_of: Vec::new(),
+        transitions,
+    };
+    let labels = structure.properties.iter().map(|p| p.violated_by);
+    let failing = structure.transition_ids();
+    let failing = failing.filter(|t| structure.transition(*t).may_fail);
+    let mut kinds = vec![
+        ("assertions and invariants", Goals::labels(labels)),
+        ("steps with assertions", steps(model.asserting().to_vec())),
+        ("failing steps", steps(failing.collect())),
+    ];
+    kinds.retain(|(_, goals)| *goals != Goals::default());
+    let mut aims = vec![Asked {
+        name: "deadlocks".to_owned(),
+        aim: Aim::Deadlocks,
+        usual: Algorithm::Beam,
+    }];
+    let mut all = Goals::default();
+    for (_, goals) in &kinds {
+        all.any_of.extend(goals.any_of.iter().cloned());
+        all.transitions.extend(&goals.transitions);
     }
-    if !model.asserting().is_empty() {
-        let goals = Goals {
-            any_of: Vec::new(),
-            transitions: model.asserting().to_vec(),
-        };
-        aims.push(("steps with assertions".to_owned(), Aim::Goals(goals)));
+    all.transitions.sort_unstable();
+    all.transitions.dedup();
+    if !kinds.is_empty() {
+        aims.push(Asked {
+            name: "all of it in one search".to_owned(),
+            aim: Aim::Goals(all),
+            usual: Algorithm::Beam,
+        });
     }
-    let failing: Vec<_> = structure
-        .transition_ids()
-        .filter(|t| structure.transition(*t).may_fail)
-        .collect();
-    if !failing.is_empty() {
-        let goals = Goals {
-            any_of: Vec::new(),
-            transitions: failing,
-        };
-        aims.push(("failing steps".to_owned(), Aim::Goals(goals)));
-    }
+    aims.extend(kinds.into_iter().map(|(name, goals)| Asked {
+        name: name.to_owned(),
+        aim: Aim::Goals(goals),
+        usual: Algorithm::Goal,
+    }));
     aims
 }
 
