@@ -16,7 +16,7 @@ use crate::experiment::Tool;
 use crate::machine::{self, Program};
 use crate::peers;
 use crate::plan::PlannedRun;
-use crate::record::{Limits, Outcome, Record};
+use crate::record::{CUT_SHORT, Limits, Outcome, Record};
 use crate::workshop::Workshop;
 
 /// The programs that runs need, and the machine.
@@ -274,6 +274,9 @@ fn judge(run: &PlannedRun, finished: &Finished) -> Shown {
         None if finished.out_of_time => Outcome::TimeLimit,
         _ => Outcome::Crashed,
     };
+    if finished.code == Some(3) && shown.outcome == Outcome::Done {
+        shown.numbers.insert(CUT_SHORT.to_owned(), 1.0);
+    }
     if matches!(shown.outcome, Outcome::Unsupported | Outcome::Crashed) {
         shown.message = Some(said());
     }
@@ -365,6 +368,9 @@ pub(crate) mod tests {
         assert_eq!(outcome(Some(3), json), Outcome::MemoryLimit);
         assert_eq!(outcome(Some(70), ""), Outcome::Crashed);
         assert_eq!(outcome(None, ""), Outcome::Crashed);
+        let stopped = judge(&planned("explore --max-states 3"), &finished(Some(3), json));
+        assert_eq!(stopped.outcome, Outcome::Done);
+        assert!(stopped.numbers.contains_key(CUT_SHORT));
         let refused = judge(&run, &finished(Some(2), ""));
         assert_eq!(refused.outcome, Outcome::Unsupported);
         assert_eq!(refused.message.as_deref(), Some("no such flag"));

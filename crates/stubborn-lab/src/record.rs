@@ -31,6 +31,9 @@ pub enum Outcome {
     NotInstalled,
 }
 
+/// Among the numbers of a run that has ended where its configuration asked it to.
+pub(crate) const CUT_SHORT: &str = "cut_short";
+
 impl Outcome {
     /// Whether more generous limits could change it.
     pub fn is_limit(self) -> bool {
@@ -124,6 +127,12 @@ impl Record {
             self.deadlocks,
             &self.verdicts,
         )
+    }
+
+    /// Whether there is more than its numbers say: a limit was reached, be it the one that its
+    /// configuration asked for.
+    pub fn was_cut_short(&self) -> bool {
+        self.outcome.is_limit() || self.numbers.contains_key(CUT_SHORT)
     }
 
     /// Whether running it again, by this program within these limits, could teach nothing.

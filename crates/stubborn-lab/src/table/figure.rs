@@ -129,7 +129,7 @@ impl<'a> Lookup<'a> {
                     return Figure::Words(verdict_text(record));
                 }
                 if let Some(value) = self.measured(experiment, column, row, record) {
-                    values.push((value, record.outcome.is_limit()));
+                    values.push((value, record.was_cut_short()));
                 }
             }
         }
