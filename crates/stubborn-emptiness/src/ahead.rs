@@ -42,6 +42,8 @@ struct Graph<'s, S: Space> {
     targets: Vec<Vec<Number>>,
     /// All edges are there.
     full: Vec<bool>,
+    /// Nodes that may be on a cycle of unexpanded nodes, for the optimal weak proviso.
+    suspects: Vec<Number>,
     edges: Vec<Edge>,
     /// What is possible in each node, and whether it is taken; only if it matters.
     actions: Option<Vec<Vec<(u32, bool)>>>,
@@ -56,6 +58,7 @@ pub(crate) fn settle<S: Space>(space: &mut S, rule: Rule) -> Result<(), Limit> {
         nodes: Vec::new(),
         targets: Vec::new(),
         full: Vec::new(),
+        suspects: Vec::new(),
         edges: Vec::new(),
         actions: (rule == Rule::OptimalStrong).then(Vec::new),
         bytes: 0,
@@ -171,6 +174,8 @@ impl<S: Space> Graph<'_, S> {
     }
 
     fn in_rounds(&mut self, mut todo: Vec<Number>, rule: Rule) -> Result<(), Limit> {
+        // Nodes that were there in the round before.
+        let mut known = 0;
         loop {
             while let Some(number) = todo.pop() {
                 todo.extend(self.add_edges(number, true)?.1);
@@ -178,8 +183,9 @@ impl<S: Space> Graph<'_, S> {
             let chosen = match rule {
                 Rule::Topological => self.left_after_sorting(),
                 Rule::OptimalStrong => self.one_that_ignores_in_each_component(),
-                _ => self.one_of_each_component(),
+                _ => self.one_of_each_component(known),
             };
+            known = self.nodes.len();
             if chosen.is_empty() {
                 return Ok(());
             }
@@ -196,19 +202,43 @@ impl<S: Space> Graph<'_, S> {
     }
 
     /// One node of each component with a cycle of unexpanded nodes.
-    fn one_of_each_component(&self) -> Vec<Number> {
-        let plain = || (0..self.nodes.len() as Number).filter(|n| !self.full[*n as usize]);
-        let (component, count) = components_of(self.nodes.len(), plain(), |node, at| {
-            self.plain_targets(node).nth(at)
-        });
-        let mut chosen: Vec<Option<Number>> = vec![None; count as usize];
-        for number in plain() {
-            let own = component[number as usize];
-            let mut targets = self.plain_targets(number);
-            if targets.any(|target| component[target as usize] == own) {
-                chosen[own as usize].get_or_insert(number);
+    ///
+    /// Nodes that were there before have no new edges, unless they are expanded now. So a cycle
+    /// of unexpanded nodes is one of new nodes only, or was part of a component with a cycle
+    /// before: no other nodes need be looked at.
+    fn one_of_each_component(&mut self, known: usize) -> Vec<Number> {
+        let mut suspects = std::mem::take(&mut self.suspects);
+        suspects.extend(known as Number..self.nodes.len() as Number);
+        suspects.retain(|number| !self.full[*number as usize]);
+        let mut is_suspect = vec![false; self.nodes.len()];
+        for number in &suspects {
+            is_suspect[*number as usize] = true;
+        }
+        let targets = |number: Number| {
+            let targets = self.targets[number as usize].iter().copied();
+            targets.filter(|target| is_suspect[*target as usize])
+        };
+        let roots = suspects.iter().copied();
+        let (component, count) =
+            components_of(self.nodes.len(), roots, |node, at| targets(node).nth(at));
+        // Many cycles go through the node with most edges to it from the component, so that
+        // few more have to be expanded.
+        let mut incoming = vec![0_u32; self.nodes.len()];
+        for number in &suspects {
+            let own = component[*number as usize];
+            for target in targets(*number) {
+                incoming[target as usize] += u32::from(component[target as usize] == own);
             }
         }
+        let mut chosen: Vec<Option<Number>> = vec![None; count as usize];
+        suspects.retain(|number| incoming[*number as usize] > 0);
+        for number in &suspects {
+            let best = &mut chosen[component[*number as usize] as usize];
+            if best.is_none_or(|best| incoming[*number as usize] > incoming[best as usize]) {
+                *best = Some(*number);
+            }
+        }
+        self.suspects = suspects;
         chosen.into_iter().flatten().collect()
     }
 

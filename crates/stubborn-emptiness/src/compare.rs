@@ -37,8 +37,8 @@ impl Exploration<'_> {
     /// exploration's own proviso and seed do not matter; its limits are for all walks together.
     ///
     /// # Errors
-    /// For a store that does not keep states apart, and for sticky transitions, which need
-    /// another reduction.
+    /// For a store that does not keep states apart, for sticky transitions, which need another
+    /// reduction, and for reductions that ask the search, which differs.
     pub fn compare(
         &self,
         provisos: &[Proviso],
@@ -49,6 +49,13 @@ impl Exploration<'_> {
             return Err(SearchError::Mismatch(
                 "`sticky` changes the reduction itself and cannot be compared with others at \
                  once; explore with it alone"
+                    .into(),
+            ));
+        }
+        if self.reduction.is_some_and(|r| !r.is_function_of_state()) {
+            return Err(SearchError::Mismatch(
+                "strategies that ask what the search has seen (min_f, max_f) choose other sets \
+                 with every proviso, and cannot be compared at once; explore with one of them"
                     .into(),
             ));
         }

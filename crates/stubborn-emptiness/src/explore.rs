@@ -15,6 +15,7 @@ use stubborn_system::{
     BitSet, Executor, Expansion, Reducer, Reduction, Relations, Successors, System,
 };
 
+use crate::choices::Choices;
 use crate::proviso::Proviso;
 use crate::pulse::{Pulse, Surroundings, append_once, limit_of};
 use crate::space::{Counts, Edge, Node, Space, flags};
@@ -26,7 +27,8 @@ use crate::walk::{Emptiness, Walk};
 pub struct Exploration<'a> {
     /// The system.
     pub system: &'a dyn System,
-    /// What may be left out; a function of the state.
+    /// What may be left out. If that is no function of the state, the first choice in each
+    /// state stays.
     pub reduction: Option<&'a dyn Reduction>,
     /// Which states are expanded all the same.
     pub proviso: Proviso,
@@ -166,6 +168,8 @@ pub(crate) struct Graph<'a> {
     what: &'a Exploration<'a>,
     executor: Box<dyn Executor + 'a>,
     reducer: Option<Box<dyn Reducer + 'a>>,
+    /// For reductions that would choose something else another time.
+    choices: Option<Choices>,
     worker: Worker<'a>,
     cursor: Cursor,
     batch: Batch,
@@ -202,6 +206,10 @@ impl<'a> Graph<'a> {
         Self {
             executor: what.system.executor(),
             reducer: what.reduction.map(Reduction::reducer),
+            choices: what
+                .reduction
+                .filter(|reduction| !reduction.is_function_of_state())
+                .map(|_| Choices::default()),
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
@@ -249,18 +257,31 @@ impl<'a> Graph<'a> {
             }
             return Ok(false);
         }
-        Ok(match &mut self.reducer {
-            None => false,
-            Some(reducer) => reducer.reduce(
-                &mut Expansion {
-                    state,
-                    executor: &mut *self.executor,
-                    successors: &self.successors,
-                    is_known: None,
-                },
-                &mut self.kept,
-            ),
-        })
+        let Some(reducer) = &mut self.reducer else {
+            return Ok(false);
+        };
+        let chosen = self.choices.as_ref();
+        if let Some(left_out) = chosen.and_then(|all| all.recall(node, &mut self.kept)) {
+            return Ok(left_out);
+        }
+        let (successors, cursor, worker) = (&self.successors, &self.cursor, &mut self.worker);
+        let mut is_known = |at: usize| {
+            let successor = successors.get(at);
+            worker.contains(cursor, successor.state, Some(successor.changed))
+        };
+        let left_out = reducer.reduce(
+            &mut Expansion {
+                state,
+                executor: &mut *self.executor,
+                successors,
+                is_known: Some(&mut is_known),
+            },
+            &mut self.kept,
+        );
+        if let Some(choices) = &mut self.choices {
+            choices.remember(node, &self.kept, left_out);
+        }
+        Ok(left_out)
     }
 
     /// Appends all steps of a node, in the order of the system.
@@ -367,7 +388,8 @@ impl Space for Graph<'_> {
 
     #[inline]
     fn go_on(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
-        self.pulse.go_on(bytes, counts)
+        let choices = self.choices.as_ref().map_or(0, Choices::bytes);
+        self.pulse.go_on(bytes + choices, counts)
     }
 }
 

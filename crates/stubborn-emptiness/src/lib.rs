@@ -54,7 +54,7 @@
 //! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
 //! | `branching` | reductions for branching time |
-//! | `explore`, `compare` | a system alone, reduced with a cycle proviso, or with many |
+//! | `explore`, `choices`, `compare` | a system alone, reduced with a cycle proviso, or with many |
 //! | `fairness` | runs that neglect no process |
 //! | [`proviso`], `watch`, `ahead`, `sticky` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
@@ -65,6 +65,7 @@
 mod ahead;
 mod branching;
 mod check;
+mod choices;
 mod claim;
 mod compare;
 mod explore;

@@ -252,13 +252,16 @@ impl Dispatch {
     }
 }
 
+/// What values variables can have.
+pub(crate) type Ranges = HashMap<VarId, Interval>;
+
 /// Whether a command can end in failure: in its guards or in its body. `ranges` tells what values
 /// variables can have where the guards at these positions hold, beside what is declared; `None`
 /// if that is nowhere.
 pub(crate) fn may_fail(
     program: &Program,
     command: &crate::Command,
-    ranges: &dyn Fn(&[usize]) -> Option<HashMap<VarId, Interval>>,
+    ranges: &dyn Fn(&[usize]) -> Option<Ranges>,
 ) -> bool {
     let guard = |at: usize| &program.labels[command.guards[at].index()].expr;
     // A guard that fails counts as true, so that nothing follows from its being true. What was

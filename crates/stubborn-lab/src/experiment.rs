@@ -202,6 +202,12 @@ pub struct Configuration {
     /// Only for models whose files end so, such as `["pml", "prm"]`.
     #[serde(default)]
     pub endings: Vec<String>,
+    /// If given, only for these rows: large models need some configurations, not all.
+    #[serde(default)]
+    pub rows: Vec<String>,
+    /// Seconds of processor time, where the experiment's are too few or too many.
+    #[serde(default)]
+    pub seconds: Option<f64>,
 }
 
 fn one() -> u32 {
@@ -213,6 +219,11 @@ impl Configuration {
     pub fn suits(&self, path: &Path) -> bool {
         let ending = path.extension().unwrap_or_default();
         self.endings.is_empty() || self.endings.iter().any(|e| ending == e.as_str())
+    }
+
+    /// Whether it is meant for a row.
+    pub fn concerns(&self, label: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|row| row == label)
     }
 }
 

@@ -201,19 +201,21 @@ fn add_row(
     if too_large(quick_limit) || (states.is_some() && too_large(experiment.max_states)) {
         return;
     }
-    let seconds = if mode.quick {
-        experiment.quick.seconds.min(experiment.limits.seconds)
-    } else {
-        experiment.limits.seconds
-    };
-    let limits = Limits {
-        seconds,
-        bytes: experiment.limits.bytes().unwrap_or(2 << 30),
-    };
     for configuration in &experiment.configurations {
-        if (mode.quick && configuration.full_only) || !configuration.suits(&path) {
+        if (mode.quick && configuration.full_only)
+            || !configuration.suits(&path)
+            || !configuration.concerns(&row.label)
+        {
             continue;
         }
+        let seconds = configuration.seconds.unwrap_or(experiment.limits.seconds);
+        let limits = Limits {
+            seconds: match mode.quick {
+                true => experiment.quick.seconds.min(seconds),
+                false => seconds,
+            },
+            bytes: experiment.limits.bytes().unwrap_or(2 << 30),
+        };
         let most = if mode.quick {
             experiment.quick.seeds
         } else {
@@ -255,6 +257,31 @@ mod tests {
         run = 'explore --por beam {extra} --seed {seed}'
         seeds = 3
     ";
+
+    #[test]
+    fn a_configuration_may_choose_rows_and_time() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.dve", "c.dve"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let corpus = Corpus::at(None, Some(folder.path().to_owned()));
+        let more = "
+        [[configuration]]
+        name = 'long'
+        run = 'explore --por closure'
+        rows = ['C']
+        seconds = 300
+        ";
+        let experiment = experiment(&(TEXT.to_owned() + more));
+        let runs = plan(&[&experiment], &corpus, &Mode::default());
+        let long: Vec<_> = runs
+            .iter()
+            .filter(|run| run.limits.seconds > 299.0)
+            .map(|run| run.key.as_str())
+            .collect();
+        assert_eq!(long, ["stubborn explore --por closure | example:c.dve"]);
+        assert_eq!(runs.len(), 9);
+    }
 
     #[test]
     fn rows_become_runs_with_stable_keys() {

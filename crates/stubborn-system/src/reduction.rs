@@ -16,7 +16,8 @@ pub trait Reduction: Send + Sync {
     fn name(&self) -> String;
 
     /// False if sets depend on what the search already knows (the `*_f` strategies): such
-    /// a reduction may be used for deadlocks and goals only.
+    /// a reduction may be used for deadlocks and goals only, or where the first choice in each
+    /// state is remembered.
     fn is_function_of_state(&self) -> bool {
         true
     }

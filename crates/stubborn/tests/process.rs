@@ -493,3 +493,24 @@ fn explorations_with_a_proviso_depend_on_order_and_proviso() {
     let refused = run(&["explore", "--proviso", "source", "--threads", "2", &path]);
     assert_eq!(refused.status.code(), Some(2));
 }
+
+#[test]
+fn explorations_with_a_proviso_take_strategies_that_ask_the_search() {
+    let path = example("leader_ring.dve");
+    let strategy = [
+        "explore", "--json", "--por", "deletion", "--delete", "max_f",
+    ];
+    let explore = |more: &[&str]| run(&[&strategy, more, &[path.as_str()]].concat());
+    let whole = json(&run(&["explore", "--json", &path]));
+    let everything = json(&explore(&["--proviso", "full"]));
+    for number in ["states", "transitions", "deadlocks"] {
+        assert_eq!(everything[number], whole[number]);
+    }
+    let reduced = json(&explore(&["--proviso", "dest"]));
+    assert!(reduced["states"].as_u64() <= whole["states"].as_u64());
+    assert_eq!(reduced["deadlocks"], whole["deadlocks"]);
+    assert_eq!(
+        explore(&["--compare", "dest,source"]).status.code(),
+        Some(2)
+    );
+}

@@ -407,7 +407,8 @@ fn families() -> Vec<Family> {
             ],
         },
         Family {
-            name: "--proviso (beam for a goal, depth-first; `none` would be unsound)",
+            name: "--proviso (beam for a goal; `terminal` breadth-first, the others depth-first; \
+                   `none` would be unsound)",
             settings: vec![
                 named("none", plain(Algorithm::Beam).for_goal(SafetyProviso::None)),
                 named(

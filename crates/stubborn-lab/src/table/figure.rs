@@ -68,6 +68,9 @@ impl<'a> Lookup<'a> {
             if path.as_ref().is_some_and(|path| !configuration.suits(path)) {
                 return "not for files of this kind".into();
             }
+            if !configuration.concerns(&row.label) && names.len() == 1 {
+                return "left out: too large for most configurations".into();
+            }
             for (_, record) in self.records(configuration, row) {
                 if record.outcome != Outcome::Done {
                     let message = record.message.as_deref().unwrap_or_default();

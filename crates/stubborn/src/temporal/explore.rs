@@ -69,10 +69,15 @@ fn with_exploration<T>(
     let reduction = match (&config, &relations) {
         (None, _) | (_, None) => None,
         (Some(config), Some(relations)) => {
-            // Nothing is visible where there is no property.
-            let aim = Aim::Traces {
-                labels: Vec::new(),
-                infinite: true,
+            // Nothing is visible where there is no property. Then sets for infinite runs are
+            // those for deadlocks; only these may depend on what the search has seen, and an
+            // exploration remembers its choices.
+            let aim = match config.settings()?.asks_the_search() {
+                true => Aim::Deadlocks,
+                false => Aim::Traces {
+                    labels: Vec::new(),
+                    infinite: true,
+                },
             };
             let plan = Plan::new(config, aim)?;
             Some(StubbornReduction::new(system, relations, plan)?)
