@@ -253,13 +253,13 @@ fn spins_answer(both: &str) -> Option<bool> {
 
 #[test]
 fn small_promela_models_have_spins_verdicts() {
-    promela(0..=150, 30);
+    promela(0..=600, 60);
 }
 
 #[test]
 #[ignore = "long: models of up to 1,000,000 states"]
 fn promela_models_have_spins_verdicts() {
-    promela(151..=1_000_000, 50);
+    promela(601..=1_000_000, 50);
 }
 
 /// Formulas of the contest for nets of these sizes.
