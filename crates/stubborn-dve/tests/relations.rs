@@ -151,6 +151,7 @@ fn check(files: &[std::path::PathBuf], limit: usize, most_transitions: usize) ->
             RelationLevel::Syntax,
             RelationLevel::Exact,
             RelationLevel::Reach,
+            RelationLevel::Located,
         ] {
             let relations = model.relations(level);
             let wrong = falsify(&model, &relations, &states);

@@ -654,7 +654,7 @@ impl<M: Value> System for Model<M> {
             RelationLevel::Syntax => {
                 crate::relations::relations(&self.inner, &self.structure, None)
             }
-            RelationLevel::Exact | RelationLevel::Reach => {
+            RelationLevel::Exact | RelationLevel::Reach | RelationLevel::Located => {
                 let analysis = Analysis::run(&self.inner, crate::analysis::BUDGET);
                 crate::relations::relations(&self.inner, &self.structure, analysis.as_ref())
             }

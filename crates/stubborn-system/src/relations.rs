@@ -54,6 +54,9 @@ pub enum RelationLevel {
     Exact,
     /// And what an over-approximation of the reachable states rules out.
     Reach,
+    /// And, where that knows nothing of a shared variable, its values at each location of the
+    /// processes: seconds instead of tenths.
+    Located,
 }
 
 /// What reductions know of a system. Each relation says what a pair means.

@@ -7,9 +7,9 @@
 //! thread-modular abstract interpretation: start from the initial values, and run every
 //! command, with the real code, on every combination of tuples known so far, until
 //! nothing new appears. Correlations inside a process are kept, those between processes
-//! are forgotten, so every reachable state is covered. Shared fields that have too many values
-//! then are followed location by location ([`located`]), and if that bounds them, everything
-//! is run again within these bounds.
+//! are forgotten, so every reachable state is covered. At level `located`, shared fields that have
+//! too many values then are followed location by location ([`located`]), and if that bounds them,
+//! everything is run again within these bounds.
 //!
 //! Work is bounded by a budget of evaluations, never of time, so that results are the same
 //! on every machine. A cluster that grows too large falls apart into single fields, and a
@@ -158,8 +158,12 @@ impl Domains {
 
     /// An over-approximation of what is reachable.
     pub(super) fn reachable(model: &Model, supports: &[Support]) -> Self {
-        let start = Start::default();
-        let plain = Fixpoint::new(model, supports, start).run();
+        Fixpoint::new(model, supports, Start::default()).run()
+    }
+
+    /// A closer one, for which open fields are followed location by location.
+    pub(super) fn located(model: &Model, supports: &[Support]) -> Self {
+        let plain = Self::reachable(model, supports);
         if !plain.is_rough {
             return plain;
         }
@@ -187,12 +191,6 @@ impl Domains {
         let (before, after) = (roughness(&plain), roughness(&bounded));
         let is_better = after != before && after.0 <= before.0 && after.1 <= before.1;
         if is_better { bounded } else { plain }
-    }
-
-    /// What is known without looking at where processes are.
-    #[cfg(test)]
-    pub(super) fn reachable_without_locations(model: &Model, supports: &[Support]) -> Self {
-        Fixpoint::new(model, supports, Start::default()).run()
     }
 
     /// Whether nothing is known of a field beyond its range.

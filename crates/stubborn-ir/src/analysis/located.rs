@@ -600,7 +600,7 @@ mod tests {
         let model = Model::new(author.program).expect("a sound program");
         let supports = Support::all(&model);
         let field = model.encoding().first_field(x);
-        let domains = Domains::reachable(&model, &supports);
+        let domains = Domains::located(&model, &supports);
         assert!(!domains.is_open(field));
         let views = domains.views(&[field]).expect("it is not open");
         let min = model.layout().field(field).min;
@@ -648,7 +648,7 @@ mod tests {
         for seed in 0..15 {
             let model = Model::new(random_counters(seed)).expect("a sound program");
             let supports = Support::all(&model);
-            let domains = Domains::reachable(&model, &supports);
+            let domains = Domains::located(&model, &supports);
             let fields: Vec<FieldId> = (0..model.layout().fields().len())
                 .map(FieldId::new)
                 .filter(|f| !domains.is_open(*f))
@@ -657,7 +657,7 @@ mod tests {
             let known: Vec<HashSet<&[u32]>> = (views.iter())
                 .map(|view| view.tuples.chunks_exact(view.fields.len()).collect())
                 .collect();
-            let plain = Domains::reachable_without_locations(&model, &supports);
+            let plain = Domains::reachable(&model, &supports);
             bounded += usize::from(fields.iter().any(|f| plain.is_open(*f)));
             let mut interpreter = Interpreter::new(&model);
             let initial = model.initial_states();

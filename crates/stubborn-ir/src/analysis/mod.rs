@@ -6,6 +6,7 @@
 //! | `syntax` | constants, comparisons, increments, program counters, channel ends (`syntax`) |
 //! | `exact` | and what really happens for all values of small joint supports (`pairs`), structurally equal pairs once (`classes`) |
 //! | `reach` | and only values that an over-approximation of the reachable states has (`domains`) |
+//! | `located` | and those of shared variables, location by location (`located`) |
 //!
 //! Every answer errs on the safe side, and tests try to falsify each one with real code.
 
@@ -56,6 +57,7 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
         RelationLevel::Sets | RelationLevel::Syntax => None,
         RelationLevel::Exact => Some(Domains::declared(model)),
         RelationLevel::Reach => Some(Domains::reachable(model, &supports)),
+        RelationLevel::Located => Some(Domains::located(model, &supports)),
     };
     let syntax = Syntax::new(model, &supports);
     let pairs = &Pairs::new(model, &supports, &syntax, domains.as_ref());

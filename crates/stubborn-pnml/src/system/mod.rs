@@ -291,7 +291,7 @@ impl System for NetSystem {
         match level {
             RelationLevel::Sets => Relations::from_sets(&self.structure),
             RelationLevel::Syntax | RelationLevel::Exact => relations::from_arcs(self, false),
-            RelationLevel::Reach => relations::from_arcs(self, true),
+            RelationLevel::Reach | RelationLevel::Located => relations::from_arcs(self, true),
         }
     }
 }

@@ -136,11 +136,12 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
         .collect()
 }
 
-const LEVELS: [RelationLevel; 4] = [
+const LEVELS: [RelationLevel; 5] = [
     RelationLevel::Sets,
     RelationLevel::Syntax,
     RelationLevel::Exact,
     RelationLevel::Reach,
+    RelationLevel::Located,
 ];
 
 /// Checks one model; false if it has too many states.

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
         sampled_states: args.samples,
         // Relations that argue with what is reachable say nothing about other states.
         random_states: match options.relations {
-            RelationLevel::Reach => 0,
+            RelationLevel::Reach | RelationLevel::Located => 0,
             _ => args.random_states,
         },
         seed: args.seed,

@@ -60,7 +60,7 @@ pub(crate) struct ChosenArgs {
 
     /// Reduce with relations of this precision, where an experiment does not choose its own
     #[arg(long, value_name = "LEVEL",
-          value_parser = ["sets", "syntax", "exact", "reach"])]
+          value_parser = ["sets", "syntax", "exact", "reach", "located"])]
     pub(crate) relations: Option<String>,
 }
 

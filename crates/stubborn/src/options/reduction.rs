@@ -21,7 +21,8 @@ pub(crate) struct ReductionArgs {
     ///
     /// `sets`: which fields are tested, read and written; `syntax`: and the shape of guards and
     /// actions; `exact`: and all valuations of small joint supports; `reach`: and what an
-    /// over-approximation of the reachable states rules out. A file is one that
+    /// over-approximation of the reachable states rules out; `located`: and values of shared
+    /// variables at each location, which may take seconds. A file is one that
     /// `inspect --write-relations` wrote.
     #[arg(
         long,

@@ -13,11 +13,12 @@ use stubborn::system::RelationLevel;
 
 use super::names;
 
-const LEVELS: [(&str, RelationLevel); 4] = [
+const LEVELS: [(&str, RelationLevel); 5] = [
     ("sets", RelationLevel::Sets),
     ("syntax", RelationLevel::Syntax),
     ("exact", RelationLevel::Exact),
     ("reach", RelationLevel::Reach),
+    ("located", RelationLevel::Located),
 ];
 
 /// What `--relations` says.
@@ -79,7 +80,7 @@ impl RelationsChoice {
 pub(crate) struct MeasuringArgs {
     /// Where do-not-accord of full relations comes from
     ///
-    /// `sets`, `syntax`, `exact` and `reach` by analysis; `full` from the reachable states;
+    /// `sets`, `syntax`, `exact`, `reach` and `located` by analysis; `full` from the reachable states;
     /// `dynamic` at each state from those that can be reached from it; `disabling` as `full`,
     /// for models in which enabled transitions commute.
     #[arg(long, value_name = "SOURCE", help_heading = "Full relations",
