@@ -450,6 +450,8 @@ fn a_formula_that_a_limit_left_open_is_unknown() {
         "--only",
         "--ltl",
         formula,
+        "--por",
+        "none",
         "--max-states",
         "100",
         &path,
