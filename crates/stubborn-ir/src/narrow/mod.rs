@@ -42,11 +42,9 @@ const LOOP_ROUNDS: usize = 12;
 /// Values that are not in the new ranges are never stored in any run. Program counters and
 /// the order of everything stay as they are.
 pub fn narrow(program: &mut Program) {
-    if program.commands.len() > MOST_COMMANDS {
+    let Some(ranges) = Ranges::stable(program) else {
         return;
-    }
-    let mut ranges = Ranges::new(program);
-    ranges.stabilise();
+    };
     let never_fails = ranges.never_fails();
     let (variables, items) = (ranges.variables, ranges.items);
     let counters: BTreeSet<VarId> = program.processes.iter().map(|p| p.counter).collect();
@@ -70,13 +68,10 @@ pub fn narrow(program: &mut Program) {
 
 /// Finds the commands that never fail, and leaves everything as it is.
 pub fn find_failures(program: &mut Program) {
-    if program.commands.len() > MOST_COMMANDS {
-        return;
+    if let Some(ranges) = Ranges::stable(program) {
+        let never_fails = ranges.never_fails();
+        note_failures(program, never_fails);
     }
-    let mut ranges = Ranges::new(program);
-    ranges.stabilise();
-    let never_fails = ranges.never_fails();
-    note_failures(program, never_fails);
 }
 
 fn note_failures(program: &mut Program, never_fails: Vec<bool>) {
@@ -240,11 +235,17 @@ impl<'p> Ranges<'p> {
         self.rests = rests.into_iter().collect();
     }
 
-    fn stabilise(&mut self) {
-        while let Some(at) = self.queue.pop_front() {
-            self.queued[at as usize] = false;
-            self.command(at as usize);
+    /// Ranges that no run leaves; `None` if the program is too large for that.
+    fn stable(program: &'p Program) -> Option<Self> {
+        if program.commands.len() > MOST_COMMANDS {
+            return None;
         }
+        let mut ranges = Self::new(program);
+        while let Some(at) = ranges.queue.pop_front() {
+            ranges.queued[at as usize] = false;
+            ranges.command(at as usize);
+        }
+        Some(ranges)
     }
 
     fn wake(queue: &mut VecDeque<u32>, queued: &mut [bool], readers: Option<&Vec<u32>>) {
