@@ -5,7 +5,7 @@
 //! that is asked. After
 //! [`FIRST_PAUSE`] states it waits: the relations are computed, and the first
 //! levels of the reduced searches are compared with its own. There may be several ways to answer
-//! all questions, and the one that leaves the fewest states counts. If very few would be left, or
+//! all questions, and the first one that leaves few states counts. If very few would be left, or
 //! few and the levels say that much is still to come, the reduced searches begin, and what was done
 //! is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
@@ -127,29 +127,40 @@ impl<'m, 'q> Decider<'m, 'q> {
         }
     }
 
-    /// The reduced searches that would leave the fewest states.
+    /// The first of several ways to answer all questions that leaves few states; the first of all
+    /// if none does.
     fn best_of_all(&self, full: &[u64]) -> Result<Estimate<'m>, ConfigError> {
-        let plans = reduction::plans(self.model, self.questions, self.options)?;
-        let system = self.model.system();
-        let estimate = |plan: SearchPlan<'m>| {
-            let shares = plan.iter().map(|run| match &run.reduction {
-                None => 1.0,
-                Some(reduction) => state_share(
-                    system,
-                    reduction.as_dyn(),
-                    run.proviso(ProvisoChoice::Auto, Order::BreadthFirst, 1),
-                    full,
-                ),
-            });
-            let share = shares.sum();
-            Estimate { plan, share }
-        };
-        let estimates = plans.into_iter().map(estimate);
-        let best = estimates.min_by(|a, b| a.share.total_cmp(&b.share));
+        let mut best: Option<Estimate<'m>> = None;
+        for plan in reduction::plans(self.model, self.questions, self.options)? {
+            let share = match &best {
+                None => Some(self.share(&plan, full, f64::INFINITY).unwrap_or(1.0)),
+                Some(best) if best.share <= LARGEST_SHARE => break,
+                Some(_) => self.share(&plan, full, LARGEST_SHARE),
+            };
+            if let Some(share) = share {
+                best = Some(Estimate { plan, share });
+            }
+        }
         Ok(best.unwrap_or(Estimate {
             plan: Vec::new(),
             share: 1.0,
         }))
+    }
+
+    /// Of states, left by all searches of a plan together; `None` if that is more than `most`.
+    fn share(&self, plan: &SearchPlan<'m>, full: &[u64], most: f64) -> Option<f64> {
+        let system = self.model.system();
+        let mut sum = 0.0;
+        for run in plan {
+            sum += run.reduction.as_ref().map_or(1.0, |reduction| {
+                let proviso = run.proviso(ProvisoChoice::Auto, Order::BreadthFirst, 1);
+                state_share(system, reduction.as_dyn(), proviso, full)
+            });
+            if sum > most {
+                return None;
+            }
+        }
+        Some(sum)
     }
 
     fn lock(&self) -> MutexGuard<'_, Known<'m>> {
