@@ -3,8 +3,7 @@
 //!
 //! From every state of a finite graph some component is reached that is never left. So, if
 //! each of these has an expanded state or is a deadlock, nothing enabled is ignored for
-//! ever (Valmari, *A stubborn attack on state explosion*, 1992; Vogler, *Partial order
-//! semantics and read arcs*, 2002, for the names). No proviso for safety expands fewer states.
+//! ever (Valmari, *A stubborn attack on state explosion*, 1992).
 //!
 //! The search need not look at the whole graph for this. A state with a kept successor that is
 //! not closed leads on to one whose expansion began later; so everything leads to an expanded
