@@ -9,6 +9,7 @@
 //! | `STUBBORN_LEAST_STATES`, `STUBBORN_MOST_STATES` | models with so many states |
 //! | `STUBBORN_ALGORITHMS` | only these, such as `beam,deletion` |
 //! | `STUBBORN_SWEEP_SECONDS` | start no model after so long |
+//! | `STUBBORN_RUN_SECONDS` | give up a reduced search after so long; the log says which |
 //! | `STUBBORN_SWEEP_LOG` | a file that remembers what was compared; it is not compared again |
 
 #[path = "common/corpus.rs"]
@@ -26,25 +27,25 @@ use stubborn::search::Search;
 use stubborn::system::{
     BitSet, Executor, Reduction, RelationLevel, Relations, Successors, System, TransitionId,
 };
-use stubborn::{End, Language, Limits, LoadOptions, LoadedModel, Stop};
+use stubborn::{End, Language, Limit, Limits, LoadOptions, LoadedModel, Stop};
 
-/// Searches; states and deadlocks, or `None` if there are more than `limit` states.
+/// Searches; states and deadlocks, or why it ended before.
 fn explore(
     system: &dyn System,
     reduction: Option<&dyn Reduction>,
-    limit: u64,
-) -> Option<(u64, u64)> {
+    limits: Limits<'_>,
+) -> Result<(u64, u64), End> {
     let search = Search {
         reduction,
         stop: Stop::Never,
-        limits: Limits {
-            states: Some(limit),
-            ..Limits::default()
-        },
+        limits,
         ..Search::new(system)
     };
     let result = search.run().expect("it runs");
-    (result.end == End::Complete).then_some((result.states, result.deadlocks))
+    match result.end {
+        End::Complete => Ok((result.states, result.deadlocks)),
+        end => Err(end),
+    }
 }
 
 /// Explores a model in full and by all algorithms asked for; `None` if its size is not asked for.
@@ -55,7 +56,11 @@ fn compare(
     wrong: &mut Vec<String>,
 ) -> Option<String> {
     let system = model.system();
-    let (full, deadlocks) = explore(system, None, sweep.most)?;
+    let limits = Limits {
+        states: Some(sweep.most),
+        ..Limits::default()
+    };
+    let (full, deadlocks) = explore(system, None, limits).ok()?;
     if model.is_outgrown() || full < sweep.least {
         return None;
     }
@@ -75,10 +80,15 @@ fn compare(
                 continue;
             };
             let name = reduction.name();
-            match explore(system, Some(&reduction), sweep.most) {
-                Some((states, found)) if states <= full && found == deadlocks => {
+            let limits = Limits {
+                time: sweep.longest_run,
+                ..limits
+            };
+            match explore(system, Some(&reduction), limits) {
+                Ok((states, found)) if states <= full && found == deadlocks => {
                     compared += &format!(", {name} {states}");
                 }
+                Err(End::Limit(Limit::Time)) => compared += &format!(", {name} given up"),
                 found => wrong.push(format!(
                     "{} {level:?} {name}: {found:?}, full {full} {deadlocks}",
                     model.name()
@@ -95,6 +105,7 @@ struct Sweep {
     most: u64,
     algorithms: Vec<Algorithm>,
     ends: Option<Instant>,
+    longest_run: Option<Duration>,
     log: Option<PathBuf>,
 }
 
@@ -106,6 +117,7 @@ impl Sweep {
             most,
             algorithms: every_algorithm().collect(),
             ends: None,
+            longest_run: None,
             log: None,
         }
     }
@@ -114,6 +126,7 @@ impl Sweep {
     fn asked_for(most: u64) -> Self {
         let text = |name: &str| std::env::var(name).ok();
         let number = |name: &str| text(name).and_then(|text| text.parse::<u64>().ok());
+        let seconds = |name: &str| number(name).map(Duration::from_secs);
         let named = |list: String| {
             let is_named = |a: &Algorithm| list.split(',').any(|name| name == a.name());
             every_algorithm().filter(is_named).collect()
@@ -123,8 +136,8 @@ impl Sweep {
             most: number("STUBBORN_MOST_STATES").unwrap_or(most),
             algorithms: text("STUBBORN_ALGORITHMS")
                 .map_or_else(|| every_algorithm().collect(), named),
-            ends: number("STUBBORN_SWEEP_SECONDS")
-                .map(|seconds| Instant::now() + Duration::from_secs(seconds)),
+            ends: seconds("STUBBORN_SWEEP_SECONDS").map(|time| Instant::now() + time),
+            longest_run: seconds("STUBBORN_RUN_SECONDS"),
             log: text("STUBBORN_SWEEP_LOG").map(PathBuf::from),
         }
     }
