@@ -1,5 +1,6 @@
 //! One check of one property: the product, the walk, the verdict.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,14 +16,14 @@ use crate::lasso::{self, Counterexample, Region};
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
 use crate::parallel::union_find::MOST_WORKERS;
-use crate::parallel::{Outcome, Shared};
+use crate::parallel::{self, Outcome, Shared};
 use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, SteeringMode, prepare};
 use crate::product::{Product, Reducers, Watcher, propositions_ahead};
 use crate::property::Property;
 use crate::proviso::Proviso;
 use crate::pulse::{Surroundings, limit_of};
 use crate::shared::SharedExpansions;
-use crate::space::{Counts, Node};
+use crate::space::{Counts, Node, Space};
 use crate::steering::{Steering, SteeringTables};
 use crate::sticky::{StickyReducer, sticky_transitions};
 use crate::walk::{Emptiness, Walk};
@@ -507,9 +508,13 @@ impl<'a> Check<'a> {
         let mut product = self.product(frame, None);
         match (self.emptiness, lasso.cycle.first()) {
             (Emptiness::Components, Some(first)) => {
+                // The way there may lead over nodes that were forgotten since.
+                let flags_of = RefCell::new(self.product(frame, None));
+                let was_left =
+                    |node| flags_of.borrow_mut().flags(node) & parallel::flags::LEFT != 0;
                 let region = Region {
                     inside: &|node| sets.are_together(node, *first),
-                    open: &|node| sets.contains(node),
+                    open: &|node| sets.contains(node) || was_left(node),
                     all,
                 };
                 self.report(&mut product, &region, result)

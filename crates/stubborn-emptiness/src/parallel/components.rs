@@ -8,7 +8,8 @@
 //! are collected at its root, and a set with all marks holds an accepting cycle. Nodes that
 //! nobody has begun to explore are picked first, so that workers seldom do the same work, and
 //! none does its own twice: a worker leaves a set for its last frame in the same set, whose
-//! node it has begun.
+//! node it has begun. Most components are single nodes; when one of these is complete, a flag
+//! of the node says so, and the table from nodes to sets forgets it.
 //!
 //! There is no common path here, so what a classic reduction left out is put back by a proviso
 //! for any order: a node is expanded if one of its kept edges leads to a node whose own
@@ -20,9 +21,9 @@ use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
-use super::sync::{AtomicU32, Mutex, Ordering, lock};
+use super::sync::{AtomicU32, Mutex, MutexGuard, Ordering, lock};
 use super::union_find::{Claim, Item, Pick, UnionFind};
-use super::{FoundLasso, Hand, Outcome, Shared, wish_in_any_order};
+use super::{FoundLasso, Hand, Outcome, Shared, flags, wish_in_any_order};
 use crate::space::{Edge, Node, Space};
 
 /// Parts of the table from nodes to items, each with a lock of its own.
@@ -46,12 +47,24 @@ impl Default for Sets {
 }
 
 impl Sets {
-    /// The item of a node, and whether it is new.
-    fn item(&self, node: Node) -> Result<(Item, bool), Limit> {
+    fn part(&self, node: Node) -> MutexGuard<'_, RapidHashMap<Node, Item>> {
         let part = (node.0 ^ node.0 >> 13 ^ node.0 >> 29) as usize % PARTS;
-        let mut part = lock(&self.parts[part]);
+        lock(&self.parts[part])
+    }
+
+    /// The item of a node; `None` if it is complete and forgotten, as its flags say.
+    fn item<S: Space>(&self, node: Node, space: &mut S) -> Result<Option<Item>, Limit> {
+        let mut is_forgotten = || space.flags(node) & flags::LEFT != 0;
+        if is_forgotten() {
+            return Ok(None);
+        }
+        let mut part = self.part(node);
         if let Some(item) = part.get(&node) {
-            return Ok((*item, false));
+            return Ok(Some(*item));
+        }
+        // It may have been forgotten since; the flag is set before.
+        if is_forgotten() {
+            return Ok(None);
         }
         let item = Item(self.next.fetch_add(1, Ordering::Relaxed));
         if item.0 == u32::MAX {
@@ -59,16 +72,22 @@ impl Sets {
         }
         self.union_find.begin(item, node);
         part.insert(node, item);
-        Ok((item, true))
+        Ok(Some(item))
+    }
+
+    /// Forgets a node that nobody will ask for: it is a component of its own, and complete.
+    fn forget<S: Space>(&self, item: Item, space: &mut S) {
+        let node = self.union_find.node(item);
+        space.set_flags(node, flags::LEFT);
+        self.part(node).remove(&node);
     }
 
     /// The item of a node that was seen.
     fn known_item(&self, node: Node) -> Option<Item> {
-        let part = (node.0 ^ node.0 >> 13 ^ node.0 >> 29) as usize % PARTS;
-        lock(&self.parts[part]).get(&node).copied()
+        self.part(node).get(&node).copied()
     }
 
-    /// Whether a node was seen.
+    /// Whether a node was seen, and not forgotten.
     pub fn contains(&self, node: Node) -> bool {
         self.known_item(node).is_some()
     }
@@ -81,9 +100,10 @@ impl Sets {
         }
     }
 
+    /// What all this takes, roughly: the parts of the table are about equally large.
     fn bytes(&self) -> usize {
-        self.next.load(Ordering::Relaxed) as usize
-            * (UnionFind::bytes_per_item() + 2 * size_of::<(Node, Item)>())
+        let table = PARTS * lock(&self.parts[0]).capacity() * (size_of::<(Node, Item)>() + 1);
+        table + self.next.load(Ordering::Relaxed) as usize * UnionFind::bytes_per_item()
     }
 }
 
@@ -108,7 +128,6 @@ pub struct ComponentWorker<'s, S: Space> {
     /// edges by which it came.
     entries: Vec<(Item, Marks)>,
     edges: Vec<Edge>,
-    picks: usize,
 }
 
 impl<'s, S: Space> ComponentWorker<'s, S> {
@@ -126,7 +145,6 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
             frames: Vec::new(),
             entries: Vec::new(),
             edges: Vec::new(),
-            picks: worker,
         }
     }
 
@@ -141,7 +159,9 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         let mut initial = Vec::new();
         self.hand.space.initial(&mut initial)?;
         for node in initial {
-            let (item, _) = self.sets.item(node)?;
+            let Some(item) = self.sets.item(node, self.hand.space)? else {
+                continue;
+            };
             if self.sets.union_find.claim(item, self.hand.worker) == Claim::New {
                 self.enter(item, None)?;
                 self.walk()?;
@@ -178,14 +198,16 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
             let below = self.frames.len().checked_sub(2);
             let below = below.map(|at| self.frames[at].item);
             let was_here = below.is_some_and(|it| self.sets.union_find.same_set(it, item));
-            // Workers part by picking different nodes.
-            self.picks = self
-                .picks
-                .wrapping_mul(5)
-                .wrapping_add(1 + self.hand.worker);
-            match self.sets.union_find.pick(item, self.picks >> 3, was_here) {
+            let wanted = self.hand.wanted_marks();
+            match self.sets.union_find.pick(item, was_here, wanted) {
                 Pick::Node(picked) => self.explore(picked)?,
-                Pick::Below | Pick::Dead => self.leave(),
+                Pick::Below => self.leave(),
+                Pick::Dead(only) => {
+                    if let Some(only) = only {
+                        self.sets.forget(only, self.hand.space);
+                    }
+                    self.leave();
+                }
             }
         }
         Ok(())
@@ -194,11 +216,11 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
     fn enter(&mut self, item: Item, incoming: Option<(Item, Marks)>) -> Result<(), Limit> {
         let mut bytes =
             self.frames.capacity() * size_of::<Frame>() + self.edges.capacity() * size_of::<Edge>();
-        if self.hand.worker == 0 {
-            bytes += self.sets.bytes();
-        }
         let mut open = 0;
         if self.hand.is_to_report() {
+            if self.hand.worker == 0 {
+                bytes += self.sets.bytes();
+            }
             let counted = self.hand.shared.counts().states;
             open = u64::from(self.sets.next.load(Ordering::Relaxed)).saturating_sub(counted);
         }
@@ -238,7 +260,9 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
     }
 
     fn follow(&mut self, from: Item, edge: Edge) -> Result<(), Limit> {
-        let (to, _) = self.sets.item(edge.to)?;
+        let Some(to) = self.sets.item(edge.to, self.hand.space)? else {
+            return Ok(());
+        };
         match self.sets.union_find.claim(to, self.hand.worker) {
             Claim::Dead => {}
             Claim::New => self.enter(to, Some((from, edge.marks)))?,

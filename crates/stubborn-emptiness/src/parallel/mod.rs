@@ -28,7 +28,8 @@ use sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence, lock};
 
 /// What searches on several threads remember of a node for good.
 pub mod flags {
-    /// Some worker has left the node.
+    /// Some worker has left the node (nested search), or it is a component of its own, complete
+    /// and forgotten (components).
     pub const LEFT: u8 = 1;
     /// No accepting cycle is behind the node (nested search), or its decision was begun
     /// (components).

@@ -5,7 +5,7 @@
 //! explore (*busy* ones), the acceptance marks seen inside, and whether it is *dead*: all
 //! its nodes are explored, and its component is complete. Looking is lock-free; whoever
 //! changes a set holds the lock of its root, and two roots are locked in the order of their
-//! numbers. A root that loses its place empties its lists before it unlocks.
+//! numbers. A root that loses its place gives its lists away before it unlocks.
 
 use std::sync::OnceLock;
 
@@ -28,10 +28,12 @@ const FIRST_CHUNK: usize = if cfg!(loom) { 4 } else { 1 << 10 };
 struct Record {
     /// What the node stands for.
     node: AtomicU64,
-    /// Itself, for a root.
-    parent: AtomicU32,
     /// Workers that claimed a node of the set; of roots.
     workers: AtomicU64,
+    /// Itself, for a root.
+    parent: AtomicU32,
+    /// The next node of the ring that this one is in; under the lock of the root.
+    next: AtomicU32,
     /// Marks on edges inside the set; of roots.
     marks: AtomicU32,
     /// The set is complete; of roots.
@@ -42,29 +44,19 @@ struct Record {
     busy: Mutex<Busy>,
 }
 
-/// Nodes of a set that may have edges to explore.
-#[derive(Debug, Default)]
+/// No node.
+const NOBODY: Item = Item(u32::MAX);
+
+/// Nodes of a set that may have edges to explore, in rings: each node knows the next one, and
+/// the set the last one, so that two rings are joined by two writes and nothing is allocated.
+#[derive(Debug)]
 struct Busy {
     /// Nobody has picked them.
-    fresh: Vec<Item>,
+    fresh: Item,
     /// Somebody explores them, or has.
-    begun: Vec<Item>,
-}
-
-impl Busy {
-    /// Takes over all of another list.
-    fn take_over(&mut self, other: &mut Self) {
-        let lists = [
-            (&mut self.fresh, &mut other.fresh),
-            (&mut self.begun, &mut other.begun),
-        ];
-        for (own, others) in lists {
-            if others.len() > own.len() {
-                std::mem::swap(own, others);
-            }
-            own.append(others);
-        }
-    }
+    begun: Item,
+    /// The set has more than one node.
+    is_united: bool,
 }
 
 /// What a worker does next in a set.
@@ -74,20 +66,26 @@ pub(crate) enum Pick {
     Node(Item),
     /// It goes on where it was in the same set before; all nodes are begun.
     Below,
-    /// Nothing: the set is dead.
-    Dead,
+    /// Nothing: the set is dead. If it has one node only and not all `wanted` marks, nobody
+    /// will ask for it again, and this is it.
+    Dead(Option<Item>),
 }
 
 impl Record {
     fn new(item: u32) -> Self {
         Self {
             node: AtomicU64::new(0),
-            parent: AtomicU32::new(item),
             workers: AtomicU64::new(0),
+            parent: AtomicU32::new(item),
+            next: AtomicU32::new(item),
             marks: AtomicU32::new(0),
             dead: AtomicBool::new(false),
             done: AtomicBool::new(false),
-            busy: Mutex::new(Busy::default()),
+            busy: Mutex::new(Busy {
+                fresh: Item(item),
+                begun: NOBODY,
+                is_united: false,
+            }),
         }
     }
 }
@@ -119,7 +117,47 @@ impl UnionFind {
 
     /// Bytes of a node.
     pub(crate) const fn bytes_per_item() -> usize {
-        size_of::<Record>() + size_of::<Item>()
+        size_of::<Record>()
+    }
+
+    fn next(&self, item: Item) -> Item {
+        Item(self.record(item).next.load(Ordering::Relaxed))
+    }
+
+    fn set_next(&self, item: Item, next: Item) {
+        self.record(item).next.store(next.0, Ordering::Relaxed);
+    }
+
+    /// Adds a node at the end of a ring.
+    fn push(&self, ring: &mut Item, item: Item) {
+        self.set_next(item, item);
+        self.join(ring, item);
+    }
+
+    /// Adds another ring at the end of a ring.
+    fn join(&self, ring: &mut Item, other: Item) {
+        if other == NOBODY {
+            return;
+        }
+        if *ring != NOBODY {
+            let first = self.next(*ring);
+            self.set_next(*ring, self.next(other));
+            self.set_next(other, first);
+        }
+        *ring = other;
+    }
+
+    /// Takes the first node out of a ring.
+    fn pop(&self, ring: &mut Item) -> Option<Item> {
+        if *ring == NOBODY {
+            return None;
+        }
+        let first = self.next(*ring);
+        match first == *ring {
+            true => *ring = NOBODY,
+            false => self.set_next(*ring, self.next(first)),
+        }
+        Some(first)
     }
 
     fn record(&self, item: Item) -> &Record {
@@ -190,16 +228,15 @@ impl UnionFind {
         }
     }
 
-    /// Adds a node, which is busy then. Nobody else knows of it yet.
+    /// Adds a node, which is busy then. Nobody else knows of it yet; whoever makes it known
+    /// publishes this too.
     pub(crate) fn begin(&self, item: Item, node: Node) {
-        let record = self.record(item);
-        record.node.store(node.0, Ordering::SeqCst);
-        lock(&record.busy).fresh.push(item);
+        self.record(item).node.store(node.0, Ordering::Relaxed);
     }
 
     /// What an item stands for.
     pub(crate) fn node(&self, item: Item) -> Node {
-        Node(self.record(item).node.load(Ordering::SeqCst))
+        Node(self.record(item).node.load(Ordering::Relaxed))
     }
 
     /// Claims the set of a node for a worker.
@@ -235,7 +272,7 @@ impl UnionFind {
             let (low, high) = (a.min(b), a.max(b));
             let low_record = self.record(low);
             let high_record = self.record(high);
-            let mut low_busy = lock(&low_record.busy);
+            let low_busy = lock(&low_record.busy);
             let mut high_busy = lock(&high_record.busy);
             if !self.is_root(low) || !self.is_root(high) {
                 continue;
@@ -244,7 +281,9 @@ impl UnionFind {
             high_record.workers.fetch_or(workers, Ordering::SeqCst);
             let marks = low_record.marks.load(Ordering::SeqCst);
             high_record.marks.fetch_or(marks, Ordering::SeqCst);
-            high_busy.take_over(&mut low_busy);
+            self.join(&mut high_busy.fresh, low_busy.fresh);
+            self.join(&mut high_busy.begun, low_busy.begun);
+            high_busy.is_united = true;
             low_record.parent.store(high.0, Ordering::SeqCst);
             return;
         }
@@ -264,33 +303,33 @@ impl UnionFind {
         Marks(before).union(marks)
     }
 
-    /// What to explore next in a set: a node that nobody has begun, some worker's choice. If
-    /// there is none, a worker that was in the set before (`was_here`) first goes on there:
-    /// it has begun nodes itself. Otherwise it helps with one that others have begun; if all
-    /// are done, the set is dead.
-    pub(crate) fn pick(&self, item: Item, choice: usize, was_here: bool) -> Pick {
+    /// What to explore next in a set: a node that nobody has begun. If there is none, a worker
+    /// that was in the set before (`was_here`) first goes on there: it has begun nodes itself.
+    /// Otherwise it helps with one that others have begun, each worker with another one; if
+    /// all are done, the set is dead.
+    pub(crate) fn pick(&self, item: Item, was_here: bool, wanted: Marks) -> Pick {
         let (root, mut busy) = self.lock_root(item);
-        while !busy.fresh.is_empty() {
-            let at = choice % busy.fresh.len();
-            let picked = busy.fresh.swap_remove(at);
+        while let Some(picked) = self.pop(&mut busy.fresh) {
             if !self.is_done(picked) {
-                busy.begun.push(picked);
+                self.push(&mut busy.begun, picked);
                 return Pick::Node(picked);
             }
         }
         if was_here {
             return Pick::Below;
         }
-        while !busy.begun.is_empty() {
-            let at = choice % busy.begun.len();
-            let picked = busy.begun[at];
+        while let Some(picked) = self.pop(&mut busy.begun) {
             if !self.is_done(picked) {
+                self.push(&mut busy.begun, picked);
                 return Pick::Node(picked);
             }
-            busy.begun.swap_remove(at);
         }
-        self.record(root).dead.store(true, Ordering::SeqCst);
-        Pick::Dead
+        let record = self.record(root);
+        record.dead.store(true, Ordering::SeqCst);
+        // Who finished the only node has seen all edges from it to itself.
+        let marks = Marks(record.marks.load(Ordering::SeqCst));
+        let is_forgotten = !busy.is_united && !marks.contains(wanted);
+        Pick::Dead(is_forgotten.then_some(root))
     }
 
     /// Whether all edges of a node were explored.
@@ -327,15 +366,34 @@ mod tests {
         assert_eq!(sets.claim(Item(7), 3), Claim::Known);
         assert_eq!(sets.claim(Item(7), 4), Claim::New);
         let mut left = 5_000;
-        while let Pick::Node(item) = sets.pick(Item(9), left, false) {
+        while let Pick::Node(item) = sets.pick(Item(9), false, Marks(3)) {
             assert!(!sets.is_done(item));
             assert!(sets.finish(item));
             assert!(!sets.finish(item));
             left -= 1;
         }
         assert_eq!(left, 0);
-        assert_eq!(sets.pick(Item(9), 1, true), Pick::Below);
+        assert_eq!(sets.pick(Item(9), true, Marks(3)), Pick::Below);
         assert_eq!(sets.claim(Item(8), 5), Claim::Dead);
+    }
+
+    /// Only a set of one node without all marks is named when it dies.
+    #[test]
+    fn what_nobody_asks_for_again() {
+        let sets = UnionFind::new();
+        for (item, marks) in [(0, Marks(1)), (1, Marks(3)), (2, Marks::NONE)] {
+            sets.begin(Item(item), Node(7));
+            sets.add_marks(Item(item), marks);
+        }
+        sets.begin(Item(3), Node(8));
+        sets.unite(Item(2), Item(3));
+        for item in 0..4 {
+            sets.finish(Item(item));
+        }
+        let dead = |item: u32| sets.pick(Item(item), false, Marks(3));
+        assert_eq!(dead(0), Pick::Dead(Some(Item(0))));
+        assert_eq!(dead(1), Pick::Dead(None));
+        assert_eq!(dead(2), Pick::Dead(None));
     }
 }
 
@@ -370,7 +428,7 @@ mod loom_tests {
             assert!(sets.same_set(Item(0), Item(2)));
             assert_eq!(sets.add_marks(Item(1), Marks::NONE), Marks(3));
             let mut left = 0;
-            while let Pick::Node(item) = sets.pick(Item(0), 0, false) {
+            while let Pick::Node(item) = sets.pick(Item(0), false, Marks(3)) {
                 assert!(sets.finish(item));
                 left += 1;
             }
@@ -392,10 +450,10 @@ mod loom_tests {
                 other.unite(Item(0), Item(1));
                 other.finish(Item(0));
             });
-            let picked = sets.pick(Item(1), 1, false);
-            assert_ne!(picked, Pick::Dead);
+            let picked = sets.pick(Item(1), false, Marks(1));
+            assert!(matches!(picked, Pick::Node(_)), "{picked:?}");
             assert!(thread.join().is_ok());
-            assert_eq!(sets.pick(Item(0), 0, false), Pick::Node(Item(1)));
+            assert_eq!(sets.pick(Item(0), false, Marks(1)), Pick::Node(Item(1)));
         });
     }
 }
