@@ -383,7 +383,7 @@ impl Config {
             disabling_sets: self.disabling_sets,
             start: self.start.unwrap_or(start),
             scapegoat: self.scapegoat.unwrap_or(scapegoat),
-            delete: self.delete.unwrap_or(Delete::Fst),
+            delete: self.delete.unwrap_or(Delete::MaxE),
             choice: self.choice.unwrap_or(Choice::First),
             minimise: self.minimise,
             visibility: self.visibility,
@@ -510,7 +510,7 @@ mod tests {
         let mut config = Config::new(Algorithm::Clodel);
         config.weak = true;
         let text = config.settings().map(|s| s.to_string());
-        let expected = "clodel --weak --start min_e --scapegoat min_e --delete fst";
+        let expected = "clodel --weak --start min_e --scapegoat min_e --delete max_e";
         assert_eq!(text.as_deref(), Ok(expected));
     }
 }

@@ -6,8 +6,8 @@
 //! entered before closes a cycle: all sets between are one. A worker explores any busy node of
 //! its last set, so that several share the work of one component. Marks on edges inside a set
 //! are collected at its root, and a set with all marks holds an accepting cycle. Nodes that
-//! nobody has begun to explore are picked first, so that workers seldom do the same work, and
-//! none does its own twice: a worker leaves a set for its last frame in the same set, whose
+//! nobody has begun to explore are picked first, and edges into sets that only others are in
+//! are followed last, so that workers seldom do the same work, and none does its own twice: a worker leaves a set for its last frame in the same set, whose
 //! node it has begun. Most components are single nodes; when one of these is complete, a flag
 //! of the node says so, and the table from nodes to sets forgets it.
 //!
@@ -117,6 +117,8 @@ struct Frame {
     picked: Option<Item>,
     first_edge: usize,
     next_edge: usize,
+    /// Behind its edges; what follows are those again that were put off.
+    end_of_edges: usize,
 }
 
 /// One worker.
@@ -182,10 +184,11 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
                     false => self.edges.get(top.next_edge).copied(),
                 };
                 if let Some(edge) = rest {
+                    let was_put_off = top.next_edge >= top.end_of_edges;
                     top.next_edge += 1;
-                    self.follow(picked, edge)?;
+                    self.follow(picked, edge, was_put_off)?;
                 } else {
-                    let explored = self.edges.len() - top.first_edge;
+                    let explored = top.end_of_edges - top.first_edge;
                     self.edges.truncate(top.first_edge);
                     top.picked = None;
                     if self.sets.union_find.finish(picked) {
@@ -233,6 +236,7 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
             picked: None,
             first_edge: self.edges.len(),
             next_edge: self.edges.len(),
+            end_of_edges: self.edges.len(),
         });
         Ok(())
     }
@@ -255,14 +259,20 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
             top.picked = Some(picked);
             top.first_edge = first;
             top.next_edge = first;
+            top.end_of_edges = self.edges.len();
         }
         Ok(())
     }
 
-    fn follow(&mut self, from: Item, edge: Edge) -> Result<(), Limit> {
+    fn follow(&mut self, from: Item, edge: Edge, was_put_off: bool) -> Result<(), Limit> {
         let Some(to) = self.sets.item(edge.to, self.hand.space)? else {
             return Ok(());
         };
+        // Others may be done there by the time that everything else is.
+        if !was_put_off && self.sets.union_find.is_with_others(to, self.hand.worker) {
+            self.edges.push(edge);
+            return Ok(());
+        }
         match self.sets.union_find.claim(to, self.hand.worker) {
             Claim::Dead => {}
             Claim::New => self.enter(to, Some((from, edge.marks)))?,

@@ -262,6 +262,14 @@ impl UnionFind {
         claim
     }
 
+    /// Whether other workers have claimed the set of a node, this one has not, and it is alive.
+    /// That may have changed when this returns.
+    pub(crate) fn is_with_others(&self, item: Item, worker: usize) -> bool {
+        let root = self.record(self.find(item));
+        let workers = root.workers.load(Ordering::Relaxed);
+        workers != 0 && workers & (1 << worker) == 0 && !root.dead.load(Ordering::Relaxed)
+    }
+
     /// Makes one set of two.
     pub(crate) fn unite(&self, first: Item, second: Item) {
         loop {
@@ -364,6 +372,7 @@ mod tests {
         assert!(sets.same_set(Item(0), Item(4_999)));
         assert_eq!(sets.add_marks(Item(77), Marks::NONE), Marks(3));
         assert_eq!(sets.claim(Item(7), 3), Claim::Known);
+        assert!(sets.is_with_others(Item(7), 4) && !sets.is_with_others(Item(7), 3));
         assert_eq!(sets.claim(Item(7), 4), Claim::New);
         let mut left = 5_000;
         while let Pick::Node(item) = sets.pick(Item(9), false, Marks(3)) {
