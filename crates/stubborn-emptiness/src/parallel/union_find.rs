@@ -280,19 +280,20 @@ impl UnionFind {
             let (low, high) = (a.min(b), a.max(b));
             let low_record = self.record(low);
             let high_record = self.record(high);
-            let low_busy = lock(&low_record.busy);
-            let mut high_busy = lock(&high_record.busy);
+            let mut low_busy = lock(&low_record.busy);
+            let high_busy = lock(&high_record.busy);
             if !self.is_root(low) || !self.is_root(high) {
                 continue;
             }
-            let workers = low_record.workers.load(Ordering::SeqCst);
-            high_record.workers.fetch_or(workers, Ordering::SeqCst);
-            let marks = low_record.marks.load(Ordering::SeqCst);
-            high_record.marks.fetch_or(marks, Ordering::SeqCst);
-            self.join(&mut high_busy.fresh, low_busy.fresh);
-            self.join(&mut high_busy.begun, low_busy.begun);
-            high_busy.is_united = true;
-            low_record.parent.store(high.0, Ordering::SeqCst);
+            let workers = high_record.workers.load(Ordering::SeqCst);
+            low_record.workers.fetch_or(workers, Ordering::SeqCst);
+            let marks = high_record.marks.load(Ordering::SeqCst);
+            low_record.marks.fetch_or(marks, Ordering::SeqCst);
+            self.join(&mut low_busy.fresh, high_busy.fresh);
+            self.join(&mut low_busy.begun, high_busy.begun);
+            low_busy.is_united = true;
+            // The older root is mostly that of the larger set.
+            high_record.parent.store(low.0, Ordering::SeqCst);
             return;
         }
     }
