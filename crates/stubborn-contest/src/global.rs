@@ -428,7 +428,9 @@ mod tests {
 
     use super::*;
     use crate::frame::Options;
-    use crate::testing::{Random, cyclic_net};
+    use stubborn_pnml::Random;
+
+    use crate::testing::cyclic_net;
 
     /// By a search of everything, and by sets for all transitions.
     fn both_ways(question: &dyn ByFiring, frame: &Frame<'_>) -> Option<(bool, bool)> {
@@ -452,7 +454,7 @@ mod tests {
 
     #[test]
     fn sets_for_candidates_keep_the_answers() {
-        let mut random = Random(0x0951_0951_0951_0951);
+        let mut random = Random::new(0x0951_0951_0951_0951);
         let (mut yes, mut no) = ([0, 0], [0, 0]);
         for number in 0..400 {
             let model = Model::from_net(cyclic_net(&mut random));

@@ -78,7 +78,9 @@ mod tests {
 
     use super::*;
     use crate::terminal::Failed;
-    use crate::testing::{Random, cyclic_net};
+    use stubborn_pnml::Random;
+
+    use crate::testing::cyclic_net;
 
     const TIME: Duration = Duration::from_secs(60);
 
@@ -98,7 +100,7 @@ mod tests {
     /// makes the sets.
     #[test]
     fn reduced_graphs_keep_liveness() {
-        let mut random = Random(0x11fe_11fe_11fe_11fe);
+        let mut random = Random::new(0x11fe_11fe_11fe_11fe);
         let (mut compared, mut with_live, mut with_dead) = (0, 0, 0);
         for number in 0..400 {
             let system = NetSystem::new(cyclic_net(&mut random)).unwrap();

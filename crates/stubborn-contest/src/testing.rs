@@ -1,19 +1,6 @@
 //! Random nets for tests.
 
-use stubborn_pnml::{Net, NetBuilder};
-
-/// A generator of pseudo-random numbers (xorshift); the same in every run.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// A number below `n`.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
-}
+use stubborn_pnml::{Net, NetBuilder, Random};
 
 /// A small net in which most steps keep the number of tokens, so that there are cycles; with
 /// read loops, weights, and a few steps that lose or win tokens.

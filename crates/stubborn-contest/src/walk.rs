@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use stubborn_pnml::NetSystem;
+use stubborn_pnml::{NetSystem, Random};
 use stubborn_system::{Outcome, Successors, System};
 
 use crate::watch::Visitor;
@@ -26,7 +26,7 @@ pub(crate) fn walk(system: &NetSystem, time: Duration, visitor: &mut Visitor<'_>
     let mut executor = system.executor();
     let mut successors = Successors::new(words);
     let initial = system.initial_states();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let mut steps = SHORT;
     let mut patience = 0;
     loop {
@@ -64,16 +64,4 @@ fn choose(successors: &Successors, random: &mut Random) -> Option<usize> {
     }
     let chosen = random.below(successors.len());
     (successors.outcome(chosen) == Outcome::FINE).then_some(chosen)
-}
-
-/// A generator of pseudo-random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
 }

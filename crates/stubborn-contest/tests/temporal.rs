@@ -6,19 +6,8 @@ use std::time::Duration;
 use stubborn_contest::{Examination, Line, Options, Value, examine};
 use stubborn_pnml::{
     Atom, CompareOp, ContestProperty, Formula, IntExpr, Model, NetBuilder, PlaceId, Question,
-    ReductionRules, TransitionId,
+    Random, ReductionRules, TransitionId,
 };
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
-}
 
 /// Chains of places with a few connections: something to agglomerate, and cycles.
 fn random_model(random: &mut Random) -> Model {
@@ -98,7 +87,7 @@ fn values(model: &Model, properties: &[ContestProperty], options: &Options<'_>) 
 
 #[test]
 fn reductions_keep_temporal_answers() {
-    let mut random = Random(0x7e3a_11ad_0fff_0001);
+    let mut random = Random::new(0x7e3a_11ad_0fff_0001);
     let plain = Options {
         stubborn_sets: false,
         structural: ReductionRules::NONE,

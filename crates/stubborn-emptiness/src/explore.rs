@@ -12,7 +12,7 @@ use stubborn_ltl::automaton::Marks;
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{Batch, Cursor, MemoryBudget, StateHandle, Store, StoreOptions, Worker};
 use stubborn_system::{
-    BitSet, Executor, Expansion, Reducer, Reduction, Relations, Successors, System,
+    BitSet, Executor, Expansion, Random, Reducer, Reduction, Relations, Successors, System,
 };
 
 use crate::choices::Choices;
@@ -393,19 +393,9 @@ impl Space for Graph<'_> {
     }
 }
 
-/// A permutation of the numbers below `count`: for each its place (Fisher and Yates, with
-/// the generator SplitMix64 of Steele, Lea and Flood, 2014).
+/// A permutation of the numbers below `count`: for each its place.
 pub(crate) fn shuffled(count: usize, seed: u64) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..count as u32).collect();
-    let mut state = seed;
-    for last in (1..count).rev() {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut random = state;
-        random = (random ^ random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        random = (random ^ random >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        random ^= random >> 31;
-        let other = ((u128::from(random) * (last as u128 + 1)) >> 64) as usize;
-        numbers.swap(last, other);
-    }
+    Random::new(seed).shuffle(&mut numbers);
     numbers
 }

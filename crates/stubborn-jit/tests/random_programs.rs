@@ -3,13 +3,13 @@
 mod support;
 
 use stubborn_ir::Model;
-use stubborn_ir::testing::{Rng, random_program, random_state};
+use stubborn_ir::testing::{Random, random_program, random_state};
 use support::{Both, compile, explore};
 
 fn check(seed: u64) -> (usize, usize) {
     let model = Model::new(random_program(seed)).expect("a well-formed program");
     let compiled = compile(model);
-    let mut rng = Rng::new(seed ^ 0x5eed);
+    let mut rng = Random::new(seed ^ 0x5eed);
     let mut both = Both::new(&compiled);
     let mut steps = 0;
     for nr in 0..30 {

@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use stubborn_ir::testing::{Rng, dining_philosophers, peterson, random_program, ring_election};
+use stubborn_ir::testing::{Random, dining_philosophers, peterson, random_program, ring_election};
 use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
 use stubborn_jit::{CompiledModel, Status};
 use stubborn_system::{Successors, System};
@@ -100,7 +100,7 @@ fn executors_work_at_once_and_switch_by_themselves() {
     let compiled = CompiledModel::new(Arc::new(model(peterson(4))));
     let mut both = Both::new(&compiled);
     let mut state = compiled.initial_states();
-    let mut rng = Rng::new(1);
+    let mut rng = Random::new(1);
     let mut switched = false;
     // Some steps by the interpreter, some by code: nobody notices when it changes.
     for _ in 0..200_000 {
@@ -135,7 +135,7 @@ fn impossible_states_do_no_harm() {
         program.commands.iter_mut().for_each(|c| c.continues = None);
         let compiled = compile(model(program));
         let words = compiled.layout().words();
-        let mut rng = Rng::new(seed);
+        let mut rng = Random::new(seed);
         let mut executor = compiled.executor();
         let mut labels = stubborn_system::BitSet::new(compiled.structure().labels.len());
         let mut buffer = Successors::new(words);

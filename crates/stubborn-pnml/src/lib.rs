@@ -81,7 +81,7 @@ pub use net::{Arc, BuildError, Net, NetBuilder, Tokens, Weight};
 pub use nupn::{Nupn, NupnError, UnitId};
 pub use properties::{ContestProperty, Question, read_properties};
 pub use relaxed::Relaxed;
-pub use shuffle::Shuffled;
+pub use shuffle::{Random, Shuffled};
 pub use siphon::no_deadlock_by_traps;
 pub use structural::{Preserve, Reduced, ReductionRules};
 pub use system::{Census, NetOptions, NetSystem};

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Random;
+use stubborn_pnml::Random;
 
 use stubborn_diagnostics::{Severity, SourceFile, render};
 use stubborn_pnml::{NetSystem, UnfoldLimits, load, load_with, read_properties};
@@ -470,7 +470,7 @@ fn try_mutants(texts: &[String], rounds: usize) {
         arcs: 20_000,
         steps: 200_000,
     };
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     for round in 0..rounds {
         let text = mutate(&texts[round % texts.len()], &mut random);
         let source = SourceFile::new("mutant.pnml", text);

@@ -212,7 +212,7 @@ fn laws_and_relations_hold_on_larger_state_spaces() {
 
 #[test]
 fn laws_and_relations_hold_on_random_nets() {
-    let mut random = common::Random(0x2545_f491_4f6c_dd1d);
+    let mut random = stubborn_pnml::Random::new(0x2545_f491_4f6c_dd1d);
     for number in 0..600 {
         let net = common::random_net(&mut random);
         let system = NetSystem::new(net).unwrap();

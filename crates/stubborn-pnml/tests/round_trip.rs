@@ -40,7 +40,7 @@ fn check(net: &Net, what: &str) {
 
 #[test]
 fn random_nets_survive() {
-    let mut random = common::Random(0x5eed_0000_1111_2222);
+    let mut random = stubborn_pnml::Random::new(0x5eed_0000_1111_2222);
     for _ in 0..300 {
         check(&common::random_net(&mut random), "random");
     }

@@ -5,9 +5,9 @@ mod common;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use common::{Random, corpus, expected, explore_system, instances, load_instance, random_net};
+use common::{corpus, expected, explore_system, instances, load_instance, random_net};
 use stubborn_pnml::{
-    Net, NetSystem, PlaceId, Preserve, Question, Reduced, ReductionRules, TransitionId,
+    Net, NetSystem, PlaceId, Preserve, Question, Random, Reduced, ReductionRules, TransitionId,
     read_properties,
 };
 use stubborn_system::System;
@@ -109,7 +109,7 @@ fn choices() -> Vec<ReductionRules> {
 
 #[test]
 fn random_nets_keep_their_deadlocks() {
-    let mut random = Random(0x1234_5678_9abc_def1);
+    let mut random = Random::new(0x1234_5678_9abc_def1);
     let (mut with, mut without, mut smaller) = (0, 0, 0);
     for number in 0..6_000 {
         let net = random_net(&mut random);
@@ -238,7 +238,7 @@ fn projections(net: &Net, places: &[PlaceId], limit: usize) -> Result<BTreeSet<V
 
 #[test]
 fn random_nets_keep_the_markings_of_watched_places() {
-    let mut random = Random(0x0dd0_5eed_1234_0001);
+    let mut random = Random::new(0x0dd0_5eed_1234_0001);
     let (mut compared, mut smaller) = (0, 0);
     for number in 0..6_000 {
         let net = random_net(&mut random);
@@ -408,7 +408,7 @@ type VisibleRun = (Vec<Vec<u64>>, bool);
 
 #[test]
 fn random_nets_keep_their_visible_runs() {
-    let mut random = Random(0x0dd0_5eed_1234_4321);
+    let mut random = Random::new(0x0dd0_5eed_1234_4321);
     let (mut compared, mut smaller) = (0, 0);
     for number in 0..8_000 {
         let net = random_net(&mut random);
@@ -437,7 +437,7 @@ fn random_nets_keep_their_visible_runs() {
 
 #[test]
 fn traps_never_deny_a_deadlock() {
-    let mut random = Random(0x5157_0b0b_0a0d_0001);
+    let mut random = Random::new(0x5157_0b0b_0a0d_0001);
     let (mut proved, mut free) = (0, 0);
     for number in 0..6_000 {
         let net = random_net(&mut random);

@@ -229,7 +229,7 @@ mod tests {
             let mut cache = Cache::with_limit(2, limit);
             let mut hits = 0;
             for round in 0..2_000_u64 {
-                let state = (crate::view::mix(round) & 7) as u32;
+                let state = (stubborn_system::random::mix(round) & 7) as u32;
                 let enabled = [0x0101 << (round % 5), round % 3];
                 let (log, expected) = compute(state, enabled[0]);
                 let mut kept = BitSet::new(70);

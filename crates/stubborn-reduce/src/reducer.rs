@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use stubborn_system::random::mix;
 use stubborn_system::{
     BitSet, Expansion, Matrix, Outcome, Reason, Reducer, Reduction, Relations, SetMember, System,
     TransitionId,
@@ -23,7 +24,7 @@ use crate::inc::Incremental;
 use crate::local::{Dependence, Local};
 use crate::rows::put;
 use crate::tables::{Inverse, Tables};
-use crate::view::{Facts, Source, View, mix};
+use crate::view::{Facts, Source, View};
 
 /// A reduction for one system and one question: any algorithm of this crate.
 #[derive(Debug)]

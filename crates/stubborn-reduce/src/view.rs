@@ -5,6 +5,7 @@
 //! questions are logged: set and log are a function of the enabled transitions and the
 //! answers, which is what the [cache](crate::cache) and explanations build on.
 
+use stubborn_system::random::mix;
 use stubborn_system::{Executor, LabelId};
 
 use crate::rows::{has, put};
@@ -165,14 +166,6 @@ impl View<'_> {
     pub(crate) fn random(&self, seed: u64, salt: u64) -> u64 {
         mix(self.facts.state_hash ^ mix(seed ^ mix(salt)))
     }
-}
-
-/// The finaliser of splitmix64: every bit of the input reaches every bit of the output.
-pub(crate) fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 /// A hash of words that is the same on every machine.

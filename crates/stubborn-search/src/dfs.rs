@@ -14,6 +14,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stubborn_store::{Batch, Cursor, OutOfMemory, StateHandle, Worker};
+use stubborn_system::Random;
 
 use crate::context::{Context, Sum};
 use crate::control::Halt;
@@ -89,7 +90,7 @@ struct Walker<'a, W> {
     numbers: Vec<u32>,
     /// Successors that wait, last one first.
     line: Vec<u64>,
-    shuffle: Option<Shuffle>,
+    shuffle: Option<Random>,
     /// The way to the bottom of the stack, and how long it is.
     origin: Option<Arc<Origin>>,
     origin_depth: u64,
@@ -118,7 +119,7 @@ impl<'a, W: Watch> Walker<'a, W> {
             edges: Vec::new(),
             numbers: Vec::new(),
             line: Vec::new(),
-            shuffle: seed.map(|seed| Shuffle::new(seed.wrapping_add(thread as u64))),
+            shuffle: seed.map(|seed| Random::new(seed.wrapping_add(thread as u64))),
             origin: None,
             origin_depth: 0,
             deepest: 0,
@@ -400,7 +401,7 @@ impl<'a, W: Watch> Walker<'a, W> {
             }
         }
         if let Some(shuffle) = &mut self.shuffle {
-            shuffle.apply(&mut self.numbers);
+            shuffle.shuffle(&mut self.numbers);
         }
         if !self.context.shape.is_handle {
             return self.let_whole_wait();
@@ -544,29 +545,5 @@ fn known(is_new: bool, bits: u8) -> Known {
         _ if bits & flags::ENTERED == 0 => Known::Open,
         _ if bits & flags::ON_STACK != 0 => Known::OnStack,
         _ => Known::Closed,
-    }
-}
-
-/// Shuffles successors, the same way for the same seed (a generator of Vigna's, 2015).
-struct Shuffle(u64);
-
-impl Shuffle {
-    fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn apply(&mut self, numbers: &mut [u32]) {
-        for last in (1..numbers.len()).rev() {
-            let other = self.next() % (last as u64 + 1);
-            numbers.swap(last, other as usize);
-        }
     }
 }

@@ -29,6 +29,7 @@ pub mod bits;
 pub mod ids;
 pub mod layout;
 pub mod matrix;
+pub mod random;
 pub mod reduction;
 pub mod relations;
 pub mod structure;
@@ -38,6 +39,7 @@ pub use bits::BitSet;
 pub use ids::{ChannelId, FieldId, LabelId, ProcessId, TransitionId};
 pub use layout::{Field, FieldKind, Layout};
 pub use matrix::{Matrix, MatrixBuilder};
+pub use random::Random;
 pub use reduction::{Expansion, Reason, Reducer, Reduction, SetMember};
 pub use relations::{May, Must, RelationLevel, Relations};
 pub use structure::{

@@ -532,7 +532,7 @@ mod tests {
     use stubborn_system::{FailureKind, Outcome as Fate, ProcessId, Successors};
 
     use super::*;
-    use crate::testing::Rng;
+    use crate::testing::Random;
     use crate::{Command, Expr, Program, Site, Statement, Variable};
 
     struct Author {
@@ -613,7 +613,7 @@ mod tests {
 
     /// Two processes that test, set, copy and increment two variables.
     fn random_counters(seed: u64) -> Program {
-        let mut rng = Rng::new(seed);
+        let mut rng = Random::new(seed);
         let mut author = Author::new("counters");
         let variables = [author.variable("x"), author.variable("y")];
         for name in ["P", "Q"] {

@@ -2,7 +2,7 @@
 
 use stubborn_system::{ChannelId, FailureKind, LabelId, ProcessId, System};
 
-use super::Rng;
+use super::Random;
 use crate::{
     BinaryOp, Channel, ChannelRef, Command, DivideOp, Expr, Item, Model, Place, Program, SendOrder,
     Site, Statement, TempId, UnaryOp, VarId, Variable,
@@ -12,7 +12,7 @@ use crate::{
 /// have been set.
 pub fn random_program(seed: u64) -> Program {
     let mut generator = Generator {
-        rng: Rng::new(seed),
+        rng: Random::new(seed),
         program: Program::new(format!("random {seed}")),
         scalars: Vec::new(),
         arrays: Vec::new(),
@@ -33,7 +33,7 @@ pub fn random_program(seed: u64) -> Program {
 
 /// A random state of a model: any values of variables, any messages in channels. It need not
 /// be reachable.
-pub fn random_state(model: &Model, rng: &mut Rng) -> Vec<u32> {
+pub fn random_state(model: &Model, rng: &mut Random) -> Vec<u32> {
     let layout = model.layout();
     let mut state = vec![0; layout.words()];
     for variable in 0..model.program().variables.len() {
@@ -67,7 +67,7 @@ pub fn random_state(model: &Model, rng: &mut Rng) -> Vec<u32> {
 }
 
 struct Generator {
-    rng: Rng,
+    rng: Random,
     program: Program,
     scalars: Vec<VarId>,
     arrays: Vec<VarId>,
@@ -482,7 +482,7 @@ mod tests {
     fn random_programs_are_models_and_random_states_are_in_range() {
         for seed in 0..300 {
             let model = Model::new(random_program(seed)).expect("a well-formed program");
-            let state = random_state(&model, &mut Rng::new(seed));
+            let state = random_state(&model, &mut Random::new(seed));
             for field in model.layout().fields() {
                 assert!((field.min..=field.max).contains(&field.get(&state)));
             }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use stubborn_diagnostics::SourceFile;
-use stubborn_pnml::{Model, NetSystem};
+use stubborn_pnml::{Model, NetSystem, Random};
 use stubborn_system::{Outcome, Successors, System};
 
 /// The folder of the contest's nets, or none (said on standard error) where it is absent.
@@ -170,19 +170,6 @@ impl StateSpace {
         self.states += 1;
         self.max_in_place = self.max_in_place.max(max);
         self.max_in_marking = self.max_in_marking.max(sum);
-    }
-}
-
-/// A small generator of pseudo-random numbers; the same in every run.
-pub struct Random(pub u64);
-
-impl Random {
-    /// A number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
     }
 }
 

@@ -18,7 +18,7 @@ impl Random {
     #[allow(clippy::should_implement_trait)] // a generator is no iterator here
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        crate::view::mix(self.0)
+        stubborn_system::random::mix(self.0)
     }
 
     /// A number below `limit`, which must not be 0.

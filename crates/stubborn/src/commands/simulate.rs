@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use stubborn::record::SavedTrace;
-use stubborn::system::{Executor, Successors, System};
+use stubborn::system::{Executor, Random, Successors, System};
 use stubborn::{
     CheckOptions, Language, LoadOptions, LoadedModel, Por, PromelaOptions, Trace, sequence_chart,
     spin, story,
@@ -155,7 +155,7 @@ fn trail(args: &SimulateArgs, model: &mut LoadedModel, path: &Path) -> Result<Tr
 
 fn at_random(args: &SimulateArgs, model: &LoadedModel) -> Trace {
     let mut walk = Walk::new(model, args.states);
-    let mut dice = Dice::new(args.seed);
+    let mut dice = Random::new(args.seed);
     let mut trace = walk.first_state();
     walk.start();
     for number in 0..args.steps {
@@ -172,7 +172,7 @@ fn at_random(args: &SimulateArgs, model: &LoadedModel) -> Trace {
 
 fn by_hand(args: &SimulateArgs, model: &LoadedModel) -> Trace {
     let mut walk = Walk::new(model, args.states);
-    let mut dice = Dice::new(args.seed);
+    let mut dice = Random::new(args.seed);
     let mut trace = walk.first_state();
     let with_prompt = std::io::stdin().is_terminal();
     let mut input = std::io::stdin().lock();
@@ -318,28 +318,5 @@ impl<'m> Walk<'m> {
             print(&story::why_stuck(self.system, state));
         }
         let _ = std::io::stdout().flush();
-    }
-}
-
-/// Random numbers that are the same everywhere (SplitMix64: Steele, Lea, Flood, "Fast
-/// splittable pseudorandom number generators", 2014).
-struct Dice(u64);
-
-impl Dice {
-    fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// A number below `limit`, which is not 0.
-    fn below(&mut self, limit: usize) -> usize {
-        ((u128::from(self.next()) * limit as u128) >> 64) as usize
     }
 }
