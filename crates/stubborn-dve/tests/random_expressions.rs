@@ -7,69 +7,53 @@ mod support;
 use stubborn_diagnostics::SourceFile;
 use stubborn_dve::evaluate::initial_value;
 use stubborn_ir::Model;
-use stubborn_system::{Successors, System};
+use stubborn_system::{Random, Successors, System};
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self, below: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % below
+fn expression(random: &mut Random, depth: usize) -> String {
+    if depth == 0 || random.below(5) == 0 {
+        return match random.below(4) {
+            0 => random.below(4).to_string(),
+            1 => format!(
+                "t[{}]",
+                random.pick(&["0", "1", "2", "zero", "one", "minus", "two"])
+            ),
+            2 => random.pick(&["P.a", "P.b", "Q.a", "Q.b"]).to_string(),
+            _ => random
+                .pick(&["zero", "one", "two", "minus", "big", "k[one]", "t"])
+                .to_string(),
+        };
     }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.next(from.len())]
-    }
-
-    fn expression(&mut self, depth: usize) -> String {
-        if depth == 0 || self.next(5) == 0 {
-            return match self.next(4) {
-                0 => self.next(4).to_string(),
-                1 => format!(
-                    "t[{}]",
-                    self.pick(&["0", "1", "2", "zero", "one", "minus", "two"])
-                ),
-                2 => self.pick(&["P.a", "P.b", "Q.a", "Q.b"]).to_owned(),
-                _ => self
-                    .pick(&["zero", "one", "two", "minus", "big", "k[one]", "t"])
-                    .to_owned(),
+    let left = expression(random, depth - 1);
+    match random.below(12) {
+        0 => format!("not {left}"),
+        1 => format!("-{left}"),
+        2 => format!("~{left}"),
+        3 => format!("({left})"),
+        4 => format!("t[{left}]"),
+        _ => {
+            // Logic is what the lowering rearranges, so there is more of it.
+            let operator = random.pick(&[
+                "and", "or", "imply", "and", "or", "imply", "and", "or", "+", "-", "*", "/", "%",
+                "|", "&", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "==", "!=",
+            ]);
+            let right = expression(random, depth - 1);
+            let (left, right) = if random.below(2) == 0 {
+                (format!("({left})"), format!("({right})"))
+            } else {
+                (left, right)
             };
-        }
-        let left = self.expression(depth - 1);
-        match self.next(12) {
-            0 => format!("not {left}"),
-            1 => format!("-{left}"),
-            2 => format!("~{left}"),
-            3 => format!("({left})"),
-            4 => format!("t[{left}]"),
-            _ => {
-                // Logic is what the lowering rearranges, so there is more of it.
-                let operator = self.pick(&[
-                    "and", "or", "imply", "and", "or", "imply", "and", "or", "+", "-", "*", "/",
-                    "%", "|", "&", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "==", "!=",
-                ]);
-                let right = self.expression(depth - 1);
-                let (left, right) = if self.next(2) == 0 {
-                    (format!("({left})"), format!("({right})"))
-                } else {
-                    (left, right)
-                };
-                format!("{left} {operator} {right}")
-            }
+            format!("{left} {operator} {right}")
         }
     }
 }
 
 #[test]
 fn guards_and_values_agree_with_plain_evaluation() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let (mut failing, mut holding, mut stored) = (0, 0, 0);
     for _ in 0..4000 {
-        let depth = 1 + random.next(4);
-        let text = random.expression(depth);
+        let depth = 1 + random.below(4);
+        let text = expression(&mut random, depth);
         let source = SourceFile::new(
             "random.dve",
             format!(

@@ -4,6 +4,7 @@ mod support;
 
 use stubborn_diagnostics::SourceFile;
 use stubborn_dve::{MAX_INPUT_BYTES, codes, load, load_expression};
+use stubborn_system::Random;
 
 fn codes_of(text: impl Into<String>) -> Vec<&'static str> {
     let source = SourceFile::new("test.dve", text);
@@ -111,19 +112,6 @@ fn too_many_steps_are_a_diagnostic() {
     }
 }
 
-/// A small generator of numbers that are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self, below: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % below.max(1)
-    }
-}
-
 /// Pieces that a mutation may put in.
 const PIECES: &[&str] = &[
     "process",
@@ -179,21 +167,21 @@ const PIECES: &[&str] = &[
 ];
 
 fn mutate(text: &mut String, random: &mut Random) {
-    for _ in 0..=random.next(4) {
+    for _ in 0..=random.below(4) {
         let boundary = |mut at: usize, text: &str| {
             while !text.is_char_boundary(at) {
                 at -= 1;
             }
             at
         };
-        let from = boundary(random.next(text.len() + 1), text);
-        let to = boundary((from + random.next(20)).min(text.len()), text);
-        match random.next(4) {
+        let from = boundary(random.below(text.len() + 1), text);
+        let to = boundary((from + random.below(20)).min(text.len()), text);
+        match random.below(4) {
             0 => text.replace_range(from..to.max(from), ""),
-            1 => text.insert_str(from, PIECES[random.next(PIECES.len())]),
+            1 => text.insert_str(from, random.pick::<&str>(PIECES)),
             2 => {
                 let copy = text[from..to.max(from)].to_owned();
-                let at = boundary(random.next(text.len() + 1), text);
+                let at = boundary(random.below(text.len() + 1), text);
                 text.insert_str(at, &copy);
             }
             _ => text.truncate(from),
@@ -208,7 +196,7 @@ fn mutated_models_never_panic() {
         .map(|path| support::read(path).text().to_owned())
         .collect();
     assert!(!seeds.is_empty());
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let mut accepted = 0;
     for round in 0..20_000 {
         let mut text = seeds[round % seeds.len()].clone();
@@ -224,7 +212,7 @@ fn mutated_models_never_panic() {
         }
         if let Some(model) = model {
             accepted += 1;
-            let start = random.next(source.text().len());
+            let start = random.below(source.text().len().max(1));
             let tail: String = source.text().chars().skip(start).take(30).collect();
             load_expression(&model, &SourceFile::new("mutant", tail));
             let (lowered, _) = stubborn_dve::compile(&source);

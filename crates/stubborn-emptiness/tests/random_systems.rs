@@ -372,7 +372,7 @@ fn run_automata(seeds: std::ops::Range<u64>) {
         let labels: Vec<LabelId> = (first..first + propositions).map(LabelId::new).collect();
         let exact = relations_over(&system, &system.all_states());
         let relations = match seed % 3 {
-            0 => weaken(&exact, &mut random::Random::new(seed), 10),
+            0 => weaken(&exact, &mut stubborn_system::Random::new(seed), 10),
             _ => exact,
         };
         for _ in 0..3 {
@@ -435,7 +435,7 @@ fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
         let labels: Vec<LabelId> = (first..first + propositions).map(LabelId::new).collect();
         let exact = relations_over(&system, &system.all_states());
         let relations = match seed % 3 {
-            0 => weaken(&exact, &mut random::Random::new(seed), 10),
+            0 => weaken(&exact, &mut stubborn_system::Random::new(seed), 10),
             _ => exact,
         };
         let choices: Vec<Choice> = (0..provisos_per_case)

@@ -302,7 +302,11 @@ impl Column {
     pub fn is_compared(&self) -> bool {
         self.compare.unwrap_or(!matches!(
             self.measure,
-            Measure::StatesPerSecond | Measure::Seconds | Measure::Megabytes | Measure::Branching
+            Measure::StatesPerSecond
+                | Measure::Seconds
+                | Measure::SecondsPercent
+                | Measure::Megabytes
+                | Measure::Branching
         ))
     }
 }
@@ -356,6 +360,9 @@ pub enum Measure {
     /// Seconds of processor time.
     #[serde(rename = "seconds")]
     Seconds,
+    /// Seconds of processor time in percent of the baseline's.
+    #[serde(rename = "seconds%")]
+    SecondsPercent,
     /// Memory.
     #[serde(rename = "MB")]
     Megabytes,

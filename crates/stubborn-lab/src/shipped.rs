@@ -34,6 +34,7 @@ const EXPERIMENTS: &[(&str, &str)] = files!(
     "provisos-functions",
     "peers-1",
     "portfolio-1",
+    "portfolio-2",
     "tiny-1",
 );
 

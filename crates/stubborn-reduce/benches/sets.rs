@@ -7,9 +7,10 @@ mod philosophers;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use stubborn_reduce::testing::random::Random;
 use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, StubbornReduction};
-use stubborn_system::{BitSet, Expansion, LabelId, Reduction, RelationLevel, Successors, System};
+use stubborn_system::{
+    BitSet, Expansion, LabelId, Random, Reduction, RelationLevel, Successors, System,
+};
 
 fn main() {
     divan::main();
@@ -28,7 +29,7 @@ fn sample(system: &dyn System, count: usize) -> Vec<(Vec<u32>, Successors)> {
         if successors.is_empty() {
             state = system.initial_states();
         } else {
-            let pick = random.below(successors.len() as u64) as usize;
+            let pick = random.below(successors.len());
             state.copy_from_slice(successors.state(pick));
         }
         sample.push((here, successors));

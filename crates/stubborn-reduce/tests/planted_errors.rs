@@ -1,11 +1,11 @@
 //! The validating checker finds errors that are planted in relations.
 
 use stubborn_reduce::testing::exact::{Part, break_one, relations_over};
-use stubborn_reduce::testing::random::{Random, Shape, system};
+use stubborn_reduce::testing::random::{Shape, system};
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::{Fault, Limits, Report, claims, sets, validate};
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, Proviso, StubbornReduction};
-use stubborn_system::Reduction;
+use stubborn_system::{Random, Reduction};
 
 /// One pair less than what really happens is always found.
 #[test]
@@ -98,7 +98,7 @@ fn wrong_sets_are_found_by_their_definition() {
 /// On a model that is too large to be checked everywhere, a sample is.
 #[test]
 fn large_models_are_sampled() {
-    let tiny = system(4, Shape::default());
+    let tiny = system(6, Shape::default());
     let relations = relations_over(&tiny, &tiny.all_states());
     let plan = Plan::new(&Config::new(Algorithm::Beam), Aim::Deadlocks).expect("a plan");
     let limits = Limits {

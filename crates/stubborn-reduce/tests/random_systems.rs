@@ -4,13 +4,14 @@
 mod common;
 
 use stubborn_reduce::testing::exact::{relations_over, weaken};
-use stubborn_reduce::testing::random::{Random, Shape, system};
+use stubborn_reduce::testing::random::{Shape, system};
 use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::{Limits, validate};
 use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, Proviso, StubbornReduction};
 use stubborn_system::{
-    BitSet, Expansion, LabelId, Reason, Reduction, Relations, Successors, System, TransitionId,
+    BitSet, Expansion, LabelId, Random, Reason, Reduction, Relations, Successors, System,
+    TransitionId,
 };
 
 /// The shapes take turns.
@@ -39,7 +40,7 @@ fn relations(tiny: &Tiny, random: &mut Random) -> Relations {
 
 fn goals(tiny: &Tiny, random: &mut Random) -> Goals {
     let labels = tiny.structure().labels.len();
-    let any = |random: &mut Random| LabelId::new(random.below(labels as u64) as usize);
+    let any = |random: &mut Random| LabelId::new(random.below(labels));
     let mut goals = match random.below(3) {
         0 => Goals::labels([LabelId::new(labels - 1)]),
         1 => Goals::labels([any(random), any(random)]),
@@ -93,13 +94,13 @@ fn run(seeds: std::ops::Range<u64>, per_seed: usize) {
         let relations = relations(&tiny, &mut random);
         for _ in 0..per_seed {
             // Algorithms with few combinations would hardly ever be picked among all.
-            let algorithm = Algorithm::ALL[random.below(Algorithm::ALL.len() as u64) as usize];
+            let algorithm = Algorithm::ALL[random.below(Algorithm::ALL.len())];
             let mine: Vec<_> = configs
                 .iter()
                 .filter(|c| c.algorithm == algorithm)
                 .collect();
-            let mut config = mine[random.below(mine.len() as u64) as usize].clone();
-            config.seed = random.next();
+            let mut config = mine[random.below(mine.len())].clone();
+            config.seed = random.bits();
             let aim = match random.below(4) {
                 _ if algorithm == Algorithm::Goal => Aim::Goals(goals(&tiny, &mut random)),
                 0 | 2 => Aim::Goals(goals(&tiny, &mut random)),

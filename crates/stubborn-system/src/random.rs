@@ -34,6 +34,11 @@ impl Random {
         self.below(times) == 0
     }
 
+    /// True in so many percent of calls.
+    pub fn percent(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
     /// One of some things.
     ///
     /// # Panics

@@ -57,13 +57,21 @@ impl<'s, S: Space> NestedWorker<'s, S> {
         if let Err(limit) = self.search() {
             self.hand.shared.end(Outcome::Stopped(limit));
         }
+        // First the count, then the path: what another worker leaves meanwhile is missed, and
+        // nothing is counted twice.
+        let counted = self.hand.shared.counted();
+        let space = &mut *self.hand.space;
+        let open = self.frames.iter();
+        let open = open.filter(|frame| space.flags(frame.node) & flags::LEFT == 0);
+        self.hand.shared.leave(counted + open.count() as u64);
     }
 
     fn search(&mut self) -> Result<(), Limit> {
         let mut initial = Vec::new();
         self.hand.space.initial(&mut initial)?;
         for node in initial {
-            if self.hand.space.flags(node) & flags::LEFT == 0 {
+            let is_over = self.hand.shared.is_over();
+            if !is_over && self.hand.space.flags(node) & flags::LEFT == 0 {
                 self.push(node)?;
                 self.walk()?;
             }

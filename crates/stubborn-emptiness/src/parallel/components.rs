@@ -75,6 +75,11 @@ impl Sets {
         Ok(Some(item))
     }
 
+    /// Nodes that were ever in here.
+    fn entered(&self) -> u64 {
+        u64::from(self.next.load(Ordering::Relaxed))
+    }
+
     /// Forgets a node that nobody will ask for: it is a component of its own, and complete.
     fn forget<S: Space>(&self, item: Item, space: &mut S) {
         let node = self.union_find.node(item);
@@ -155,6 +160,7 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         if let Err(limit) = self.search() {
             self.hand.shared.end(Outcome::Stopped(limit));
         }
+        self.hand.shared.leave(self.sets.entered());
     }
 
     fn search(&mut self) -> Result<(), Limit> {
@@ -224,8 +230,10 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
             if self.hand.worker == 0 {
                 bytes += self.sets.bytes();
             }
-            let counted = self.hand.shared.counts().states;
-            open = u64::from(self.sets.next.load(Ordering::Relaxed)).saturating_sub(counted);
+            open = self
+                .sets
+                .entered()
+                .saturating_sub(self.hand.shared.counted());
         }
         self.hand.go_on(bytes, open, self.frames.len())?;
         let marks = incoming.map_or(Marks::NONE, |(_, marks)| marks);

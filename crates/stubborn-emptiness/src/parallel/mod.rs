@@ -73,6 +73,8 @@ pub struct Shared {
     outcome: Mutex<Option<Outcome>>,
     decisions: Vec<Mutex<()>>,
     states: AtomicU64,
+    /// At the end: there are no fewer, with those that were not counted yet.
+    at_least: AtomicU64,
     transitions: AtomicU64,
     expanded: AtomicU64,
     depth: AtomicU64,
@@ -85,6 +87,7 @@ impl Default for Shared {
             outcome: Mutex::new(None),
             decisions: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             states: AtomicU64::new(0),
+            at_least: AtomicU64::new(0),
             transitions: AtomicU64::new(0),
             expanded: AtomicU64::new(0),
             depth: AtomicU64::new(0),
@@ -101,11 +104,15 @@ impl Shared {
     /// What was done so far: nodes once, however many workers entered them.
     pub fn counts(&self) -> Counts {
         Counts {
-            states: self.states.load(Ordering::Relaxed),
+            states: self.counted().max(self.at_least.load(Ordering::Relaxed)),
             transitions: self.transitions.load(Ordering::Relaxed),
             expanded_by_proviso: self.expanded.load(Ordering::Relaxed),
             depth: self.depth.load(Ordering::Relaxed),
         }
+    }
+
+    pub(crate) fn counted(&self) -> u64 {
+        self.states.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -244,6 +251,11 @@ impl Shared {
     pub(crate) fn count_node(&self, edges: usize) {
         self.states.fetch_add(1, Ordering::Relaxed);
         self.transitions.fetch_add(edges as u64, Ordering::Relaxed);
+    }
+
+    /// A worker ends, and knows of so many nodes that are counted or will never be.
+    pub(crate) fn leave(&self, nodes: u64) {
+        self.at_least.fetch_max(nodes, Ordering::Relaxed);
     }
 }
 

@@ -92,7 +92,7 @@ impl Report {
                 .tables
                 .sort_by_key(|table| number(&table.id).unwrap_or(u32::MAX));
         }
-        let portfolio = experiments.iter().find(|e| e.group() == "portfolio");
+        let portfolio = experiments.iter().find(|e| e.id == "portfolio/1");
         let weaker = weaker.map(|level| {
             let mode = Mode {
                 relations: Some(level.to_owned()),

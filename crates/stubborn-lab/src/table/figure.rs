@@ -174,11 +174,9 @@ impl<'a> Lookup<'a> {
         let states = record.states.map(|n| n as f64);
         let transitions = record.transitions.map(|n| n as f64);
         let cpu = record.cpu_seconds.max(0.001);
-        let size = |transitions| {
-            let own = column.baseline.as_deref();
-            let name = own.or(experiment.baseline.as_deref())?;
-            self.size(experiment, name, row, transitions)
-        };
+        let own = column.baseline.as_deref();
+        let whole = own.or(experiment.baseline.as_deref());
+        let size = |transitions| self.size(experiment, whole?, row, transitions);
         match column.measure {
             Measure::States => states,
             Measure::Transitions => transitions,
@@ -187,6 +185,12 @@ impl<'a> Lookup<'a> {
             Measure::Branching => is_done.then_some(transitions? / states?.max(1.0)),
             Measure::StatesPerSecond => Some(states? / cpu),
             Measure::Seconds => is_done.then_some(record.cpu_seconds),
+            Measure::SecondsPercent if is_done => {
+                let records = self.records(experiment.configuration(whole?)?, row);
+                let done = records.iter().find(|(_, r)| r.outcome == Outcome::Done);
+                Some(100.0 * cpu / done?.1.cpu_seconds.max(0.001))
+            }
+            Measure::SecondsPercent => None,
             Measure::Megabytes => Some(record.peak_bytes? as f64 / 1e6),
             Measure::Verdict => None,
         }

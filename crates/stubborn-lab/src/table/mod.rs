@@ -188,6 +188,7 @@ pub fn shown(value: f64, measure: Measure) -> String {
         | Measure::TransitionsPercent
         | Measure::Branching
         | Measure::Seconds
+        | Measure::SecondsPercent
         | Measure::Verdict => format!("{value:.2}"),
         Measure::Megabytes => format!("{value:.1}"),
     }

@@ -1,8 +1,11 @@
 //! A table with a row for each model.
 
-use super::{Cell, Lookup, Table, Whose, grouped, heading, our_cell, paper_cell, printed_cell};
-use crate::experiment::{Experiment, Tool};
+use super::{
+    Cell, Figure, Lookup, Table, Whose, grouped, heading, our_cell, paper_cell, printed_cell,
+};
+use crate::experiment::{Experiment, Measure, Tool};
 use crate::plan::{self, Row};
+use crate::scores::geometric_mean;
 
 /// A row for each model.
 pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Table) {
@@ -26,6 +29,7 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
     }
     let peers = lookup.corpus.peers();
     let mut borrowed = Vec::new();
+    let mut times: Vec<(&String, String, f64)> = Vec::new();
     for row in plan::rows(experiment, lookup.corpus) {
         let mut cells = vec![Cell::words(&row.label)];
         if let Err(reason) = &row.model {
@@ -39,6 +43,11 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
             });
             if !column.configuration.names().is_empty() {
                 let figure = lookup.figure(experiment, column, &row);
+                if let (Measure::SecondsPercent, Figure::Number { value, .. }) =
+                    (column.measure, &figure)
+                {
+                    times.push((&column.title, row.label.clone(), *value));
+                }
                 cells.push(our_cell(
                     table,
                     &row.label,
@@ -61,6 +70,19 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
         if has_figure && lookup.is_borrowed(experiment, &row) {
             borrowed.push(row.label);
         }
+    }
+    for column in &experiment.columns {
+        let of_column = times.iter().filter(|(title, ..)| **title == column.title);
+        let shares: Vec<_> = of_column.collect();
+        let Some((_, row, most)) = shares.iter().max_by(|a, b| a.2.total_cmp(&b.2)) else {
+            continue;
+        };
+        let mean = geometric_mean(shares.iter().map(|(.., share)| *share));
+        table.notes.push(format!(
+            "{}: {mean:.1} in the geometric mean of {} rows, {most:.1} at most ({row}).",
+            column.title,
+            shares.len(),
+        ));
     }
     if !borrowed.is_empty() {
         table.notes.push(format!(

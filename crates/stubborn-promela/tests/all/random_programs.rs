@@ -3,27 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use stubborn_system::Random;
+
 use crate::support::{Scratch, count, has_spin, spin_counts};
-
-/// A small generator of numbers (xorshift); the same seed gives the same programs.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % bound.max(1)
-    }
-
-    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len())]
-    }
-}
 
 /// Writes a program of a few processes that use two numbers, a buffer and a rendez-vous.
 pub(crate) fn program(seed: u64) -> String {
@@ -64,7 +46,7 @@ impl Writer<'_> {
     }
 
     fn variable(&mut self) -> &'static str {
-        self.random.pick(&["x", "y", "v"])
+        ["x", "y", "v"][self.random.below(3)]
     }
 
     fn condition(&mut self) -> String {

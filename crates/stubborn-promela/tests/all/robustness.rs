@@ -5,7 +5,9 @@ use std::path::Path;
 use stubborn_promela::source::NoIncludes;
 use stubborn_promela::{Options, load, parse};
 
-use crate::random_programs::{Random, program};
+use stubborn_system::Random;
+
+use crate::random_programs::program;
 use crate::support::examples;
 
 fn try_it(text: &str) {
@@ -81,8 +83,8 @@ fn mutate(text: &str, random: &mut Random) -> String {
                 let other = random.below(pieces.len());
                 pieces.swap(at, other);
             }
-            3 => pieces[at] = BITS[random.below(BITS.len())].to_string(),
-            _ => pieces.insert(at, BITS[random.below(BITS.len())].to_string()),
+            3 => pieces[at] = random.pick(BITS).to_string(),
+            _ => pieces.insert(at, random.pick(BITS).to_string()),
         }
         if pieces.is_empty() {
             pieces.push(";".into());

@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 
 use stubborn_system::{
-    BitSet, Executor, LabelId, Matrix, May, Must, Relations, Successors, System, TransitionId,
+    BitSet, Executor, LabelId, Matrix, May, Must, Random, Relations, Successors, System,
+    TransitionId,
 };
-
-use super::random::Random;
 
 /// What one state and its surroundings say; enough to decide every relation.
 struct Around {
@@ -140,8 +139,8 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
 
 /// Adds random pairs to what may err by having too many, takes pairs out of what may err by
 /// having too few: still right, only weaker.
-pub fn weaken(relations: &Relations, random: &mut Random, percent: u64) -> Relations {
-    let mut chance = || random.below(100) < percent;
+pub fn weaken(relations: &Relations, random: &mut Random, percent: usize) -> Relations {
+    let mut chance = || random.percent(percent);
     let mut more = |m: &Matrix<LabelId, TransitionId>| {
         Matrix::from_fn(m.rows(), m.columns(), |r, c| m.contains(r, c) || chance())
     };
@@ -256,8 +255,10 @@ where
             }
         }
     }
-    let count = pairs.len() as u64;
-    let pick = pairs[random.next().checked_rem(count)? as usize];
+    if pairs.is_empty() {
+        return None;
+    }
+    let pick = *random.pick(&pairs);
     *matrix = Matrix::from_fn(matrix.rows(), matrix.columns(), |r: R, c: C| {
         let here = (r.to_index(), c.to_index());
         let hit = here == pick || both && (here.1, here.0) == pick;

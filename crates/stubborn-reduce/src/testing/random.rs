@@ -1,36 +1,8 @@
 //! Random guarded systems: a few variables, five to nine transitions, some with oddities.
 
-use stubborn_system::{LabelId, ProcessId, Transition};
+use stubborn_system::{LabelId, ProcessId, Random, Transition};
 
 use super::tiny::{Tiny, fields};
-
-/// A small generator of pseudo-random numbers, the same on every machine.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// From a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    #[allow(clippy::should_implement_trait)] // a generator is no iterator here
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        stubborn_system::random::mix(self.0)
-    }
-
-    /// A number below `limit`, which must not be 0.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    /// True in so many percent of calls.
-    pub fn percent(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
 
 /// Which oddities random systems may have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,11 +33,11 @@ struct Assignments(Vec<(usize, Change)>);
 impl Assignments {
     fn random(random: &mut Random, sizes: &[i64], variables: &[usize]) -> Self {
         let change = |v: &usize, random: &mut Random| {
-            let size = sizes[*v] as u64;
+            let size = sizes[*v] as usize;
             let change = match random.below(10) {
                 0..5 => Change::Set(random.below(size) as i64),
                 5..8 => Change::Add(1 + random.below(size - 1) as i64),
-                _ => Change::Copy(random.below(sizes.len() as u64) as usize),
+                _ => Change::Copy(random.below(sizes.len())),
             };
             (*v, change)
         };
@@ -100,18 +72,18 @@ impl Assignments {
 pub fn system(seed: u64, shape: Shape) -> Tiny {
     let mut random = Random::new(seed);
     let count = if shape.processes {
-        2 + random.below(3) as usize
+        2 + random.below(3)
     } else {
         0
     };
-    let shared = 2 + random.below(3) as usize - usize::from(count > 2);
+    let shared = 2 + random.below(3) - usize::from(count > 2);
     let sizes: Vec<i64> = (0..count + shared)
         .map(|_| 2 + random.below(2) as i64)
         .collect();
     let mut tiny = Tiny::new(&sizes);
     let processes: Vec<ProcessId> = (0..count).map(|p| tiny.process(p)).collect();
     let mut guards: Vec<(Vec<usize>, LabelId)> = Vec::new();
-    let transitions = 5 + random.below(5) as usize;
+    let transitions = 5 + random.below(5);
     for at in 0..transitions {
         let mut own: Vec<LabelId> = Vec::new();
         let mut description = Transition {
@@ -120,11 +92,11 @@ pub fn system(seed: u64, shape: Shape) -> Tiny {
         };
         let mut written = Vec::new();
         if count > 0 {
-            let p = random.below(count as u64) as usize;
-            let partner = (p + 1 + random.below(count as u64 - 1) as usize) % count;
+            let p = random.below(count);
+            let partner = (p + 1 + random.below(count - 1)) % count;
             let both = random.percent(10);
             for p in [Some(p), both.then_some(partner)].into_iter().flatten() {
-                let location = random.below(sizes[p] as u64) as i64;
+                let location = random.below(sizes[p] as usize) as i64;
                 own.push(tiny.label(format!("x{p} = {location}"), &[p], move |v| {
                     v[p] == location
                 }));
@@ -139,7 +111,7 @@ pub fn system(seed: u64, shape: Shape) -> Tiny {
         for _ in 0..random.below(3) {
             let reuse = !guards.is_empty() && random.percent(30);
             let guard = if reuse {
-                guards[random.below(guards.len() as u64) as usize].1
+                guards[random.below(guards.len())].1
             } else {
                 random_label(&mut tiny, &mut random, &sizes, &mut guards)
             };
@@ -148,7 +120,7 @@ pub fn system(seed: u64, shape: Shape) -> Tiny {
             }
         }
         for _ in 0..1 + random.below(2) {
-            written.push(count + random.below(shared as u64) as usize);
+            written.push(count + random.below(shared));
         }
         written.sort_unstable();
         written.dedup();
@@ -156,8 +128,8 @@ pub fn system(seed: u64, shape: Shape) -> Tiny {
         let second = (shape.nondeterminism && random.percent(20))
             .then(|| Assignments::random(&mut random, &sizes, &written));
         let fails = (shape.failures && random.percent(15)).then(|| {
-            let v = random.below(sizes.len() as u64) as usize;
-            (v, random.below(sizes[v] as u64) as i64)
+            let v = random.below(sizes.len());
+            (v, random.below(sizes[v] as usize) as i64)
         });
         description.guards = own;
         description.nondeterministic = second.is_some();
@@ -193,9 +165,9 @@ fn random_label(
     sizes: &[i64],
     guards: &mut Vec<(Vec<usize>, LabelId)>,
 ) -> LabelId {
-    let v = random.below(sizes.len() as u64) as usize;
-    let w = random.below(sizes.len() as u64) as usize;
-    let constant = random.below(sizes[v] as u64) as i64;
+    let v = random.below(sizes.len());
+    let w = random.below(sizes.len());
+    let constant = random.below(sizes[v] as usize) as i64;
     let (tests, label) = match random.below(5) {
         0 | 1 => (
             vec![v],

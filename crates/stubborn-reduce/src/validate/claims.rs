@@ -3,12 +3,11 @@
 
 use std::collections::HashSet;
 
-use stubborn_system::{BitSet, FieldKind, LabelId, Relations, System, TransitionId};
+use stubborn_system::{BitSet, FieldKind, LabelId, Random, Relations, System, TransitionId};
 
 use super::Limits;
 use super::graph::{Graph, Node};
 use super::report::{Fault, Report, Violation};
-use crate::testing::random::Random;
 
 /// Tries every claim in all of `states`, and in random variations of them if `limits` ask for
 /// it. Every fault is reported once, with the first state that shows it.
@@ -44,16 +43,17 @@ pub fn refute(
 /// A reachable state with some plain fields changed within their ranges. Messages, interned
 /// values and the mark of failure are left alone: not every value of theirs is a state.
 fn vary(system: &dyn System, states: &[Vec<u32>], random: &mut Random) -> Option<Vec<u32>> {
-    let count = states.len() as u64;
-    let mut state = states[random.next().checked_rem(count)? as usize].clone();
+    if states.is_empty() {
+        return None;
+    }
+    let mut state = random.pick(states).clone();
     for field in system.layout().fields() {
         let plain = matches!(
             field.kind,
             FieldKind::Integer | FieldKind::Location(..) | FieldKind::Named(_)
         );
         if plain && random.percent(40) {
-            let size = field.max.abs_diff(field.min) + 1;
-            field.set(&mut state, field.min + random.below(size) as i64);
+            field.set(&mut state, random.range(field.min, field.max));
         }
     }
     Some(state)

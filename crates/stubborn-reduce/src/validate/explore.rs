@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use stubborn_system::{BitSet, Expansion, LabelId, Reduction, Successors, System};
+use stubborn_system::{BitSet, Expansion, LabelId, Random, Reduction, Successors, System};
 
 use super::Limits;
 use crate::aim::Proviso;
-use crate::testing::random::Random;
 
 /// Distinct states.
 #[derive(Clone, Debug)]
@@ -29,7 +28,7 @@ pub fn sample(system: &dyn System, limits: &Limits) -> States {
     let mut random = Random::new(limits.seed);
     let words = system.layout().words();
     let initial = system.initial_states();
-    let starts = (initial.len() / words) as u64;
+    let starts = initial.len() / words;
     let mut executor = system.executor();
     let mut successors = Successors::new(words);
     let mut seen = BTreeSet::new();
@@ -37,7 +36,7 @@ pub fn sample(system: &dyn System, limits: &Limits) -> States {
     let mut steps = 0;
     let mut length = 50;
     while seen.len() < limits.sampled_states && steps < 100 * limits.sampled_states {
-        let start = random.below(starts) as usize * words;
+        let start = random.below(starts) * words;
         let mut state = initial[start..start + words].to_vec();
         for step in 0..length {
             steps += 1;
@@ -50,7 +49,7 @@ pub fn sample(system: &dyn System, limits: &Limits) -> States {
             if successors.is_empty() || seen.len() >= limits.sampled_states {
                 break;
             }
-            let pick = random.below(successors.len() as u64) as usize;
+            let pick = random.below(successors.len());
             state.copy_from_slice(successors.state(pick));
         }
         length = (length * 3 / 2).min(20_000);

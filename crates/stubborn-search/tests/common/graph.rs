@@ -5,11 +5,9 @@ use std::cell::Cell;
 
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
-    BitSet, Executor, Expansion, FieldKind, LabelId, Layout, Outcome, Reducer, Reduction,
+    BitSet, Executor, Expansion, FieldKind, LabelId, Layout, Outcome, Random, Reducer, Reduction,
     SetMember, Structure, Successors, System, Transition, TransitionId,
 };
-
-use super::random::Random;
 
 thread_local! {
     /// The node whose successors were computed last on this thread.
@@ -50,14 +48,13 @@ impl Graph {
 
     /// Up to `most` nodes with up to 4 edges each; self-loops and double edges included.
     pub fn random(seed: u64, most: usize) -> Self {
-        let random = &mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        random.below(2);
+        let random = &mut Random::new(seed);
         let nodes = 2 + random.below(most - 1);
         let (mut edges, mut kept) = (Vec::new(), Vec::new());
         for _ in 0..nodes {
             let count = random.below(5);
             edges.push((0..count).map(|_| random.below(nodes) as u32).collect());
-            let mut keep: Vec<bool> = (0..count).map(|_| random.chance(60)).collect();
+            let mut keep: Vec<bool> = (0..count).map(|_| random.percent(60)).collect();
             if count > 0 && !keep.contains(&true) {
                 keep[random.below(count)] = true;
             }

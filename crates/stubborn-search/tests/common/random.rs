@@ -5,26 +5,9 @@ use stubborn_ir::{
     BinaryOp, Channel, ChannelRef, Expr, Item, Model, Place, Program, SendOrder, Statement, VarId,
     Variable,
 };
-use stubborn_system::FailureKind;
+use stubborn_system::{FailureKind, Random};
 
 use super::models::Builder;
-
-/// A generator of numbers, the same for the same seed.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 33) as usize % bound
-    }
-
-    pub fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
 
 fn value(random: &mut Random, variables: &[VarId], depth: usize) -> Expr {
     match random.below(if depth == 0 { 2 } else { 4 }) {
@@ -53,13 +36,12 @@ fn condition(random: &mut Random, variables: &[VarId]) -> Expr {
 
 /// A random program.
 pub fn program(seed: u64) -> Model {
-    let random = &mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    random.below(2);
+    let random = &mut Random::new(seed);
     let mut b = Builder::new("random");
-    let can_fail = random.chance(30);
+    let can_fail = random.percent(30);
     let mut variables = Vec::new();
     for i in 0..2 + random.below(4) {
-        let item = match can_fail && random.chance(40) {
+        let item = match can_fail && random.percent(40) {
             true => Item::range(0, 3),
             false => Item::wrapping(0, 3),
         };
@@ -80,7 +62,7 @@ pub fn program(seed: u64) -> Model {
         for _ in 0..count + random.below(3) {
             let from = random.below(count) as u32;
             let to = random.below(count) as u32;
-            let mut guard = random.chance(60).then(|| condition(random, &variables));
+            let mut guard = random.percent(60).then(|| condition(random, &variables));
             let mut body = Vec::new();
             let target = variables[random.below(variables.len())];
             match random.below(6) {
@@ -105,7 +87,7 @@ pub fn program(seed: u64) -> Model {
                         site,
                     });
                 }
-                2 if random.chance(30) => {
+                2 if random.percent(30) => {
                     let site = b.program.site(FailureKind::Assertion, "random", None);
                     let condition = condition(random, &variables);
                     body.push(Statement::Assert { condition, site });
