@@ -108,11 +108,13 @@ impl ClaimGuards {
                 guards.or(first, second)
             }
             Expr::Binary(op, left, right) => {
-                let opposite = match op {
-                    BinaryOp::NotEqual => BinaryOp::Equal,
-                    BinaryOp::GreaterEqual => BinaryOp::Less,
-                    BinaryOp::Greater => BinaryOp::LessEqual,
-                    _ => return self.atom(program, expr.clone()),
+                // One of each pair of opposites is a proposition.
+                let turned = matches!(
+                    op,
+                    BinaryOp::NotEqual | BinaryOp::GreaterEqual | BinaryOp::Greater
+                );
+                let Some(opposite) = op.opposite().filter(|_| turned) else {
+                    return self.atom(program, expr.clone());
                 };
                 let opposite = Expr::Binary(opposite, left.clone(), right.clone());
                 let inner = self.atom(program, opposite);

@@ -16,6 +16,7 @@ use stubborn_ltl::stutter::normalise_stutter;
 use stubborn_ltl::translate::{TranslationOptions, translate};
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{self, Shape};
+use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction, Visibility};
 use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System};
 
@@ -349,32 +350,37 @@ fn orders_that_matter_are_kept_at_length() {
     run_chains(10_000..10_000 + 1_200 * length());
 }
 
+/// A system, labels of it to be propositions, and relations that are exact or weaker.
+fn random_case(seed: u64, random: &mut Random) -> (Tiny, Vec<LabelId>, Relations) {
+    let shape = Shape {
+        processes: seed % 2 == 1,
+        remote_counters: seed % 5 == 1,
+        nondeterminism: seed.is_multiple_of(3),
+        failures: seed % 7 == 3,
+        priorities: seed % 11 == 5,
+    };
+    let (system, of_these, propositions) = match seed % 4 {
+        0 => (random::system(seed, shape), 3, 3),
+        _ => (loose_system(random), 2, 1 + random.below(2)),
+    };
+    let first = system.structure().labels.len() - of_these;
+    let labels = (first..first + propositions).map(LabelId::new).collect();
+    let exact = relations_over(&system, &system.all_states());
+    let relations = match seed % 3 {
+        0 => weaken(&exact, &mut stubborn_system::Random::new(seed), 10),
+        _ => exact,
+    };
+    (system, labels, relations)
+}
+
 /// Sets for the state of the automaton are sound for any automaton.
 fn run_automata(seeds: std::ops::Range<u64>) {
     let cases = seeds.end - seeds.start;
     let mut tally = Tally::default();
     for seed in seeds {
         let mut random = Random::new(seed + 1);
-        let shape = Shape {
-            processes: seed % 2 == 1,
-            remote_counters: seed % 5 == 1,
-            nondeterminism: seed % 3 == 0,
-            failures: seed % 7 == 3,
-            priorities: seed % 11 == 5,
-        };
-        let loose = seed % 4 != 0;
-        let (system, propositions) = match loose {
-            true => (loose_system(&mut random), 1 + random.below(2)),
-            false => (random::system(seed, shape), 3),
-        };
-        let count = system.structure().labels.len();
-        let first = if loose { count - 2 } else { count - 3 };
-        let labels: Vec<LabelId> = (first..first + propositions).map(LabelId::new).collect();
-        let exact = relations_over(&system, &system.all_states());
-        let relations = match seed % 3 {
-            0 => weaken(&exact, &mut stubborn_system::Random::new(seed), 10),
-            _ => exact,
-        };
+        let (system, labels, relations) = random_case(seed, &mut random);
+        let propositions = labels.len();
         for _ in 0..3 {
             let automaton = random_automaton(&mut random, propositions);
             let property = Property::from_automaton(automaton, labels.clone());
@@ -418,26 +424,8 @@ fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
     let mut tally = Tally::default();
     for seed in seeds {
         let mut random = Random::new(seed + 1);
-        let shape = Shape {
-            processes: seed % 2 == 1,
-            remote_counters: seed % 5 == 1,
-            nondeterminism: seed % 3 == 0,
-            failures: seed % 7 == 3,
-            priorities: seed % 11 == 5,
-        };
-        let loose = seed % 4 != 0;
-        let (system, propositions) = match loose {
-            true => (loose_system(&mut random), 1 + random.below(2)),
-            false => (random::system(seed, shape), 3),
-        };
-        let count = system.structure().labels.len();
-        let first = if loose { count - 2 } else { count - 3 };
-        let labels: Vec<LabelId> = (first..first + propositions).map(LabelId::new).collect();
-        let exact = relations_over(&system, &system.all_states());
-        let relations = match seed % 3 {
-            0 => weaken(&exact, &mut stubborn_system::Random::new(seed), 10),
-            _ => exact,
-        };
+        let (system, labels, relations) = random_case(seed, &mut random);
+        let propositions = labels.len();
         let choices: Vec<Choice> = (0..provisos_per_case)
             .map(|_| {
                 let algorithm = algorithms[random.below(algorithms.len())];

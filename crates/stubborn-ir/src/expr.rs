@@ -220,6 +220,19 @@ impl BinaryOp {
                 | BinaryOp::GreaterEqual
         )
     }
+
+    /// The comparison that holds where this one does not; `None` for operators that are none.
+    pub fn opposite(self) -> Option<Self> {
+        Some(match self {
+            BinaryOp::Equal => BinaryOp::NotEqual,
+            BinaryOp::NotEqual => BinaryOp::Equal,
+            BinaryOp::Less => BinaryOp::GreaterEqual,
+            BinaryOp::LessEqual => BinaryOp::Greater,
+            BinaryOp::Greater => BinaryOp::LessEqual,
+            BinaryOp::GreaterEqual => BinaryOp::Less,
+            _ => return None,
+        })
+    }
 }
 
 impl DivideOp {

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use stubborn_system::{ChannelId, ProcessId};
 
 use crate::chain::{Starts, by_start};
+use crate::simplify::{and, not};
 use crate::{
     BinaryOp, ChannelRef, Command, Expr, Item, Overflow, Place, Program, Statement, TempId,
     UnaryOp, VarId,
@@ -474,49 +475,6 @@ fn size(expr: &Expr) -> usize {
             1 + size(a) + size(b)
         }
         Expr::If(a, b, c) => 1 + size(a) + size(b) + size(c),
-    }
-}
-
-fn and(left: Expr, right: Expr) -> Expr {
-    match (left, right) {
-        (Expr::Const(0), _) | (_, Expr::Const(0)) => Expr::Const(0),
-        (Expr::Const(_), other) | (other, Expr::Const(_)) => truth(other),
-        (left, right) => Expr::and(left, right),
-    }
-}
-
-/// 0 or 1: whether the value is not 0.
-fn truth(value: Expr) -> Expr {
-    match value {
-        Expr::Const(value) => Expr::Const(i32::from(value != 0)),
-        Expr::And(..) | Expr::Or(..) | Expr::Unary(UnaryOp::Not, _) => value,
-        Expr::Binary(op, ..) if op.is_comparison() => value,
-        other => Expr::binary(BinaryOp::NotEqual, other, Expr::Const(0)),
-    }
-}
-
-fn not(value: Expr) -> Expr {
-    match value {
-        Expr::Const(value) => Expr::Const(i32::from(value == 0)),
-        Expr::And(a, b) => match (not(*a), not(*b)) {
-            (Expr::Const(0), other) | (other, Expr::Const(0)) => other,
-            (Expr::Const(_), _) | (_, Expr::Const(_)) => Expr::Const(1),
-            (a, b) => Expr::or(a, b),
-        },
-        Expr::Or(a, b) => and(not(*a), not(*b)),
-        Expr::Unary(UnaryOp::Not, inner) => truth(*inner),
-        Expr::Binary(op, a, b) if op.is_comparison() => {
-            let turned = match op {
-                BinaryOp::Equal => BinaryOp::NotEqual,
-                BinaryOp::NotEqual => BinaryOp::Equal,
-                BinaryOp::Less => BinaryOp::GreaterEqual,
-                BinaryOp::LessEqual => BinaryOp::Greater,
-                BinaryOp::Greater => BinaryOp::LessEqual,
-                _ => BinaryOp::Less,
-            };
-            Expr::Binary(turned, a, b)
-        }
-        other => Expr::equal(other, Expr::Const(0)),
     }
 }
 

@@ -164,12 +164,7 @@ impl Lowered {
 
     /// The truth of an expression that is 0 or 1, as 0 or 1.
     fn zero_or_one(&mut self, expression: &Expr, negated: bool) -> ir::Expr {
-        let truth = self.truth(expression, negated);
-        if is_zero_or_one(&truth) {
-            truth
-        } else {
-            ir::Expr::binary(ir::BinaryOp::NotEqual, truth, ir::Expr::Const(0))
-        }
+        ir::simplify::truth(self.truth(expression, negated))
     }
 }
 
@@ -188,26 +183,19 @@ fn is_truth(expression: &Expr) -> bool {
     }
 }
 
-/// The same for expressions of the IR.
-fn is_zero_or_one(expression: &ir::Expr) -> bool {
-    match expression {
-        ir::Expr::Const(value) => matches!(value, 0 | 1),
-        ir::Expr::And(..) | ir::Expr::Or(..) | ir::Expr::Unary(ir::UnaryOp::Not, _) => true,
-        ir::Expr::Binary(operator, ..) => operator.is_comparison(),
-        _ => false,
-    }
-}
-
 /// A comparison operator, or its opposite.
 fn comparison(operator: BinaryOp, negated: bool) -> Option<ir::BinaryOp> {
-    let (operator, opposite) = match operator {
-        BinaryOp::Equal => (ir::BinaryOp::Equal, ir::BinaryOp::NotEqual),
-        BinaryOp::NotEqual => (ir::BinaryOp::NotEqual, ir::BinaryOp::Equal),
-        BinaryOp::Less => (ir::BinaryOp::Less, ir::BinaryOp::GreaterEqual),
-        BinaryOp::LessEqual => (ir::BinaryOp::LessEqual, ir::BinaryOp::Greater),
-        BinaryOp::Greater => (ir::BinaryOp::Greater, ir::BinaryOp::LessEqual),
-        BinaryOp::GreaterEqual => (ir::BinaryOp::GreaterEqual, ir::BinaryOp::Less),
+    let operator = match operator {
+        BinaryOp::Equal => ir::BinaryOp::Equal,
+        BinaryOp::NotEqual => ir::BinaryOp::NotEqual,
+        BinaryOp::Less => ir::BinaryOp::Less,
+        BinaryOp::LessEqual => ir::BinaryOp::LessEqual,
+        BinaryOp::Greater => ir::BinaryOp::Greater,
+        BinaryOp::GreaterEqual => ir::BinaryOp::GreaterEqual,
         _ => return None,
     };
-    Some(if negated { opposite } else { operator })
+    match negated {
+        true => operator.opposite(),
+        false => Some(operator),
+    }
 }

@@ -457,10 +457,13 @@ impl<'p> Ranges<'p> {
             Expr::Or(left, right) if !holds => {
                 self.assume(env, left, false) && self.assume(env, right, false)
             }
-            Expr::Binary(op, left, right) if op.is_comparison() => {
-                let op = if holds { *op } else { negated(*op) };
-                self.compare(env, op, left, right)
-            }
+            Expr::Binary(op, left, right) => match op.opposite() {
+                Some(opposite) => {
+                    let op = if holds { *op } else { opposite };
+                    self.compare(env, op, left, right)
+                }
+                None => true,
+            },
             _ => true,
         }
     }
@@ -729,18 +732,6 @@ fn without(a: Interval, b: Interval) -> Interval {
         } else {
             a.max
         },
-    }
-}
-
-fn negated(op: BinaryOp) -> BinaryOp {
-    match op {
-        BinaryOp::Equal => BinaryOp::NotEqual,
-        BinaryOp::NotEqual => BinaryOp::Equal,
-        BinaryOp::Less => BinaryOp::GreaterEqual,
-        BinaryOp::LessEqual => BinaryOp::Greater,
-        BinaryOp::Greater => BinaryOp::LessEqual,
-        BinaryOp::GreaterEqual => BinaryOp::Less,
-        other => other,
     }
 }
 
