@@ -342,6 +342,11 @@ impl Growth {
         false
     }
 
+    /// How many members are worked off.
+    pub(crate) fn work(&self) -> usize {
+        self.enabled_done + self.disabled_done
+    }
+
     /// Works off members until the set is stubborn (true) or has more than `limit` enabled
     /// members (false; it can go on later).
     pub(crate) fn advance(&mut self, view: &mut View<'_>, policy: Policy, limit: usize) -> bool {
