@@ -13,7 +13,7 @@ use stubborn_protocol::dpor::{
     Access, Algorithm, Choice, Counts, ObjectId, Program, Seen, Step, Taken, ThreadId, explore,
     traces,
 };
-use stubborn_reduce::testing::random::Random;
+use stubborn_system::Random;
 
 /// What a thread does next: touches one variable, and goes on somewhere.
 #[derive(Clone, Copy, Debug)]
@@ -242,8 +242,8 @@ fn indexers_collide_from_twelve_threads_on() {
 /// Straight programs of reads, writes and jumps by what was read.
 fn random(seed: u64) -> Threads {
     let mut random = Random::new(seed);
-    let count = 2 + random.below(3) as usize;
-    let variables = 1 + random.below(3) as usize;
+    let count = 2 + random.below(3);
+    let variables = 1 + random.below(3);
     let most = if count == 2 { 5 } else { 3 };
     // For each thread: variable, what is written (0: it reads), and how much a value skips.
     let code: Vec<Vec<(usize, u32, u32)>> = (0..count)
@@ -251,7 +251,7 @@ fn random(seed: u64) -> Threads {
             let length = 1 + random.below(most);
             (0..length)
                 .map(|_| {
-                    let variable = random.below(variables as u64) as usize;
+                    let variable = random.below(variables);
                     (variable, random.below(3) as u32, random.below(2) as u32)
                 })
                 .collect()

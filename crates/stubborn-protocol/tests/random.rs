@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use common::{compare, validate_all};
 use stubborn_protocol::dpor::{Algorithm, Seen, explore, traces};
 use stubborn_protocol::{Model, Network, Protocol, Stateless};
-use stubborn_reduce::testing::random::Random;
-use stubborn_system::{Successors, System};
+use stubborn_system::{Random, Successors, System};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Message {
@@ -17,7 +16,7 @@ enum Message {
     Tell(u8),
 }
 
-fn message(kind: u64, value: u8) -> Message {
+fn message(kind: usize, value: u8) -> Message {
     if kind == 0 {
         Message::Ask(value)
     } else {
@@ -32,14 +31,14 @@ fn protocol(seed: u64) -> Model<Message> {
     let mut random = Random::new(seed);
     let mut p = Protocol::new(format!("random {seed}"));
     let networks = [Network::Unordered, Network::Duplicating, Network::Ordered];
-    p.network(networks[random.below(3) as usize]);
+    p.network(networks[random.below(3)]);
     if random.percent(15) {
         p.lossy();
     }
     if random.percent(50) {
         p.split_quorums();
     }
-    let count = 2 + random.below(2) as usize;
+    let count = 2 + random.below(2);
     let all = p.processes("P", count, 0_u8);
     if random.percent(25) {
         p.may_crash(&all[..1], 1);
@@ -54,7 +53,7 @@ fn protocol(seed: u64) -> Model<Message> {
             let kind = random.below(2);
             let (out, value) = (random.below(2), random.below(2) as u8);
             let sends = random.percent(70);
-            let to = all[random.below(count as u64) as usize];
+            let to = all[random.below(count)];
             let twice = random.percent(20);
             let effect = move |state: &mut u8, step: &mut stubborn_protocol::Step<Message>| {
                 let next = if twice {
@@ -73,7 +72,7 @@ fn protocol(seed: u64) -> Model<Message> {
                     // Actions only move forward, so that few protocols run for ever.
                     let action = p.action(*process, "acts").when(move |s| *s == needs.min(1));
                     let action = if declared && sends {
-                        action.sends(KINDS[out as usize], &[to])
+                        action.sends(KINDS[out], &[to])
                     } else {
                         action
                     };
@@ -83,14 +82,14 @@ fn protocol(seed: u64) -> Model<Message> {
                     });
                 }
                 2 => {
-                    let on = p.on(*process, KINDS[kind as usize]);
+                    let on = p.on(*process, KINDS[kind]);
                     let on = if random.percent(50) {
                         on.only_if(move |s| *s != needs)
                     } else {
                         on
                     };
                     let on = if declared && sends {
-                        on.sends(KINDS[out as usize], &[to])
+                        on.sends(KINDS[out], &[to])
                     } else {
                         on
                     };
@@ -98,7 +97,7 @@ fn protocol(seed: u64) -> Model<Message> {
                         .then(move |s, _, step| effect(s, step));
                 }
                 _ => {
-                    let on = p.on_quorum(*process, KINDS[kind as usize], 2);
+                    let on = p.on_quorum(*process, KINDS[kind], 2);
                     on.only_if(move |s| *s != needs)
                         .then(move |s, _, step| effect(s, step));
                 }
@@ -106,8 +105,8 @@ fn protocol(seed: u64) -> Model<Message> {
         }
     }
     for _ in 0..random.below(3) {
-        let from = all[random.below(count as u64) as usize];
-        let to = all[random.below(count as u64) as usize];
+        let from = all[random.below(count)];
+        let to = all[random.below(count)];
         p.send_initially(from, to, message(random.below(2), random.below(2) as u8));
     }
     if random.percent(30) {

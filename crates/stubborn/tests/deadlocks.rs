@@ -20,12 +20,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use stubborn::reduce::testing::random::Random;
 use stubborn::reduce::validate::sets::ask;
 use stubborn::reduce::{Aim, Algorithm, Config, Delete, Plan, StubbornReduction};
 use stubborn::search::Search;
 use stubborn::system::{
-    BitSet, Executor, Reduction, RelationLevel, Relations, Successors, System, TransitionId,
+    BitSet, Executor, Random, Reduction, RelationLevel, Relations, Successors, System, TransitionId,
 };
 use stubborn::{End, Language, Limit, Limits, LoadOptions, LoadedModel, Stop};
 
@@ -373,7 +372,7 @@ fn walk(system: &dyn System, executor: &mut dyn Executor, count: usize) -> Vec<V
         if step % 5 == 0 && successors.len() > 1 {
             states.push(state.clone());
         }
-        let pick = random.below(successors.len() as u64) as usize;
+        let pick = random.below(successors.len());
         state.copy_from_slice(successors.state(pick));
         if states.len() == count {
             break;
