@@ -19,7 +19,7 @@
 //! more than a few steps for each transition of the model, those that hold the start of
 //! another are left to that other one. About, because choices depend on what is in a set: the
 //! set that comes out can be another one. On 66 BEEM models of up to 400,000 states no count
-//! changes; a net with 475 transitions and 48 enabled ones takes 0.6 of the time.
+//! changes; CloudDeployment-PT-4a, 475 transitions and dozens enabled, takes 0.8 of the time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -51,6 +51,13 @@ impl<'a> Lookup<'a> {
             .collect()
     }
 
+    /// The first run of a configuration for a row that has ended.
+    fn done(&self, configuration: &Configuration, row: &Row) -> Option<&'a Record> {
+        let records = self.records(configuration, row).into_iter();
+        let mut records = records.map(|(_, record)| record);
+        records.find(|record| record.outcome == Outcome::Done)
+    }
+
     /// Why there is no figure.
     pub(super) fn reason(&self, experiment: &Experiment, names: &[&str], row: &Row) -> String {
         if let Err(reason) = &row.model {
@@ -96,9 +103,8 @@ impl<'a> Lookup<'a> {
         row: &Row,
         transitions: bool,
     ) -> Option<f64> {
-        let records = self.records(experiment.configuration(name)?, row);
-        let done = records.iter().find(|(_, r)| r.outcome == Outcome::Done);
-        let own = done.and_then(|(_, r)| if transitions { r.transitions } else { r.states });
+        let done = self.done(experiment.configuration(name)?, row);
+        let own = done.and_then(|r| if transitions { r.transitions } else { r.states });
         let known = || {
             let model = row.model.as_ref().ok()?;
             let is_as_it_is = row.extra.is_empty() && !transitions;
@@ -113,8 +119,7 @@ impl<'a> Lookup<'a> {
         let Some(configuration) = name.and_then(|name| experiment.configuration(name)) else {
             return false;
         };
-        let records = self.records(configuration, row);
-        let has_own = records.iter().any(|(_, r)| r.outcome == Outcome::Done);
+        let has_own = self.done(configuration, row).is_some();
         !has_own && self.baseline(experiment, row).is_some()
     }
 
@@ -186,9 +191,8 @@ impl<'a> Lookup<'a> {
             Measure::StatesPerSecond => Some(states? / cpu),
             Measure::Seconds => is_done.then_some(record.cpu_seconds),
             Measure::SecondsPercent if is_done => {
-                let records = self.records(experiment.configuration(whole?)?, row);
-                let done = records.iter().find(|(_, r)| r.outcome == Outcome::Done);
-                Some(100.0 * cpu / done?.1.cpu_seconds.max(0.001))
+                let done = self.done(experiment.configuration(whole?)?, row)?;
+                Some(100.0 * cpu / done.cpu_seconds.max(0.001))
             }
             Measure::SecondsPercent => None,
             Measure::Megabytes => Some(record.peak_bytes? as f64 / 1e6),
