@@ -21,11 +21,14 @@
 //! 4. **Masks tell the truth.** A word that is not in the mask of changed words of a
 //!    successor equals the word of the source state.
 //! 5. **Unused bits are zero**, so that equal states are equal vectors.
+//! 6. **Giving up is visible.** Successors are complete unless the [budget](System::budget)
+//!    of the system is spent; then they may be some only, and whoever asked has no answer.
 //!
 //! This crate holds types and laws, and the plain fallbacks that follow from the
 //! read and write sets alone. It contains no algorithm and knows no language.
 
 pub mod bits;
+pub mod budget;
 pub mod ids;
 pub mod layout;
 pub mod matrix;
@@ -36,6 +39,7 @@ pub mod structure;
 pub mod successors;
 
 pub use bits::BitSet;
+pub use budget::{Budget, Spent};
 pub use ids::{ChannelId, FieldId, LabelId, ProcessId, TransitionId};
 pub use layout::{Field, FieldKind, Layout};
 pub use matrix::{Matrix, MatrixBuilder};
@@ -72,6 +76,12 @@ pub trait System: Send + Sync {
     fn relations(&self, level: RelationLevel) -> Relations {
         let _ = level;
         Relations::from_sets(self.structure())
+    }
+
+    /// What everything that is done about this model together may take. Executors that run
+    /// long, and all that use them, look at it now and then.
+    fn budget(&self) -> &Budget {
+        &budget::UNLIMITED
     }
 
     /// A field's value as people write it. The default follows the field's
