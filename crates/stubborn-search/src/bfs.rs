@@ -17,10 +17,9 @@ use crate::control::Halt;
 use crate::entry::{Chunk, ChunkWriter};
 use crate::expand::{Choice, Expander};
 use crate::flags;
-use crate::proviso::{Edge, Known, Marks, ProvisoWorker, Visit, Watch};
+use crate::proviso::{Known, Ruling, SafetyProviso};
 use crate::result::SearchResult;
 use crate::settle::Settling;
-use crate::stack::StackView;
 use crate::team::Team;
 use crate::violation::Preference;
 
@@ -30,8 +29,8 @@ const GROUP: usize = 32;
 /// Levels of fewer chunks than this many a thread are done by the first thread alone.
 const CHUNKS_WORTH_WAKING: usize = 4;
 
-/// Explores everything; `watch` makes the proviso of each thread.
-pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync) -> Sum {
+/// Explores everything. `PROVISO`: whether there is one; what it needs is compiled away otherwise.
+pub(crate) fn run<const PROVISO: bool>(context: &Context<'_>) -> Sum {
     let threads = context.search.threads.max(1);
     let shared = Shared {
         level: Mutex::default(),
@@ -42,13 +41,13 @@ pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync)
     };
     std::thread::scope(|scope| {
         for thread in 1..threads {
-            let (shared, watch) = (&shared, &watch);
+            let shared = &shared;
             // Without that thread the search is slower, not wrong.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
-                let _ = context.guarded(|| follow(context, shared, thread, watch()));
+                let _ = context.guarded(|| follow::<PROVISO>(context, shared, thread));
             });
         }
-        let _ = context.guarded(|| lead(context, &shared, watch()));
+        let _ = context.guarded(|| lead::<PROVISO>(context, &shared));
         shared.team.dismiss();
     });
     shared
@@ -78,9 +77,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The first thread: decides level by level.
-fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, watch: W) -> Result<(), Halt> {
+fn lead<const PROVISO: bool>(context: &Context<'_>, shared: &Shared) -> Result<(), Halt> {
     let threads = context.search.threads;
-    let mut walker = Walker::new(context, 0, watch);
+    let mut walker = Walker::<PROVISO>::new(context, 0);
     let mut chunks = VecDeque::new();
     let (mut levels, mut level_sizes) = (0, Vec::new());
     let mut running = context.guarded(|| walker.insert_initial_states());
@@ -107,9 +106,7 @@ fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, watch: W) -> Result<()
         running = running.and(context.control.go_on());
         chunks = std::mem::take(&mut *lock(&shared.next));
         walker.out.finish_into(&mut chunks);
-        if W::WATCHES {
-            lock(&shared.put_off).extend(walker.watch.hooks().put_off());
-        }
+        lock(&shared.put_off).append(&mut walker.put_off);
         if running.is_ok() && chunks.is_empty() && !context.control.found_enough() {
             let put_off = std::mem::take(&mut *lock(&shared.put_off));
             running = context.guarded(|| walker.settle(&put_off, depth));
@@ -127,22 +124,19 @@ fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, watch: W) -> Result<()
 }
 
 /// The other threads: help with large levels.
-fn follow<W: Watch>(
+fn follow<const PROVISO: bool>(
     context: &Context<'_>,
     shared: &Shared,
     thread: usize,
-    watch: W,
 ) -> Result<(), Halt> {
-    let mut walker = Walker::new(context, thread, watch);
+    let mut walker = Walker::<PROVISO>::new(context, thread);
     let mut place = shared.team.join();
     while shared.team.wait_for_level(&mut place) {
         let depth = lock(&shared.level).depth;
         // The leader sees the reason to stop, if there is one.
         let _ = context.guarded(|| walker.work(shared, depth));
         walker.out.finish_into(&mut *lock(&shared.next));
-        if W::WATCHES {
-            lock(&shared.put_off).extend(walker.watch.hooks().put_off());
-        }
+        lock(&shared.put_off).append(&mut walker.put_off);
         shared.team.level_done();
     }
     context.add(&mut lock(&shared.sum), walker.expander, 0);
@@ -150,10 +144,11 @@ fn follow<W: Watch>(
 }
 
 /// One thread.
-struct Walker<'a, W> {
+struct Walker<'a, const PROVISO: bool> {
     context: &'a Context<'a>,
     thread: usize,
-    watch: W,
+    /// Used if `PROVISO`.
+    proviso: Option<&'a dyn SafetyProviso>,
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
@@ -163,17 +158,19 @@ struct Walker<'a, W> {
     /// The states in the batch, if queues hold whole states.
     batch_states: Vec<u64>,
     out: ChunkWriter,
-    edges: Vec<Edge>,
+    kept: Vec<Known>,
+    /// States that the proviso wants to come back to.
+    put_off: Vec<StateHandle>,
     /// States of the current level, for progress.
     level_size: u64,
 }
 
-impl<'a, W: Watch> Walker<'a, W> {
-    fn new(context: &'a Context<'a>, thread: usize, watch: W) -> Self {
+impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
+    fn new(context: &'a Context<'a>, thread: usize) -> Self {
         Self {
             context,
             thread,
-            watch,
+            proviso: context.search.proviso,
             expander: context.expander(Preference::Least),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
@@ -181,7 +178,8 @@ impl<'a, W: Watch> Walker<'a, W> {
             batch: context.store.batch(),
             batch_states: Vec::new(),
             out: ChunkWriter::new(context.ledger, context.shape.entry_words),
-            edges: Vec::new(),
+            kept: Vec::new(),
+            put_off: Vec::new(),
             level_size: 0,
         }
     }
@@ -238,8 +236,8 @@ impl<'a, W: Watch> Walker<'a, W> {
                     self.flush()?;
                 }
                 let choice = self.expander.expand(&self.cursor, depth, &mut self.worker);
-                if W::WATCHES {
-                    self.explore_watched(choice)?;
+                if PROVISO {
+                    self.explore_with_proviso(choice)?;
                 } else {
                     self.explore(choice);
                 }
@@ -284,7 +282,7 @@ impl<'a, W: Watch> Walker<'a, W> {
 
     /// The same with a proviso: the state is closed, and if something was left out, the kept
     /// successors are stored at once and the proviso is asked.
-    fn explore_watched(&mut self, choice: Choice) -> Result<(), Halt> {
+    fn explore_with_proviso(&mut self, choice: Choice) -> Result<(), Halt> {
         let Some(state) = self.cursor.handle() else {
             // Provisos are refused where states have no handles.
             self.explore(choice);
@@ -293,14 +291,6 @@ impl<'a, W: Watch> Walker<'a, W> {
         let is_reduced = choice == Choice::Some;
         let full = if is_reduced { 0 } else { flags::EXPANDED };
         self.worker.set_flags(state, flags::ENTERED | full);
-        let visit = Visit {
-            state,
-            expanded: !is_reduced,
-            stack: StackView(None),
-        };
-        self.watch
-            .hooks()
-            .on_enter(visit, &mut Marks(&mut self.worker));
         if !is_reduced {
             self.explore(choice);
             return Ok(());
@@ -308,27 +298,27 @@ impl<'a, W: Watch> Walker<'a, W> {
         self.flush()?;
         self.explore(choice);
         let stored = self.store_batch();
-        self.edges.clear();
-        self.edges
-            .extend(self.batch.inserted().iter().map(|inserted| Edge {
-                to: inserted.handle,
-                known: match inserted.flags & flags::ENTERED {
-                    _ if inserted.is_new => Known::New,
-                    0 => Known::Open,
-                    _ => Known::Closed,
-                },
-            }));
+        self.kept.clear();
+        let inserted = self.batch.inserted().iter();
+        self.kept
+            .extend(inserted.map(|one| flags::known(one.is_new, one.flags)));
         self.batch.clear();
         stored?;
-        let marks = &mut Marks(&mut self.worker);
-        if self.watch.hooks().on_successors(visit, &self.edges, marks) {
-            self.worker.set_flags(state, flags::EXPANDED);
-            self.expander.count_rest();
-            for at in 0..self.expander.rest.len() {
-                self.store_later(self.expander.rest[at] as usize);
-            }
+        match self.proviso.map(|proviso| proviso.ruling(&self.kept)) {
+            Some(Ruling::Expanded) => self.store_rest_later(state),
+            Some(Ruling::PutOff) => self.put_off.push(state),
+            Some(Ruling::Reduced) | None => {}
         }
         Ok(())
+    }
+
+    /// Expands the state in the cursor, whose kept successors are stored.
+    fn store_rest_later(&mut self, state: StateHandle) {
+        self.worker.set_flags(state, flags::EXPANDED);
+        self.expander.count_rest();
+        for at in 0..self.expander.rest.len() {
+            self.store_later(self.expander.rest[at] as usize);
+        }
     }
 
     /// Nothing is left: decides what becomes of the states that were put off, and explores what
@@ -345,13 +335,8 @@ impl<'a, W: Watch> Walker<'a, W> {
             if self.worker.load(state, &mut self.cursor).is_err() {
                 continue;
             }
-            self.worker.set_flags(state, flags::EXPANDED);
             self.expander.expand_again(self.cursor.words());
-            self.watch.hooks().on_expanded(state);
-            self.expander.count_rest();
-            for at in 0..self.expander.rest.len() {
-                self.store_later(self.expander.rest[at] as usize);
-            }
+            self.store_rest_later(state);
             self.flush()?;
         }
         Ok(())

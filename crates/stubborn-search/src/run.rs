@@ -11,7 +11,6 @@ use crate::control::Control;
 use crate::entry::EntryShape;
 use crate::expand::Checks;
 use crate::memory::{Ledger, peak_resident_bytes};
-use crate::proviso::{Chosen, NoProviso};
 use crate::replay::{confirm, replay};
 use crate::rerun::{Path, find_ways};
 use crate::result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, Violation};
@@ -61,10 +60,10 @@ impl Search<'_> {
             panic: &panic,
         };
         let sum = match (self.order, self.proviso) {
-            (Order::BreadthFirst, None) => bfs::run(&context, || NoProviso),
-            (Order::BreadthFirst, Some(proviso)) => bfs::run(&context, || Chosen::new(proviso)),
-            (Order::DepthFirst, None) => dfs::run(&context, || NoProviso),
-            (Order::DepthFirst, Some(proviso)) => dfs::run(&context, || Chosen::new(proviso)),
+            (Order::BreadthFirst, None) => bfs::run::<false>(&context),
+            (Order::BreadthFirst, Some(_)) => bfs::run::<true>(&context),
+            (Order::DepthFirst, None) => dfs::run::<false>(&context),
+            (Order::DepthFirst, Some(_)) => dfs::run::<true>(&context),
         };
         let raised = panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(panic) = raised {
@@ -177,24 +176,20 @@ impl Search<'_> {
                 reduction.name()
             ));
         }
-        let needs = proviso.needs();
         if matches!(self.store.kind, StoreKind::Bitstate | StoreKind::Compact) {
             return mismatch(format!(
                 "the proviso {name} needs a store that keeps states apart (tree or plain)"
             ));
         }
-        if (needs.depth_first || needs.edges) && self.order != Order::DepthFirst {
-            return mismatch(format!("the proviso {name} needs depth-first order"));
-        }
-        if needs.breadth_first && self.order != Order::BreadthFirst {
-            return mismatch(format!("the proviso {name} needs breadth-first order"));
-        }
-        if (needs.depth_first || needs.edges) && self.threads > 1 {
-            return mismatch(format!(
+        match proviso.order() {
+            Some(order) if order != self.order => {
+                mismatch(format!("the proviso {name} needs {} order", order.name()))
+            }
+            Some(Order::DepthFirst) if self.threads > 1 => mismatch(format!(
                 "the proviso {name} needs one thread: a parallel search is not depth-first"
-            ));
+            )),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The result when not even an empty store fits.

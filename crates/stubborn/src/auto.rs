@@ -14,7 +14,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stubborn_reduce::ConfigError;
-use stubborn_search::proviso::Proviso;
+use stubborn_search::proviso::SafetyProviso;
 use stubborn_search::{End, Limit, Limits, Order, Reached, Search, SearchResult, Stop};
 use stubborn_system::{Reduction, System};
 
@@ -174,7 +174,7 @@ impl<'m, 'q> Decider<'m, 'q> {
 pub(crate) fn state_share(
     system: &dyn System,
     reduction: &dyn Reduction,
-    proviso: Option<&dyn Proviso>,
+    proviso: Option<&dyn SafetyProviso>,
     full: &[u64],
 ) -> f64 {
     let levels = |reduction: Option<&dyn Reduction>| {
