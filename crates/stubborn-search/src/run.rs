@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use stubborn_store::{MemoryBudget, Store, StoreError, StoreKind};
+use stubborn_store::{MemoryBudget, Store, StoreError};
 
 use crate::config::{Order, Search, SearchError, Target};
 use crate::context::{Context, Sum};
@@ -74,6 +74,7 @@ impl Search<'_> {
         let end = match control.limit() {
             Some(limit) => End::Limit(limit),
             None if control.go_on().is_err() => End::Violation,
+            None if !kind.is_exact() => End::Lossy,
             None => End::Complete,
         };
 
@@ -176,7 +177,7 @@ impl Search<'_> {
                 reduction.name()
             ));
         }
-        if matches!(self.store.kind, StoreKind::Bitstate | StoreKind::Compact) {
+        if !self.store.kind.is_exact() {
             return mismatch(format!(
                 "the proviso {name} needs a store that keeps states apart (tree or plain)"
             ));

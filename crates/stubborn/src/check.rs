@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use stubborn_diagnostics::Span;
 use stubborn_reduce::ConfigError;
 use stubborn_search::{
-    Beyond, End, Limits, Order, Progress, Reached, Search, SearchError, SearchResult, Stop,
-    StoreKind, StoreOptions, Target, Violation,
+    Beyond, Limits, Order, Progress, Reached, Search, SearchError, SearchResult, Stop,
+    StoreOptions, Target, Violation,
 };
 use stubborn_system::{FailureKind, PropertyKind};
 
@@ -413,10 +413,9 @@ fn search<'r>(
 }
 
 fn verdict(result: &SearchResult, violation: Option<&Violation>) -> Verdict {
-    let lossy = matches!(result.store, StoreKind::Bitstate | StoreKind::Compact);
     match violation {
         Some(_) => Verdict::Violated,
-        None if result.end == End::Complete && !lossy => Verdict::Holds,
+        None if result.is_complete() => Verdict::Holds,
         None => Verdict::Unknown,
     }
 }

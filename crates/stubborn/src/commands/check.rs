@@ -458,7 +458,11 @@ fn coverage(model: &LoadedModel, report: &Report) -> String {
             process.all
         );
     }
-    if report.runs.iter().any(|r| r.result.end != End::Complete) {
+    if report
+        .runs
+        .iter()
+        .any(|r| !matches!(r.result.end, End::Complete | End::Lossy))
+    {
         out += "(the search ended before it had seen everything)\n";
     }
     out
