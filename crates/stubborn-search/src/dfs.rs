@@ -11,13 +11,13 @@
 //! idle, [work](crate::sharing). That is not depth-first as a whole: provisos that need it
 //! are refused.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stubborn_store::{Batch, Cursor, OutOfMemory, Worker};
 use stubborn_system::Random;
 
 use crate::config::Order;
-use crate::context::{Context, Sum};
+use crate::context::Context;
 use crate::control::Halt;
 use crate::expand::{Choice, Expander};
 use crate::flags;
@@ -30,22 +30,25 @@ use crate::violation::Preference;
 /// Turns of the loop after which a thread looks whether to stop or to share.
 const GROUP: u32 = 64;
 
-/// Explores everything. `PROVISO`: whether there is one; what it needs is compiled away otherwise.
-pub(crate) fn run<const PROVISO: bool>(context: &Context<'_>) -> Sum {
+/// Explores everything, or until a limit; if that was the one of states, it can be called again.
+/// `PROVISO`: whether there is one; what it needs is compiled away otherwise.
+pub(crate) fn run<const PROVISO: bool>(context: &Context<'_>, waiting: &mut Waiting) {
     let threads = context.search.threads.max(1);
     let pool = Pool::default();
     // The first thread has all the work at first: the others must not think it is done.
     pool.join();
-    let sum = Mutex::new(context.empty_sum());
+    let begins = !std::mem::replace(&mut waiting.has_begun, true);
+    let stacks = Mutex::new(std::mem::take(&mut waiting.stacks));
     let walk = |thread: usize| {
         let mut walker = Walker::<PROVISO>::new(context, thread);
         if thread > 0 {
             pool.join();
         }
         // The reason to stop is known to `Control`.
-        let _ = context.guarded(|| walker.walk(&pool));
-        let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-        context.add(&mut sum, walker.expander, walker.deepest);
+        let _ = context.guarded(|| walker.walk(&pool, begins, &stacks));
+        let left = walker.stack_in_hand();
+        lock(&stacks).extend(left);
+        context.add(walker.expander, walker.deepest);
         Ok(())
     };
     std::thread::scope(|scope| {
@@ -58,7 +61,26 @@ pub(crate) fn run<const PROVISO: bool>(context: &Context<'_>) -> Sum {
         }
         let _ = context.guarded(|| walk(0));
     });
-    sum.into_inner().unwrap_or_else(PoisonError::into_inner)
+    waiting.stacks = stacks.into_inner().unwrap_or_else(PoisonError::into_inner);
+}
+
+/// What is left to do in a search that was stopped.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    pub(crate) has_begun: bool,
+    stacks: Vec<StackInHand>,
+}
+
+/// A thread's stack, and how it came to it.
+struct StackInHand {
+    stack: Stack,
+    origin: Option<Arc<Origin>>,
+    origin_depth: u64,
+    shuffle: Option<Random>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Which successors of the state in the cursor are meant.
@@ -132,9 +154,26 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
         }
     }
 
-    fn walk(&mut self, pool: &Pool) -> Result<(), Halt> {
-        if self.thread == 0 {
+    fn walk(
+        &mut self,
+        pool: &Pool,
+        begins: bool,
+        stacks: &Mutex<Vec<StackInHand>>,
+    ) -> Result<(), Halt> {
+        if begins && self.thread == 0 {
             self.start()?;
+            self.walk_down(pool)?;
+        }
+        // Whoever comes first: a thread that had one may not be there any more.
+        loop {
+            let Some(next) = lock(stacks).pop() else {
+                break;
+            };
+            self.stack = next.stack;
+            self.origin = next.origin;
+            self.origin_depth = next.origin_depth;
+            self.shuffle = next.shuffle;
+            self.shared_below = 0;
             self.walk_down(pool)?;
         }
         while let Some(packet) = self.next_packet(pool) {
@@ -145,6 +184,21 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             self.walk_down(pool)?;
         }
         self.context.control.go_on()
+    }
+
+    /// What is left of the work when it has to stop.
+    fn stack_in_hand(&mut self) -> Option<StackInHand> {
+        if self.stack.is_empty() && self.stack.all_waiting() == 0 {
+            return None;
+        }
+        let entry_words = self.context.shape.entry_words;
+        let none = Stack::new(self.context.ledger, entry_words);
+        Some(StackInHand {
+            stack: std::mem::replace(&mut self.stack, none),
+            origin: self.origin.take(),
+            origin_depth: self.origin_depth,
+            shuffle: self.shuffle.take(),
+        })
     }
 
     fn next_packet(&self, pool: &Pool) -> Option<Packet> {

@@ -208,7 +208,7 @@ fn check_proviso(
         ..Search::new(graph)
     };
     let result = run(&search);
-    let rulings = logged.rulings.into_inner().unwrap();
+    let rulings = logged.rulings.lock().unwrap().clone();
     let visited = graph.visited.lock().unwrap().clone();
     assert_eq!(result.states, visited.len() as u64, "{what}");
     assert!(nothing_is_ignored(graph, &visited), "{what}");
@@ -232,6 +232,22 @@ fn check_proviso(
         assert_eq!(result.transitions, transitions, "{what}");
     }
     assert!(result.expanded_by_proviso == 0 || says(Ruling::Expanded) || says(Ruling::PutOff));
+    if threads == 1 {
+        let search = Search {
+            proviso: Some(proviso),
+            ..search
+        };
+        let mut exploration = search.begin().expect("everything fits");
+        let mut most = 0;
+        exploration.explore(Some(most));
+        while exploration.is_waiting() {
+            most += 1;
+            exploration.explore(Some(most));
+        }
+        let in_parts = exploration.finish().expect("nothing to replay");
+        assert_eq!(in_parts.states, result.states, "in parts, {what}");
+        assert_eq!(in_parts.transitions, result.transitions, "in parts, {what}");
+    }
     result.expanded_by_proviso
 }
 
