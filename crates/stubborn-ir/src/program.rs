@@ -244,14 +244,12 @@ pub enum Statement {
         /// Runs if not.
         otherwise: Vec<Statement>,
     },
-    /// Repeats the body while the condition is non-zero; fails after `limit` rounds.
+    /// Repeats the body while the condition is non-zero; fails if that never ends.
     While {
         /// Evaluated before each round.
         condition: Expr,
         /// The round.
         body: Vec<Statement>,
-        /// Rounds after which it counts as endless.
-        limit: u32,
         /// Failure if it is endless.
         site: Site,
     },

@@ -195,8 +195,7 @@ pub struct StepInfo {
 impl Lowered {
     /// What a failed step was missing, if it failed because the table is too small.
     pub fn missing(&self, outcome: Outcome) -> Option<Missing> {
-        let site = (outcome.0 as usize).checked_sub(1)?;
-        self.growth.get(&site).copied()
+        self.growth.get(&outcome.failed()?).copied()
     }
 }
 

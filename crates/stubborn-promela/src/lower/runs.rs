@@ -243,9 +243,9 @@ impl Lowering<'_> {
             .list
             .iter()
             .filter(|c| c.slot == Some((step.slot, process)) && c.capacity > 0)
-            .map(|c| (c.id, c.capacity, c.fields.len()))
+            .map(|c| (c.id, c.fields.len()))
             .collect();
-        for (id, capacity, fields) in own {
+        for (id, fields) in own {
             let channel = ir::ChannelRef::Fixed(id);
             body.statements.push(Statement::While {
                 condition: ir::Program::has_message(&channel),
@@ -256,7 +256,6 @@ impl Lowering<'_> {
                     remove: true,
                     site: never,
                 }],
-                limit: capacity,
                 site: never,
             });
         }
