@@ -525,10 +525,12 @@ impl<'a> Run<'a> {
         let model = self.model;
         let declared = &model.program().channels[at];
         let mut message = Vec::with_capacity(values.len());
+        let mut given = Vec::with_capacity(values.len());
         for (nr, value) in values.iter().enumerate() {
             let value = self.value(value)?;
             let item: &Item = declared.items.get(nr).ok_or(site)?;
             message.push(i64::from(item.store(value).ok_or(site)?));
+            given.push(i64::from(value));
         }
         let length = self.scope().length(self.words, at);
         if length >= declared.capacity || message.len() != declared.items.len() {
@@ -538,9 +540,9 @@ impl<'a> Run<'a> {
             SendOrder::Fifo => length,
             SendOrder::Sorted => (0..length)
                 .find(|p| {
-                    (0..message.len())
+                    (0..given.len())
                         .map(|i| self.cell(at, i, *p))
-                        .gt(message.iter().copied())
+                        .gt(given.iter().copied())
                 })
                 .unwrap_or(length),
         };

@@ -192,7 +192,9 @@ impl Place {
 pub enum SendOrder {
     /// Behind all others.
     Fifo,
-    /// Before the first message that is larger, items compared from left to right as numbers.
+    /// Before the first message that is larger, items compared from left to right as numbers:
+    /// those in the channel with the values that are sent, before these are cut to what an item
+    /// can hold.
     Sorted,
 }
 

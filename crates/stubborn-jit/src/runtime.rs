@@ -188,10 +188,11 @@ pub(crate) unsafe extern "C" fn copy(target: *mut u32, source: *const u32, words
     unsafe { target.copy_from_nonoverlapping(source, words) }
 }
 
-/// Puts a message (raw items) into a channel that has room, before the first larger one.
+/// Puts a message into a channel that has room, before the first larger one: its raw items come
+/// first, then the values that were to be sent, which count in comparisons.
 ///
 /// # Safety
-/// `state` has a state's words, `message` as many as the channel has items.
+/// `state` has a state's words, `message` twice as many as the channel has items.
 pub(crate) unsafe extern "C" fn send_sorted(
     channel: *const ChannelFacts,
     state: *mut u32,
@@ -203,16 +204,15 @@ pub(crate) unsafe extern "C" fn send_sorted(
         (
             channel,
             std::slice::from_raw_parts_mut(state, channel.words),
-            std::slice::from_raw_parts(message, channel.items.len()),
+            std::slice::from_raw_parts(message, 2 * channel.items.len()),
         )
     };
-    let items = channel.items.len();
+    let (message, given) = message.split_at(channel.items.len());
     let length = channel.count(state);
-    // Raw items compare like values: an item has the same smallest value everywhere.
     let larger = |state: &[u32], p: u32| {
-        (0..items)
-            .map(|i| channel.read(state, i, p))
-            .gt(message.iter().copied())
+        let there = channel.items.iter().enumerate();
+        let there = there.map(|(i, (_, field))| field.min + i64::from(channel.read(state, i, p)));
+        there.gt(given.iter().map(|value| i64::from(*value as i32)))
     };
     let position = (0..length).find(|p| larger(state, *p)).unwrap_or(length);
     for (item, raw) in message.iter().enumerate() {

@@ -63,7 +63,7 @@ pub fn follow(model: &mut LoadedModel, trail: &str) -> Result<Trace, FollowError
                 return Ok(trace);
             }
             Err(TrailError::Outgrown(outcome)) => {
-                if !model.grow_for(outcome).map_err(FollowError::Load)? {
+                if !model.grow_for(&[outcome]).map_err(FollowError::Load)? {
                     return Err(FollowError::Trail(TrailError::Outgrown(outcome)));
                 }
             }

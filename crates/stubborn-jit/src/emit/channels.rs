@@ -200,10 +200,12 @@ impl Emitter<'_, '_> {
         let unit = self.unit;
         let declared = &unit.program().channels[channel.index()];
         let places = &unit.model.encoding().channels[channel.index()].items;
-        let mut message = Vec::with_capacity(values.len());
+        let mut message = Vec::with_capacity(2 * values.len());
+        let mut given = Vec::with_capacity(values.len());
         for (nr, value) in values.iter().enumerate() {
             let range = unit.program().interval(value);
             let value = self.value(value);
+            given.push(value);
             match declared.items.get(nr) {
                 Some(item) => message.push(self.fitting_raw(item, value, range, site)),
                 None => return self.fail(site),
@@ -220,6 +222,7 @@ impl Emitter<'_, '_> {
             .icmp(IntCC::UnsignedGreaterThanOrEqual, length, capacity);
         self.fail_if(full, site);
         if order == SendOrder::Sorted {
+            message.append(&mut given);
             let slot = self.on_stack(&message);
             return self.call_on_channel(channel, runtime::send_sorted as *const u8, slot);
         }

@@ -109,6 +109,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         let settings = Options {
             definitions: promela.definitions.clone(),
             propositions: asked.iter().map(|asked| asked.text.clone()).collect(),
+            starts: options.starts.clone(),
             lowering: lower::Options {
                 lossy: promela.message_loss,
                 max_processes: promela.max_processes,
