@@ -1,0 +1,1 @@
+//! The naive checker: small, slow, and obviously right.
