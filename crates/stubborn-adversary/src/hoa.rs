@@ -163,24 +163,29 @@ fn exchange(random: &mut Random, propositions: usize, sets: usize) -> Automaton 
     let inner = 2 + random.below(2);
     let all = (1 << sets) - 1;
     let letter = literal(random, propositions);
+    let strict = random.chance(1, 2);
     let mut edges = Vec::new();
     for source in 0..inner {
         edges.push(Edge {
             source,
             target: source,
-            label: label(random, propositions),
+            label: match strict {
+                true => Label::True,
+                false => label(random, propositions),
+            },
             marks: 0,
         });
         let target = (source + 1) % inner;
         edges.push(Edge {
             source,
             target,
-            label: match random.chance(4, 5) {
+            label: match strict || random.chance(4, 5) {
                 true => letter.clone(),
                 false => label(random, propositions),
             },
             marks: match sets {
                 0 => 0,
+                _ if strict => 1 << (source % sets),
                 _ => 1 << random.below(sets) | (random.number() & random.number() & all),
             },
         });

@@ -354,7 +354,7 @@ pub fn attack<A: Attempt>(
         match judgement {
             Judgement::Right(answers) => round.comparisons += answers,
             Judgement::Late => coverage.note("outcome late"),
-            Judgement::Refused(message) => coverage.note(&format!("refused: {message}")),
+            Judgement::Refused(message) => coverage.note(&format!("refused {}", general(&message))),
             Judgement::Wrong(wrong) => {
                 round.mismatch = Some(smallest(attempt, &wrong, subject));
                 return round;
@@ -362,6 +362,24 @@ pub fn attack<A: Attempt>(
         }
     }
     round
+}
+
+/// A message without what it quotes.
+fn general(message: &str) -> String {
+    let mut kept = String::new();
+    let mut quote = None;
+    for c in message.chars() {
+        match quote {
+            Some(end) if c == end => quote = None,
+            Some(_) => {}
+            None if ['`', '\'', '"'].contains(&c) => {
+                quote = Some(c);
+                kept.push('_');
+            }
+            None => kept.push(c),
+        }
+    }
+    kept
 }
 
 fn note(experiment: &Experiment<'_>, coverage: &mut Coverage) {

@@ -311,6 +311,9 @@ impl Attempt for DveAttempt {
                     .iter()
                     .map(|p| print::expr(p, Scope::Outside))
                     .collect();
+                if (1..names.len()).any(|number| names[..number].contains(&names[number])) {
+                    return None;
+                }
                 files.push((AUTOMATON.to_owned(), hoa::text(automaton, &names)));
                 arguments.extend(words(&["--only", "--hoa", AUTOMATON]));
                 let violated = accepts_some_run(graph, &valuation, automaton, self.runs());
@@ -640,8 +643,8 @@ fn attempts(
         .collect()
 }
 
-fn common_features() -> Vec<String> {
-    let mut all = configuration::features();
+fn common_features(safety: bool) -> Vec<String> {
+    let mut all = configuration::features(safety);
     all.extend(formula::features());
     all.extend(hoa::FEATURES.map(str::to_owned));
     all.extend(["truth ltl Holds", "truth ltl Violated"].map(str::to_owned));
@@ -662,7 +665,7 @@ impl Arena for Dve {
     }
 
     fn features(&self) -> Vec<String> {
-        let mut all = common_features();
+        let mut all = common_features(true);
         all.extend(generate::FEATURES.map(str::to_owned));
         for kind in ["deadlock", "errors", "assertion", "invariant"] {
             all.push(format!("truth {kind} Holds"));
@@ -752,7 +755,7 @@ impl Arena for Automata {
     }
 
     fn features(&self) -> Vec<String> {
-        common_features()
+        common_features(false)
     }
 
     fn round(&self, seed: u64, subject: &Subject, coverage: &mut Coverage) -> Round {
