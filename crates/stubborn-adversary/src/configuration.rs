@@ -11,8 +11,10 @@ pub enum Task {
     Explore,
     /// `explore`, reduced.
     ExploreReduced,
-    /// `check` of what can be seen in states and steps.
+    /// `check` of what can be seen in states and steps, deadlocks among it.
     Safety,
+    /// The same without deadlocks.
+    Goals,
     /// `check` of what can be seen in runs.
     Temporal,
 }
@@ -105,7 +107,7 @@ impl Configuration {
         match task {
             Task::Explore => {}
             Task::ExploreReduced => made.reduction(random, task),
-            Task::Safety | Task::Temporal => {
+            Task::Safety | Task::Goals | Task::Temporal => {
                 if random.chance(4, 5) {
                     made.reduction(random, task);
                 } else if random.chance(1, 2) {
@@ -158,7 +160,7 @@ impl Configuration {
 
     fn reduction(&mut self, random: &mut Random, task: Task) {
         let algorithms: Vec<&str> = match task {
-            Task::Safety => ALGORITHMS.to_vec(),
+            Task::Goals => ALGORITHMS.to_vec(),
             _ => ALGORITHMS
                 .into_iter()
                 .filter(|name| *name != "goal")
@@ -171,10 +173,9 @@ impl Configuration {
         if grows.contains(&algorithm) && random.chance(1, 4) {
             self.push("--weak", None);
         }
-        for flag in ["--no-nds", "--no-heuristic"] {
-            if random.chance(1, 6) {
-                self.push(flag, None);
-            }
+        let is_ample = ["ample1", "ample2"].contains(&algorithm);
+        if !is_ample && random.chance(1, 6) {
+            self.push("--no-nds", None);
         }
         // Strategies that ask the search are refused where there is a proviso.
         let known = |values: &[&'static str], random: &mut Random| -> Vec<&'static str> {
@@ -191,6 +192,9 @@ impl Configuration {
         if !["ample1", "ample2", "lpor", "deletion"].contains(&algorithm) {
             let values = known(&SCAPEGOATS, random);
             self.maybe(random, 4, "--scapegoat", &values);
+            if !self.has("--scapegoat") && random.chance(1, 6) {
+                self.push("--no-heuristic", None);
+            }
         }
         if ["deletion", "clodel"].contains(&algorithm) {
             let values = known(&DELETES, random);
@@ -199,18 +203,32 @@ impl Configuration {
         if algorithm == "deletion" && random.chance(1, 4) {
             self.push("--minimise", None);
         }
-        if ["ample1", "ample2"].contains(&algorithm) {
+        if is_ample {
             self.maybe(random, 2, "--choice", &CHOICES);
         }
+        let depth_first = self.value("--order") == Some("dfs");
         match task {
             Task::Explore => {}
             Task::ExploreReduced => {
                 if random.chance(1, 4) {
+                    let ways = ["--order", "--threads", "--store"];
+                    self.groups
+                        .retain(|group| !ways.contains(&group[0].as_str()));
                     let proviso = cycle_proviso(random);
                     self.push("--proviso", Some(&proviso));
                 }
             }
-            Task::Safety => self.maybe(random, 2, "--proviso", &SAFETY_PROVISOS),
+            Task::Safety | Task::Goals => {
+                // They belong to an order, and one of them to one thread.
+                let threads = self.has("--threads");
+                let fits = |name: &&str| match *name {
+                    "stack" => depth_first && !threads,
+                    "terminal" => !depth_first,
+                    _ => true,
+                };
+                let fitting: Vec<&str> = SAFETY_PROVISOS.into_iter().filter(fits).collect();
+                self.maybe(random, 2, "--proviso", &fitting);
+            }
             Task::Temporal => {
                 if random.chance(1, 2) {
                     let proviso = cycle_proviso(random);
@@ -366,6 +384,7 @@ mod tests {
                 Task::Explore,
                 Task::ExploreReduced,
                 Task::Safety,
+                Task::Goals,
                 Task::Temporal,
             ] {
                 Configuration::random(&mut random, task).note(&mut coverage);

@@ -239,6 +239,7 @@ impl Attempt for DveAttempt {
                         states: graph.state_count(),
                         transitions: graph.step_count(),
                         deadlocks: graph.deadlocks().count(),
+                        has_failure: graph.has_failure(),
                     }),
                     replay: None,
                     judge: None,
@@ -712,12 +713,17 @@ impl Arena for Dve {
         ));
         for _ in 0..2 {
             let count = random.below(3);
+            let (only, deadlock) = (random.chance(1, 3), random.chance(1, 3));
             let check = Question::Check {
-                only: random.chance(1, 3),
-                deadlock: random.chance(1, 3),
+                only,
+                deadlock,
                 invariants: generate::propositions(random, coverage, program, count),
             };
-            all.extend(attempts(&system, &check, Task::Safety, 4, random));
+            let task = match only && !deadlock {
+                true => Task::Goals,
+                false => Task::Safety,
+            };
+            all.extend(attempts(&system, &check, task, 4, random));
         }
         for _ in 0..3 {
             let count = 1 + random.below(2);
