@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use stubborn_store::{MemoryBudget, Store, StoreError, StoreKind};
+use stubborn_store::{Store, StoreError, StoreKind};
 
 use crate::config::{Order, Search, SearchError, Target};
 use crate::context::{Context, Sum};
@@ -28,7 +28,9 @@ impl Search<'_> {
     /// If an executor, a reduction or a proviso does, after all threads have stopped.
     pub fn run(&self) -> Result<SearchResult, SearchError> {
         self.check()?;
-        let budget = MemoryBudget::new(self.limits.memory.unwrap_or(usize::MAX));
+        let spending = self.system.budget();
+        spending.begin("searching");
+        let budget = self.limits.memory_budget(self.system);
         let ledger = Ledger::new(Arc::clone(&budget));
         let checks = Checks::new(&self.targets, self.system.structure());
         let order = ValueOrder::new(self.system);
@@ -37,6 +39,7 @@ impl Search<'_> {
             self.limits,
             self.observer,
             &budget,
+            spending,
             self.threads.max(1),
             self.stop,
             targets,
@@ -72,17 +75,20 @@ impl Search<'_> {
         }
         let explore = control.elapsed();
         let (states, kind, store_bytes) = (store.len(), store.kind(), store.bytes());
-        let end = match control.limit() {
-            Some(limit) => End::Limit(limit),
-            None if control.go_on().is_err() => End::Violation,
-            None => End::Complete,
+        // The one place where a search may say that it has seen everything. If the budget was
+        // spent at any time, executors may have given up, and nobody knows.
+        let end = match (control.limit(), spending.poll()) {
+            (None, _) if control.go_on().is_err() => End::Violation,
+            (_, Some(spent)) => End::Limit(spent.into()),
+            (Some(limit), None) => End::Limit(limit),
+            (None, None) => End::Complete,
         };
 
         let started = Instant::now();
         let findings: Vec<&Finding> = sum.tallies.iter().filter_map(|t| t.best.as_ref()).collect();
         let ways = match self.order {
             _ if findings.is_empty() => Ok(Vec::new()),
-            Order::DepthFirst => Ok(ways_on_stack(&context, &findings)),
+            Order::DepthFirst => ways_on_stack(&context, &findings),
             Order::BreadthFirst if context.shape.is_handle => find_ways(&context, &findings),
             Order::BreadthFirst => {
                 // The second run needs an empty store, and the memory of the first one.
@@ -243,10 +249,16 @@ impl Search<'_> {
         for (target, tally) in self.targets.iter().zip(tallies) {
             let Some(finding) = &tally.best else { continue };
             let mut trace = None;
+            let mut trace_missing = trace_missing;
             if let Some(way) = ways.next() {
-                let replayed = replay(system, way, finding.step)?;
-                confirm(system, *target, &replayed)?;
-                trace = Some(replayed);
+                match replay(system, way, finding.step) {
+                    Ok(replayed) => {
+                        confirm(system, *target, &replayed)?;
+                        trace = Some(replayed);
+                    }
+                    Err(SearchError::GaveUp(spent)) => trace_missing = Some(spent.into()),
+                    Err(error) => return Err(error),
+                }
             }
             violations.push(Violation {
                 target: *target,
@@ -263,19 +275,27 @@ impl Search<'_> {
 }
 
 /// The ways that depth-first searches found, as words.
-fn ways_on_stack(context: &Context<'_>, findings: &[&Finding]) -> Vec<Path> {
+fn ways_on_stack(context: &Context<'_>, findings: &[&Finding]) -> Result<Vec<Path>, TraceMissing> {
+    /// States of the way, and what their trace takes beside.
+    const COPIES: usize = 3;
+    let entries = findings
+        .iter()
+        .map(|f| f.path.len() / context.shape.entry_words);
+    let words = context.store.width() * entries.sum::<usize>();
+    let room = context.ledger.has_room(words * size_of::<u32>() * COPIES);
+    if !room || findings.iter().any(|f| f.path.is_empty()) {
+        return Err(TraceMissing::Memory);
+    }
     let mut worker = context.store.worker();
     let (mut cursor, mut scratch) = (context.store.cursor(), Vec::new());
     let shape = context.shape;
-    findings
-        .iter()
-        .map(|finding| {
-            let mut way = Vec::new();
-            for entry in finding.path.chunks_exact(shape.entry_words) {
-                shape.load(entry, &mut worker, &mut cursor, &mut scratch);
-                way.extend_from_slice(cursor.words());
-            }
-            way
-        })
-        .collect()
+    let ways = findings.iter().map(|finding| {
+        let mut way = Vec::new();
+        for entry in finding.path.chunks_exact(shape.entry_words) {
+            shape.load(entry, &mut worker, &mut cursor, &mut scratch);
+            way.extend_from_slice(cursor.words());
+        }
+        way
+    });
+    Ok(ways.collect())
 }
