@@ -185,14 +185,16 @@ impl<'a> Check<'a> {
             ReductionUse::Off(_) => (Proviso::NONE, false),
         };
         let prepare_time = started.elapsed();
-        spending.begin("searching");
+        spending.begin("");
         let mut result = match by_state {
             false => self.search(&prepared, &reductions, proviso)?,
             true => self.search_by_state(&prepared, &reductions, proviso)?,
         };
         // The one place where a check may say that a property holds. If the budget was spent at
         // any time, executors may have given up, and nobody knows.
-        if let (Verdict::Holds, Some(spent)) = (result.verdict, spending.poll()) {
+        if let (Verdict::Holds | Verdict::Unknown(_), Some(spent)) =
+            (result.verdict, spending.poll())
+        {
             result.verdict = Verdict::Unknown(spent.into());
         }
         result.reduction = used;

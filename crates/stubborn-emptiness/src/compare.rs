@@ -60,7 +60,7 @@ impl Exploration<'_> {
             ));
         }
         let spending = self.system.budget();
-        spending.begin("searching");
+        spending.begin("");
         let budget = self.limits.memory_budget(self.system);
         let store = self.new_store(&budget)?;
         let store = match &store {

@@ -93,7 +93,7 @@ impl<'a> Exploration<'a> {
             None => self.clone(),
         };
         let spending = self.system.budget();
-        spending.begin("searching");
+        spending.begin("");
         let budget = self.limits.memory_budget(self.system);
         let started = Instant::now();
         let structure = self.system.structure();

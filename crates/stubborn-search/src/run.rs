@@ -29,7 +29,7 @@ impl Search<'_> {
     pub fn run(&self) -> Result<SearchResult, SearchError> {
         self.check()?;
         let spending = self.system.budget();
-        spending.begin("searching");
+        spending.begin("");
         let budget = self.limits.memory_budget(self.system);
         let ledger = Ledger::new(Arc::clone(&budget));
         let checks = Checks::new(&self.targets, self.system.structure());

@@ -218,15 +218,15 @@ impl<'b> Patience<'b> {
         }
     }
 
-    /// Whether the budget was spent at the last look.
+    /// Why the budget was spent at the last look, if it was.
     #[inline]
-    pub fn is_over(&mut self) -> bool {
+    pub fn spent(&mut self) -> Option<Spent> {
         if self.left == 0 {
             self.left = self.every;
-            return self.budget.poll().is_some();
+            return self.budget.poll();
         }
         self.left -= 1;
-        self.budget.spent().is_some()
+        self.budget.spent()
     }
 }
 
@@ -322,12 +322,17 @@ mod tests {
     #[test]
     fn patience_looks_at_once_and_then_now_and_then() {
         let budget = Budget::unlimited().with_time(Some(Duration::ZERO));
-        assert!(Patience::new(&budget, 1000).is_over());
+        assert_eq!(Patience::new(&budget, 1000).spent(), Some(Spent::Time));
         let budget = Budget::unlimited();
         let mut patience = Patience::new(&budget, 1000);
-        assert!(!patience.is_over());
+        assert_eq!(patience.spent(), None);
         budget.stop();
-        assert!(patience.is_over(), "what others noticed is seen at once");
+        let stopped = Some(Spent::Interrupted);
+        assert_eq!(
+            patience.spent(),
+            stopped,
+            "what others noticed is seen at once"
+        );
     }
 
     #[test]

@@ -9,7 +9,8 @@
 //! few and the levels say that much is still to come, the reduced searches begin, and what was done
 //! is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
-//! again. All this goes by counts, never by time: the same on every machine.
+//! again. All this goes by counts, never by time: the same on every machine. (When the time is over,
+//! nothing begins any more.)
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -92,6 +93,9 @@ impl<'m, 'q> Decider<'m, 'q> {
         let best = known
             .best
             .get_or_insert_with(|| self.best_of_all(reached.level_sizes));
+        if self.model.system().budget().spent().is_some() {
+            return None;
+        }
         let Ok(Estimate { share, .. }) = best else {
             // Said when the search has ended.
             known.reduce = true;
@@ -115,6 +119,9 @@ impl<'m, 'q> Decider<'m, 'q> {
     /// The searches to begin instead of the one that has ended, if any.
     pub(crate) fn plan(self, ended: &SearchResult) -> Option<Result<SearchPlan<'m>, ConfigError>> {
         let known = std::mem::take(&mut *self.lock());
+        if self.model.system().budget().spent().is_some() {
+            return None;
+        }
         let out_of_memory = matches!(ended.end, End::Limit(Limit::Memory | Limit::StoreFull));
         match known.best {
             Some(best) if known.reduce => Some(best.map(|best| best.plan)),

@@ -18,7 +18,7 @@ use crate::options::{InspectArgs, InspectFormat};
 use crate::terminal::{counted, print};
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Status, Failure> {
-    let (model, _) = load(&args.model, &args.invariant, false)?;
+    let (model, _) = load(&args.model, &args.invariant, false, &Arc::default())?;
     let view = View::new(args, &model)?;
     if let (Some(file), Some(Known::Measured(saved))) =
         (&args.measuring.write_relations, &view.relations)
