@@ -116,6 +116,8 @@ pub(crate) struct Product<'a> {
     batch_marks: Vec<Marks>,
     vector: Vec<u32>,
     mask: Vec<u64>,
+    /// How often somebody asked whether there is time.
+    looks: u32,
 }
 
 impl<'a> Product<'a> {
@@ -158,6 +160,7 @@ impl<'a> Product<'a> {
             batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),
+            looks: 0,
         }
     }
 
@@ -182,6 +185,16 @@ impl<'a> Product<'a> {
     /// Appends all edges of a node.
     pub(crate) fn all_edges(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
         self.edges_of(node, Part::All, out).map(|_| ())
+    }
+
+    /// Whether there is time to look for a way that was found once.
+    pub(crate) fn check_time(&mut self) -> Result<(), Limit> {
+        let budget = self.system.budget();
+        self.looks = self.looks.wrapping_add(1);
+        match self.looks.is_multiple_of(64) && budget.is_overdrawn() {
+            true => Err(budget.poll().map_or(Limit::Time, Into::into)),
+            false => Ok(()),
+        }
     }
 
     fn load(&mut self, node: Node) -> Result<(), Limit> {
@@ -276,6 +289,12 @@ impl<'a> Product<'a> {
         let state = &self.cursor.words()[..words];
         let from = self.automaton_state(self.cursor.words()[words]);
         self.executor.successors(state, &mut self.successors);
+        if let Some(spent) = self.system.budget().spent()
+            // There may be more than these: a way that was found goes on, an end may be none.
+            && (part != Part::All || self.successors.is_empty())
+        {
+            return Err(spent.into());
+        }
         if let Some(fair) = &mut self.fair {
             fair.look_at(&self.successors);
         }
@@ -423,6 +442,9 @@ impl Space for Product<'_> {
         self.successors.clear();
         let state = &self.cursor.words()[..words];
         self.executor.successors(state, &mut self.successors);
+        if let Some(spent) = self.system.budget().spent() {
+            return Err(spent.into());
+        }
         let from = self.automaton_state(self.cursor.words()[words]);
         let is_reduced = self.choose(from) == Reduced::Classic;
         for number in 0..self.successors.len() {

@@ -101,14 +101,13 @@ impl Model {
         })
     }
 
-    /// The same, with a limit to what is done about it.
+    /// The same, with what everything that is done about it may take.
     #[must_use]
-    pub fn with_budget(mut self, budget: Arc<Budget>) -> Self {
-        self.budget = budget;
-        self
+    pub fn with_budget(self, budget: Arc<Budget>) -> Self {
+        Self { budget, ..self }
     }
 
-    /// Time and memory, to be shared with others.
+    /// What everything that is done about it may take.
     pub fn shared_budget(&self) -> &Arc<Budget> {
         &self.budget
     }

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, Span, has_errors};
 use stubborn_ir::Model;
 use stubborn_ir::narrow::narrow;
-use stubborn_system::{Outcome, Successors, System};
+use stubborn_system::{Budget, Outcome, Successors, System};
 
 use crate::lower::{self, Lowered, Missing, Table};
 use crate::source::{Loader, Sources};
@@ -24,6 +25,8 @@ pub struct Options {
     pub starts: Vec<StartName>,
     /// How to lower it.
     pub lowering: lower::Options,
+    /// What reading it, and everything that is done about it afterwards, may take.
+    pub budget: Arc<Budget>,
 }
 
 /// A way to start a process, in words that outlive a program: names of fields and steps depend on
@@ -128,7 +131,8 @@ const SAMPLE: usize = 1_000;
 /// Reads a model for exploration, or says what is wrong with it.
 ///
 /// # Errors
-/// The files and everything that is wrong, if something is.
+/// The files and everything that is wrong, if something is. Where the budget is spent there may
+/// be an error without anything wrong.
 pub fn load(
     path: &Path,
     text: &str,
@@ -156,7 +160,10 @@ pub fn load(
     let mut table = Table::initial(&program);
     let runs = runs(&program);
     for start in &options.starts {
-        let process = program.processes.iter().position(|p| *p.name == *start.process);
+        let process = program
+            .processes
+            .iter()
+            .position(|p| *p.name == *start.process);
         let fits = start.number <= table.len() && start.number < options.lowering.max_processes;
         // A start that this model does not have is met by nobody.
         if let (Some(process), Some(run), true) = (process, runs.get(start.run), fits) {
@@ -169,7 +176,15 @@ pub fn load(
             });
         }
     }
-    build(program, sources, diagnostics, name, table, options.lowering)
+    let (options, budget) = (options.lowering, Arc::clone(&options.budget));
+    build(
+        program,
+        sources,
+        diagnostics,
+        name,
+        table,
+        (options, budget),
+    )
 }
 
 fn build(
@@ -178,12 +193,13 @@ fn build(
     mut diagnostics: Vec<Diagnostic>,
     name: String,
     mut table: Table,
-    options: lower::Options,
+    (options, budget): (lower::Options, Arc<Budget>),
 ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
     loop {
+        budget.begin("lowering the model");
         let mut lowered =
             lower::lower(&program, &sources, &name, &table, options, &mut diagnostics);
-        if has_errors(&diagnostics) {
+        if has_errors(&diagnostics) || budget.poll().is_some() {
             return Err((sources, diagnostics));
         }
         let places: HashMap<String, usize> = lowered
@@ -194,10 +210,11 @@ fn build(
             .map(|(at, command)| (command.name.clone(), at))
             .collect();
         let packed = |program: &stubborn_ir::Program, diagnostics: &mut Vec<Diagnostic>| {
-            Model::new(program.clone()).map_err(|error| {
+            let packed = Model::new(program.clone()).map_err(|error| {
                 let span = Span::new(0, 1);
                 diagnostics.push(Diagnostic::error("PML096", error.to_string(), span));
-            })
+            });
+            packed.map(|model| model.with_budget(Arc::clone(&budget)))
         };
         let Ok(model) = packed(&lowered.program, &mut diagnostics) else {
             return Err((sources, diagnostics));
@@ -207,9 +224,13 @@ fn build(
             .map(|c| lowered.steps[places[&c.name]].clone())
             .collect();
         lowered.steps = steps;
+        budget.begin("finding out which processes are started");
         let missing = sample(&model, &lowered);
+        if budget.poll().is_some() {
+            return Err((sources, diagnostics));
+        }
         if missing.is_empty() {
-            narrow(&mut lowered.program);
+            narrow(&mut lowered.program, &budget);
             let Ok(model) = packed(&lowered.program, &mut diagnostics) else {
                 return Err((sources, diagnostics));
             };
@@ -242,6 +263,9 @@ fn sample(model: &Model, lowered: &Lowered) -> Vec<Missing> {
     while let Some(state) = todo.pop_front() {
         successors.clear();
         executor.successors(&state, &mut successors);
+        if model.budget().poll().is_some() {
+            break;
+        }
         for next in successors.iter() {
             if let Some(missing) = lowered.missing(next.outcome) {
                 if !found.contains(&missing) {
@@ -301,7 +325,7 @@ impl Loaded {
                 self.diagnostics.clone(),
                 self.name.clone(),
                 table,
-                self.options,
+                (self.options, Arc::clone(self.model.shared_budget())),
             )
         })
     }

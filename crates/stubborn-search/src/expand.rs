@@ -1,8 +1,8 @@
 //! Expanding one state: successors, targets, reduction. The same for all orders.
 
 use stubborn_system::{
-    BitSet, Executor, Expansion, FailureKind, LabelId, Outcome, Reducer, Structure, Successor,
-    Successors, TransitionId,
+    BitSet, Budget, Executor, Expansion, FailureKind, LabelId, Outcome, Reducer, Structure,
+    Successor, Successors, TransitionId,
 };
 
 use stubborn_store::{Cursor, Worker};
@@ -79,6 +79,7 @@ pub(crate) struct Expander<'a> {
     executor: Box<dyn Executor + 'a>,
     reducer: Option<Box<dyn Reducer + 'a>>,
     checks: &'a Checks,
+    budget: &'a Budget,
     pub(crate) successors: Successors,
     /// One bit a transition; of the last state, if its [`Choice`] was `Some`.
     kept: BitSet,
@@ -103,6 +104,7 @@ impl<'a> Expander<'a> {
             executor: search.system.executor(),
             reducer: search.reduction.map(|r| r.reducer()),
             checks,
+            budget: search.system.budget(),
             successors: Successors::new(search.system.layout().words()),
             kept: BitSet::new(transitions),
             chosen: Vec::new(),
@@ -122,6 +124,11 @@ impl<'a> Expander<'a> {
     pub(crate) fn expand(&mut self, cursor: &Cursor, depth: u64, store: &mut Worker<'_>) -> Choice {
         let state = cursor.words();
         self.compute(state);
+        if self.budget.spent().is_some() {
+            // There may be more than these: that none are left means nothing.
+            self.successors.clear();
+            return Choice::All;
+        }
         if self.successors.is_empty() {
             self.count_end(state, depth);
         }

@@ -15,7 +15,7 @@ use stubborn_jit::CompiledModel;
 use stubborn_pnml::NetSystem;
 use stubborn_promela::StartName;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Outcome, Property, System, TransitionId};
+use stubborn_system::{Budget, Outcome, Property, System, TransitionId};
 
 use crate::languages;
 use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
@@ -111,6 +111,8 @@ pub struct LoadOptions {
     pub starts: Vec<StartName>,
     /// Shuffles the places and transitions of a Petri net.
     pub shuffle: Option<u64>,
+    /// What loading the model, and everything that is done about it afterwards, may take.
+    pub budget: Arc<Budget>,
 }
 
 /// A model that is ready to run.
@@ -215,6 +217,9 @@ impl LoadedModel {
     }
 
     fn replace(&mut self, by: Result<Parts, BuildError>) -> Result<(), LoadError> {
+        if let Some(gave_up) = LoadError::gave_up(self.system.budget()) {
+            return Err(gave_up);
+        }
         match by {
             Ok(parts) => {
                 *self = Self::new(self.language, self.text.main().clone(), parts);
@@ -274,9 +279,17 @@ pub enum LoadError {
     },
     /// The model is correct, but too large to run.
     TooLarge(String),
+    /// The budget was spent before the model was loaded; what was reached, and while what was
+    /// done.
+    GaveUp(String),
 }
 
 impl LoadError {
+    fn gave_up(budget: &Budget) -> Option<Self> {
+        budget.poll()?;
+        budget.reason().map(Self::GaveUp)
+    }
+
     /// The message for people, with terminal colours if wanted.
     pub fn text(&self, colour: bool) -> String {
         match self {
@@ -295,6 +308,7 @@ impl LoadError {
             }
             Self::Wrong { text, diagnostics } => text.render(diagnostics, colour),
             Self::TooLarge(reason) => format!("error: the model is too large: {reason}\n"),
+            Self::GaveUp(reason) => format!("no answer: {reason}\n"),
         }
     }
 }
@@ -314,6 +328,7 @@ pub fn load_file(
     language: Option<Language>,
     options: &LoadOptions,
 ) -> Result<LoadedModel, LoadError> {
+    options.budget.begin("reading the model");
     let shown = path.display().to_string();
     let unreadable = |reason: String| LoadError::Unreadable {
         path: shown.clone(),
@@ -381,6 +396,10 @@ pub fn load_text(
         Language::Promela => languages::promela::build(&source, options),
         Language::Pnml => languages::pnml::build(&source, options),
     };
+    // Whoever gives up may deliver anything.
+    if let Some(gave_up) = LoadError::gave_up(&options.budget) {
+        return Err(gave_up);
+    }
     match parts {
         Ok(parts) => Ok(LoadedModel::new(language, source, parts)),
         Err(error) => Err(error.about(source)),
@@ -416,10 +435,11 @@ impl Parts {
     pub(crate) fn of_program(
         program: Program,
         warnings: Vec<Diagnostic>,
-        engine: Engine,
+        options: &LoadOptions,
     ) -> Result<Self, BuildError> {
         let model = Model::new(program).map_err(|e| BuildError::TooLarge(e.to_string()))?;
-        Ok(Self::of_model(model, warnings, engine))
+        let model = model.with_budget(Arc::clone(&options.budget));
+        Ok(Self::of_model(model, warnings, options.engine))
     }
 
     /// A packed program, compiled or not.

@@ -8,7 +8,9 @@
 //! | `reach` | and only values that an over-approximation of the reachable states has (`domains`) |
 //! | `located` | and those of shared variables, location by location (`located`) |
 //!
-//! Every answer errs on the safe side, and tests try to falsify each one with real code.
+//! Every answer errs on the safe side, and tests try to falsify each one with real code. Only when
+//! the [budget](System::budget) of the model is spent, everybody stops where he is, and nothing
+//! follows from what is there.
 
 mod classes;
 mod domains;
@@ -52,6 +54,7 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
     if level == RelationLevel::Sets {
         return Relations::from_sets(model.structure());
     }
+    model.budget().begin("computing relations");
     let supports = Support::all(model);
     let domains = match level {
         RelationLevel::Sets | RelationLevel::Syntax => None,
@@ -121,7 +124,7 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
         interesting(structure.transition_ids(), conflict, Decision::No)
     });
     let do_not_left_accord = Matrix::from_rows(transitions, left.into_iter().map(columns));
-    let must_disable = parallel(transitions, |t| {
+    let must_disable = parallel(model.budget(), transitions, |t| {
         let t = TransitionId::new(t);
         let never = |u: &TransitionId| pairs.never_after(*u, t);
         structure

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Successors, System};
 
 use super::*;
@@ -39,7 +40,7 @@ fn explored(program: &Program) -> (usize, Vec<usize>, usize) {
 
 fn assert_same_behaviour(program: &Program) {
     let mut smaller = program.clone();
-    narrow(&mut smaller);
+    narrow(&mut smaller, &UNLIMITED);
     assert_eq!(explored(program), explored(&smaller), "{}", program.name);
 }
 
@@ -97,7 +98,7 @@ fn a_loop_is_bounded_by_its_condition() {
         ..Command::default()
     });
     assert_same_behaviour(&program);
-    narrow(&mut program);
+    narrow(&mut program, &UNLIMITED);
     let item = &program.variables[x.index()].item;
     assert_eq!((item.min, item.max, item.overflow), (0, 5, Overflow::Fits));
 }
@@ -140,7 +141,7 @@ fn what_never_fails_is_found_by_location() {
     ];
     command(&mut program, "late", 1, Vec::new(), 0, late);
     assert_same_behaviour(&program);
-    find_failures(&mut program);
+    find_failures(&mut program, &UNLIMITED);
     let never_fails = |name: &str| {
         let mut commands = program.commands.iter();
         commands.any(|c| c.name == name && c.never_fails)

@@ -12,7 +12,7 @@ use crate::temporal::read::{drafts, first_error};
 use crate::temporal::{Origin, Temporal};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
-    let (lowered, diagnostics) = stubborn_dve::compile(source);
+    let (lowered, diagnostics) = stubborn_dve::compile_within(source, &options.budget);
     let Some(mut lowered) = lowered else {
         return Err(BuildError::Model(diagnostics));
     };
@@ -41,7 +41,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             temporal.push(draft.finish(|text| proposition(&mut lowered, text))?);
         }
     }
-    let mut parts = Parts::of_program(lowered.into_program(), diagnostics, options.engine)?;
+    let mut parts = Parts::of_program(lowered.into_program(), diagnostics, options)?;
     parts.temporal = temporal;
     Ok(parts)
 }

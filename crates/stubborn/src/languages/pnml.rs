@@ -6,8 +6,8 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 use stubborn_emptiness::Property;
 use stubborn_ltl::formula::{Formula as Ltl, Formulas, Node};
 use stubborn_pnml::{
-    ContestProperty, Formula, Model, NetSystem, Question, Shuffled, parse_state_formula,
-    read_properties,
+    ContestProperty, Formula, Model, NetOptions, NetSystem, Question, Shuffled, UnfoldLimits,
+    load_within, parse_state_formula, read_properties,
 };
 use stubborn_system::LabelId;
 
@@ -16,7 +16,8 @@ use crate::temporal::read::{Draft, drafts, shortened, within};
 use crate::temporal::{Obstacle, Origin, Temporal, TemporalText};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
-    let (model, mut diagnostics) = stubborn_pnml::load(source);
+    let limits = UnfoldLimits::default();
+    let (model, mut diagnostics) = load_within(source, &limits, &options.budget);
     let Some(model) = model else {
         return Err(BuildError::Model(diagnostics));
     };
@@ -65,13 +66,14 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         }
         net = shuffled.net;
     }
-    let mut system = match NetSystem::new(net) {
-        Ok(system) => system,
-        Err(problem) => {
-            diagnostics.push(problem);
-            return Err(BuildError::Model(diagnostics));
-        }
-    };
+    let mut system =
+        match NetSystem::within(net, NetOptions::default(), Arc::clone(&options.budget)) {
+            Ok(system) => system,
+            Err(problem) => {
+                diagnostics.push(problem);
+                return Err(BuildError::Model(diagnostics));
+            }
+        };
     for (name, formula) in invariants {
         // A state formula: its parser and its reader saw to that.
         let _ = system.add_invariant(name, formula, None);

@@ -81,7 +81,9 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         claims: !options.ignore_temporal,
         acceptance: promela.acceptance,
         expressions: options.expressions.clone(),
+        budget: Arc::clone(&options.budget),
     };
+    wanted.budget.begin("parsing the model");
     if !options.ignore_temporal {
         // Formulas first: what they say must be known when the model is lowered.
         let definitions = &promela.definitions;
@@ -118,6 +120,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
                 dead_variables: promela.dead_variables,
                 dead_locations: promela.dead_locations,
             },
+            budget: Arc::clone(&wanted.budget),
         };
         match load(path, source.text(), &settings, &FileLoader) {
             Ok(loaded) => return parts(loaded, Arc::new(wanted)),
@@ -183,6 +186,8 @@ struct Wanted {
     acceptance: bool,
     /// Expressions that only have to be looked at.
     expressions: Vec<String>,
+    /// For everything that is done about the model.
+    budget: Arc<Budget>,
 }
 
 /// An expression for the front-end, and where it stands in what the user wrote.
@@ -296,7 +301,9 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
             let accepting = loaded.lowered.accepting.clone();
             temporal.push(no_acceptance(program.label(accepting)));
         }
-        Model::new(program).map_err(|error| BuildError::TooLarge(error.to_string()))?
+        let packed = Model::new(program);
+        let packed = packed.map_err(|error| BuildError::TooLarge(error.to_string()))?;
+        packed.with_budget(Arc::clone(&wanted.budget))
     };
     for draft in &wanted.drafts {
         let resolve = |text: &str| {

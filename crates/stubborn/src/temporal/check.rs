@@ -154,7 +154,7 @@ impl Checker<'_, '_> {
                 match asked.answer {
                     Some(answer) => Ok((answer?, false)),
                     // Fewer states may fit.
-                    None if out_of_memory || asked.reduce => {
+                    None if (out_of_memory || asked.reduce) && !self.is_over() => {
                         let config = Config::new(Algorithm::Beam);
                         let reduced = self.reduced(question, config, None)?;
                         Ok((self.finish(reduced)?, false))
@@ -185,6 +185,9 @@ impl Checker<'_, '_> {
             Some(share) => Ok(share),
             None => self.share(question.property),
         };
+        if self.is_over() {
+            return None;
+        }
         match share {
             Ok(share) => {
                 asked.share = Some(share);
@@ -274,6 +277,11 @@ impl Checker<'_, '_> {
             return Err(CheckError::Outgrown);
         }
         Ok(result?)
+    }
+
+    /// Whether the budget is spent: nothing begins any more.
+    fn is_over(&self) -> bool {
+        self.model.system().budget().spent().is_some()
     }
 
     fn relations(&self) -> Result<&Relations, CheckError> {

@@ -8,7 +8,7 @@ use stubborn::record::TraceRecord;
 use stubborn::{LoadedModel, TemporalAnswer, TemporalText, Trace, story};
 
 use super::shortened;
-use crate::commands::{Figures, read_file};
+use crate::commands::{Figures, read_file, why_ended};
 use crate::exit::Failure;
 use crate::options::{CheckArgs, TemporalArgs};
 use crate::terminal::counted;
@@ -48,20 +48,21 @@ pub(super) fn trace_of(answer: &TemporalAnswer) -> Option<&Trace> {
 }
 
 /// The limit that kept a property from being decided.
-pub(super) fn why_unknown(answer: &TemporalAnswer) -> Option<String> {
+pub(super) fn why_unknown(model: &LoadedModel, answer: &TemporalAnswer) -> Option<String> {
     match answer.result.as_ref()?.verdict {
-        CheckVerdict::Unknown(limit) => Some(format!("{limit}; this is what was seen until then")),
+        CheckVerdict::Unknown(limit) => Some(why_ended(model, limit)),
         CheckVerdict::Holds | CheckVerdict::Violated => None,
     }
 }
 
 /// For scripts.
-pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer) -> Value {
+pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer, traces: bool) -> Value {
+    let trace = trace_of(answer).filter(|_| traces);
     let mut property = json!({
         "name": answer.name,
         "kind": "ltl",
         "verdict": answer.verdict.name(),
-        "trace": trace_of(answer).map(|trace| json!(TraceRecord::new(model, trace))),
+        "trace": trace.map(|trace| json!(TraceRecord::new(model, trace))),
         "por": answer.reduction,
         "notice": answer.notice,
     });
@@ -75,7 +76,9 @@ pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer) -> Value {
 pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswer) -> String {
     let what = format!("A violation of: {}", answer.title);
     let Some(found) = counterexample(answer) else {
-        return format!("{what}\n  (no steps to show: there was no memory left for them)\n");
+        return format!(
+            "{what}\n  (no steps to show: there was no time or memory left for them)\n"
+        );
     };
     let system = model.reference();
     let trace = &found.trace;
