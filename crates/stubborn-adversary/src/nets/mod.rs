@@ -905,16 +905,17 @@ impl NetAttempt {
 
     /// The answers of an examination without formulas.
     fn global(&self, graph: &Graph<Marking>, name: &str) -> Option<BTreeMap<String, String>> {
+        // These are about places and transitions of the file.
+        let (places, transitions) = (&self.system.places, &self.system.transitions);
         let net = &self.system.net;
-        // What colours mean there is a matter of taste.
         let is_plain = matches!(self.system.source, Source::Plain(_));
         let value = match name {
             "ReachabilityDeadlock" => graph.deadlocks().next().is_some(),
-            "OneSafe" => Net::is_one_safe(graph),
-            "QuasiLiveness" if is_plain => net.is_quasi_live(graph),
-            // Whether nothing at all is alive is a matter of taste, too.
-            "Liveness" if is_plain && !net.transitions.is_empty() => net.is_live(graph),
-            "StableMarking" if is_plain => net.has_stable_place(graph),
+            "OneSafe" => Net::is_one_safe(graph, places),
+            "QuasiLiveness" => net.is_quasi_live(graph, transitions),
+            // Whether nothing at all is alive is a matter of taste.
+            "Liveness" if !transitions.is_empty() => net.is_live(graph, transitions),
+            "StableMarking" => Net::has_stable_place(graph, places),
             "StateSpace" => {
                 let sums = graph
                     .states
@@ -972,8 +973,14 @@ impl NetAttempt {
         };
         let shows = match &self.question {
             Question::Explore | Question::Examine { .. } => true,
-            Question::Check { invariants, .. } => match name {
-                "deadlock" => !run.failed && graph.steps[run.last()].is_empty(),
+            Question::Check {
+                only,
+                deadlock,
+                invariants,
+            } => match name {
+                "deadlock" if !only || *deadlock => {
+                    !run.failed && graph.steps[run.last()].is_empty()
+                }
                 "errors" => run.failed,
                 _ => {
                     let mut named = invariants.iter();
@@ -1195,7 +1202,7 @@ impl Arena for Nets {
             coverage.note("outcome too large");
             return Round::default();
         };
-        coverage.note(match (Net::is_one_safe(graph), units) {
+        coverage.note(match (Net::is_one_safe(graph, &system.places), units) {
             (true, true) => "net units",
             (true, false) => "net one-safe",
             (false, _) => "net not one-safe",

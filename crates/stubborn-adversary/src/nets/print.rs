@@ -60,7 +60,8 @@ pub fn net(net: &Net, units_of: Option<&Graph<Marking>>) -> String {
             );
         }
     }
-    if let Some(graph) = units_of.filter(|graph| Net::is_one_safe(graph)) {
+    let each: Vec<Vec<usize>> = (0..net.initial.len()).map(|place| vec![place]).collect();
+    if let Some(graph) = units_of.filter(|graph| Net::is_one_safe(graph, &each)) {
         text.push_str(&units(net, graph, arcs));
     }
     text.push_str("</page>\n</net>\n</pnml>\n");

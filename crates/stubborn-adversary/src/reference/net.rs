@@ -66,35 +66,47 @@ impl Net {
         })
     }
 
-    /// Whether every transition can fire again from everywhere.
-    pub fn is_live(&self, graph: &Graph<Marking>) -> bool {
-        (0..self.transitions.len()).all(|transition| {
+    /// Whether one of these transitions can fire.
+    fn is_any_enabled(&self, marking: &Marking, transitions: &[usize]) -> bool {
+        let mut transitions = transitions.iter();
+        transitions.any(|transition| self.is_enabled(marking, *transition))
+    }
+
+    /// Whether from everywhere one of each group of transitions can fire again.
+    pub fn is_live(&self, graph: &Graph<Marking>, groups: &[Vec<usize>]) -> bool {
+        groups.iter().all(|group| {
             let states = graph.states.iter().enumerate();
-            let enabled = states.filter(|(_, marking)| self.is_enabled(marking, transition));
+            let enabled = states.filter(|(_, marking)| self.is_any_enabled(marking, group));
             let reaches = graph.can_reach(enabled.map(|(number, _)| number));
             reaches.into_iter().all(|reaches| reaches)
         })
     }
 
-    /// Whether every transition can fire at some time.
-    pub fn is_quasi_live(&self, graph: &Graph<Marking>) -> bool {
-        (0..self.transitions.len()).all(|transition| {
+    /// Whether one of each group of transitions can fire at some time.
+    pub fn is_quasi_live(&self, graph: &Graph<Marking>, groups: &[Vec<usize>]) -> bool {
+        groups.iter().all(|group| {
             let mut states = graph.states.iter();
-            states.any(|marking| self.is_enabled(marking, transition))
+            states.any(|marking| self.is_any_enabled(marking, group))
         })
     }
 
-    /// Whether some place always has the same number of tokens.
-    pub fn has_stable_place(&self, graph: &Graph<Marking>) -> bool {
-        (0..self.initial.len()).any(|place| {
+    /// Whether the places of some group always have the same tokens.
+    pub fn has_stable_place(graph: &Graph<Marking>, groups: &[Vec<usize>]) -> bool {
+        let first = &graph.states[0];
+        groups.iter().any(|group| {
             let mut states = graph.states.iter();
-            states.all(|marking| marking[place] == self.initial[place])
+            states.all(|marking| group.iter().all(|place| marking[*place] == first[*place]))
         })
     }
 
-    /// Whether no place ever has more than one token.
-    pub fn is_one_safe(graph: &Graph<Marking>) -> bool {
-        graph.states.iter().flatten().all(|tokens| *tokens <= 1)
+    /// Whether no group of places ever has more than one token.
+    pub fn is_one_safe(graph: &Graph<Marking>, groups: &[Vec<usize>]) -> bool {
+        graph.states.iter().all(|marking| {
+            groups.iter().all(|group| {
+                let tokens: u64 = group.iter().map(|place| marking[*place]).sum();
+                tokens <= 1
+            })
+        })
     }
 }
 
@@ -206,10 +218,13 @@ mod tests {
         assert_eq!(graph.states.len(), 4);
         assert_eq!(graph.states[1], [1, 1, 1]);
         assert_eq!(graph.deadlocks().count(), 1);
-        assert!(net.is_quasi_live(&graph));
-        assert!(!net.is_live(&graph));
-        assert!(!net.has_stable_place(&graph));
-        assert!(!Net::is_one_safe(&graph));
+        let each = |count: usize| (0..count).map(|number| vec![number]).collect::<Vec<_>>();
+        let (places, transitions) = (each(3), each(3));
+        assert!(net.is_quasi_live(&graph, &transitions));
+        assert!(!net.is_live(&graph, &transitions));
+        assert!(!Net::has_stable_place(&graph, &places));
+        assert!(!Net::is_one_safe(&graph, &places));
+        assert!(Net::is_one_safe(&graph, &[vec![2]]));
     }
 
     #[test]
@@ -217,8 +232,20 @@ mod tests {
         let mut net = ring();
         net.transitions.pop();
         let graph = net.explore(100).unwrap();
-        assert!(net.is_live(&graph));
-        assert!(net.has_stable_place(&graph), "the place that is only read");
+        assert!(net.is_live(&graph, &[vec![0], vec![1]]));
+        assert!(Net::has_stable_place(&graph, &[vec![2]]), "it is only read");
+        assert!(!Net::has_stable_place(&graph, &[vec![2, 0]]));
+    }
+
+    #[test]
+    fn a_place_that_overflows_fails() {
+        let net = Net {
+            initial: vec![u64::from(u32::MAX) - 1, 2],
+            transitions: vec![transition(&[(1, 1)], &[(0, 1)])],
+        };
+        let graph = net.explore(100).unwrap();
+        assert_eq!(graph.states.len(), 2);
+        assert!(graph.has_failure());
     }
 
     #[test]
