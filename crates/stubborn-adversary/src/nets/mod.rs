@@ -700,7 +700,7 @@ impl Attempt for NetAttempt {
                 arguments.extend(words(&["--only", "--hoa", AUTOMATON]));
                 let valuation = self.system.valuation(graph, propositions);
                 let bad = accepts_some_run(graph, &valuation, automaton, self.runs());
-                Expectation::Checked(vec![temporal(AUTOMATON.into(), bad)])
+                Expectation::Checked(vec![temporal(graph, AUTOMATON.into(), bad)])
             }
             Question::Properties { all, propositions } => {
                 let mut known = Vec::new();
@@ -776,6 +776,8 @@ impl Attempt for NetAttempt {
             configuration: &self.configuration,
             expectation,
             replay: self.replay.then_some(replay),
+            // What is beyond numbers that can be counted, nobody knows.
+            may_give_up: graph.has_failure(),
             judge: is_plain.then(|| -> Box<crate::judge::Judge<'_>> {
                 Box::new(|name, trace| self.judge(name, trace))
             }),
@@ -783,11 +785,21 @@ impl Attempt for NetAttempt {
     }
 }
 
-fn temporal(name: String, bad: bool) -> Known {
+/// What is true, if what was seen is bad or not: where tokens cannot be counted any more,
+/// nobody knows what would come.
+fn truth(graph: &Graph<Marking>, bad: bool) -> Truth {
+    match (bad, graph.has_failure()) {
+        (true, _) => Truth::Violated,
+        (false, true) => Truth::Open,
+        (false, false) => Truth::Holds,
+    }
+}
+
+fn temporal(graph: &Graph<Marking>, name: String, bad: bool) -> Known {
     Known {
         name,
         kind: "ltl",
-        truth: Truth::bad(bad),
+        truth: truth(graph, bad),
         shortest: None,
         is_optional: false,
     }
@@ -821,7 +833,7 @@ impl NetAttempt {
         Known {
             name,
             kind,
-            truth: Truth::bad(!bad.is_empty()),
+            truth: truth(graph, !bad.is_empty()),
             shortest: graph
                 .distance(bad.into_iter())
                 .filter(|_| breadth_first && is_plain && !self.is_structural()),
@@ -857,7 +869,7 @@ impl NetAttempt {
         }
         let valuation = self.system.valuation(graph, propositions);
         let bad = ltl::is_violated(graph, &valuation, formula, runs);
-        Some(temporal(name, bad))
+        Some(temporal(graph, name, bad))
     }
 
     /// The formula of an examination as text, and its answer.

@@ -90,12 +90,12 @@ impl Net {
         })
     }
 
-    /// Whether the places of some group always have the same tokens.
+    /// Whether the places of some group always have the same number of tokens together.
     pub fn has_stable_place(graph: &Graph<Marking>, groups: &[Vec<usize>]) -> bool {
-        let first = &graph.states[0];
         groups.iter().any(|group| {
-            let mut states = graph.states.iter();
-            states.all(|marking| group.iter().all(|place| marking[*place] == first[*place]))
+            let tokens = |marking: &Marking| group.iter().map(|place| marking[*place]).sum::<u64>();
+            let first = tokens(&graph.states[0]);
+            graph.states.iter().all(|marking| tokens(marking) == first)
         })
     }
 
@@ -235,6 +235,7 @@ mod tests {
         assert!(net.is_live(&graph, &[vec![0], vec![1]]));
         assert!(Net::has_stable_place(&graph, &[vec![2]]), "it is only read");
         assert!(!Net::has_stable_place(&graph, &[vec![2, 0]]));
+        assert!(Net::has_stable_place(&graph, &[vec![0, 1]]), "together");
     }
 
     #[test]
