@@ -339,10 +339,7 @@ impl Program {
     /// A loop that throws away all messages of a channel.
     fn empties_channel(&self, statement: &Statement) -> bool {
         let Statement::While {
-            condition,
-            body,
-            limit,
-            ..
+            condition, body, ..
         } = statement
         else {
             return false;
@@ -361,7 +358,6 @@ impl Program {
         };
         let declared = &self.channels[id.index()];
         *condition == Program::has_message(channel)
-            && *limit >= declared.capacity
             && targets.len() == declared.items.len()
             && targets.iter().all(Option::is_none)
     }

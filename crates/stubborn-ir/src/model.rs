@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use stubborn_system::{
-    Executor, FailureKind, FieldId, FieldKind, Label, Layout, Process, ProcessId, Property,
+    Budget, Executor, FailureKind, FieldId, FieldKind, Label, Layout, Process, ProcessId, Property,
     RelationLevel, Relations, Structure, System, Transition,
 };
 
@@ -45,6 +46,7 @@ pub struct Model {
     chains: Chains,
     largest_priority: u8,
     temporaries: usize,
+    budget: Arc<Budget>,
 }
 
 /// Which commands to look at, by program counters.
@@ -95,7 +97,20 @@ impl Model {
             chains,
             largest_priority,
             temporaries,
+            budget: Arc::default(),
         })
+    }
+
+    /// The same, with a limit to what is done about it.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Arc<Budget>) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Time and memory, to be shared with others.
+    pub fn shared_budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     /// The program, with sorted commands.
@@ -196,6 +211,10 @@ impl System for Model {
 
     fn relations(&self, level: RelationLevel) -> Relations {
         crate::analysis::relations(self, level)
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Fields of messages have the names of their types, too.

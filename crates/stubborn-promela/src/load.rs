@@ -20,8 +20,37 @@ pub struct Options {
     /// Expressions over the model, in its own syntax; they become labels, see
     /// [`Lowered::propositions`].
     pub propositions: Vec<String>,
+    /// Starts of processes to provide for from the beginning, those of [`Loaded::starts`].
+    pub starts: Vec<StartName>,
     /// How to lower it.
     pub lowering: lower::Options,
+}
+
+/// A way to start a process, in words that outlive a program: names of fields and steps depend on
+/// which processes can be where, so whoever keeps such names keeps these as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartName {
+    /// The number that the process gets.
+    pub number: usize,
+    /// Its type.
+    pub process: String,
+    /// The number of the process that starts it.
+    pub by: usize,
+    /// Which `run` of the text does so, counted from 0.
+    pub run: usize,
+}
+
+/// Where the `run`s of a model are, in the order of its text.
+fn runs(program: &hir::Program) -> Vec<u32> {
+    let flows = program.processes.iter().map(|p| &p.flow);
+    let mut places: Vec<u32> = flows
+        .flat_map(|flow| flow.states.iter().flat_map(|s| &s.transitions))
+        .flat_map(|transition| lower::runs_of(&transition.action))
+        .map(|run| run.span.start)
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 /// A model that was read and checked.
@@ -124,7 +153,22 @@ pub fn load(
     let name = path
         .file_stem()
         .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let table = Table::initial(&program);
+    let mut table = Table::initial(&program);
+    let runs = runs(&program);
+    for start in &options.starts {
+        let process = program.processes.iter().position(|p| *p.name == *start.process);
+        let fits = start.number <= table.len() && start.number < options.lowering.max_processes;
+        // A start that this model does not have is met by nobody.
+        if let (Some(process), Some(run), true) = (process, runs.get(start.run), fits) {
+            table.add(Missing {
+                slot: start.number,
+                start: lower::Start {
+                    process: hir::ProcId(process),
+                    by: Some((start.by, *run)),
+                },
+            });
+        }
+    }
     build(program, sources, diagnostics, name, table, options.lowering)
 }
 
@@ -212,6 +256,21 @@ fn sample(model: &Model, lowered: &Lowered) -> Vec<Missing> {
 }
 
 impl Loaded {
+    /// The starts that the program provides for, besides the processes that exist at the start.
+    pub fn starts(&self) -> Vec<StartName> {
+        let runs = runs(&self.program);
+        let starts = self.table.starts().filter_map(|(number, start)| {
+            let (by, place) = start.by?;
+            Some(StartName {
+                number,
+                process: self.program.processes[start.process.0].name.to_string(),
+                by,
+                run: runs.binary_search(&place).ok()?,
+            })
+        });
+        starts.collect()
+    }
+
     /// The same model with room for what a step was missing, or `None` if the step failed for
     /// another reason.
     ///

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rapidhash::RapidHashMap;
 use stubborn_search::Trace;
 use stubborn_system::{
-    Executor, FieldId, LabelId, Layout, RelationLevel, Relations, Structure, Successors, System,
-    TransitionId,
+    Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations, Structure, Successors,
+    System, TransitionId,
 };
 
 use crate::model::{Inner, Model};
@@ -310,7 +310,7 @@ impl<M: Value> SymmetricExecutor<'_, M> {
             let successor = self.found.get(at);
             self.scratch.clear();
             self.scratch.extend_from_slice(successor.state);
-            if successor.outcome.0 == 0 {
+            if successor.outcome == Outcome::FINE {
                 self.canoniser.canonise(&mut self.scratch);
             }
             out.push(

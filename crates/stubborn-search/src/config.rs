@@ -8,7 +8,7 @@ use stubborn_store::StoreOptions;
 use stubborn_system::{LabelId, Reduction, System};
 
 use crate::progress::Progress;
-use crate::proviso::Proviso;
+use crate::proviso::SafetyProviso;
 
 /// In which order states are expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -20,6 +20,16 @@ pub enum Order {
     /// its own and takes over parts of the others' when it has none left: every state is
     /// expanded once, but the whole is not depth-first in the strict sense.
     DepthFirst,
+}
+
+impl Order {
+    /// As people say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BreadthFirst => "breadth-first",
+            Self::DepthFirst => "depth-first",
+        }
+    }
 }
 
 /// Something that must not happen.
@@ -116,7 +126,7 @@ pub struct Search<'a> {
     /// what the targets ask for.
     pub reduction: Option<&'a dyn Reduction>,
     /// Puts steps back where leaving them out for ever would miss something.
-    pub proviso: Option<&'a dyn Proviso>,
+    pub proviso: Option<&'a dyn SafetyProviso>,
     /// In which order.
     pub order: Order,
     /// On how many threads; at least 1.

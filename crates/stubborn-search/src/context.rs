@@ -23,6 +23,7 @@ pub(crate) struct Context<'a> {
     pub(crate) control: &'a Control<'a>,
     pub(crate) checks: &'a Checks,
     pub(crate) order: &'a ValueOrder<'a>,
+    pub(crate) sum: &'a Mutex<Sum>,
     /// The first panic of a thread, to be raised again when all have stopped.
     pub(crate) panic: &'a Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -34,8 +35,16 @@ pub(crate) struct Sum {
     pub(crate) fired: BitSet,
     pub(crate) tallies: Vec<Tally>,
     pub(crate) depth: u64,
-    pub(crate) levels: u64,
-    pub(crate) level_sizes: Vec<u64>,
+}
+
+impl Sum {
+    pub(crate) fn new(search: &Search<'_>) -> Self {
+        Self {
+            fired: BitSet::new(search.system.structure().transitions.len()),
+            tallies: vec![Tally::default(); search.targets.len()],
+            ..Self::default()
+        }
+    }
 }
 
 impl<'a> Context<'a> {
@@ -45,15 +54,9 @@ impl<'a> Context<'a> {
         Expander::new(self.search, self.checks, keeper)
     }
 
-    pub(crate) fn empty_sum(&self) -> Sum {
-        Sum {
-            fired: BitSet::new(self.search.system.structure().transitions.len()),
-            tallies: vec![Tally::default(); self.search.targets.len()],
-            ..Sum::default()
-        }
-    }
-
-    pub(crate) fn add(&self, sum: &mut Sum, expander: Expander<'_>, depth: u64) {
+    /// Adds what a thread has counted and found, and how deep it was.
+    pub(crate) fn add(&self, expander: Expander<'_>, depth: u64) {
+        let sum = &mut *self.sum.lock().unwrap_or_else(PoisonError::into_inner);
         sum.counts.transitions += expander.counts.transitions;
         sum.counts.deadlocks += expander.counts.deadlocks;
         sum.counts.invalid_ends += expander.counts.invalid_ends;

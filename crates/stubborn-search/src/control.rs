@@ -1,14 +1,14 @@
 //! What all threads of a search share: the reason to stop, and counters for progress.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use stubborn_store::{MemoryBudget, OutOfMemory, Store, StoreError};
 
-use crate::config::{Limits, Reached, Stop};
+use crate::config::{Limits, Stop};
 use crate::progress::Progress;
-use crate::result::{Limit, SearchResult};
+use crate::result::Limit;
 
 /// A thread must stop; [`Control::end`] says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,8 @@ pub(crate) struct Control<'a> {
     limits: Limits<'a>,
     /// Most states at the moment.
     most_states: AtomicU64,
-    /// Held while somebody is asked for more. Inside, the levels so far.
-    levels: Mutex<Vec<u64>>,
     observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
-    budget: &'a MemoryBudget,
+    budget: Arc<MemoryBudget>,
     started: Instant,
     /// 0 while running, else a [`Limit`] or [`FOUND`].
     stop: AtomicU8,
@@ -52,7 +50,7 @@ impl<'a> Control<'a> {
     pub(crate) fn new(
         limits: Limits<'a>,
         observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
-        budget: &'a MemoryBudget,
+        budget: Arc<MemoryBudget>,
         threads: usize,
         stop_rule: Stop,
         targets: usize,
@@ -60,7 +58,6 @@ impl<'a> Control<'a> {
         Self {
             limits,
             most_states: AtomicU64::new(limits.states.unwrap_or(u64::MAX)),
-            levels: Mutex::default(),
             observer,
             budget,
             started: Instant::now(),
@@ -87,42 +84,28 @@ impl<'a> Control<'a> {
         slot.transitions.store(transitions, Ordering::Relaxed);
         slot.queue.store(queue, Ordering::Relaxed);
         slot.depth.store(depth, Ordering::Relaxed);
-        if store.len() > self.most_states.load(Ordering::Relaxed) {
-            self.ask_for_more(store);
-        }
         if thread == 0 {
             self.look_around(store);
+        }
+        self.look_at_states(store)
+    }
+
+    /// Stops if there are more states than there may be at the moment.
+    #[inline]
+    pub(crate) fn look_at_states(&self, store: &Store) -> Result<(), Halt> {
+        if store.len() > self.most_states.load(Ordering::Relaxed) {
+            self.stop_at(Limit::States);
         }
         self.go_on()
     }
 
-    /// A breadth-first level begins.
-    pub(crate) fn note_level(&self, size: u64) {
-        if self.limits.beyond.is_some() {
-            let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-            if levels.len() < SearchResult::LEVEL_SIZES {
-                levels.push(size);
-            }
-        }
-    }
-
-    /// There are more states than there may be.
-    #[cold]
-    fn ask_for_more(&self, store: &Store) {
-        let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = self.most_states.load(Ordering::Relaxed);
-        // Another thread may have asked meanwhile.
-        if store.len() <= most || self.go_on().is_err() {
-            return;
-        }
-        let reached = Reached {
-            states: most,
-            level_sizes: &levels,
-        };
-        match self.limits.beyond.and_then(|beyond| (beyond.0)(&reached)) {
-            Some(more) if more > most => self.most_states.store(more, Ordering::Relaxed),
-            _ => self.stop_at(Limit::States),
-        }
+    /// Lets a search go on that was stopped by the number of states: with that limit, or without
+    /// one. False if something else stopped it, or nothing did.
+    pub(crate) fn allow_states(&self, most: Option<u64>) -> bool {
+        let most = most.unwrap_or(u64::MAX);
+        self.most_states.store(most, Ordering::Relaxed);
+        let (states, order) = (Limit::States as u8, Ordering::Relaxed);
+        self.stop.compare_exchange(states, 0, order, order).is_ok()
     }
 
     /// Whether to go on.
@@ -194,10 +177,14 @@ impl<'a> Control<'a> {
     }
 
     fn stop_with(&self, reason: u8) {
-        // The first reason stays.
-        let _ = self
-            .stop
-            .compare_exchange(0, reason, Ordering::Relaxed, Ordering::Relaxed);
+        // The first reason stays, unless it is one to wait and this one is not.
+        let (order, states) = (Ordering::Relaxed, Limit::States as u8);
+        if let Err(before) = self.stop.compare_exchange(0, reason, order, order)
+            && before == states
+            && reason != FOUND
+        {
+            let _ = self.stop.compare_exchange(states, reason, order, order);
+        }
     }
 
     /// Stops all threads because the store refused a state.

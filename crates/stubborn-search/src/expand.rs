@@ -21,8 +21,8 @@ pub(crate) struct Checks {
     assertions: Option<usize>,
     valid_end: Option<LabelId>,
     error_state: Option<Vec<u32>>,
-    /// For each outcome, the target that it hits.
-    outcomes: Vec<Option<usize>>,
+    /// For each place of failure, the target that it hits.
+    sites: Vec<Option<usize>>,
 }
 
 impl Checks {
@@ -45,9 +45,7 @@ impl Checks {
             FailureKind::Assertion => checks.assertions,
             _ => checks.errors,
         };
-        checks.outcomes = std::iter::once(None)
-            .chain(structure.failures.iter().map(|site| hit(site.kind)))
-            .collect();
+        checks.sites = structure.failures.iter().map(|s| hit(s.kind)).collect();
         checks
     }
 
@@ -297,12 +295,15 @@ impl<'a> Expander<'a> {
     fn check_outcomes(&mut self, state: &[u32], depth: u64) {
         for number in 0..self.successors.len() {
             let outcome = self.successors.outcome(number);
-            if outcome != Outcome::FINE
-                && let Some(target) = self.checks.outcomes[outcome.0 as usize]
-            {
-                let transition: TransitionId = self.successors.transitions()[number];
-                self.keeper
-                    .edge(target, depth + 1, state, (transition, outcome));
+            if outcome == Outcome::FINE {
+                continue;
+            }
+            let transition: TransitionId = self.successors.transitions()[number];
+            for site in outcome.violated().into_iter().chain(outcome.failed()) {
+                if let Some(target) = self.checks.sites[site] {
+                    self.keeper
+                        .edge(target, depth + 1, state, (transition, outcome));
+                }
             }
         }
     }

@@ -97,11 +97,6 @@ impl Words {
     }
 
     #[inline]
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [u64] {
-        &mut self.words
-    }
-
-    #[inline]
     pub(crate) fn push(&mut self, word: u64) -> Result<(), OutOfMemory> {
         if self.room() == 0 {
             self.grow(1)?;

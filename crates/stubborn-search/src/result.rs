@@ -11,9 +11,11 @@ use crate::trace::Trace;
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
-    /// Everything was explored. (With a lossy store: everything that it did not mistake
-    /// for something else.)
+    /// Everything was explored: what was not seen does not happen.
     Complete,
+    /// Everything was explored that a [lossy](stubborn_store::StoreKind::is_exact) store did not
+    /// mistake for something else: nothing follows from what was not seen.
+    Lossy,
     /// What was looked for was found, and that was enough.
     Violation,
     /// A limit was reached.

@@ -13,6 +13,7 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
 use stubborn_pnml::NetSystem;
+use stubborn_promela::StartName;
 use stubborn_promela::source::Sources;
 use stubborn_system::{Outcome, Property, System, TransitionId};
 
@@ -106,6 +107,8 @@ pub struct LoadOptions {
     /// Expressions that a trace of this model was about. Where a language lets expressions
     /// look at things that are no part of a state otherwise, they become part of it.
     pub expressions: Vec<String>,
+    /// Starts of processes that a trace of this Promela model knew of.
+    pub starts: Vec<StartName>,
     /// Shuffles the places and transitions of a Petri net.
     pub shuffle: Option<u64>,
 }
@@ -203,9 +206,9 @@ impl LoadedModel {
         }
     }
 
-    /// Prepares the model for what a step was missing; false if nothing was.
-    pub(crate) fn grow_for(&mut self, outcome: Outcome) -> Result<bool, LoadError> {
-        match self.promela.as_ref().and_then(|p| p.grown(&[outcome])) {
+    /// Prepares the model for what steps with these outcomes were missing; false if nothing was.
+    pub fn grow_for(&mut self, outcomes: &[Outcome]) -> Result<bool, LoadError> {
+        match self.promela.as_ref().and_then(|p| p.grown(outcomes)) {
             None => Ok(false),
             Some(grown) => self.replace(grown).map(|()| true),
         }

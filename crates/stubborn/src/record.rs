@@ -8,10 +8,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use stubborn_promela::StartName;
 use stubborn_search::{Trace, TraceStep};
 use stubborn_system::{FieldId, FieldKind, Successor, Successors, System};
 
-use crate::load::LoadedModel;
+use crate::load::{LoadOptions, LoadedModel};
 use crate::story;
 
 /// The first words of a trace file.
@@ -32,11 +33,23 @@ pub struct SavedTrace {
     /// Expressions that the run was about, where states depend on them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
+    /// Starts of processes that the model was prepared for: names depend on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    starts: Vec<StartRecord>,
     /// The initial state: field to value.
     pub initial: Map<String, Value>,
     /// The steps.
     #[serde(flatten)]
     pub steps: TraceRecord,
+}
+
+/// A [`StartName`] in a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StartRecord {
+    number: usize,
+    process: String,
+    by: usize,
+    run: usize,
 }
 
 /// A run: the steps before its cycle, and the cycle if it is infinite.
@@ -114,6 +127,17 @@ pub fn state_values(system: &dyn System, state: &[u32]) -> Map<String, Value> {
         .collect()
 }
 
+fn starts_of(model: &LoadedModel) -> Vec<StartRecord> {
+    let starts = model.promela().map(|promela| promela.loaded().starts());
+    let starts = starts.into_iter().flatten().map(|start| StartRecord {
+        number: start.number,
+        process: start.process,
+        by: start.by,
+        run: start.run,
+    });
+    starts.collect()
+}
+
 /// Why a trace cannot be replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayError(String);
@@ -136,8 +160,24 @@ impl SavedTrace {
             language: model.language().name().into(),
             shows: shows.into(),
             expressions: model.expressions().to_vec(),
+            starts: starts_of(model),
             initial: state_values(model.reference(), trace.initial_state()),
             steps: TraceRecord::new(model, trace),
+        }
+    }
+
+    /// What the model must be loaded with, so that it has the trace's fields and steps.
+    pub fn needs(&self) -> LoadOptions {
+        let starts = self.starts.iter().map(|start| StartName {
+            number: start.number,
+            process: start.process.clone(),
+            by: start.by,
+            run: start.run,
+        });
+        LoadOptions {
+            expressions: self.expressions.clone(),
+            starts: starts.collect(),
+            ..LoadOptions::default()
         }
     }
 

@@ -61,7 +61,7 @@ pub fn step_line(
     let line = format!("  {number:>digits$}. {name:width$}  {changes}");
     out.push_str(line.trim_end());
     out.push('\n');
-    if let Some(site) = step.outcome.site(system.structure()) {
+    for site in step.outcome.sites(system.structure()) {
         let _ = writeln!(out, "  {:digits$}  ! {}", "", site.message);
     }
 }

@@ -19,7 +19,7 @@ use stubborn_system::{FieldId, LabelId, System};
 use super::domains::Domains;
 use super::enumerate::{Condition, Ended, Enumeration};
 use super::support::{Support, shares};
-use crate::interpreter::Interpreter;
+use crate::interpreter::{Interpreter, Stopped};
 use crate::{Model, VarId};
 
 /// Most values of a field that is followed.
@@ -378,9 +378,12 @@ impl<'m> Analysis<'m> {
         }
         let mut after = state.to_vec();
         let body = &model.program().commands[command].body;
-        let ran = step.blind || self.interpreter.run_body(&mut after, body).is_ok();
-        if !ran {
-            return Some(());
+        if !step.blind {
+            match self.interpreter.run_body(&mut after, body) {
+                Ok(()) => {}
+                Err(Stopped::Failed(_)) => return Some(()),
+                Err(Stopped::GaveUp) => return None,
+            }
         }
         let (blind, processes, moved) = (step.blind, step.processes.clone(), step.moved.clone());
         let (before, written) = (step.before.clone(), step.written.clone());

@@ -14,9 +14,6 @@ use super::{Context, Lowering, guards};
 use crate::flow::{DNode, DStep, Transition};
 use crate::hir::{Basic, Expr};
 
-/// Rounds after which a d_step counts as endless.
-const MAX_ROUNDS: u32 = 1 << 20;
-
 /// How a graph is cut into pieces.
 struct Pieces {
     /// The number of the piece that starts at a node.
@@ -127,7 +124,6 @@ impl Lowering<'_> {
             body.statements.push(Statement::While {
                 condition: ir::Expr::less(ir::Expr::Temp(next), ir::Expr::Const(exit)),
                 body: all,
-                limit: MAX_ROUNDS,
                 site,
             });
         } else {

@@ -32,6 +32,7 @@ use std::collections::HashMap;
 
 pub use claims::{Claim, ClaimEdge, ClaimState};
 pub(crate) use liveness::each_expression;
+pub(crate) use runs::runs_of;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
 use stubborn_system::{FailureKind, LabelId, Outcome, ProcessId};
@@ -113,8 +114,14 @@ impl Table {
         }
     }
 
+    /// All starts, by slot.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = (usize, &Start)> {
+        let slots = self.slots.iter().enumerate();
+        slots.flat_map(|(slot, starts)| starts.iter().map(move |start| (slot, start)))
+    }
+
     /// Provides for one more start.
-    fn add(&mut self, missing: Missing) {
+    pub(crate) fn add(&mut self, missing: Missing) {
         if self.slots.len() <= missing.slot {
             self.slots.resize(missing.slot + 1, Vec::new());
         }
@@ -195,8 +202,7 @@ pub struct StepInfo {
 impl Lowered {
     /// What a failed step was missing, if it failed because the table is too small.
     pub fn missing(&self, outcome: Outcome) -> Option<Missing> {
-        let site = (outcome.0 as usize).checked_sub(1)?;
-        self.growth.get(&site).copied()
+        self.growth.get(&outcome.failed()?).copied()
     }
 }
 

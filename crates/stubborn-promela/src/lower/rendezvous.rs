@@ -112,13 +112,13 @@ impl Lowering<'_> {
         offer: &Offer,
         channel: usize,
         sent: &[ir::Expr],
+        timeout: bool,
     ) -> Vec<ir::Expr> {
-        let context = Context::of(offer.slot, offer.instance);
-        let mut all = Vec::new();
-        if let Some(provided) = &self.type_of(offer.slot, offer.instance).provided {
-            let value = self.expr(provided, context);
-            all.push(guards::truth(value));
-        }
+        let context = Context {
+            timeout,
+            ..Context::of(offer.slot, offer.instance)
+        };
+        let mut all = Vec::from_iter(self.provided(context));
         all.push(self.takes(&offer.transition, channel, sent, context));
         for earlier in &offer.before {
             let first = self.takes(earlier, channel, sent, context);
@@ -173,7 +173,7 @@ impl Lowering<'_> {
         for slot in (0..self.slots.len()).filter(|s| *s != step.slot) {
             for offer in self.offers(slot, channel) {
                 let mut guards_here = common.to_vec();
-                guards_here.extend(self.offer_guards(&offer, channel, &sent));
+                guards_here.extend(self.offer_guards(&offer, channel, &sent, step.context.timeout));
                 if guards_here.contains(&ir::Expr::Const(0)) {
                     continue;
                 }
@@ -308,7 +308,7 @@ impl Lowering<'_> {
             sources,
             guards_here,
             body,
-            0,
+            u8::from(step.context.timeout),
             continues,
             step.transition.span,
             parts,

@@ -429,13 +429,17 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
             let values = story::why_bad(system, label, &violation.state);
             format!("  It does not hold there{values}\n{place}")
         }
-        (_, Some((_, outcome))) => match outcome.site(structure) {
-            Some(site) => match story::source_line(model, site.span) {
+        (target, Some((_, outcome))) => {
+            let site = match target {
+                Target::Assertions => outcome.violated(),
+                _ => outcome.failed(),
+            };
+            let span = site.and_then(|site| structure.failures[site].span);
+            match story::source_line(model, span) {
                 place if place.is_empty() => String::new(),
                 place => format!("  It fails here:\n{place}"),
-            },
-            None => String::new(),
-        },
+            }
+        }
         (_, None) => String::new(),
     }
 }
@@ -458,7 +462,11 @@ fn coverage(model: &LoadedModel, report: &Report) -> String {
             process.all
         );
     }
-    if report.runs.iter().any(|r| r.result.end != End::Complete) {
+    if report
+        .runs
+        .iter()
+        .any(|r| !matches!(r.result.end, End::Complete | End::Lossy))
+    {
         out += "(the search ended before it had seen everything)\n";
     }
     out

@@ -152,7 +152,7 @@ impl Figures {
             deadlocks: Some(result.deadlocks),
             invalid_ends: result.invalid_ends,
             depth: result.depth,
-            complete: result.end == End::Complete,
+            complete: matches!(result.end, End::Complete | End::Lossy),
             explore_seconds: result.time.explore.as_secs_f64(),
             peak_memory: peak.unwrap_or(result.memory.peak as u64),
             store_bytes: result.memory.store as u64,
@@ -297,12 +297,10 @@ fn figures_json(
 fn why_incomplete(result: &SearchResult, store: StoreName) -> Option<String> {
     match result.end {
         End::Limit(limit) => Some(format!("{limit}; this is what was seen until then")),
-        End::Complete if matches!(store, StoreName::Bitstate | StoreName::Compact) => {
-            Some(format!(
-                "the {} store may have taken different states for equal",
-                store.name()
-            ))
-        }
+        End::Lossy => Some(format!(
+            "the {} store may have taken different states for equal",
+            store.name()
+        )),
         End::Complete | End::Violation => None,
     }
 }

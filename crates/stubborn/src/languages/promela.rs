@@ -17,8 +17,8 @@ use stubborn_ltl::parser::Syntax;
 use stubborn_promela::source::{FileLoader, Sources};
 use stubborn_promela::{Loaded, Options, load, lower};
 use stubborn_system::{
-    Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations, Structure,
-    Successors, System, TransitionId,
+    Budget, Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations,
+    Structure, Successors, System, TransitionId,
 };
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts};
@@ -109,6 +109,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         let settings = Options {
             definitions: promela.definitions.clone(),
             propositions: asked.iter().map(|asked| asked.text.clone()).collect(),
+            starts: options.starts.clone(),
             lowering: lower::Options {
                 lossy: promela.message_loss,
                 max_processes: promela.max_processes,
@@ -316,8 +317,8 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     parts.temporal = temporal;
     parts.expressions = asked.into_iter().map(|asked| asked.text).collect();
     parts.text = Some(text);
-    let is_missing: Vec<bool> = (0..=sites)
-        .map(|outcome| loaded.lowered.missing(Outcome(outcome as u32)).is_some())
+    let is_missing: Vec<bool> = (0..sites)
+        .map(|site| loaded.lowered.missing(Outcome::failure(site)).is_some())
         .collect();
     let commands = match wanted.coverage {
         true => loaded.model.program().commands.len(),
@@ -330,7 +331,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     });
     if is_missing.contains(&true) || commands > 0 {
         let seen = Arc::new(Seen {
-            outcomes: is_missing.iter().map(|_| AtomicBool::new(false)).collect(),
+            sites: is_missing.iter().map(|_| AtomicBool::new(false)).collect(),
             late: AtomicU32::new(0),
         });
         parts.system = Arc::new(Watched {
@@ -416,8 +417,8 @@ pub(crate) struct Growth {
 
 /// What was missing.
 struct Seen {
-    /// By outcome: whether a step ended so.
-    outcomes: Vec<AtomicBool>,
+    /// By site: whether a step failed there.
+    sites: Vec<AtomicBool>,
     /// States that were expanded after the first such step; 0 if there was none.
     late: AtomicU32,
 }
@@ -437,8 +438,8 @@ impl Seen {
         }
     }
 
-    fn note(&self, outcome: Outcome) {
-        if let Some(seen) = self.outcomes.get(outcome.0 as usize) {
+    fn note(&self, site: usize) {
+        if let Some(seen) = self.sites.get(site) {
             seen.store(true, Ordering::Relaxed);
             self.late.fetch_max(1, Ordering::Relaxed);
         }
@@ -453,9 +454,9 @@ impl Growth {
 
     /// The larger program.
     pub(crate) fn grown(&self) -> Option<Result<Parts, BuildError>> {
-        let outcomes = self.seen.outcomes.iter().enumerate();
-        let outcomes = outcomes.filter(|(_, seen)| seen.load(Ordering::Relaxed));
-        let outcomes: Vec<Outcome> = outcomes.map(|(at, _)| Outcome(at as u32)).collect();
+        let sites = self.seen.sites.iter().enumerate();
+        let sites = sites.filter(|(_, seen)| seen.load(Ordering::Relaxed));
+        let outcomes: Vec<Outcome> = sites.map(|(at, _)| Outcome::failure(at)).collect();
         self.promela.grown(&outcomes)
     }
 }
@@ -464,7 +465,7 @@ impl Growth {
 struct Watched {
     inner: Arc<dyn System>,
     promela: Arc<PromelaModel>,
-    /// By outcome.
+    /// By site.
     is_missing: Vec<bool>,
     seen: Arc<Seen>,
 }
@@ -495,6 +496,10 @@ impl System for Watched {
         self.inner.relations(level)
     }
 
+    fn budget(&self) -> &Budget {
+        self.inner.budget()
+    }
+
     fn value_text(&self, field: FieldId, value: i64) -> String {
         self.inner.value_text(field, value)
     }
@@ -510,11 +515,10 @@ struct Watcher<'s> {
 impl Watcher<'_> {
     fn look(&mut self, state: &[u32], out: &Successors, from: usize) {
         for at in from..out.len() {
-            let outcome = out.outcome(at);
-            if outcome != Outcome::FINE
-                && self.system.is_missing.get(outcome.0 as usize) == Some(&true)
+            if let Some(site) = out.outcome(at).failed()
+                && self.system.is_missing.get(site) == Some(&true)
             {
-                self.system.seen.note(outcome);
+                self.system.seen.note(site);
             }
         }
         let Some(interpreter) = &mut self.interpreter else {

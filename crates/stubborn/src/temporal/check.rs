@@ -14,7 +14,7 @@ use stubborn_emptiness::{
     ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
-use stubborn_search::{Beyond, Limit, Limits, Reached, StoreKind};
+use stubborn_search::{Beyond, Limit, Limits, Reached};
 use stubborn_system::Relations;
 
 use super::{Obstacle, Temporal};
@@ -93,10 +93,7 @@ impl Checker<'_, '_> {
                 return Ok(answer);
             }
         };
-        if matches!(
-            self.options.store.kind,
-            StoreKind::Bitstate | StoreKind::Compact
-        ) {
+        if !self.options.store.kind.is_exact() {
             answer.notice = Some(
                 "not checked: temporal properties need a store that keeps states apart, `tree` \
                  or `plain`"
