@@ -122,6 +122,18 @@ impl Configuration {
         made
     }
 
+    /// Leaves out what is about processes, for systems that have none.
+    pub fn without_processes(&mut self, random: &mut Random) {
+        self.groups
+            .retain(|group| !["--fairness", "--choice"].contains(&group[0].as_str()));
+        let others = ["closure", "beam", "deletion", "lpor"];
+        for group in &mut self.groups {
+            if group.len() == 2 && group[1].starts_with("ample") {
+                group[1] = (*random.pick(&others)).to_owned();
+            }
+        }
+    }
+
     /// Adds an option.
     pub fn push(&mut self, option: &str, value: Option<&str>) {
         let words = [Some(option), value].into_iter().flatten();
@@ -302,8 +314,11 @@ impl Configuration {
         for group in &self.groups {
             let value = group.get(1).map(String::as_str);
             match (group[0].as_str(), value) {
-                ("--seed" | "--max-states" | "--memory-limit" | "--timeout", _) => {
+                ("--seed" | "--shuffle" | "--max-states" | "--memory-limit" | "--timeout", _) => {
                     coverage.note(&format!("option {}", group[0]));
+                }
+                (option, None) if option.starts_with("--structural=") => {
+                    coverage.note("option --structural=RULES");
                 }
                 ("--proviso", Some(value)) if !SAFETY_PROVISOS.contains(&value) => {
                     let rule = strip(value);

@@ -22,6 +22,7 @@ pub mod formula;
 pub mod hoa;
 pub mod judge;
 pub mod minimise;
+pub mod nets;
 pub mod promela;
 pub mod random;
 pub mod reference;
@@ -32,7 +33,11 @@ use arena::Arena;
 
 /// Every arena there is.
 pub fn arenas() -> Vec<Box<dyn Arena>> {
-    let mut arenas: Vec<Box<dyn Arena>> = vec![Box::new(dve::Dve), Box::new(dve::Automata)];
+    let mut arenas: Vec<Box<dyn Arena>> = vec![
+        Box::new(dve::Dve),
+        Box::new(nets::Nets),
+        Box::new(dve::Automata),
+    ];
     arenas.extend(promela::arenas());
     arenas
 }

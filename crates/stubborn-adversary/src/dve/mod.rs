@@ -242,6 +242,7 @@ impl Attempt for DveAttempt {
                         has_failure: graph.has_failure(),
                     }),
                     replay: None,
+                    may_give_up: false,
                     judge: None,
                 });
             }
@@ -340,6 +341,7 @@ impl Attempt for DveAttempt {
             configuration: &self.configuration,
             expectation: Expectation::Checked(known),
             replay: self.replay.then(|| words(&replay)),
+            may_give_up: false,
             judge: Some(Box::new(|name, trace| self.judge(name, trace))),
         })
     }

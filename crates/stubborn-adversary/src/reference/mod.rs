@@ -1,6 +1,7 @@
 //! The naive checker: small, slow, and obviously right.
 //!
 //! - [`program`]: processes with guarded commands, and a plain interpreter of them;
+//! - [`net`]: Petri nets, and the token game;
 //! - [`graph`]: all states and steps of either, and what can be reached;
 //! - [`ltl`]: formulas, by their tableau on the graph;
 //! - [`automaton`]: Büchi automata, by their product with the graph;
@@ -10,4 +11,5 @@ pub mod automaton;
 pub mod cycles;
 pub mod graph;
 pub mod ltl;
+pub mod net;
 pub mod program;
