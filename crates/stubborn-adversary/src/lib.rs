@@ -24,9 +24,9 @@ pub mod subject;
 
 use arena::Arena;
 
-/// Every arena there is.
-pub fn arenas() -> Vec<Box<dyn Arena>> {
+/// Every arena there is; Promela programs lack the features `without`.
+pub fn arenas(without: &[String]) -> Vec<Box<dyn Arena>> {
     let mut arenas: Vec<Box<dyn Arena>> = Vec::new();
-    arenas.extend(promela::arenas());
+    arenas.extend(promela::arenas(without));
     arenas
 }
