@@ -8,7 +8,7 @@ use crate::coverage::Coverage;
 use crate::minimise::minimise;
 use crate::subject::{Folder, Status, Subject};
 
-use super::answers::{Answer, Verdict, note_program};
+use super::answers::{Answer, Verdict, all_features, first_words, note_program};
 use super::ast::{Kind, Node, Style};
 use super::generate::{Case, Features, case};
 use super::spin::{NoAnswer, Search, Spin};
@@ -42,6 +42,18 @@ impl Arena for AgainstSpin {
 
     fn available(&self) -> Result<(), String> {
         self.spin.clone().map(|_| ())
+    }
+
+    fn features(&self) -> Vec<String> {
+        let mut all = all_features();
+        let absent = ["operator X", "node Xr", "node Xs"];
+        all.retain(|feature| !absent.contains(&feature.as_str()));
+        for property in ["invalid end", "errors", "assertions", "accept", "p0", "never"] {
+            for verdict in [Verdict::Holds, Verdict::Violated] {
+                all.push(format!("verdict {property} {verdict:?}"));
+            }
+        }
+        all
     }
 
     fn round(&self, seed: u64, subject: &Subject, coverage: &mut Coverage) -> Round {
@@ -349,14 +361,6 @@ impl<'a> Judge<'a> {
 fn violates_claim(search: &Search) -> bool {
     let wrong = ["acceptance cycle", "end state in claim", "assertion violated", "claim fails"];
     wrong.iter().any(|message| search.count(message) > 0)
-}
-
-/// The first words of a message, without places and numbers: mismatches of one kind are told
-/// from others by it.
-fn first_words(message: &str) -> String {
-    let line = message.lines().next().unwrap_or_default();
-    let words = line.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
-    words.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
 }
 
 /// Why SPIN refuses, without places and numbers.

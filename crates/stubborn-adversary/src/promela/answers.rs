@@ -44,7 +44,10 @@ pub struct Answer {
 
 /// Options that belong to the model, and the model.
 pub fn model_arguments(command: &str, case: &Case) -> Vec<String> {
-    let mut all = vec![command.to_owned(), "m.pml".to_owned(), "--json".to_owned()];
+    let mut all = vec![command.to_owned(), "m.pml".to_owned()];
+    if ["check", "explore"].contains(&command) {
+        all.push("--json".into());
+    }
     all.push("--max-processes".into());
     all.push(case.max_processes.to_string());
     if case.message_loss {
@@ -122,6 +125,14 @@ impl Answer {
     }
 }
 
+/// The first words of a message, without places and numbers: mismatches of one kind are told
+/// from others by it.
+pub fn first_words(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    let words = line.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
+    words.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
+}
+
 /// Notes what a program is made of.
 pub fn note_program(case: &Case, coverage: &mut Coverage) {
     case.program.each(&mut |node| {
@@ -130,6 +141,69 @@ pub fn note_program(case: &Case, coverage: &mut Coverage) {
     if case.message_loss {
         coverage.note("option --message-loss");
     }
+}
+
+/// Everything that [`note_program`] may note.
+pub fn all_features() -> Vec<String> {
+    let kinds = [
+        Kind::Mtypes,
+        Kind::Typedef,
+        Kind::Define,
+        Kind::Inline,
+        Kind::Declaration,
+        Kind::Ltl,
+        Kind::Never,
+        Kind::Trace,
+        Kind::NoTrace,
+        Kind::Priority,
+        Kind::Provided,
+        Kind::Channel,
+        Kind::Condition,
+        Kind::Assign,
+        Kind::Increment,
+        Kind::Decrement,
+        Kind::Assert,
+        Kind::Print,
+        Kind::Skip,
+        Kind::Else,
+        Kind::Break,
+        Kind::Goto,
+        Kind::If,
+        Kind::Do,
+        Kind::For,
+        Kind::ForIn,
+        Kind::Select,
+        Kind::Atomic,
+        Kind::DStep,
+        Kind::Block,
+        Kind::Unless,
+        Kind::Call,
+        Kind::SetPriority,
+        Kind::Xr,
+        Kind::Xs,
+        Kind::Choice,
+        Kind::Eval,
+        Kind::Run,
+        Kind::RemoteLabel,
+        Kind::RemoteVariable,
+    ];
+    let mut all: Vec<String> = kinds.iter().map(|kind| format!("node {kind:?}")).collect();
+    let operators = "+ - * / % & | ^ << >> ~ ! && || == != < <= > >= [] <> X U V W -> <->";
+    all.extend(operators.split(' ').map(|operator| format!("operator {operator}")));
+    let functions = "len full empty nfull nempty enabled pc_value get_priority";
+    all.extend(functions.split(' ').map(|function| format!("function {function}")));
+    let types = "bit bool byte short int unsigned mtype pid chan record";
+    all.extend(types.split(' ').map(|name| format!("type {name}")));
+    let predefined = "_ _pid _nr_pr _last timeout";
+    all.extend(predefined.split(' ').map(|name| format!("predefined {name}")));
+    let labels = "L end accept progress S accept_S";
+    all.extend(labels.split(' ').map(|name| format!("label {name}")));
+    let processes = "init started active active[]";
+    all.extend(processes.split(' ').map(|name| format!("process {name}")));
+    let channel = "Send0 Send1 Receive0 Receive1 Receive2 Receive3 Poll0 Poll1";
+    all.extend(channel.split(' ').map(|name| format!("channel {name}")));
+    all.push("option --message-loss".into());
+    all
 }
 
 /// What using this node is, as a feature of the language.
@@ -142,6 +216,7 @@ fn feature(node: &Node) -> String {
             true => "type record".to_owned(),
             false => with_name("type"),
         },
+        Kind::Place if node.name == "timeout" => "predefined timeout".to_owned(),
         Kind::Place if node.name.starts_with('_') => with_name("predefined"),
         Kind::Place if node.number == 1 => "expression Element".to_owned(),
         Kind::Send | Kind::Receive | Kind::Poll => format!("channel {:?}{}", node.kind, node.number),

@@ -230,6 +230,17 @@ impl Node {
         printer.text
     }
 
+    /// An expression's or a formula's text.
+    pub fn expression_text(&self, style: Style) -> String {
+        let printer = Printer {
+            text: String::new(),
+            indent: 0,
+            style,
+            in_process: false,
+        };
+        printer.expression(self)
+    }
+
     fn is_expression(&self) -> bool {
         use Kind::{
             Binary, Choice, Function, Number, Place, Poll, RemoteLabel, RemoteVariable, Run, Unary,

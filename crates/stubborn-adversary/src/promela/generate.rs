@@ -93,6 +93,10 @@ pub struct Case {
     pub message_loss: bool,
     /// The most processes at a time.
     pub max_processes: i64,
+    /// A formula about it.
+    pub formula: Node,
+    /// A condition about its global variables.
+    pub invariant: Node,
 }
 
 impl Shrink for Case {
@@ -101,6 +105,10 @@ impl Shrink for Case {
         let mut all: Vec<Self> = programs
             .map(|program| Self { program, ..self.clone() })
             .collect();
+        let formulas = self.formula.candidates().into_iter();
+        all.extend(formulas.map(|formula| Self { formula, ..self.clone() }));
+        let invariants = self.invariant.candidates().into_iter();
+        all.extend(invariants.map(|invariant| Self { invariant, ..self.clone() }));
         if self.message_loss {
             all.insert(0, Self { message_loss: false, ..self.clone() });
         }
@@ -139,7 +147,10 @@ pub fn case(seed: u64, features: &Features) -> Case {
     let mut generator = Generator::new(random, chosen);
     generator.program();
     let limited = generator.on("process limit");
+    let (formula, invariant) = (generator.formula(2), generator.plain_test(1));
     Case {
+        formula,
+        invariant,
         message_loss: generator.on("message loss"),
         max_processes: if limited { generator.random.between(2, 5) } else { 7 },
         program: node(Kind::Program, "", 0, generator.units),
@@ -1290,7 +1301,7 @@ impl Generator {
 
     fn formula(&mut self, depth: usize) -> Node {
         if depth == 0 || self.random.chance(1, 5) {
-            let test = self.test(1);
+            let test = self.plain_test(1);
             // A formula's operators bind tightly.
             return match test.kind {
                 Kind::Binary | Kind::Unary => test,
