@@ -32,6 +32,7 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Sum {
     pub(crate) counts: Counts,
     pub(crate) fired: BitSet,
+    pub(crate) failed: BitSet,
     pub(crate) tallies: Vec<Tally>,
     pub(crate) depth: u64,
     pub(crate) levels: u64,
@@ -46,8 +47,10 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn empty_sum(&self) -> Sum {
+        let structure = self.search.system.structure();
         Sum {
-            fired: BitSet::new(self.search.system.structure().transitions.len()),
+            fired: BitSet::new(structure.transitions.len()),
+            failed: BitSet::new(structure.failures.len()),
             tallies: vec![Tally::default(); self.search.targets.len()],
             ..Sum::default()
         }
@@ -59,6 +62,7 @@ impl<'a> Context<'a> {
         sum.counts.invalid_ends += expander.counts.invalid_ends;
         sum.counts.expanded_by_proviso += expander.counts.expanded_by_proviso;
         sum.fired.union_with(&expander.fired);
+        sum.failed.union_with(&expander.failed);
         sum.depth = sum.depth.max(depth);
         merge(self.order, &mut sum.tallies, expander.keeper.into_tallies());
     }

@@ -111,6 +111,7 @@ impl Search<'_> {
         let Sum {
             counts,
             fired,
+            failed,
             depth,
             levels,
             level_sizes,
@@ -128,6 +129,7 @@ impl Search<'_> {
             end,
             violations,
             fired,
+            failed,
             store: kind,
             memory: MemoryUse {
                 store: store_bytes,
@@ -215,6 +217,7 @@ impl Search<'_> {
             }),
             violations: Vec::new(),
             fired: stubborn_system::BitSet::new(structure.transitions.len()),
+            failed: stubborn_system::BitSet::new(structure.failures.len()),
             store: self.store.kind,
             memory: MemoryUse {
                 process_peak: peak_resident_bytes(),
