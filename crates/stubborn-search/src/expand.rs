@@ -50,7 +50,7 @@ impl Checks {
     }
 
     fn looks_at_outcomes(&self) -> bool {
-        self.errors.is_some() || self.assertions.is_some()
+        self.assertions.is_some() || self.error_state.is_some()
     }
 
     fn is_error(&self, state: &[u32]) -> bool {
@@ -89,6 +89,8 @@ pub(crate) struct Expander<'a> {
     pub(crate) rest: Vec<u32>,
     pub(crate) counts: Counts,
     pub(crate) fired: BitSet,
+    /// Places where steps failed.
+    pub(crate) failed: BitSet,
     pub(crate) keeper: FindingKeeper<'a>,
     looks_at_outcomes: bool,
     /// The reduction looks at what was seen before.
@@ -111,6 +113,7 @@ impl<'a> Expander<'a> {
             rest: Vec::new(),
             counts: Counts::default(),
             fired: BitSet::new(transitions),
+            failed: BitSet::new(checks.sites.len()),
             looks_at_outcomes: checks.looks_at_outcomes(),
             keeper,
             last_choice: Choice::All,
@@ -306,6 +309,9 @@ impl<'a> Expander<'a> {
                 continue;
             }
             let transition: TransitionId = self.successors.transitions()[number];
+            if let Some(site) = outcome.failed() {
+                self.failed.insert(site);
+            }
             for site in outcome.violated().into_iter().chain(outcome.failed()) {
                 if let Some(target) = self.checks.sites[site] {
                     self.keeper

@@ -11,7 +11,8 @@ const LOOK_EVERY: usize = 64;
 /// The run of `system` through `states` (one after the other, from an initial one on) and, at
 /// the end, by `last_step`. Fails if there is none.
 ///
-/// Where several transitions lead from one state to the next, the first one is taken. The
+/// Where several steps lead from one state to the next, the first one is taken, or the first one
+/// in which nothing goes wrong, if there is any. The
 /// system is asked for all its steps by a fresh executor: nothing that a search or a
 /// reduction believes has a say in it. With a budget that is spent, there may be no answer.
 pub fn replay(
@@ -46,7 +47,8 @@ pub fn replay(
         }
         successors.clear();
         executor.successors(before, &mut successors);
-        let Some(step) = successors.iter().find(|step| step.state == next) else {
+        let steps_there = successors.iter().filter(|step| step.state == next);
+        let Some(step) = steps_there.min_by_key(|step| step.outcome != Outcome::FINE) else {
             return failed(format!("no step leads to state {}", steps.len() + 1));
         };
         steps.push((step.transition, step.outcome));

@@ -78,6 +78,9 @@ pub struct SearchResult {
     pub violations: Vec<Violation>,
     /// The transitions that were explored at least once.
     pub fired: BitSet,
+    /// The [places](stubborn_system::Structure::failures) where steps failed. What would come
+    /// after these steps is not known.
+    pub failed: BitSet,
     /// How states were stored; tiny ones are never put into a tree.
     pub store: StoreKind,
     /// Memory.

@@ -138,6 +138,7 @@ impl Search<'_> {
             }),
             violations: Vec::new(),
             fired: stubborn_system::BitSet::new(structure.transitions.len()),
+            failed: stubborn_system::BitSet::new(structure.failures.len()),
             store: self.store.kind,
             memory: MemoryUse {
                 process_peak: peak_resident_bytes(),
@@ -329,6 +330,7 @@ impl Exploration<'_> {
         let Sum {
             counts,
             fired,
+            failed,
             depth,
             ..
         } = sum;
@@ -344,6 +346,7 @@ impl Exploration<'_> {
             end,
             violations,
             fired,
+            failed,
             store: kind,
             memory: MemoryUse {
                 store: store_bytes,

@@ -467,23 +467,15 @@ impl Parts {
 
 /// The transitions of a program that contain an assertion, or run on into one.
 fn asserting(model: &Model) -> Vec<TransitionId> {
-    fn asserts(body: &[Statement]) -> bool {
-        body.iter().any(|statement| match statement {
-            Statement::Assert { .. } => true,
-            Statement::If {
-                then, otherwise, ..
-            } => asserts(then) || asserts(otherwise),
-            Statement::While { body, .. } => asserts(body),
-            _ => false,
-        })
-    }
-    let commands = &model.program().commands;
-    let own: Vec<bool> = commands.iter().map(|c| asserts(&c.body)).collect();
+    let commands = model.program().commands.iter();
+    let own: Vec<bool> = commands
+        .map(|c| c.body.iter().any(Statement::asserts))
+        .collect();
     let with_followers = |at: &usize| {
         let mut followers = model.chains().followers(*at).iter();
         own[*at] || followers.any(|f| own[*f as usize])
     };
-    (0..commands.len())
+    (0..own.len())
         .filter(with_followers)
         .map(TransitionId::new)
         .collect()

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stubborn::emptiness::{Compared, Counts, ExplorationResult, Proviso};
+use stubborn::search::SearchResult;
 use stubborn::{CheckOptions, LoadedModel};
 
 use super::{
@@ -16,6 +17,9 @@ use crate::options::{ExploreArgs, ProvisoList, StoreName};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, grouped, print};
 use crate::watch;
+
+/// Most failing steps that are named.
+const SHOWN_FAILURES: usize = 4;
 
 pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     // A comparison prints an object for each proviso, and none for all.
@@ -74,7 +78,8 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         Status::Fine
     };
     if args.output.json {
-        let object = figures_json(&model, &args.search, &run.reduction, &figures, load_time);
+        let mut object = figures_json(&model, &args.search, &run.reduction, &figures, load_time);
+        object.insert("failing_steps".into(), failing(&model, &result).into());
         print(&format!("{}\n", Value::Object(object)));
         return Ok(status);
     }
@@ -88,6 +93,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         None => counted(figures.deadlocks.unwrap_or(0), "deadlock"),
     };
     let _ = writeln!(text, "{ends}");
+    text += &failing_lines(&failing(&model, &result));
     if let Some(sizes) = smaller {
         let _ = writeln!(
             text,
@@ -234,6 +240,35 @@ fn with_proviso(
     }
     print(&text);
     status
+}
+
+/// Steps that failed, in words and with their places. Runs end there, in one error state.
+fn failing(model: &LoadedModel, result: &SearchResult) -> Vec<String> {
+    let failures = &model.system().structure().failures;
+    let sites = result.failed.iter().map(|site| &failures[site]);
+    let words = sites.map(|site| match site.span {
+        Some(span) => format!("{} ({})", site.message, model.text().place(span)),
+        None => site.message.clone(),
+    });
+    let mut words: Vec<String> = words.collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+fn failing_lines(failing: &[String]) -> String {
+    let mut text = String::new();
+    for one in failing.iter().take(SHOWN_FAILURES) {
+        let _ = writeln!(text, "a step fails, and its run ends: {one}");
+    }
+    if let Some(more) = failing.len().checked_sub(SHOWN_FAILURES + 1) {
+        let _ = writeln!(
+            text,
+            "and {} more that fail",
+            counted(more as u64 + 1, "step")
+        );
+    }
+    text
 }
 
 fn levels(sizes: &[u64]) -> String {
