@@ -141,7 +141,7 @@ pub fn parse<'src>(
     arena: &'src Bump,
 ) -> (ast::Model<'src>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
-    let tree = parser::parse_model(source.text(), arena, &mut reporter);
+    let tree = parser::parse_model(source.text(), arena, &mut reporter, &UNLIMITED);
     (tree, reporter.finish())
 }
 
@@ -149,7 +149,7 @@ pub fn parse<'src>(
 pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
     let arena = Bump::new();
-    let tree = parser::parse_model(source.text(), &arena, &mut reporter);
+    let tree = parser::parse_model(source.text(), &arena, &mut reporter, &UNLIMITED);
     let model = resolve::resolve_model(&tree, &mut reporter);
     let usable = !reporter.has_errors();
     (usable.then_some(model), reporter.finish())
@@ -167,7 +167,7 @@ pub fn compile_within(source: &SourceFile, budget: &Budget) -> (Option<Lowered>,
     budget.begin("parsing the model");
     let mut reporter = Reporter::default();
     let arena = Bump::new();
-    let tree = parser::parse_model(source.text(), &arena, &mut reporter);
+    let tree = parser::parse_model(source.text(), &arena, &mut reporter, budget);
     let model = resolve::resolve_model(&tree, &mut reporter);
     if reporter.has_errors() || budget.poll().is_some() {
         return (None, reporter.finish());

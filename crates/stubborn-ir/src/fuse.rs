@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use stubborn_system::{ChannelId, ProcessId};
+use stubborn_system::{Budget, ChannelId, ProcessId};
 
 use crate::chain::{Starts, by_start};
 use crate::simplify::{and, not};
@@ -35,7 +35,8 @@ const MAX_SIZE: usize = 60;
 const MAX_WRITES: usize = 4;
 
 /// Fuses chains; gives, for each new command, the numbers of the old commands it consists of.
-pub fn fuse(program: &mut Program) -> Vec<Vec<usize>> {
+/// Once the budget is spent, the others stay as they are.
+pub fn fuse(program: &mut Program, budget: &Budget) -> Vec<Vec<usize>> {
     let commands = std::mem::take(&mut program.commands);
     let starts = by_start(&commands);
     let mut origins = Vec::new();
@@ -45,7 +46,10 @@ pub fn fuse(program: &mut Program) -> Vec<Vec<usize>> {
             commands: &commands,
             starts: &starts,
         };
-        let ways = command.continues.and_then(|_| fusing.ways(at));
+        let ways = match budget.poll() {
+            None => command.continues.and_then(|_| fusing.ways(at)),
+            Some(_) => None,
+        };
         match ways {
             None => {
                 origins.push(vec![at]);
@@ -562,7 +566,7 @@ mod tests {
         for program in programs {
             let name = program.name.clone();
             let mut fused = program.clone();
-            let origins = fuse(&mut fused);
+            let origins = fuse(&mut fused, &stubborn_system::budget::UNLIMITED);
             assert_eq!(origins.len(), fused.commands.len());
             fused_commands += origins.iter().filter(|o| o.len() > 1).count();
             let (Ok(plain), Ok(fused)) = (Model::new(program), Model::new(fused)) else {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use stubborn_diagnostics::{Diagnostic, Span, has_errors};
 use stubborn_ir::Model;
 use stubborn_ir::narrow::narrow;
+use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Outcome, Successors, System};
 
 use crate::lower::{self, Lowered, Missing, Table};
@@ -76,7 +77,18 @@ pub fn parse(
     definitions: &[(String, String)],
     loader: &dyn Loader,
 ) -> Parsed {
-    parse_with(path, text, definitions, &[], loader)
+    parse_with(path, text, definitions, &[], loader, &UNLIMITED)
+}
+
+/// As [`parse`], within a budget: if it is spent, nothing follows from what was understood.
+pub fn parse_within(
+    path: &Path,
+    text: &str,
+    definitions: &[(String, String)],
+    loader: &dyn Loader,
+    budget: &Budget,
+) -> Parsed {
+    parse_with(path, text, definitions, &[], loader, budget)
 }
 
 fn parse_with(
@@ -85,7 +97,9 @@ fn parse_with(
     definitions: &[(String, String)],
     propositions: &[String],
     loader: &dyn Loader,
+    budget: &Budget,
 ) -> Parsed {
+    budget.begin("parsing the model");
     let mut sources = Sources::default();
     let mut diagnostics = Vec::new();
     sources.add(path, text.to_string());
@@ -94,9 +108,9 @@ fn parse_with(
         definitions,
         propositions,
         loader,
-        &mut diagnostics,
+        (&mut diagnostics, budget),
     );
-    let model = parser::parse(tokens, apart, &mut diagnostics);
+    let model = parser::parse(tokens, apart, (&mut diagnostics, budget));
     let program = resolve::resolve(&model, &mut diagnostics);
     Parsed {
         model,
@@ -150,8 +164,9 @@ pub fn load(
         &options.definitions,
         &options.propositions,
         loader,
+        &options.budget,
     );
-    if has_errors(&diagnostics) {
+    if has_errors(&diagnostics) || options.budget.poll().is_some() {
         return Err((sources, diagnostics));
     }
     let name = path
@@ -197,8 +212,14 @@ fn build(
 ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
     loop {
         budget.begin("lowering the model");
-        let mut lowered =
-            lower::lower(&program, &sources, &name, &table, options, &mut diagnostics);
+        let mut lowered = lower::lower(
+            &program,
+            &sources,
+            &name,
+            &table,
+            (options, &budget),
+            &mut diagnostics,
+        );
         if has_errors(&diagnostics) || budget.poll().is_some() {
             return Err((sources, diagnostics));
         }
@@ -210,11 +231,10 @@ fn build(
             .map(|(at, command)| (command.name.clone(), at))
             .collect();
         let packed = |program: &stubborn_ir::Program, diagnostics: &mut Vec<Diagnostic>| {
-            let packed = Model::new(program.clone()).map_err(|error| {
+            Model::within(program.clone(), Arc::clone(&budget)).map_err(|error| {
                 let span = Span::new(0, 1);
                 diagnostics.push(Diagnostic::error("PML096", error.to_string(), span));
-            });
-            packed.map(|model| model.with_budget(Arc::clone(&budget)))
+            })
         };
         let Ok(model) = packed(&lowered.program, &mut diagnostics) else {
             return Err((sources, diagnostics));

@@ -437,8 +437,8 @@ impl Parts {
         warnings: Vec<Diagnostic>,
         options: &LoadOptions,
     ) -> Result<Self, BuildError> {
-        let model = Model::new(program).map_err(|e| BuildError::TooLarge(e.to_string()))?;
-        let model = model.with_budget(Arc::clone(&options.budget));
+        let model = Model::within(program, Arc::clone(&options.budget));
+        let model = model.map_err(|e| BuildError::TooLarge(e.to_string()))?;
         Ok(Self::of_model(model, warnings, options.engine))
     }
 

@@ -42,6 +42,9 @@ impl Lowering<'_> {
     pub(super) fn instance_steps(&mut self, slot: usize, instance: usize) {
         let kind = self.type_of(slot, instance);
         for state in kind.flow.reachable() {
+            if self.budget.poll().is_some() {
+                return;
+            }
             let Some(location) = self.location(slot, instance, state) else {
                 continue;
             };

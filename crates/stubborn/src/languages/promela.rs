@@ -15,7 +15,7 @@ use stubborn_ir::program::ProgramProperty;
 use stubborn_ir::{Model, Program};
 use stubborn_ltl::parser::Syntax;
 use stubborn_promela::source::{FileLoader, Sources};
-use stubborn_promela::{Loaded, Options, load, lower};
+use stubborn_promela::{Loaded, Options, load, lower, parse_within};
 use stubborn_system::{
     Budget, Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations,
     Structure, Successors, System, TransitionId,
@@ -83,11 +83,11 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         expressions: options.expressions.clone(),
         budget: Arc::clone(&options.budget),
     };
-    wanted.budget.begin("parsing the model");
     if !options.ignore_temporal {
         // Formulas first: what they say must be known when the model is lowered.
         let definitions = &promela.definitions;
-        let parsed = stubborn_promela::parse(path, source.text(), definitions, &FileLoader);
+        let (text, budget) = (source.text(), &wanted.budget);
+        let parsed = parse_within(path, text, definitions, &FileLoader, budget);
         if has_errors(&parsed.diagnostics) {
             return Err(BuildError::Files(
                 Box::new(parsed.sources),
@@ -301,9 +301,8 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
             let accepting = loaded.lowered.accepting.clone();
             temporal.push(no_acceptance(program.label(accepting)));
         }
-        let packed = Model::new(program);
-        let packed = packed.map_err(|error| BuildError::TooLarge(error.to_string()))?;
-        packed.with_budget(Arc::clone(&wanted.budget))
+        let packed = Model::within(program, Arc::clone(&wanted.budget));
+        packed.map_err(|error| BuildError::TooLarge(error.to_string()))?
     };
     for draft in &wanted.drafts {
         let resolve = |text: &str| {
