@@ -85,6 +85,9 @@ pub enum FiniteRuns {
     Stutter,
     /// Nothing: it is not looked at.
     Ignore,
+    /// It goes on by repeating its last state, and so does a run that can only go on by a step
+    /// that fails: whatever is reached is on some run.
+    Always,
 }
 
 /// A wish for a reduction.
@@ -386,7 +389,7 @@ impl<'a> Check<'a> {
                 automaton: &prepared.automaton,
                 starts: &prepared.starts,
                 labels: self.property.labels(),
-                stutters: self.finite_runs == FiniteRuns::Stutter,
+                finite_runs: self.finite_runs,
                 fair: fair.as_ref(),
             },
             reductions,

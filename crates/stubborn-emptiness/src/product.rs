@@ -21,6 +21,7 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
+use crate::check::FiniteRuns;
 use crate::fairness::Fair;
 use crate::pulse::{Pulse, Surroundings, append_once, limit_of};
 use crate::shared::SharedExpansions;
@@ -36,8 +37,8 @@ pub(crate) struct Watcher<'a> {
     pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
     pub(crate) labels: &'a [LabelId],
-    /// Whether a run that ends goes on by repeating its last state.
-    pub(crate) stutters: bool,
+    /// What a run that ends means.
+    pub(crate) finite_runs: FiniteRuns,
     /// Which runs count as fair, if not all.
     pub(crate) fair: Option<&'a Fair>,
 }
@@ -109,7 +110,7 @@ pub(crate) struct Product<'a> {
     valuation: Vec<u64>,
     /// The edges of the automaton that can be taken, of the node in hand.
     moves: Vec<(StateId, Marks)>,
-    stutters: bool,
+    finite_runs: FiniteRuns,
     /// With fairness the automaton's state shares its word with a level.
     fair: Option<Fair>,
     /// The marks of the edges in the batch.
@@ -153,7 +154,7 @@ impl<'a> Product<'a> {
             steered: BitSet::new(system.structure().transitions.len()),
             valuation: vec![0; watcher.labels.len().div_ceil(64)],
             moves: Vec::new(),
-            stutters: watcher.stutters,
+            finite_runs: watcher.finite_runs,
             fair: watcher.fair.cloned(),
             batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
@@ -304,8 +305,13 @@ impl<'a> Product<'a> {
         let first = out.len();
         self.batch.clear();
         self.batch_marks.clear();
-        if self.successors.is_empty() {
-            if part != Part::Rest && self.stutters {
+        let error = self.system.structure().error_state.as_deref();
+        let ends = match self.finite_runs {
+            FiniteRuns::Always => self.successors.iter().all(|s| error == Some(s.state)),
+            FiniteRuns::Stutter | FiniteRuns::Ignore => self.successors.is_empty(),
+        };
+        if ends {
+            if part != Part::Rest && self.finite_runs != FiniteRuns::Ignore {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();
@@ -315,7 +321,6 @@ impl<'a> Product<'a> {
             }
             return Ok(false);
         }
-        let error = self.system.structure().error_state.as_deref();
         for number in 0..self.successors.len() {
             let successor = self.successors.get(number);
             let transition: TransitionId = successor.transition;

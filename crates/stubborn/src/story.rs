@@ -308,6 +308,21 @@ pub fn why_bad(system: &dyn System, label: LabelId, state: &[u32]) -> String {
     }
 }
 
+/// Why a label cannot be evaluated in a state: the values that it looks at, but for the elements
+/// of arrays where there are others, and what went wrong.
+pub fn why_undefined(system: &dyn System, label: LabelId, state: &[u32], message: &str) -> String {
+    let layout = system.layout();
+    let mut label = system.structure().label(label).clone();
+    let is_element = |field: &FieldId| layout.field(*field).name.ends_with(']');
+    if !label.tests.iter().all(is_element) {
+        label.tests.retain(|field| !is_element(field));
+    }
+    match values(system, &label, state, None) {
+        values if values.is_empty() => format!("cannot be evaluated there: {message}"),
+        values => format!("cannot be evaluated there ({values}): {message}"),
+    }
+}
+
 /// What the propositions of a violated property do for ever: along the cycle of a run, or in
 /// its last state if it ends.
 pub fn truths(system: &dyn System, property: &Property, trace: &Trace) -> String {

@@ -14,14 +14,15 @@ use stubborn_emptiness::{
     ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
-use stubborn_search::{Beyond, Limit, Limits, Reached, StoreKind};
+use stubborn_search::{Beyond, Limit, Limits, Reached, Stop, StoreKind, Target, Trace};
 use stubborn_system::Relations;
 
+use super::evaluation::{EvaluationFailure, Evaluations};
 use super::{Obstacle, Temporal};
 use crate::auto::{LARGEST_SHARE, state_share};
-use crate::check::{CheckError, CheckOptions, Verdict};
+use crate::check::{self as safety, CheckError, CheckOptions, Run, Verdict};
 use crate::load::LoadedModel;
-use crate::reduction::Por;
+use crate::reduction::{Por, ProvisoChoice};
 
 /// A temporal property with its verdict.
 #[derive(Clone, Debug)]
@@ -38,6 +39,19 @@ pub struct TemporalAnswer {
     pub notice: Option<String>,
     /// What the check found, a counterexample too; `None` if there was no check.
     pub result: Option<CheckResult>,
+    /// What was done besides to find evaluations that fail, if anything.
+    pub evaluated: Option<Evaluated>,
+    /// The evaluation that failed, if that is the violation.
+    pub failure: Option<EvaluationFailure>,
+}
+
+/// How evaluations that fail were looked for.
+#[derive(Clone, Debug)]
+pub enum Evaluated {
+    /// By a search of the system.
+    System(Box<Run>),
+    /// In the product with the claim.
+    Product(Box<CheckResult>),
 }
 
 /// Answers temporal properties of a model, one after the other.
@@ -67,6 +81,15 @@ pub fn check_temporal(
 struct Question<'q> {
     property: &'q Property,
     finite_runs: FiniteRuns,
+    weak_fairness: bool,
+}
+
+fn verdict_of(result: &CheckResult) -> Verdict {
+    match result.verdict {
+        stubborn_emptiness::Verdict::Holds => Verdict::Holds,
+        stubborn_emptiness::Verdict::Violated => Verdict::Violated,
+        stubborn_emptiness::Verdict::Unknown(_) => Verdict::Unknown,
+    }
 }
 
 struct Checker<'a, 'o> {
@@ -76,7 +99,7 @@ struct Checker<'a, 'o> {
     relations: OnceLock<Relations>,
 }
 
-impl Checker<'_, '_> {
+impl<'o> Checker<'_, 'o> {
     fn answer(&self, temporal: &Temporal) -> Result<TemporalAnswer, CheckError> {
         let mut answer = TemporalAnswer {
             name: temporal.name.clone(),
@@ -85,6 +108,8 @@ impl Checker<'_, '_> {
             reduction: "none".into(),
             notice: None,
             result: None,
+            evaluated: None,
+            failure: None,
         };
         let property = match &temporal.property {
             Ok(property) => property,
@@ -108,13 +133,10 @@ impl Checker<'_, '_> {
         let question = Question {
             property,
             finite_runs: finite_runs.unwrap_or(self.options.temporal.finite_runs),
+            weak_fairness: self.options.temporal.weak_fairness,
         };
         let (result, unpaid) = self.run(question)?;
-        answer.verdict = match result.verdict {
-            stubborn_emptiness::Verdict::Holds => Verdict::Holds,
-            stubborn_emptiness::Verdict::Violated => Verdict::Violated,
-            stubborn_emptiness::Verdict::Unknown(_) => Verdict::Unknown,
-        };
+        answer.verdict = verdict_of(&result);
         answer.notice = match &result.reduction {
             ReductionUse::On { name, .. } => {
                 // Its variants are left out, as for other questions.
@@ -127,7 +149,89 @@ impl Checker<'_, '_> {
             ReductionUse::Off(why) => Some(format!("checked without reduction: {why}")),
         };
         answer.result = Some(result);
+        if !temporal.evaluations.is_empty() {
+            self.evaluate(temporal, question.finite_runs, &mut answer)?;
+        }
         Ok(answer)
+    }
+
+    /// Looks for evaluations that fail: along the run that was found, or everywhere.
+    fn evaluate(
+        &self,
+        temporal: &Temporal,
+        finite_runs: FiniteRuns,
+        answer: &mut TemporalAnswer,
+    ) -> Result<(), CheckError> {
+        let evaluations = &temporal.evaluations;
+        let along = |run: &Trace| evaluations.first_failure(self.model, run);
+        if answer.verdict == Verdict::Violated {
+            let found = answer.result.as_ref().and_then(|r| r.counterexample.as_ref());
+            answer.failure = found.and_then(|found| along(&found.trace));
+            return Ok(());
+        }
+        let (verdict, failure, evaluated) = match evaluations.of_claim_alone() {
+            None => {
+                let run = self.search_failures(evaluations)?;
+                let violations = run.result.violations.iter();
+                let failure = violations.filter_map(|v| v.trace.as_ref()).find_map(along);
+                let verdict = crate::check::verdict(&run.result, run.result.violations.first());
+                (verdict, failure, Evaluated::System(Box::new(run)))
+            }
+            // The product has shown the rest: every run goes on for ever, and is looked at.
+            Some(_)
+                if finite_runs != FiniteRuns::Ignore
+                    && self.model.system().structure().error_state.is_none() =>
+            {
+                return Ok(());
+            }
+            Some(property) => {
+                let (result, _) = self.run(Question {
+                    property,
+                    finite_runs: FiniteRuns::Always,
+                    // A run that is not fair may still go on in a fair way.
+                    weak_fairness: false,
+                })?;
+                let found = result.counterexample.as_ref();
+                let failure = found.and_then(|found| along(&found.trace));
+                (verdict_of(&result), failure, Evaluated::Product(Box::new(result)))
+            }
+        };
+        answer.verdict = match (answer.verdict, verdict) {
+            (_, Verdict::Violated) => Verdict::Violated,
+            (Verdict::Holds, verdict) => verdict,
+            (verdict, _) => verdict,
+        };
+        (answer.failure, answer.evaluated) = (failure, Some(evaluated));
+        Ok(())
+    }
+
+    /// A search for states in which an evaluation fails, as for any other safety question.
+    fn search_failures(&self, evaluations: &Evaluations) -> Result<Run, CheckError> {
+        let questions: Vec<safety::Question> = evaluations
+            .labels()
+            .map(|label| safety::Question {
+                name: String::new(),
+                kind: safety::QuestionKind::Invariant,
+                target: Target::Label(label),
+                span: None,
+            })
+            .collect();
+        let mut options = self.options.clone();
+        options.limits = self.limits();
+        // What users say about provisos is about cycles here.
+        options.reduction.proviso = ProvisoChoice::Auto;
+        let search = |options: &CheckOptions<'_>| {
+            safety::check_until(self.model, &questions, options, Stop::FirstViolation)
+        };
+        let mut report = match search(&options) {
+            // As for products: a reduction that does not go with the question is left out.
+            Err(CheckError::Reduction(_)) => {
+                options.reduction.por = Por::None;
+                search(&options)?
+            }
+            report => report?,
+        };
+        Ok(report.runs.swap_remove(0))
     }
 
     /// The check, and whether a reduction was left aside because it would not pay.
@@ -251,7 +355,6 @@ impl Checker<'_, '_> {
 
     fn check<'c>(&'c self, question: Question<'c>) -> Check<'c> {
         let options = self.options;
-        let left = |time: Duration| time.saturating_sub(self.started.elapsed());
         Check {
             replay: Some(self.model.reference()),
             emptiness: options.temporal.emptiness,
@@ -259,15 +362,21 @@ impl Checker<'_, '_> {
             expansion: options.temporal.expansion,
             relaxed_visibility: options.temporal.relaxed_visibility,
             finite_runs: question.finite_runs,
-            weak_fairness: options.temporal.weak_fairness,
+            weak_fairness: question.weak_fairness,
             threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
-            limits: Limits {
-                time: options.limits.time.map(left),
-                ..options.limits
-            },
+            limits: self.limits(),
             observer: options.observer,
             ..Check::new(self.model.system(), question.property)
+        }
+    }
+
+    /// With what is left of the time.
+    fn limits(&self) -> Limits<'o> {
+        let left = |time: Duration| time.saturating_sub(self.started.elapsed());
+        Limits {
+            time: self.options.limits.time.map(left),
+            ..self.options.limits
         }
     }
 
