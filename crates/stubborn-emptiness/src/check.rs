@@ -77,7 +77,7 @@ pub enum Expansion {
     Visible,
 }
 
-/// What a run that ends, because no step is possible, means for a property of infinite runs.
+/// What a run that ends, because no step is possible or every one fails, means for a property of infinite runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum FiniteRuns {
     /// It goes on by repeating its last state for ever.
@@ -85,9 +85,6 @@ pub enum FiniteRuns {
     Stutter,
     /// Nothing: it is not looked at.
     Ignore,
-    /// It goes on by repeating its last state, and so does a run that can only go on by a step
-    /// that fails: whatever is reached is on some run.
-    Always,
 }
 
 /// A wish for a reduction.
@@ -389,7 +386,7 @@ impl<'a> Check<'a> {
                 automaton: &prepared.automaton,
                 starts: &prepared.starts,
                 labels: self.property.labels(),
-                finite_runs: self.finite_runs,
+                stutters: self.finite_runs == FiniteRuns::Stutter,
                 fair: fair.as_ref(),
             },
             reductions,

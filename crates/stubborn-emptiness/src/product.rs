@@ -3,10 +3,10 @@
 //! A node is a state of the system with a state of the automaton: one word more at the end
 //! of the vector, so that any exact store holds it and one handle names it. A step of the
 //! system goes with an edge of the automaton that can be taken on the letter of the *source*
-//! state. Where the system has no step, the run is extended by repeating the state for
-//! ever: the automaton moves alone. That is done here, behind the reduction (or not done, if
-//! finite runs are to be ignored). A step that fails ends the run; the error is for others
-//! to report.
+//! state. Where the system has no step but such that fail, the run is extended by repeating the
+//! state for ever: the automaton moves alone. That is done here, behind the reduction (or not done,
+//! if finite runs are to be ignored). So whatever is reached is on some run; that a step fails is
+//! for others to report.
 //!
 //! The classic reduction sees the system state only, so kept steps are a function of it; which
 //! nodes are expanded by the proviso depends on the automaton's state too, see
@@ -21,7 +21,6 @@ use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
 };
 
-use crate::check::FiniteRuns;
 use crate::fairness::Fair;
 use crate::pulse::{Pulse, Surroundings, append_once, limit_of};
 use crate::shared::SharedExpansions;
@@ -37,8 +36,8 @@ pub(crate) struct Watcher<'a> {
     pub(crate) starts: &'a [StateId],
     /// The label of each of its propositions.
     pub(crate) labels: &'a [LabelId],
-    /// What a run that ends means.
-    pub(crate) finite_runs: FiniteRuns,
+    /// Whether a run that ends goes on by repeating its last state.
+    pub(crate) stutters: bool,
     /// Which runs count as fair, if not all.
     pub(crate) fair: Option<&'a Fair>,
 }
@@ -110,7 +109,7 @@ pub(crate) struct Product<'a> {
     valuation: Vec<u64>,
     /// The edges of the automaton that can be taken, of the node in hand.
     moves: Vec<(StateId, Marks)>,
-    finite_runs: FiniteRuns,
+    stutters: bool,
     /// With fairness the automaton's state shares its word with a level.
     fair: Option<Fair>,
     /// The marks of the edges in the batch.
@@ -154,7 +153,7 @@ impl<'a> Product<'a> {
             steered: BitSet::new(system.structure().transitions.len()),
             valuation: vec![0; watcher.labels.len().div_ceil(64)],
             moves: Vec::new(),
-            finite_runs: watcher.finite_runs,
+            stutters: watcher.stutters,
             fair: watcher.fair.cloned(),
             batch_marks: Vec::new(),
             vector: Vec::with_capacity(words + 1),
@@ -277,8 +276,10 @@ impl<'a> Product<'a> {
         let state = &self.cursor.words()[..words];
         let from = self.automaton_state(self.cursor.words()[words]);
         self.executor.successors(state, &mut self.successors);
+        let error = self.system.structure().error_state.as_deref();
         if let Some(fair) = &mut self.fair {
-            fair.look_at(&self.successors);
+            let fine = self.successors.iter().filter(|s| error != Some(s.state));
+            fair.look_at(fine.map(|s| s.transition));
         }
         let expanded_anyway = match (&mut self.reducers.shared, part) {
             (Some(shared), Part::Kept) => shared.contains(state),
@@ -305,13 +306,8 @@ impl<'a> Product<'a> {
         let first = out.len();
         self.batch.clear();
         self.batch_marks.clear();
-        let error = self.system.structure().error_state.as_deref();
-        let ends = match self.finite_runs {
-            FiniteRuns::Always => self.successors.iter().all(|s| error == Some(s.state)),
-            FiniteRuns::Stutter | FiniteRuns::Ignore => self.successors.is_empty(),
-        };
-        if ends {
-            if part != Part::Rest && self.finite_runs != FiniteRuns::Ignore {
+        if self.successors.iter().all(|s| error == Some(s.state)) {
+            if part != Part::Rest && self.stutters {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();

@@ -11,7 +11,8 @@ use stubborn_diagnostics::Span;
 use stubborn_emptiness::Property;
 use stubborn_search::{Trace, TraceStep};
 use stubborn_system::{
-    Executor, FieldId, FieldKind, Label, LabelId, ProcessId, Structure, System, TransitionId,
+    Executor, FieldId, FieldKind, Label, LabelId, ProcessId, Structure, Successors, System,
+    TransitionId,
 };
 
 use crate::load::LoadedModel;
@@ -229,6 +230,26 @@ pub fn why_stuck(system: &dyn System, state: &[u32]) -> String {
         if waiting.len() > SHOWN {
             let _ = writeln!(out, "      and {} more", waiting.len() - SHOWN);
         }
+    }
+    out
+}
+
+/// Why no run goes on from `state`: nobody can move, or every step fails.
+pub fn why_over(system: &dyn System, state: &[u32]) -> String {
+    let mut successors = Successors::new(system.layout().words());
+    system.executor().successors(state, &mut successors);
+    if successors.is_empty() {
+        return why_stuck(system, state);
+    }
+    let structure = system.structure();
+    let mut out = String::from("  Every step fails there:\n");
+    for step in successors.iter().take(SHOWN) {
+        let name = &structure.transition(step.transition).name;
+        let why = step
+            .outcome
+            .site(structure)
+            .map_or("", |site| &site.message);
+        let _ = writeln!(out, "    {name}: {why}");
     }
     out
 }

@@ -27,7 +27,8 @@ impl Ranges<'_> {
         // The right side is evaluated only after the left one decided nothing.
         let after = |left: &Expr, holds: bool, right: &Expr| {
             let mut env = env.clone();
-            self.assume(&mut env, left, holds) && self.may_fail(&env, &known.and(left, holds), right)
+            self.assume(&mut env, left, holds)
+                && self.may_fail(&env, &known.and(left, holds), right)
         };
         match expr {
             Expr::Unary(UnaryOp::Not, operand) => self.may_fail(env, known, operand),

@@ -429,7 +429,10 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
             let place = story::source_line(model, question.span);
             let state = &violation.state;
             let why = match model.why_label_fails(label, state) {
-                None => format!("does not hold there{}", story::why_bad(system, label, state)),
+                None => format!(
+                    "does not hold there{}",
+                    story::why_bad(system, label, state)
+                ),
                 Some(site) => story::why_undefined(system, label, state, &site.message),
             };
             format!("  It {why}\n{place}")

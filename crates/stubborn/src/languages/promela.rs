@@ -285,7 +285,9 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         };
         formulas.push(draft.finish(resolve)?);
     }
-    let partial = formulas.iter().map(|property| Partial::all(property, &loaded.lowered.program));
+    let partial = formulas
+        .iter()
+        .map(|property| Partial::all(property, &loaded.lowered.program));
     let partial: Vec<Vec<Partial>> = partial.collect();
     let adds_labels = partial.iter().any(|partial| !partial.is_empty());
     let adds_properties = !wanted.invariants.is_empty() || adds_claims || wanted.acceptance;

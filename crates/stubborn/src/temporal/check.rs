@@ -81,7 +81,6 @@ pub fn check_temporal(
 struct Question<'q> {
     property: &'q Property,
     finite_runs: FiniteRuns,
-    weak_fairness: bool,
 }
 
 fn verdict_of(result: &CheckResult) -> Verdict {
@@ -133,7 +132,6 @@ impl<'o> Checker<'_, 'o> {
         let question = Question {
             property,
             finite_runs: finite_runs.unwrap_or(self.options.temporal.finite_runs),
-            weak_fairness: self.options.temporal.weak_fairness,
         };
         let (result, unpaid) = self.run(question)?;
         answer.verdict = verdict_of(&result);
@@ -165,7 +163,10 @@ impl<'o> Checker<'_, 'o> {
         let evaluations = &temporal.evaluations;
         let along = |run: &Trace| evaluations.first_failure(self.model, run);
         if answer.verdict == Verdict::Violated {
-            let found = answer.result.as_ref().and_then(|r| r.counterexample.as_ref());
+            let found = answer
+                .result
+                .as_ref()
+                .and_then(|r| r.counterexample.as_ref());
             answer.failure = found.and_then(|found| along(&found.trace));
             return Ok(());
         }
@@ -177,23 +178,21 @@ impl<'o> Checker<'_, 'o> {
                 let verdict = crate::check::verdict(&run.result, run.result.violations.first());
                 (verdict, failure, Evaluated::System(Box::new(run)))
             }
-            // The product has shown the rest: every run goes on for ever, and is looked at.
-            Some(_)
-                if finite_runs != FiniteRuns::Ignore
-                    && self.model.system().structure().error_state.is_none() =>
-            {
-                return Ok(());
-            }
+            // Where all runs count, the product has shown it.
+            // (What is reached is on a fair run, too.)
+            Some(_) if finite_runs == FiniteRuns::Stutter => return Ok(()),
             Some(property) => {
                 let (result, _) = self.run(Question {
                     property,
-                    finite_runs: FiniteRuns::Always,
-                    // A run that is not fair may still go on in a fair way.
-                    weak_fairness: false,
+                    finite_runs: FiniteRuns::Stutter,
                 })?;
                 let found = result.counterexample.as_ref();
                 let failure = found.and_then(|found| along(&found.trace));
-                (verdict_of(&result), failure, Evaluated::Product(Box::new(result)))
+                (
+                    verdict_of(&result),
+                    failure,
+                    Evaluated::Product(Box::new(result)),
+                )
             }
         };
         answer.verdict = match (answer.verdict, verdict) {
@@ -362,7 +361,7 @@ impl<'o> Checker<'_, 'o> {
             expansion: options.temporal.expansion,
             relaxed_visibility: options.temporal.relaxed_visibility,
             finite_runs: question.finite_runs,
-            weak_fairness: question.weak_fairness,
+            weak_fairness: options.temporal.weak_fairness,
             threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
             limits: self.limits(),

@@ -138,7 +138,12 @@ impl Evaluations {
         let exprs: Vec<Expr> = guards.iter().map(|(_, g)| expr(program, *g)).collect();
         let fails = may_fail_somewhere(program, &exprs);
         let mut all = Vec::new();
-        for (((source, guard), expr), _) in guards.into_iter().zip(exprs).zip(fails).filter(|(_, fails)| *fails) {
+        for (((source, guard), expr), _) in guards
+            .into_iter()
+            .zip(exprs)
+            .zip(fails)
+            .filter(|(_, fails)| *fails)
+        {
             all.push((
                 source,
                 Evaluation {
@@ -185,7 +190,11 @@ impl Evaluations {
         let mut executor = model.reference().executor();
         let mut at = 0;
         let mut steps = 0;
-        let mut states = vec![self.claim.as_ref().map_or(0, |watched| watched.claim.initial)];
+        let mut states = vec![
+            self.claim
+                .as_ref()
+                .map_or(0, |watched| watched.claim.initial),
+        ];
         // Until nothing new can come.
         let mut seen: HashSet<(usize, usize)> = HashSet::new();
         loop {
@@ -247,13 +256,11 @@ impl Evaluation {
     fn failure(&self, model: &LoadedModel, trace: Trace) -> EvaluationFailure {
         let state = trace.last_state();
         let site = model.why_label_fails(self.fails, state);
-        let is_culprit = |(_, label): &&(String, LabelId)| match (
-            site,
-            model.why_label_fails(*label, state),
-        ) {
-            (Some(whole), Some(part)) => std::ptr::eq(whole, part),
-            _ => false,
-        };
+        let is_culprit =
+            |(_, label): &&(String, LabelId)| match (site, model.why_label_fails(*label, state)) {
+                (Some(whole), Some(part)) => std::ptr::eq(whole, part),
+                _ => false,
+            };
         let culprit = self.parts.iter().find(is_culprit).or(self.parts.first());
         let (text, label) = culprit.map_or(("", self.fails), |(text, label)| (text, *label));
         let is_guard = text.is_empty();

@@ -126,7 +126,7 @@ pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswe
     }
     if found.ends {
         out += "  The run ends there, and counts as repeating its last state for ever.\n";
-        out += &story::why_stuck(system, trace.last_state());
+        out += &story::why_over(system, trace.last_state());
     }
     out
 }
