@@ -103,14 +103,29 @@ impl Shrink for Case {
     fn candidates(&self) -> Vec<Self> {
         let programs = self.program.candidates().into_iter();
         let mut all: Vec<Self> = programs
-            .map(|program| Self { program, ..self.clone() })
+            .map(|program| Self {
+                program,
+                ..self.clone()
+            })
             .collect();
         let formulas = self.formula.candidates().into_iter();
-        all.extend(formulas.map(|formula| Self { formula, ..self.clone() }));
+        all.extend(formulas.map(|formula| Self {
+            formula,
+            ..self.clone()
+        }));
         let invariants = self.invariant.candidates().into_iter();
-        all.extend(invariants.map(|invariant| Self { invariant, ..self.clone() }));
+        all.extend(invariants.map(|invariant| Self {
+            invariant,
+            ..self.clone()
+        }));
         if self.message_loss {
-            all.insert(0, Self { message_loss: false, ..self.clone() });
+            all.insert(
+                0,
+                Self {
+                    message_loss: false,
+                    ..self.clone()
+                },
+            );
         }
         all
     }
@@ -124,12 +139,21 @@ impl Features {
     /// All of them but these.
     pub fn without(names: &[String]) -> Self {
         let all = FEATURES.iter().copied();
-        Self(all.filter(|feature| !names.iter().any(|name| name == feature)).collect())
+        Self(
+            all.filter(|feature| !names.iter().any(|name| name == feature))
+                .collect(),
+        )
     }
 
     /// These without some more.
     pub fn less(&self, names: &[&str]) -> Self {
-        Self(self.0.iter().filter(|feature| !names.contains(feature)).copied().collect())
+        Self(
+            self.0
+                .iter()
+                .filter(|feature| !names.contains(feature))
+                .copied()
+                .collect(),
+        )
     }
 }
 
@@ -152,7 +176,11 @@ pub fn case(seed: u64, features: &Features) -> Case {
         formula,
         invariant,
         message_loss: generator.on("message loss"),
-        max_processes: if limited { generator.random.between(2, 5) } else { 7 },
+        max_processes: if limited {
+            generator.random.between(2, 5)
+        } else {
+            7
+        },
         program: node(Kind::Program, "", 0, generator.units),
     }
 }
@@ -288,7 +316,8 @@ impl Generator {
         if self.on("define") {
             let value = self.value(1);
             let name = self.fresh("M");
-            self.units.push(node(Kind::Define, name.clone(), 0, vec![value]));
+            self.units
+                .push(node(Kind::Define, name.clone(), 0, vec![value]));
             self.macros.push(name);
         }
         if self.on("inline") {
@@ -345,11 +374,19 @@ impl Generator {
 
     /// A variable and its declaration.
     fn declare(&mut self, name: String, initial: bool) -> (Variable, Node) {
-        let elements = if self.use_of("array", 1, 2) { self.random.between(1, 3) } else { 0 };
+        let elements = if self.use_of("array", 1, 2) {
+            self.random.between(1, 3)
+        } else {
+            0
+        };
         if !self.records.is_empty() && self.random.chance(1, 3) {
             let record = self.random.below(self.records.len());
             let of = node(Kind::Type, format!("T{record}"), 0, Vec::new());
-            let variable = Variable { name: name.clone(), of: Type::Record(record), elements };
+            let variable = Variable {
+                name: name.clone(),
+                of: Type::Record(record),
+                elements,
+            };
             return (variable, node(Kind::Declaration, name, elements, vec![of]));
         }
         let (of, width) = self.number_type();
@@ -359,7 +396,11 @@ impl Generator {
         if initial && self.use_of("initial values", 2, 3) {
             parts.push(self.constant());
         }
-        let variable = Variable { name: name.clone(), of: Type::Number(of, width), elements };
+        let variable = Variable {
+            name: name.clone(),
+            of: Type::Number(of, width),
+            elements,
+        };
         (variable, node(Kind::Declaration, name, elements, parts))
     }
 
@@ -391,9 +432,20 @@ impl Generator {
             fields.push(of);
         }
         let name = self.fresh(if global { "c" } else { "l" });
-        let elements = if self.use_of("channel array", 1, 2) { 2 } else { 0 };
-        let types = fields.iter().map(|of| node(Kind::Type, *of, 0, Vec::new())).collect();
-        let capacity = if rendez_vous { 0 } else { self.random.between(1, 3) };
+        let elements = if self.use_of("channel array", 1, 2) {
+            2
+        } else {
+            0
+        };
+        let types = fields
+            .iter()
+            .map(|of| node(Kind::Type, *of, 0, Vec::new()))
+            .collect();
+        let capacity = if rendez_vous {
+            0
+        } else {
+            self.random.between(1, 3)
+        };
         let of = node(Kind::Type, "chan", 0, Vec::new());
         let value = node(Kind::Channel, "", capacity, types);
         self.channels.push(Channel {
@@ -407,18 +459,31 @@ impl Generator {
     }
 
     fn inline(&mut self) {
-        let parameters: Vec<String> = (0..self.random.between(0, 2)).map(|i| format!("a{i}")).collect();
+        let parameters: Vec<String> = (0..self.random.between(0, 2))
+            .map(|i| format!("a{i}"))
+            .collect();
         let outer = self.variables.clone();
         for name in &parameters {
             let of = Type::Number("byte", 0);
-            self.variables.push(Variable { name: name.clone(), of, elements: 0 });
+            self.variables.push(Variable {
+                name: name.clone(),
+                of,
+                elements: 0,
+            });
         }
         let body = self.statements(2, 1);
         self.variables = outer;
-        let names = parameters.iter().map(|name| node(Kind::Name, name, 0, Vec::new()));
+        let names = parameters
+            .iter()
+            .map(|name| node(Kind::Name, name, 0, Vec::new()));
         let names = node(Kind::Parameters, "", 0, names.collect());
         let name = self.fresh("i");
-        self.units.push(node(Kind::Inline, name.clone(), 0, vec![names, sequence(body)]));
+        self.units.push(node(
+            Kind::Inline,
+            name.clone(),
+            0,
+            vec![names, sequence(body)],
+        ));
         self.inlines.push((name, parameters.len()));
     }
 
@@ -440,7 +505,12 @@ impl Generator {
                         parameters.push(Parameter::Channel(start));
                         let of = node(Kind::Type, "chan", 0, Vec::new());
                         declarations.push(node(Kind::Declaration, name.clone(), 0, vec![of]));
-                        self.channels.push(Channel { name, elements: 0, global: false, ..channel });
+                        self.channels.push(Channel {
+                            name,
+                            elements: 0,
+                            global: false,
+                            ..channel
+                        });
                     }
                     _ => {
                         let mut of = self.number_type().0;
@@ -451,14 +521,23 @@ impl Generator {
                         let kind = node(Kind::Type, of, 0, Vec::new());
                         declarations.push(node(Kind::Declaration, name.clone(), 0, vec![kind]));
                         let of = Type::Number(of, 0);
-                        self.variables.push(Variable { name, of, elements: 0 });
+                        self.variables.push(Variable {
+                            name,
+                            of,
+                            elements: 0,
+                        });
                     }
                 }
             }
         }
         let mut parts = vec![node(Kind::Parameters, "", 0, declarations)];
         if self.use_of("priority", 2, 3) {
-            parts.push(node(Kind::Priority, "", self.random.between(1, 4), Vec::new()));
+            parts.push(node(
+                Kind::Priority,
+                "",
+                self.random.between(1, 4),
+                Vec::new(),
+            ));
         }
         if instances != -1 && self.use_of("provided", 1, 2) {
             let test = self.provided();
@@ -467,7 +546,8 @@ impl Generator {
         let (mut body, locals) = self.process_body();
         let labels = self.place_labels(&mut body);
         parts.push(sequence(body));
-        self.units.push(node(Kind::Process, name.clone(), instances, parts));
+        self.units
+            .push(node(Kind::Process, name.clone(), instances, parts));
         (self.variables, self.channels) = (variables, channels);
         if instances == 0 {
             self.startable.push((name.clone(), parameters));
@@ -481,7 +561,8 @@ impl Generator {
     fn provided(&mut self) -> Node {
         let locals = self.variables.clone();
         let processes = std::mem::take(&mut self.processes);
-        self.variables.retain(|variable| variable.name.starts_with('g'));
+        self.variables
+            .retain(|variable| variable.name.starts_with('g'));
         let test = self.plain_test(1);
         self.variables = locals;
         self.processes = processes;
@@ -513,11 +594,20 @@ impl Generator {
                     let from = self.element(&channel);
                     body.push(assign(place(&name), from));
                 }
-                self.channels.push(Channel { name, elements: 0, global: false, ..channel });
+                self.channels.push(Channel {
+                    name,
+                    elements: 0,
+                    global: false,
+                    ..channel
+                });
             }
         }
         if self.use_of("xr", 1, 2) {
-            let buffered: Vec<_> = self.channels.iter().filter(|c| c.elements == 0 && c.global).collect();
+            let buffered: Vec<_> = self
+                .channels
+                .iter()
+                .filter(|c| c.elements == 0 && c.global)
+                .collect();
             if !buffered.is_empty() {
                 let name = self.random.pick(&buffered).name.clone();
                 let kind = *self.random.pick(&[Kind::Xr, Kind::Xs]);
@@ -538,7 +628,9 @@ impl Generator {
         let counter = |generator: &mut Self, last: Vec<Node>| {
             let name = generator.fresh("n");
             let of = node(Kind::Type, "byte", 0, Vec::new());
-            generator.units.push(node(Kind::Declaration, name.clone(), 0, vec![of]));
+            generator
+                .units
+                .push(node(Kind::Declaration, name.clone(), 0, vec![of]));
             let more = sequence(vec![
                 condition(binary("<", place(&name), number(goal))),
                 node(Kind::Increment, "", 0, vec![place(&name)]),
@@ -597,8 +689,24 @@ impl Generator {
     fn constant(&mut self) -> Node {
         if self.use_of("wide values", 1, 4) {
             let wide = [
-                -1, 4, 7, 8, 127, 128, 255, 256, 257, 300, -128, 32767, 32768, 65535, 65536, -32769,
-                2_147_483_647, -2_147_483_647,
+                -1,
+                4,
+                7,
+                8,
+                127,
+                128,
+                255,
+                256,
+                257,
+                300,
+                -128,
+                32767,
+                32768,
+                65535,
+                65536,
+                -32769,
+                2_147_483_647,
+                -2_147_483_647,
             ];
             return number(*self.random.pick(&wide));
         }
@@ -652,7 +760,11 @@ impl Generator {
     /// Names of variables that are neither arrays nor records.
     fn scalars(&self) -> Vec<String> {
         let plain = |v: &&Variable| v.elements == 0 && matches!(v.of, Type::Number(..));
-        self.variables.iter().filter(plain).map(|v| v.name.clone()).collect()
+        self.variables
+            .iter()
+            .filter(plain)
+            .map(|v| v.name.clone())
+            .collect()
     }
 
     fn value(&mut self, depth: usize) -> Node {
@@ -668,14 +780,22 @@ impl Generator {
                 let operator = *self.random.pick(&["+", "-", "+", "-", "*"]);
                 binary(operator, self.value(depth - 1), self.value(depth - 1))
             }
-            2 => binary("%", self.value(depth - 1), number(self.random.between(2, 4))),
+            2 => binary(
+                "%",
+                self.value(depth - 1),
+                number(self.random.between(2, 4)),
+            ),
             3 => {
                 let operator = *self.random.pick(&["&", "|", "^"]);
                 binary(operator, self.value(depth - 1), self.value(depth - 1))
             }
             4 => {
                 let operator = *self.random.pick(&["<<", ">>"]);
-                binary(operator, self.value(depth - 1), number(self.random.between(0, 9)))
+                binary(
+                    operator,
+                    self.value(depth - 1),
+                    number(self.random.between(0, 9)),
+                )
             }
             5 if self.on("division") => {
                 let operator = *self.random.pick(&["/", "%"]);
@@ -722,7 +842,12 @@ impl Generator {
         if !self.on("remote variable") {
             return None;
         }
-        let with: Vec<_> = self.processes.iter().filter(|p| !p.2.is_empty()).cloned().collect();
+        let with: Vec<_> = self
+            .processes
+            .iter()
+            .filter(|p| !p.2.is_empty())
+            .cloned()
+            .collect();
         if with.is_empty() {
             return None;
         }
@@ -772,9 +897,12 @@ impl Generator {
             // In a claim, SPIN takes it for true where the claim goes on alone.
             4 if self.on("timeout") && !self.in_claim => place("timeout"),
             5 | 6 if self.on("remote label") => self.remote_label(),
-            7 if self.on("enabled") => {
-                node(Kind::Function, "enabled", 0, vec![number(self.random.between(0, 2))])
-            }
+            7 if self.on("enabled") => node(
+                Kind::Function,
+                "enabled",
+                0,
+                vec![number(self.random.between(0, 2))],
+            ),
             8 if self.on("pc_value") => {
                 let pid = number(self.random.between(0, 2));
                 let counter = node(Kind::Function, "pc_value", 0, vec![pid]);
@@ -839,7 +967,12 @@ impl Generator {
     }
 
     fn remote_label(&mut self) -> Node {
-        let with: Vec<_> = self.processes.iter().filter(|p| !p.1.is_empty()).cloned().collect();
+        let with: Vec<_> = self
+            .processes
+            .iter()
+            .filter(|p| !p.1.is_empty())
+            .cloned()
+            .collect();
         if with.is_empty() {
             return number(1);
         }
@@ -853,7 +986,10 @@ impl Generator {
     /// A channel, and how to name it.
     fn any_channel(&mut self, fits: impl Fn(&Channel) -> bool) -> Option<(Channel, Node)> {
         let claim = self.in_claim;
-        let fitting = self.channels.iter().filter(|c| fits(c) && (c.global || !claim));
+        let fitting = self
+            .channels
+            .iter()
+            .filter(|c| fits(c) && (c.global || !claim));
         let fitting: Vec<Channel> = fitting.cloned().collect();
         if fitting.is_empty() {
             return None;
@@ -888,7 +1024,11 @@ impl Generator {
             };
             arguments.push(argument);
         }
-        let priority = if self.use_of("priority", 1, 2) { self.random.between(1, 4) } else { 0 };
+        let priority = if self.use_of("priority", 1, 2) {
+            self.random.between(1, 4)
+        } else {
+            0
+        };
         node(Kind::Run, name, priority, arguments)
     }
 
@@ -962,7 +1102,9 @@ impl Generator {
             7 | 8 | 9 => vec![self.selection(depth)],
             10 if self.on("for") => self.counted(depth),
             11 if self.on("block") => {
-                let declaration = self.on("late declaration").then(|| self.variable("v", true));
+                let declaration = self
+                    .on("late declaration")
+                    .then(|| self.variable("v", true));
                 let mut statements = self.nested(2, depth - 1);
                 if let Some(declaration) = declaration {
                     statements.parts.insert(0, declaration);
@@ -974,9 +1116,10 @@ impl Generator {
                 vec![self.variable("v", true)]
             }
             13 if self.on("endless atomic") && body => {
-                let mut once = self.number_place().into_iter().map(|target| {
-                    assign(target.clone(), binary("-", number(1), target))
-                });
+                let mut once = self
+                    .number_place()
+                    .into_iter()
+                    .map(|target| assign(target.clone(), binary("-", number(1), target)));
                 let step = once.next().unwrap_or_else(|| condition(number(1)));
                 self.inside = Inside::Atomic;
                 let mut loop_body = vec![step];
@@ -988,7 +1131,8 @@ impl Generator {
             14 if !self.inlines.is_empty() && !d_step && self.on("inline") => {
                 let (name, parameters) = self.random.pick(&self.inlines).clone();
                 // Parameters may be assigned to: only variables will do.
-                let arguments: Option<Vec<_>> = (0..parameters).map(|_| self.number_place()).collect();
+                let arguments: Option<Vec<_>> =
+                    (0..parameters).map(|_| self.number_place()).collect();
                 match arguments {
                     Some(arguments) => vec![node(Kind::Call, name, 0, arguments)],
                     None => self.simple(),
@@ -1137,7 +1281,12 @@ impl Generator {
             true => binary("&", self.value(0), number(3)),
             false => number(low + self.random.between(0, 2)),
         };
-        vec![node(Kind::For, "", 0, vec![counter, number(low), high, body])]
+        vec![node(
+            Kind::For,
+            "",
+            0,
+            vec![counter, number(low), high, body],
+        )]
     }
 
     /// A basic statement, or a few of them.
@@ -1195,7 +1344,10 @@ impl Generator {
                 }
                 Some(target) => {
                     let next = binary("+", target.clone(), number(1));
-                    vec![assign(target, binary("%", next, number(self.random.between(2, 4))))]
+                    vec![assign(
+                        target,
+                        binary("%", next, number(self.random.between(2, 4))),
+                    )]
                 }
                 None => vec![node(Kind::Skip, "", 0, Vec::new())],
             },
@@ -1223,7 +1375,9 @@ impl Generator {
         let mut parts = vec![to];
         for field in &channel.fields {
             let value = match *field {
-                "chan" => self.any_channel(|_| true).map_or_else(|| number(0), |(_, named)| named),
+                "chan" => self
+                    .any_channel(|_| true)
+                    .map_or_else(|| number(0), |(_, named)| named),
                 _ => self.value(1),
             };
             parts.push(value);
@@ -1288,7 +1442,8 @@ impl Generator {
             for index in 0..self.random.between(1, 2) {
                 self.failures = 1;
                 let formula = self.formula(3);
-                self.units.push(node(Kind::Ltl, format!("p{index}"), 0, vec![formula]));
+                self.units
+                    .push(node(Kind::Ltl, format!("p{index}"), 0, vec![formula]));
             }
         }
         if self.on("never") {
@@ -1353,7 +1508,8 @@ impl Generator {
             let choice = node(Kind::Do, "", 0, options);
             body.push(node(Kind::Label, name, 0, vec![choice]));
         }
-        self.units.push(node(Kind::Never, "", 0, vec![sequence(body)]));
+        self.units
+            .push(node(Kind::Never, "", 0, vec![sequence(body)]));
     }
 
     fn trace(&mut self) {
@@ -1372,7 +1528,10 @@ impl Generator {
         let body = match self.random.below(3) {
             0 => events,
             1 => {
-                let options = events.into_iter().map(|event| sequence(vec![event])).collect();
+                let options = events
+                    .into_iter()
+                    .map(|event| sequence(vec![event]))
+                    .collect();
                 vec![node(Kind::Do, "", 0, options)]
             }
             _ => vec![node(Kind::Do, "", 0, vec![sequence(events)])],

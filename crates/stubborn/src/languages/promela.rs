@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
-use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, FiniteRuns, Property};
+use stubborn_emptiness::{Claim, ClaimEdge, FiniteRuns, Property};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_ir::{Model, Program};
@@ -22,6 +22,7 @@ use stubborn_system::{
 };
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts};
+use crate::temporal::evaluation::{Evaluations, Partial};
 use crate::temporal::read::{Draft, drafts, within};
 use crate::temporal::{Obstacle, Origin, Temporal};
 use crate::text::ModelText;
@@ -280,10 +281,29 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     let mut temporal = Vec::new();
     let claims = &loaded.lowered.claims;
     let adds_claims = wanted.claims && !claims.is_empty();
-    let model = if wanted.invariants.is_empty() && !adds_claims && !wanted.acceptance {
+    let mut formulas = Vec::new();
+    for draft in &wanted.drafts {
+        let resolve = |text: &str| {
+            label(text).ok_or_else(|| {
+                let span = Span::new(0, text.len());
+                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
+            })
+        };
+        formulas.push(draft.finish(resolve)?);
+    }
+    let partial = formulas
+        .iter()
+        .map(|property| Partial::all(property, &loaded.lowered.program, &wanted.budget));
+    let partial: Vec<Vec<Partial>> = partial.collect();
+    let adds_labels = partial.iter().any(|partial| !partial.is_empty());
+    let adds_properties = !wanted.invariants.is_empty() || adds_claims || wanted.acceptance;
+    let model = if !adds_properties && !adds_labels {
         loaded.model.clone()
     } else {
         let mut program = loaded.lowered.program.clone();
+        for (property, partial) in formulas.iter_mut().zip(partial) {
+            property.evaluations = Evaluations::new(partial, &mut program);
+        }
         for text in &wanted.invariants {
             if let Some(violated_by) = label(&violated(text)) {
                 program.properties.push(ProgramProperty {
@@ -295,7 +315,11 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
             }
         }
         if wanted.claims {
-            temporal.extend(claims.iter().map(|claim| never_claim(&mut program, claim)));
+            temporal.extend(
+                claims
+                    .iter()
+                    .map(|claim| never_claim(&mut program, claim, &wanted.budget)),
+            );
         }
         if wanted.acceptance {
             let accepting = loaded.lowered.accepting.clone();
@@ -304,15 +328,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         let packed = Model::within(program, Arc::clone(&wanted.budget));
         packed.map_err(|error| BuildError::TooLarge(error.to_string()))?
     };
-    for draft in &wanted.drafts {
-        let resolve = |text: &str| {
-            label(text).ok_or_else(|| {
-                let span = Span::new(0, text.len());
-                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
-            })
-        };
-        temporal.push(draft.finish(resolve)?);
-    }
+    temporal.extend(formulas);
     temporal.extend(wanted.broken.iter().cloned());
     let warnings = loaded.diagnostics.clone();
     let text = ModelText::Several(loaded.sources.clone());
@@ -356,7 +372,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
 }
 
 /// A never claim as a property: no run is accepted by it or reaches its end.
-fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
+fn never_claim(program: &mut Program, claim: &lower::Claim, budget: &Budget) -> Temporal {
     let mut edges = Vec::new();
     for (source, state) in claim.states.iter().enumerate() {
         edges.extend(state.edges.iter().map(|edge| ClaimEdge {
@@ -378,7 +394,7 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         accepting: states.map(|state| state.accepting || state.end).collect(),
         edges,
     };
-    let guards = ClaimGuards::new(program, &automaton);
+    let (evaluations, property) = Evaluations::of_claim(automaton, program, budget);
     // SPIN's own name for a claim without one cannot be typed easily.
     let name = claim.name.trim_matches(':');
     Temporal {
@@ -391,7 +407,8 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         origin: Origin::Model,
         remarks: String::new(),
         finite_runs: None,
-        property: Ok(Property::from_claim(&automaton, guards)),
+        evaluations,
+        property: Ok(property),
     }
 }
 
@@ -411,6 +428,7 @@ fn no_acceptance(accepting: LabelId) -> Temporal {
         origin: Origin::User,
         remarks: String::new(),
         finite_runs: Some(FiniteRuns::Ignore),
+        evaluations: Evaluations::default(),
         property: property.ok_or_else(|| Obstacle::Wrong(String::new())),
     }
 }
