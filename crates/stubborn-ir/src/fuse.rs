@@ -616,7 +616,7 @@ mod tests {
             let met = explore(&model).expect("few states");
             assert_eq!(met.violated, BTreeSet::from([Some(site.index())]));
             assert_eq!(met.failed.is_empty(), fused);
-            let origins = fuse(&mut program);
+            let origins = fuse(&mut program, &stubborn_system::budget::UNLIMITED);
             assert_eq!(origins.iter().any(|o| o.len() > 1), fused);
             let model = Model::new(program).expect("a small program");
             assert_eq!(explore(&model), Some(met));

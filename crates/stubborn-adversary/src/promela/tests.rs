@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::arena::Arena;
 use crate::coverage::Coverage;
 use crate::minimise::{Shrink, minimise};
 use crate::subject::{Status, Subject};
