@@ -156,7 +156,10 @@ pub fn load(
     let mut table = Table::initial(&program);
     let runs = runs(&program);
     for start in &options.starts {
-        let process = program.processes.iter().position(|p| *p.name == *start.process);
+        let process = program
+            .processes
+            .iter()
+            .position(|p| *p.name == *start.process);
         let fits = start.number <= table.len() && start.number < options.lowering.max_processes;
         // A start that this model does not have is met by nobody.
         if let (Some(process), Some(run), true) = (process, runs.get(start.run), fits) {

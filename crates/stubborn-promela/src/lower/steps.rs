@@ -511,12 +511,7 @@ impl Lowering<'_> {
     }
 
     /// A command of one process, which then goes to the step's target.
-    pub(super) fn own_command(
-        &mut self,
-        step: &Step<'_>,
-        guards: Vec<ir::Expr>,
-        mut body: Body,
-    ) {
+    pub(super) fn own_command(&mut self, step: &Step<'_>, guards: Vec<ir::Expr>, mut body: Body) {
         let location = self
             .location(step.slot, step.instance, step.transition.target)
             .unwrap_or(0);

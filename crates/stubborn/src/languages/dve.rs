@@ -66,7 +66,6 @@ fn property_process(lowered: &mut Lowered) -> Option<Temporal> {
         span: None,
         origin: Origin::Model,
         remarks: String::new(),
-        finite_runs: None,
         property: Ok(Property::from_claim(&claim, guards)),
     })
 }

@@ -164,7 +164,6 @@ impl Draft {
             span: Some(span),
             origin: Origin::Model,
             remarks: String::new(),
-            finite_runs: None,
             property: Err(Obstacle::Wrong(stubborn_diagnostics::render(
                 source, problems, false,
             ))),
@@ -227,7 +226,6 @@ impl Draft {
             span: self.span,
             origin: self.origin,
             remarks,
-            finite_runs: None,
             property: Ok(property),
         })
     }
