@@ -58,8 +58,6 @@ pub struct Temporal {
     pub origin: Origin,
     /// What its author should look at, as text.
     pub remarks: String,
-    /// What runs that end mean for it, whatever [`TemporalOptions`] say.
-    pub finite_runs: Option<FiniteRuns>,
     /// What it evaluates, and may fail to.
     pub evaluations: Evaluations,
     /// The property, or why it cannot be checked.

@@ -70,7 +70,6 @@ fn property_process(lowered: &mut Lowered, budget: &stubborn_system::Budget) -> 
         span: None,
         origin: Origin::Model,
         remarks: String::new(),
-        finite_runs: None,
         evaluations,
         property: Ok(property),
     })

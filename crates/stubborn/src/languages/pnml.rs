@@ -166,7 +166,6 @@ fn contest_formula(system: &mut NetSystem, id: &str, formula: &Formula) -> Tempo
         span: None,
         origin: Origin::File,
         remarks: String::new(),
-        finite_runs: None,
         // Nothing in a net can fail.
         evaluations: Evaluations::default(),
         property: property.map_err(|error| Obstacle::TooLarge(error.to_string())),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
-use stubborn_emptiness::{Claim, ClaimEdge, FiniteRuns, Property};
+use stubborn_emptiness::{Claim, ClaimEdge, Property};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_ir::{Model, Program};
@@ -49,8 +49,8 @@ pub struct PromelaOptions {
     pub single_statements: bool,
     /// Note which statements searches reach; see [`unreached`](crate::spin::unreached).
     pub coverage: bool,
-    /// Add a temporal property: no infinite run comes to `accept` labels of processes again
-    /// and again.
+    /// Add a temporal property: no run comes to `accept` labels of processes again and again, or
+    /// ends at one.
     pub acceptance: bool,
 }
 
@@ -406,14 +406,13 @@ fn never_claim(program: &mut Program, claim: &lower::Claim, budget: &Budget) -> 
         span: None,
         origin: Origin::Model,
         remarks: String::new(),
-        finite_runs: None,
         evaluations,
         property: Ok(property),
     }
 }
 
-/// That no infinite run comes to accepting states again and again: what SPIN's `-a` looks for
-/// where there is no claim.
+/// That no run comes to accepting states again and again: what SPIN's `-a` looks for where there
+/// is no claim. A run that ends in such a state stays there (SPIN: "accept stutter").
 fn no_acceptance(accepting: LabelId) -> Temporal {
     let (property, _) = Property::parse(
         "<> [] !accepting",
@@ -427,7 +426,6 @@ fn no_acceptance(accepting: LabelId) -> Temporal {
         span: None,
         origin: Origin::User,
         remarks: String::new(),
-        finite_runs: Some(FiniteRuns::Ignore),
         evaluations: Evaluations::default(),
         property: property.ok_or_else(|| Obstacle::Wrong(String::new())),
     }

@@ -125,10 +125,9 @@ impl<'o> Checker<'_, 'o> {
             );
             return Ok(answer);
         }
-        let finite_runs = temporal.finite_runs;
         let question = Question {
             property,
-            finite_runs: finite_runs.unwrap_or(self.options.temporal.finite_runs),
+            finite_runs: self.options.temporal.finite_runs,
         };
         let (result, unpaid) = self.run(question)?;
         answer.verdict = verdict_of(&result);

@@ -165,7 +165,6 @@ impl Draft {
             span: Some(span),
             origin: Origin::Model,
             remarks: String::new(),
-            finite_runs: None,
             evaluations: Evaluations::default(),
             property: Err(Obstacle::Wrong(stubborn_diagnostics::render(
                 source, problems, false,
@@ -229,7 +228,6 @@ impl Draft {
             span: self.span,
             origin: self.origin,
             remarks,
-            finite_runs: None,
             evaluations: Evaluations::default(),
             property: Ok(property),
         })
