@@ -609,8 +609,11 @@ const fn words(language: Language, total: bool) -> Words {
     }
 }
 
-/// Steps of processes: from one location to another, if a condition holds, with effects.
-struct Processes(Vec<Vec<(usize, usize, Option<String>, String)>>);
+/// From one location to another, if a condition holds, with an effect.
+type Step = (usize, usize, Option<String>, String);
+
+/// The steps of processes.
+struct Processes(Vec<Vec<Step>>);
 
 impl Processes {
     fn random(random: &mut Random) -> Self {
@@ -684,8 +687,11 @@ impl Processes {
     }
 }
 
-/// States of a claim, with edges to others and whether they are accepting.
-struct RandomClaim(Vec<(bool, Vec<(usize, Option<Condition>)>)>);
+/// To a state, where a condition holds.
+type ClaimEdge = (usize, Option<Condition>);
+
+/// The states of a claim: whether they are accepting, and their edges.
+struct RandomClaim(Vec<(bool, Vec<ClaimEdge>)>);
 
 impl RandomClaim {
     fn random(random: &mut Random) -> Self {

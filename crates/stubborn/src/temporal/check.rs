@@ -191,11 +191,12 @@ impl<'o> Checker<'_, 'o> {
                 )
             }
         };
-        answer.verdict = match (answer.verdict, verdict) {
-            (_, Verdict::Violated) => Verdict::Violated,
-            (Verdict::Holds, verdict) => verdict,
-            (verdict, _) => verdict,
-        };
+        if verdict == Verdict::Violated || answer.verdict == Verdict::Holds {
+            answer.verdict = verdict;
+        }
+        if verdict == Verdict::Violated && failure.is_none() {
+            answer.notice = Some("in some state a proposition cannot be evaluated".into());
+        }
         (answer.failure, answer.evaluated) = (failure, Some(evaluated));
         Ok(())
     }

@@ -72,8 +72,10 @@ impl Partial {
         let mut found: Vec<Self> = match property.formula() {
             Some(formula) => parts_of(formula, program),
             None => {
+                let used = property.used_labels();
                 let names = property.automaton().propositions().iter();
                 let all = names.zip(property.labels());
+                let all = all.filter(|(_, label)| used.contains(label));
                 all.map(|(name, label)| Self {
                     expr: expr(*label).clone(),
                     parts: vec![(name.clone(), *label)],
@@ -138,23 +140,18 @@ impl Evaluations {
             let guard = edge.guard.map(|guard| (edge.source, guard));
             guards.extend(guard.filter(|guard| !guards.contains(guard)));
         }
-        let expr = |program: &Program, label: LabelId| program.labels[label.index()].expr.clone();
-        let exprs: Vec<Expr> = guards.iter().map(|(_, g)| expr(program, *g)).collect();
+        let exprs = guards.iter().map(|(_, g)| &program.labels[g.index()].expr);
+        let exprs: Vec<Expr> = exprs.cloned().collect();
         let fails = may_fail_somewhere(program, &exprs, budget);
         let mut all = Vec::new();
-        for (((source, guard), expr), _) in guards
-            .into_iter()
-            .zip(exprs)
-            .zip(fails)
-            .filter(|(_, fails)| *fails)
-        {
-            all.push((
-                source,
-                Evaluation {
+        for (((source, guard), expr), fails) in guards.into_iter().zip(exprs).zip(fails) {
+            if fails {
+                let evaluation = Evaluation {
                     fails: program.label(Expr::failure(expr)),
                     parts: vec![(String::new(), guard)],
-                },
-            ));
+                };
+                all.push((source, evaluation));
+            }
         }
         if all.is_empty() {
             return (Self::default(), property(program, &claim));
@@ -192,13 +189,9 @@ impl Evaluations {
         run: &Trace,
     ) -> Option<EvaluationFailure> {
         let mut executor = model.reference().executor();
-        let mut at = 0;
-        let mut steps = 0;
-        let mut states = vec![
-            self.claim
-                .as_ref()
-                .map_or(0, |watched| watched.claim.initial),
-        ];
+        let (mut at, mut steps) = (0, 0);
+        let claim = self.claim.as_ref().map(|watched| &watched.claim);
+        let mut states = vec![claim.map_or(0, |claim| claim.initial)];
         // Until nothing new can come.
         let mut seen: HashSet<(usize, usize)> = HashSet::new();
         loop {
@@ -214,8 +207,8 @@ impl Evaluations {
             if seen.len() == before {
                 return None;
             }
-            if let Some(watched) = &self.claim {
-                states = successors(&watched.claim, &states, state, &mut *executor);
+            if let Some(claim) = claim {
+                states = successors(claim, &states, state, &mut *executor);
             }
             // A run without a cycle stands still at its end.
             if at < run.len() {
@@ -248,9 +241,10 @@ fn successors(
 /// The first steps of a run, as a run that ends.
 fn prefix(run: &Trace, steps: usize) -> Trace {
     let mut trace = Trace::new(run.initial_state());
-    let (all, cycle): (Vec<_>, Vec<_>) = (run.steps().collect(), run.cycle().collect());
-    let round = cycle.iter().cycle();
-    for step in all.iter().chain(round).take(steps) {
+    let start = run.cycle_start().unwrap_or(0);
+    for number in 0..steps {
+        let beyond = number.checked_sub(run.len());
+        let step = run.step(beyond.map_or(number, |more| start + more % (run.len() - start)));
         trace.push(step.transition, step.outcome, step.after);
     }
     trace
