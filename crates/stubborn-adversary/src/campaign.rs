@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::arena::{Arena, Mismatch};
 use crate::coverage::Coverage;
+use crate::judge::LATE;
 use crate::random::derive;
 use crate::subject::Subject;
 
@@ -141,6 +142,9 @@ impl Campaign {
         let mut coverage = Coverage::default();
         let began = Instant::now();
         let round = arena.round(seed, subject, &mut coverage);
+        if coverage.count(LATE) > 0 {
+            coverage.note(&format!("late {}:{seed}", arena.name()));
+        }
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.progress[index].1 += began.elapsed();
         let name = arena.name();

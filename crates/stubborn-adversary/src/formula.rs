@@ -83,7 +83,27 @@ pub fn text(formula: &Formula, propositions: &[String], syntax: Syntax) -> Strin
         .collect();
     let spin = syntax == Syntax::Spin;
     let unary = |operator: &str| format!("{operator} ({})", operands[0]);
-    let binary = |operator: &str| format!("({}) {operator} ({})", operands[0], operands[1]);
+    // The same operator again needs no parentheses on the side to which it groups.
+    let is_same = |side: usize| {
+        let operand = formula.operands()[side];
+        std::mem::discriminant(operand) == std::mem::discriminant(formula)
+    };
+    let groups = match (formula, syntax) {
+        (
+            Formula::Until(..)
+            | Formula::WeakUntil(..)
+            | Formula::Release(..)
+            | Formula::Implies(..),
+            _,
+        )
+        | (Formula::StrongRelease(..), Syntax::Spot) => Some(usize::from(!spin)),
+        _ => None,
+    };
+    let operand = |side: usize| match groups == Some(side) && is_same(side) {
+        true => operands[side].clone(),
+        false => format!("({})", operands[side]),
+    };
+    let binary = |operator: &str| format!("{} {operator} {}", operand(0), operand(1));
     match formula {
         Formula::True => "true".into(),
         Formula::False => "false".into(),
@@ -210,6 +230,18 @@ mod tests {
             text(&formula, &names, Syntax::Spot),
             "G ((\"x\") R (\"x\"))"
         );
+    }
+
+    #[test]
+    fn operators_group_to_the_left_or_to_the_right() {
+        let p = |number| Box::new(Formula::Proposition(number));
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let left = Formula::Until(Box::new(Formula::Until(p(0), p(1))), p(2));
+        assert_eq!(text(&left, &names, Syntax::Spin), "(a) U (b) U (c)");
+        assert_eq!(text(&left, &names, Syntax::Spot), "((a) U (b)) U (c)");
+        let right = Formula::Until(p(0), Box::new(Formula::Until(p(1), p(2))));
+        assert_eq!(text(&right, &names, Syntax::Spin), "(a) U ((b) U (c))");
+        assert_eq!(text(&right, &names, Syntax::Spot), "(a) U (b) U (c)");
     }
 
     #[test]

@@ -121,6 +121,8 @@ pub struct Wrong {
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Most time for making a mismatch small.
 const MINIMISING: Duration = Duration::from_secs(60);
+/// What is noted where there was no answer in time.
+pub const LATE: &str = "outcome late";
 /// Where traces are saved.
 const TRACE: &str = "trace.json";
 
@@ -264,7 +266,7 @@ impl Experiment<'_> {
         for known in known {
             let named = |answer: &&Value| answer["name"].as_str() == Some(&known.name);
             let Some(answer) = answers.iter().find(named) else {
-                if known.is_optional && known.truth == Truth::Holds {
+                if known.is_optional && known.truth != Truth::Violated {
                     left_out += 1;
                     continue;
                 }
@@ -414,7 +416,7 @@ pub fn attack<A: Attempt>(
         };
         match judgement {
             Judgement::Right(answers) => round.comparisons += answers,
-            Judgement::Late => coverage.note("outcome late"),
+            Judgement::Late => coverage.note(LATE),
             Judgement::Refused(message) => coverage.note(&format!("refused {}", general(&message))),
             Judgement::Wrong(wrong) => {
                 round.mismatch = Some(smallest(attempt, &wrong, subject));

@@ -65,7 +65,8 @@ fn binary(operator: Binary, left: Expr, right: Expr) -> Expr {
     Expr::Binary(operator, Box::new(left), Box::new(right))
 }
 
-const COMPARISONS: [Binary; 6] = [
+/// Operators that compare.
+pub const COMPARISONS: [Binary; 6] = [
     Binary::Equal,
     Binary::NotEqual,
     Binary::Less,

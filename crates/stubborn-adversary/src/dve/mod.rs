@@ -72,6 +72,8 @@ enum Question {
         propositions: Vec<Expr>,
         formula: Formula,
         syntax: Syntax,
+        /// Whether all propositions are quoted; those that need no quotes, that is.
+        quotes: bool,
     },
     /// An automaton of bad runs.
     Hoa {
@@ -136,12 +138,14 @@ impl Question {
                 propositions,
                 formula,
                 syntax,
+                quotes,
             } => {
                 for smaller in formula::candidates(formula) {
                     all.push(Self::Ltl {
                         propositions: propositions.clone(),
                         formula: smaller,
                         syntax: *syntax,
+                        quotes: *quotes,
                     });
                 }
             }
@@ -285,6 +289,7 @@ impl Attempt for DveAttempt {
                 propositions,
                 formula,
                 syntax,
+                quotes,
             } => {
                 let nodes = graph.states.len() << ltl::guesses(formula);
                 let valuation = valuation(graph, propositions);
@@ -293,7 +298,13 @@ impl Attempt for DveAttempt {
                 }
                 let names: Vec<String> = propositions
                     .iter()
-                    .map(|p| format!("\"{}\"", print::expr(p, Scope::Outside)))
+                    .map(|p| {
+                        let text = print::expr(p, Scope::Outside);
+                        match *quotes || *syntax == Syntax::Spot || !is_simple(p) {
+                            true => format!("\"{text}\""),
+                            false => text,
+                        }
+                    })
                     .collect();
                 let text = formula::text(formula, &names, *syntax);
                 arguments.extend(["--only".to_owned(), "--ltl".to_owned(), text.clone()]);
@@ -344,6 +355,22 @@ impl Attempt for DveAttempt {
             may_give_up: false,
             judge: Some(Box::new(|name, trace| self.judge(name, trace))),
         })
+    }
+}
+
+/// Whether a proposition needs no quotes: a comparison with a number, or a location.
+fn is_simple(proposition: &Expr) -> bool {
+    let is_plain = |operand: &Expr| match operand {
+        Expr::Const(value) => *value >= 0,
+        Expr::Read(place) => place.index.is_none(),
+        _ => false,
+    };
+    match proposition {
+        Expr::At(..) => true,
+        Expr::Binary(operator, left, right) => {
+            generate::COMPARISONS.contains(operator) && is_plain(left) && is_plain(right)
+        }
+        _ => false,
     }
 }
 
@@ -626,6 +653,7 @@ fn ltl_question(random: &mut Random, propositions: Vec<Expr>) -> Question {
             true => Syntax::Spot,
             false => Syntax::Spin,
         },
+        quotes: random.chance(1, 2),
     }
 }
 

@@ -5,7 +5,8 @@ use crate::random::Random;
 use crate::reference::net::{Arcs, Comparison, Condition, Net, NetTransition, Sum};
 
 /// What may be noted.
-pub const FEATURES: [&str; 14] = [
+pub const FEATURES: [&str; 15] = [
+    "net large or unbounded",
     "net machines",
     "net any shape",
     "net coloured",

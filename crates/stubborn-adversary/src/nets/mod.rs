@@ -27,8 +27,10 @@ use crate::reference::net::{Arcs, Condition, Marking, Net, NetTransition, Sum};
 use crate::subject::Subject;
 use crate::trace::{self, Named};
 
-/// Larger state spaces are left alone.
+/// Larger state spaces are not explored.
 const MOST_STATES: usize = 1500;
+/// Of larger ones, the beginning is looked at.
+const FIRST_STATES: usize = 200;
 /// Larger tableaux are left alone.
 const MOST_NODES: usize = 40_000;
 /// The net's file.
@@ -56,7 +58,8 @@ struct System {
     places: Vec<Vec<usize>>,
     /// Likewise.
     transitions: Vec<Vec<usize>>,
-    graph: OnceCell<Option<Graph<Marking>>>,
+    /// And whether that is all.
+    graph: OnceCell<(Graph<Marking>, bool)>,
 }
 
 impl System {
@@ -94,16 +97,31 @@ impl System {
         })
     }
 
-    fn graph(&self) -> Option<&Graph<Marking>> {
-        let graph = self.graph.get_or_init(|| self.net.explore(MOST_STATES));
-        graph.as_ref()
+    fn some(&self) -> &(Graph<Marking>, bool) {
+        self.graph.get_or_init(|| {
+            let (graph, is_complete) = self.net.explore_some(MOST_STATES);
+            match is_complete {
+                true => (graph, true),
+                false => self.net.explore_some(FIRST_STATES),
+            }
+        })
+    }
+
+    /// The state space, or the beginning of it.
+    fn graph(&self) -> &Graph<Marking> {
+        &self.some().0
+    }
+
+    /// Whether that is all.
+    fn is_complete(&self) -> bool {
+        self.some().1
     }
 
     fn text(&self) -> String {
         match &self.source {
             Source::Plain(net) => {
-                let graph = self.graph().filter(|_| self.units);
-                print::net(net, graph)
+                let known = self.units && self.is_complete();
+                print::net(net, known.then(|| self.graph()))
             }
             Source::Coloured(net) => print::coloured(net),
         }
@@ -620,7 +638,8 @@ fn words(words: &[&str]) -> Vec<String> {
 
 impl Attempt for NetAttempt {
     fn experiment(&self) -> Option<Experiment<'_>> {
-        let graph = self.system.graph()?;
+        let graph = self.system.graph();
+        let is_complete = self.system.is_complete();
         let mut files = vec![(MODEL.to_owned(), self.system.text())];
         let mut arguments = words(&["check", MODEL]);
         let mut replay = words(&["simulate", MODEL, "--replay", "trace.json"]);
@@ -628,6 +647,7 @@ impl Attempt for NetAttempt {
             replay.extend(words(&["--shuffle", seed]));
         }
         let expectation = match &self.question {
+            Question::Explore if !is_complete => return None,
             Question::Explore => {
                 arguments[0] = "explore".into();
                 Expectation::Explored(Counts {
@@ -657,7 +677,10 @@ impl Attempt for NetAttempt {
                 if !only {
                     // That a place has more tokens than can be counted.
                     known.push(Known {
-                        truth: Truth::bad(graph.has_failure()),
+                        truth: match is_complete {
+                            true => Truth::bad(graph.has_failure()),
+                            false => Truth::Open,
+                        },
                         is_optional: true,
                         ..self.known(graph, "errors".into(), "errors", vec![])
                     });
@@ -769,7 +792,10 @@ impl Attempt for NetAttempt {
                 Expectation::Examined(answers)
             }
         };
-        let is_plain = matches!(self.system.source, Source::Plain(_));
+        if !is_complete {
+            arguments.extend(words(&["--max-states", "3000"]));
+        }
+        let is_plain = is_complete && matches!(self.system.source, Source::Plain(_));
         Some(Experiment {
             files,
             arguments,
@@ -836,7 +862,8 @@ impl NetAttempt {
             truth: truth(graph, !bad.is_empty()),
             shortest: graph
                 .distance(bad.into_iter())
-                .filter(|_| breadth_first && is_plain && !self.is_structural()),
+                .filter(|_| breadth_first && is_plain && !self.is_structural())
+                .filter(|_| self.system.is_complete()),
             is_optional: false,
         }
     }
@@ -959,9 +986,7 @@ impl NetAttempt {
 
     /// Whether a counterexample is a run that shows the violation.
     fn judge(&self, name: &str, trace: &Value) -> Result<(), String> {
-        let Some(graph) = self.system.graph() else {
-            return Ok(());
-        };
+        let graph = self.system.graph();
         let named = |marking: &Marking| -> Named {
             let places = marking.iter().enumerate();
             places
@@ -1210,10 +1235,10 @@ impl Arena for Nets {
         };
         let units = random.chance(1, 3);
         let system = System::new(source, units);
-        let Some(graph) = system.graph() else {
-            coverage.note("outcome too large");
-            return Round::default();
-        };
+        let graph = system.graph();
+        if !system.is_complete() {
+            coverage.note("net large or unbounded");
+        }
         coverage.note(match (Net::is_one_safe(graph, &system.places), units) {
             (true, true) => "net units",
             (true, false) => "net one-safe",

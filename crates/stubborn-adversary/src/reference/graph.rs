@@ -38,8 +38,19 @@ impl<S: Clone + Eq + Hash> Graph<S> {
     pub fn explore(
         initial: S,
         limit: usize,
-        mut steps_of: impl FnMut(&S) -> Vec<Step<S>>,
+        steps_of: impl FnMut(&S) -> Vec<Step<S>>,
     ) -> Option<Self> {
+        let (graph, is_complete) = Self::explore_some(initial, limit, steps_of);
+        is_complete.then_some(graph)
+    }
+
+    /// What can be reached from a state, and whether that is all. If there are more than
+    /// `limit` states, those that were not looked at any more have one step, which fails.
+    pub fn explore_some(
+        initial: S,
+        limit: usize,
+        mut steps_of: impl FnMut(&S) -> Vec<Step<S>>,
+    ) -> (Self, bool) {
         let mut numbers = HashMap::from([(initial.clone(), 0)]);
         let mut states = vec![initial];
         let mut depths = vec![0];
@@ -62,14 +73,21 @@ impl<S: Clone + Eq + Hash> Graph<S> {
             }
             steps.push(out);
             if states.len() > limit {
-                return None;
+                break;
             }
         }
-        Some(Self {
+        let is_complete = states.len() == steps.len();
+        let unknown = Step {
+            target: None,
+            movers: 0,
+        };
+        steps.resize(states.len(), vec![unknown]);
+        let graph = Self {
             states,
             steps,
             depths,
-        })
+        };
+        (graph, is_complete)
     }
 }
 
@@ -212,5 +230,10 @@ mod tests {
             }]
         };
         assert!(Graph::explore(0, 100, endless).is_none());
+        let (graph, is_complete) = Graph::explore_some(0, 100, endless);
+        assert!(!is_complete);
+        assert_eq!(graph.states.len(), 101);
+        assert_eq!(graph.deadlocks().count(), 0);
+        assert_eq!(graph.moves(100, FiniteRuns::Stutter), []);
     }
 }

@@ -55,7 +55,13 @@ impl Net {
 
     /// All markings, if there are at most so many.
     pub fn explore(&self, limit: usize) -> Option<Graph<Marking>> {
-        Graph::explore(self.initial.clone(), limit, |marking| {
+        let (graph, is_complete) = self.explore_some(limit);
+        is_complete.then_some(graph)
+    }
+
+    /// So many markings, and whether these are all.
+    pub fn explore_some(&self, limit: usize) -> (Graph<Marking>, bool) {
+        Graph::explore_some(self.initial.clone(), limit, |marking| {
             (0..self.transitions.len())
                 .filter(|transition| self.is_enabled(marking, *transition))
                 .map(|transition| Step {
