@@ -15,18 +15,29 @@
 
 pub mod arena;
 pub mod campaign;
+pub mod configuration;
 pub mod coverage;
+pub mod dve;
+pub mod formula;
+pub mod hoa;
+pub mod judge;
 pub mod minimise;
+pub mod nets;
 pub mod promela;
 pub mod random;
 pub mod reference;
 pub mod subject;
+pub mod trace;
 
 use arena::Arena;
 
 /// Every arena there is; Promela programs lack the features `without`.
 pub fn arenas(without: &[String]) -> Vec<Box<dyn Arena>> {
-    let mut arenas: Vec<Box<dyn Arena>> = Vec::new();
+    let mut arenas: Vec<Box<dyn Arena>> = vec![
+        Box::new(dve::Dve),
+        Box::new(nets::Nets),
+        Box::new(dve::Automata),
+    ];
     arenas.extend(promela::arenas(without));
     arenas
 }

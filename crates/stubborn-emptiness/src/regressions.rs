@@ -1,6 +1,6 @@
 //! Published and home-made counterexamples to plausible theorems.
 
-use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks};
+use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
 use stubborn_ltl::formula::{Formulas, Node};
 use stubborn_ltl::guard::Guard;
 use stubborn_reduce::testing::exact::relations_over;
@@ -23,6 +23,8 @@ const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Clodel,
     Algorithm::Inc,
 ];
+
+const STEERED: [SteeringMode; 2] = [SteeringMode::Only, SteeringMode::Mixed];
 
 fn all_ways() -> impl Iterator<Item = (Proviso, Fitting, SteeringMode)> {
     let all = Proviso::all_sound().into_iter();
@@ -240,7 +242,7 @@ fn an_event_that_can_be_taken_now_can_be_taken_later() {
     }
     let property = Property::from_automaton(draft.finish(), vec![c_is_0, b_is_not_1, both]);
     let relations = relations_over(&system, &system.all_states());
-    for steering in [SteeringMode::Only, SteeringMode::Mixed] {
+    for steering in STEERED {
         for emptiness in Emptiness::ALL {
             let check = Check {
                 emptiness,
@@ -259,6 +261,65 @@ fn an_event_that_can_be_taken_now_can_be_taken_later() {
                 Verdict::Violated,
                 "{emptiness:?} {steering:?}"
             );
+        }
+    }
+}
+
+/// Two states of the automaton enter each other while `x` is 0, with a mark each way, and wait
+/// at any time. `k` sets `x`, once; `n` goes on for ever, unseen. Only runs without `k` are accepted:
+/// on them short cuts never end, and a set that has `k` as its key and nothing else loses them all.
+/// With two sets of states instead of marks on edges it is the same.
+#[test]
+fn a_key_does_not_end_what_goes_round_for_ever() {
+    let mut system = Tiny::new(&[2, 2]);
+    let x_is_0 = system.label("x = 0", &[0], |v| v[0] == 0);
+    system.simple("k", &[x_is_0], (&[], &[0]), |v| v[0] = 1);
+    system.simple("n", &[], (&[1], &[1]), |v| v[1] = 1 - v[1]);
+    let relations = relations_over(&system, &system.all_states());
+    // How many states are left at once, and the marks of loops and of events.
+    for (before, loops, events) in [
+        (1, [0, 0], [1, 2]),
+        (2, [0, 0], [1, 2]),
+        (2, [1, 2], [1, 2]),
+    ] {
+        let mut draft = Draft::new(vec!["x0".into()], 2);
+        let x0 = draft.guards.variable(0);
+        let mut last = draft.initial;
+        let add = |draft: &mut Draft, from: StateId, guard, target, marks: u32| {
+            let marks = Marks(marks);
+            draft.edges[from.index()].push(Edge {
+                guard,
+                target,
+                marks,
+            });
+        };
+        for _ in 1..before {
+            let next = draft.add_state();
+            add(&mut draft, last, x0, next, 0);
+            last = next;
+        }
+        let states = [draft.add_state(), draft.add_state()];
+        for at in 0..2 {
+            add(&mut draft, last, x0, states[at], 0);
+            add(&mut draft, states[at], Guard::TRUE, states[at], loops[at]);
+            add(&mut draft, states[at], x0, states[1 - at], events[at]);
+        }
+        let property = Property::from_automaton(draft.finish(), vec![x_is_0]);
+        for (steering, emptiness) in STEERED.iter().flat_map(|m| Emptiness::ALL.map(|e| (*m, e))) {
+            let check = Check {
+                emptiness,
+                steering,
+                reduction: Some(ReductionRequest {
+                    config: Config::new(Algorithm::Beam),
+                    relations: &relations,
+                    proviso: Proviso::default(),
+                    fitting: Fitting::default(),
+                }),
+                ..Check::new(&system, &property)
+            };
+            let result = check.run().expect("counterexamples are real");
+            let what = format!("{before} {loops:?} {emptiness:?} {steering:?}");
+            assert_eq!(result.verdict, Verdict::Violated, "{what}");
         }
     }
 }

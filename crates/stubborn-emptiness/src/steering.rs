@@ -24,30 +24,15 @@
 //!    members. If it may make the guard of a needed event `e` true at the same time, all that
 //!    may do that are members, too, and the guard of `e` implies that its target waits, and
 //!    `base(r)` is among the marks of `f` and `e`.
-//! 4. If the marks of `f` and `base(r)` are all marks, there is a key transition, and it
-//!    makes neither `wait(r)` false nor the guard of a loop that is not needed.
+//! 4. If the marks of `f` and `base(r)` are all marks, and `wait(r)` is true, there is a key
+//!    transition, and it makes neither `wait(r)` false, nor the guard of a loop that is not needed,
+//!    nor the guard of a short event from whose target `r` can be entered again.
 //!
-//! # Why that is enough
-//! Let `si` be where the first needed event `e` is taken. If its guard holds from `s` to `si`
-//! (it is short then), take the short cut at `s` instead, and wait in its target. Otherwise
-//! one of `t1 … ti` is a member by 2; let `tk` be the first. By D1 `tk t1 … tk-1` leads to `sk`,
-//! too, and all squares between commute. The states on the new way must let `r` wait. If `tk`
-//! does not make `wait(r)` false, they do because the old ones did. If it may, and `k < i`, then
-//! `sk` waits, and nothing before `tk` can have made that true, so the states before `sk` on the
-//! new way wait already. If `k = i`, the same holds of the guard of `e`, which is then
-//! taken at once, and its target waits until `sk`. In all cases the continuation after `sk`
-//! is the old one, and one step shorter; so every needed event is taken in the end. An edge
-//! of the continuation with a given mark is either on its way as a needed event or behind
-//! one, or the mark is on `f` or on the next loop: in the reduced product all marks are
-//! collected for ever. If there is no needed event ahead, the marks of `f` and `base(r)` are all
-//! marks. Without a member among `t1, t2, …` the key can be taken first: it stays enabled,
-//! commutes, and the shifted states wait and allow the same loops. (A run that ends has a
-//! member, because the key is enabled where it ends.)
-//!
-//! If the automaton is in stutter normal form, such nodes may be mixed with nodes that are
-//! reduced in the classic way, and cycles need an expanded node only if all of their nodes
-//! are classic: a classic step keeps the distance to the next edge with a given mark, or
-//! shortens it, and a step from a node that is expanded or reduced like this shortens it.
+//! In short: the first member on the way can be taken first (D1) and lets `r` wait (3), until the
+//! next event is taken (2). Where that could have been taken at `s`, it is (2, short), and where
+//! this would go on for ever, or nothing is left to be waited for, the key comes first, and changes
+//! nothing that the automaton does (4). The proof, and how such nodes are mixed with nodes that are
+//! reduced in the classic way, is in `docs/soundness.md`.
 //!
 //! Marks that can be changed without changing the language are changed before: edges between
 //! components and edges inside weak ones get all marks, edges inside rejecting ones get none.
@@ -89,6 +74,8 @@ struct Event {
     is_loop: bool,
     /// Its condition implies that its target waits.
     settles: bool,
+    /// From its target the state can be entered again.
+    returns: bool,
 }
 
 /// A state of the automaton, as one that waits.
@@ -124,8 +111,9 @@ impl SteeringTables {
             relations,
             transitions,
         };
+        let components = Components::of(automaton);
         let states = automaton.states();
-        let states = states.map(|state| builder.waiting(automaton, state));
+        let states = states.map(|state| builder.waiting(automaton, &components, state));
         Self {
             reduction,
             states: states.collect(),
@@ -170,6 +158,10 @@ impl SteeringTables {
                         return None;
                     }
                     demand.goals.extend_from_slice(&condition.ways_out);
+                    // Else it is on no cycle of short cuts.
+                    if event.returns {
+                        not_the_key.union_with(&condition.falsifying);
+                    }
                     continue;
                 }
                 demand.goals.extend_from_slice(&condition.ways);
@@ -204,7 +196,12 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn waiting(&mut self, automaton: &Automaton, state: StateId) -> Option<Waiting> {
+    fn waiting(
+        &mut self,
+        automaton: &Automaton,
+        components: &Components,
+        state: StateId,
+    ) -> Option<Waiting> {
         let (wait, base) = self.waits(automaton, state);
         let mut events = Vec::new();
         for edge in automaton.edges(state) {
@@ -219,6 +216,7 @@ impl Builder<'_> {
                 marks: edge.marks,
                 is_loop,
                 settles: self.guards.implies(edge.guard, target_waits),
+                returns: components.is_inner(state, edge.target),
             });
         }
         let wait = self.condition(wait)?;

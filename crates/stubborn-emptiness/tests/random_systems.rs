@@ -21,7 +21,7 @@ use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction, Visibilit
 use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System};
 
 use length::length;
-use loose::{independent_system, loose_system};
+use loose::{fading_system, independent_system, loose_system};
 use oracle::{Step, accepts_some_run};
 
 mod length;
@@ -350,6 +350,134 @@ fn orders_that_matter_are_kept_at_length() {
     run_chains(10_000..10_000 + 1_200 * length());
 }
 
+/// Components with several ways in, from states that are left at once, and states in them that
+/// wait and enter each other on the same letters, with marks on edges: there is always another
+/// short cut, and what a run collects it collects on the way round.
+fn entangled_automaton(random: &mut Random, propositions: usize) -> Automaton {
+    let names = (0..propositions).map(|p| format!("p{p}")).collect();
+    let sets = 1 + random.below(3) as u32;
+    let mut draft = Draft::new(names, sets);
+    let (before, inside) = (1 + random.below(2), 2 + random.below(2));
+    let states = before + inside;
+    while draft.edges.len() < states {
+        draft.add_state();
+    }
+    // Few letters, so that many edges share one.
+    let variable = random.below(propositions) as u32;
+    let usual = draft.guards.literal(variable, random.below(4) > 0);
+    let other = (variable + 1) % propositions as u32;
+    let other = draft.guards.literal(other, random.below(2) == 0);
+    let both = draft.guards.and(usual, other);
+    let letters = [usual, usual, usual, usual, other, both, Guard::TRUE];
+    let mut add = |from: usize, guard: Guard, to: usize, marks: usize| {
+        draft.edges[from].push(Edge {
+            guard,
+            target: StateId(to as u32),
+            marks: Marks(marks as u32 & Marks::all(sets).0),
+        });
+    };
+    for state in 0..before {
+        let next = state + 1;
+        for target in next..states {
+            if target == next || random.below(4) > 0 {
+                add(state, letters[random.below(7)], target, 0);
+            }
+        }
+    }
+    for state in before..states {
+        let wait = [Guard::TRUE, Guard::TRUE, other, usual][random.below(4)];
+        let marks = random.below(8) & random.below(8) & random.below(8);
+        add(state, wait, state, marks);
+        for target in before..states {
+            if random.below(4) > usize::from(target == state) * 2 {
+                let marks = random.below(8) & random.below(8);
+                add(state, letters[random.below(7)], target, marks);
+            }
+        }
+    }
+    draft.finish()
+}
+
+/// Every way to steer and every emptiness check.
+fn run_entangled(seeds: std::ops::Range<u64>) {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let mut random = Random::new(seed + 1);
+        let system = match seed % 8 {
+            0 => loose_system(&mut random),
+            1 => independent_system(&mut random, 2),
+            _ => fading_system(&mut random, 2),
+        };
+        let count = system.structure().labels.len();
+        let labels: Vec<LabelId> = (count - 2..count).map(LabelId::new).collect();
+        let exact = relations_over(&system, &system.all_states());
+        let relations = match seed % 3 {
+            0 => weaken(&exact, &mut stubborn_system::Random::new(seed), 10),
+            _ => exact,
+        };
+        for number in 0..6 {
+            let automaton = entangled_automaton(&mut random, 2);
+            let property = Property::from_automaton(automaton, labels.clone());
+            let finite_runs = [FiniteRuns::Stutter, FiniteRuns::Ignore][random.below(2)];
+            let expected = is_violated(&system, property.automaton(), &labels, finite_runs);
+            *match expected {
+                true => &mut tally.violated,
+                false => &mut tally.holding,
+            } += 1;
+            // What is found is replayed: only what is violated can be got wrong.
+            let modes = if expected || number == 0 {
+                &STEERING[..]
+            } else {
+                &[]
+            };
+            for (steering, emptiness) in modes.iter().flat_map(|m| Emptiness::ALL.map(|e| (*m, e)))
+            {
+                let mut config = Config::new(Algorithm::Beam);
+                config.weak = random.below(3) == 0;
+                let check = Check {
+                    steering,
+                    emptiness,
+                    finite_runs,
+                    relaxed_visibility: random.below(4) == 0,
+                    threads: if random.below(32) == 0 { 3 } else { 1 },
+                    reduction: Some(ReductionRequest {
+                        config,
+                        relations: &relations,
+                        proviso: Proviso::default(),
+                        fitting: Fitting::ByState,
+                    }),
+                    ..Check::new(&system, &property)
+                };
+                let result = check.run().unwrap_or_else(|e| panic!("system {seed}: {e}"));
+                let violated = result.verdict == Verdict::Violated;
+                let how = format!("{steering:?} {emptiness:?} {:?}", result.reduction);
+                assert_eq!(
+                    violated, expected,
+                    "entangled on system {seed}.{number}: {how}"
+                );
+                if let ReductionUse::On { soundness, .. } = result.reduction {
+                    *tally.sound.entry(format!("{soundness:?}")).or_default() += 1;
+                }
+            }
+        }
+    }
+    eprintln!("{tally:?}");
+    assert!(tally.violated > 50 && tally.holding > 50, "{tally:?}");
+    assert!(tally.sound["Steered"] > 50, "{tally:?}");
+    assert!(tally.sound["Mixed"] > 50, "{tally:?}");
+}
+
+#[test]
+fn short_cuts_that_never_end_lose_nothing() {
+    run_entangled(0..150);
+}
+
+#[test]
+#[ignore = "long: many random systems with six automata each"]
+fn short_cuts_that_never_end_lose_nothing_at_length() {
+    run_entangled(10_000..10_000 + 1_000 * length());
+}
+
 /// A system, labels of it to be propositions, and relations that are exact or weaker.
 fn random_case(seed: u64, random: &mut Random) -> (Tiny, Vec<LabelId>, Relations) {
     let shape = Shape {
@@ -407,8 +535,8 @@ fn any_automaton_can_steer_at_length() {
     run_automata(1_000..1_000 + 2_400 * length());
 }
 
-fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
-    let cases = seeds.end - seeds.start;
+fn run(seeds: impl IntoIterator<Item = u64>, provisos_per_case: usize) {
+    let mut cases = 0;
     let mut provisos = Proviso::all_sound();
     // One of many would hardly be tried, and these are like no other.
     let strong: Proviso = "opt-scp".parse().expect("it is a name");
@@ -423,6 +551,7 @@ fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
     ];
     let mut tally = Tally::default();
     for seed in seeds {
+        cases += 1;
         let mut random = Random::new(seed + 1);
         let (system, labels, relations) = random_case(seed, &mut random);
         let propositions = labels.len();
@@ -478,9 +607,16 @@ fn run(seeds: std::ops::Range<u64>, provisos_per_case: usize) {
         }
     }
     eprintln!("{tally:?}");
-    assert!(tally.violated > cases as usize / 10, "{tally:?}");
-    assert!(tally.holding > cases as usize / 10, "{tally:?}");
+    assert!(tally.violated > cases / 10, "{tally:?}");
+    assert!(tally.holding > cases / 10, "{tally:?}");
     assert!(tally.smaller * 5 > tally.comparable, "{tally:?}");
+}
+
+/// Systems with steps that fail: where no other step is possible, a run ends.
+#[test]
+fn runs_end_where_every_step_fails() {
+    let failing = (0..2_000).filter(|seed| seed % 4 == 0 && seed % 7 == 3);
+    run(failing.take(20), 4);
 }
 
 #[test]

@@ -7,33 +7,35 @@
 //! where the process finds no enabled command (it then just waits, and others may move). What
 //! happens in between is no state of the system.
 //!
-//! A chain that comes back to a state it was in before goes on forever on that way; such a way
-//! is cut, and a chain without any end is a failure.
+//! The first assertion that is violated on a way is part of how that way ends. A way that comes
+//! back to a state it was in before is cut there, because what can follow is followed anyway. A
+//! way that gets to where no way ends any more is a failure, and that is the only meaning of
+//! endless: there is no limit to how long a chain may be, except the
+//! [budget](stubborn_system::System::budget) of the system.
 //!
 //! For reductions, a transition looks at and changes everything that any command of its chain
 //! does: [`Chains`] knows the commands that can follow.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+mod splits;
+#[cfg(test)]
+mod tests;
+mod walk;
 
-use stubborn_system::{Outcome, ProcessId, Successor, Successors, System, TransitionId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use stubborn_system::{Outcome, ProcessId, Successors, TransitionId};
 
 use crate::{Command, Expr, Model, Place, Program, Statement};
+use walk::Visitor;
 
-/// After this many steps a chain follows each state only once.
-const LONG_CHAIN: usize = 2_000;
-/// Up to this many states, a path is looked through for a repetition.
-const LONG_PATH: usize = 64;
-/// After this many steps a chain counts as endless.
-const LONGEST_CHAIN: usize = 1 << 18;
+pub use walk::Runner;
 
 /// Runs one command on a state, and nothing that follows: appends its successor, if enabled.
 pub type Once<'a> = dyn FnMut(&[u32], TransitionId, &mut Successors) + 'a;
 
 /// Runs each command of priority 0 that a process starts from where it is, and nothing that
-/// follows: appends the successors in the order of commands.
-pub type Steps<'a> = dyn FnMut(ProcessId, &[u32], &mut Successors) + 'a;
-
-/// [`Steps`] command by command.
+/// follows, command by command: appends the successors in the order of commands.
 pub fn one_by_one<'a>(
     model: &'a Model,
     once: &'a mut Once<'_>,
@@ -48,32 +50,53 @@ pub fn one_by_one<'a>(
 }
 
 /// The commands of the first chain that starts with `transition` and leads from `state` to
-/// `target`: the transition alone, if it is no chain.
+/// `target` with this outcome: the transition alone, if it is no chain. Of a chain that never
+/// ends, the commands up to where that is noticed.
 pub fn explain(
     model: &Model,
     state: &[u32],
     transition: TransitionId,
-    target: &[u32],
+    target: (&[u32], Outcome),
     once: &mut Once<'_>,
 ) -> Vec<TransitionId> {
-    let mut commands = vec![transition];
+    struct Path<'a> {
+        commands: Vec<TransitionId>,
+        target: (&'a [u32], Outcome),
+        found: bool,
+    }
+    impl Visitor for Path<'_> {
+        fn step(&mut self, depth: usize, command: TransitionId) {
+            self.commands.truncate(1 + depth);
+            self.commands.push(command);
+        }
+
+        fn end(&mut self, state: &[u32], outcome: Outcome) -> ControlFlow<()> {
+            self.found = (state, outcome) == self.target;
+            match self.found {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let mut path = Path {
+        commands: vec![transition],
+        target,
+        found: false,
+    };
     let mut first = Successors::new(state.len());
     once(state, transition, &mut first);
-    let mut found = false;
     if !first.is_empty() {
-        let mut runner = Runner::new(state.len());
         let steps = &mut one_by_one(model, once);
-        runner.run(model, first.get(0), steps, &mut |end, _, path| {
-            if end == target && !found {
-                found = true;
-                commands.extend_from_slice(path);
-            }
-        });
+        Runner::new(state.len()).run(model, first.get(0), steps, &mut path);
     }
-    commands
+    if !path.found {
+        path.commands.truncate(1);
+    }
+    path.commands
 }
 
-/// Tells `each` command that runs in the chains that start with `transition` in `state`.
+/// Tells `each` command that runs in the chains that start with `transition` in `state`, also on
+/// ways that never end.
 pub fn visit(
     model: &Model,
     state: &[u32],
@@ -81,216 +104,24 @@ pub fn visit(
     once: &mut Once<'_>,
     each: &mut dyn FnMut(TransitionId),
 ) {
+    struct Each<'a>(&'a mut dyn FnMut(TransitionId));
+    impl Visitor for Each<'_> {
+        fn step(&mut self, _: usize, command: TransitionId) {
+            (self.0)(command);
+        }
+
+        fn end(&mut self, _: &[u32], _: Outcome) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+    }
     let mut first = Successors::new(state.len());
     once(state, transition, &mut first);
     if first.is_empty() {
         return;
     }
     each(transition);
-    let mut runner = Runner::new(state.len());
     let steps = &mut one_by_one(model, once);
-    runner.run(model, first.get(0), steps, &mut |_, _, path| {
-        path.iter().copied().for_each(&mut *each);
-    });
-}
-
-/// Is told a state where a way through a chain ends, the first assertion that failed on that
-/// way, and its commands.
-type End<'a> = dyn FnMut(&[u32], Outcome, &[TransitionId]) + 'a;
-
-/// Runs chains, in memory that is kept from one to the next.
-#[derive(Clone, Debug)]
-pub struct Runner {
-    /// Steps that were taken before their chains are run.
-    begun: Successors,
-    /// The first state of the chain, then the steps from each state of the path. A step's
-    /// outcome is what became of the whole way.
-    steps: Successors,
-    frames: Vec<Frame>,
-    path: Vec<TransitionId>,
-    /// A copy of the state whose steps are computed.
-    state: Vec<u32>,
-    /// The states of the path, once it is too long to be looked through.
-    on_path: HashSet<Vec<u32>>,
-    /// States seen on any way; only kept once a chain turns out to be long, because two ways
-    /// to one state are two successors.
-    seen: HashSet<Vec<u32>>,
-}
-
-/// A state of the path.
-#[derive(Clone, Copy, Debug)]
-struct Frame {
-    /// The step that led here.
-    state: usize,
-    /// The first step from here, and the first one that was not followed yet.
-    first: usize,
-    next: usize,
-    /// Where its steps end.
-    end: usize,
-}
-
-impl Runner {
-    /// For states of `words` words.
-    pub fn new(words: usize) -> Self {
-        Self {
-            begun: Successors::new(words),
-            steps: Successors::new(words),
-            frames: Vec::new(),
-            path: Vec::new(),
-            state: Vec::new(),
-            on_path: HashSet::new(),
-            seen: HashSet::new(),
-        }
-    }
-
-    /// Replaces the successors from number `from` on, which are those by single commands, by
-    /// the ends of the chains that start with them.
-    pub fn finish(
-        &mut self,
-        model: &Model,
-        source: &[u32],
-        from: usize,
-        out: &mut Successors,
-        steps: &mut Steps<'_>,
-    ) {
-        let chains = model.chains();
-        let goes_on = |t: &TransitionId| chains.continues(t.index()).is_some();
-        let Some(first) = out.transitions()[from..].iter().position(goes_on) else {
-            return;
-        };
-        let mut begun = std::mem::replace(&mut self.begun, Successors::new(0));
-        begun.clear();
-        for at in from + first..out.len() {
-            begun.append(out.get(at));
-        }
-        out.truncate(from + first);
-        for first in begun.iter() {
-            if goes_on(&first.transition) {
-                self.run(model, first, steps, &mut |state, outcome, _| {
-                    out.push(first.transition, source, state, outcome);
-                });
-            } else {
-                out.append(first);
-            }
-        }
-        self.begun = begun;
-    }
-
-    /// Runs a chain on after its first step in all ways; `end` is told where each way ends.
-    fn run(
-        &mut self,
-        model: &Model,
-        first: Successor<'_>,
-        steps: &mut Steps<'_>,
-        end: &mut End<'_>,
-    ) {
-        let chains = model.chains();
-        let process = chains.continues(first.transition.index());
-        let Some(process) = process.filter(|_| !model.is_error(first.state)) else {
-            return end(first.state, first.outcome, &[]);
-        };
-        let may_repeat = chains.may_repeat(first.transition.index());
-        self.steps.clear();
-        self.frames.clear();
-        self.path.clear();
-        self.on_path.clear();
-        self.seen.clear();
-        self.steps.append(first);
-        self.enter(0, process, steps);
-        let (mut taken, mut ended) = (0_usize, false);
-        while let Some(frame) = self.frames.last_mut() {
-            if frame.next == frame.end {
-                let frame = *frame;
-                if frame.first == frame.end {
-                    let here = self.steps.get(frame.state);
-                    end(here.state, here.outcome, &self.path);
-                    ended = true;
-                }
-                self.steps.truncate(frame.first);
-                if !self.on_path.is_empty() {
-                    self.on_path.remove(self.steps.state(frame.state));
-                }
-                self.frames.pop();
-                self.path.pop();
-                continue;
-            }
-            let (at, earlier) = (frame.next, self.steps.outcome(frame.state));
-            frame.next += 1;
-            taken += 1;
-            let step = self.steps.get(at);
-            let (transition, failed) = (step.transition, model.is_error(step.state));
-            let outcome = match earlier {
-                Outcome::FINE => step.outcome,
-                _ if failed => step.outcome,
-                earlier => earlier,
-            };
-            match chains.continues(transition.index()) {
-                Some(process) if !failed => {
-                    if may_repeat && self.is_repeated(at, taken) {
-                        continue;
-                    }
-                    if taken > LONGEST_CHAIN {
-                        break;
-                    }
-                    self.steps.set_outcome(at, outcome);
-                    self.path.push(transition);
-                    self.enter(at, process, steps);
-                }
-                _ => {
-                    self.path.push(transition);
-                    end(self.steps.state(at), outcome, &self.path);
-                    self.path.pop();
-                    ended = true;
-                }
-            }
-        }
-        if (!ended || taken > LONGEST_CHAIN)
-            && let (Some(site), Some(error)) =
-                (model.program().endless, &model.structure().error_state)
-        {
-            end(error, Outcome::failure(site.index()), &self.path);
-        }
-    }
-
-    /// Computes the steps of a process from a state of the chain, to be followed next.
-    fn enter(&mut self, at: usize, process: ProcessId, steps: &mut Steps<'_>) {
-        self.state.clear();
-        self.state.extend_from_slice(self.steps.state(at));
-        let first = self.steps.len();
-        steps(process, &self.state, &mut self.steps);
-        self.frames.push(Frame {
-            state: at,
-            first,
-            next: first,
-            end: self.steps.len(),
-        });
-    }
-
-    /// Whether the chain was in the state of this step before: on this way, or, in a long
-    /// chain, on any.
-    fn is_repeated(&mut self, at: usize, taken: usize) -> bool {
-        let state = self.steps.state(at);
-        if self.frames.len() <= LONG_PATH && self.on_path.is_empty() {
-            let mut path = self.frames.iter();
-            if path.any(|frame| self.steps.state(frame.state) == state) {
-                return true;
-            }
-        } else {
-            if self.on_path.is_empty() {
-                let path = self.frames.iter();
-                let path = path.map(|frame| self.steps.state(frame.state).to_vec());
-                self.on_path.extend(path);
-            }
-            if !self.on_path.insert(state.to_vec()) {
-                return true;
-            }
-        }
-        let repeated = taken > LONG_CHAIN && !self.seen.insert(state.to_vec());
-        if repeated {
-            self.on_path.remove(state);
-        }
-        repeated
-    }
+    Runner::new(state.len()).run(model, first.get(0), steps, &mut Each(each));
 }
 
 /// Which commands can follow each command within its chain.

@@ -9,9 +9,30 @@ use stubborn_system::{
 
 use crate::chain::{self, Runner};
 use crate::output;
+use crate::repetition::Repetition;
 use crate::{
     ChannelRef, Command, Expr, Item, Model, Place, SendOrder, Site, Statement, VarId, VariablePlace,
 };
+
+/// Rounds of loops between two looks at the budget.
+const POLL: u64 = 1 << 12;
+/// Most rounds of loops of a body that an analysis tries.
+const TRIED_ROUNDS: u64 = 1 << 12;
+
+/// Why a body was not run to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// It failed.
+    Failed(Site),
+    /// It would take too long.
+    GaveUp,
+}
+
+impl From<Site> for Stopped {
+    fn from(site: Site) -> Self {
+        Self::Failed(site)
+    }
+}
 
 /// Executes a [`Model`] by walking its program.
 pub struct Interpreter<'m> {
@@ -84,23 +105,20 @@ impl<'m> Interpreter<'m> {
         };
         let transition = TransitionId::new(at as usize);
         let (words, mask) = out.push_copy(transition, state);
-        let mut run = Run {
-            model,
-            words,
-            mask,
-            temps: &mut self.temps,
-            violated: None,
-            printed: None,
+        let mut run = Run::new(model, words, mask, &mut self.temps);
+        let result = match guards {
+            Ok(()) => run.whole_body(&command.body),
+            Err(site) => Err(Stopped::Failed(site)),
         };
-        let result = guards.and_then(|()| run.whole_body(&command.body));
         let violated = run.violated;
-        match (result, violated) {
-            (Ok(()), None) => {}
-            (Ok(()), Some(site)) => out.set_last_outcome(Outcome::failure(site.index())),
-            (Err(site), _) => {
+        match result {
+            Ok(()) => out.set_last_outcome(violated),
+            Err(Stopped::GaveUp) => out.pop(),
+            Err(Stopped::Failed(site)) => {
                 out.pop();
                 if let Some(error) = &model.structure().error_state {
-                    out.push(transition, state, error, Outcome::failure(site.index()));
+                    let outcome = violated.then(Outcome::failure(site.index()));
+                    out.push(transition, state, error, outcome);
                 }
             }
         }
@@ -112,12 +130,12 @@ impl<'m> Interpreter<'m> {
     }
 
     /// The commands of the first chain that starts with `transition` and leads from `state` to
-    /// `target`; see [`chain::explain`].
+    /// `target` with this outcome; see [`chain::explain`].
     pub fn explain(
         &mut self,
         state: &[u32],
         transition: TransitionId,
-        target: &[u32],
+        target: (&[u32], Outcome),
     ) -> Vec<TransitionId> {
         let model = self.model;
         chain::explain(model, state, transition, target, &mut |state, t, out| {
@@ -126,16 +144,11 @@ impl<'m> Interpreter<'m> {
     }
 
     /// The state that running statements from `state` leads to, ignoring guards; used by
-    /// analyses that try commands on partial states.
-    pub fn run_body(&mut self, state: &mut [u32], body: &[Statement]) -> Result<(), Site> {
-        let model = self.model;
+    /// analyses that try commands on partial states, and gives up on long loops.
+    pub fn run_body(&mut self, state: &mut [u32], body: &[Statement]) -> Result<(), Stopped> {
         Run {
-            model,
-            words: state,
-            mask: &mut self.mask,
-            temps: &mut self.temps,
-            violated: None,
-            printed: None,
+            most_rounds: TRIED_ROUNDS,
+            ..Run::new(self.model, state, &mut self.mask, &mut self.temps)
         }
         .whole_body(body)
     }
@@ -146,12 +159,8 @@ impl<'m> Interpreter<'m> {
         let mut words = state.to_vec();
         let mut printed = String::new();
         let mut run = Run {
-            model,
-            words: &mut words,
-            mask: &mut vec![0; state.len().div_ceil(64)],
-            temps: &mut self.temps,
-            violated: None,
             printed: Some(&mut printed),
+            ..Run::new(model, &mut words, &mut self.mask, &mut self.temps)
         };
         // A body that fails has printed what it printed.
         let _ = run.whole_body(&model.program().commands[transition.index()].body);
@@ -331,12 +340,34 @@ struct Run<'a> {
     words: &'a mut [u32],
     mask: &'a mut [u64],
     temps: &'a mut [i32],
-    violated: Option<Site>,
+    /// The first assertion that was violated.
+    violated: Outcome,
     /// Where to print, if anybody looks.
     printed: Option<&'a mut String>,
+    /// Of all loops so far, and the most before it gives up.
+    rounds: u64,
+    most_rounds: u64,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(
+        model: &'a Model,
+        words: &'a mut [u32],
+        mask: &'a mut [u64],
+        temps: &'a mut [i32],
+    ) -> Self {
+        Self {
+            model,
+            words,
+            mask,
+            temps,
+            violated: Outcome::FINE,
+            printed: None,
+            rounds: 0,
+            most_rounds: u64::MAX,
+        }
+    }
+
     fn scope(&self) -> Scope<'_> {
         Scope {
             model: self.model,
@@ -349,19 +380,19 @@ impl Run<'_> {
     }
 
     /// Runs a whole body: temporaries start at 0.
-    fn whole_body(&mut self, body: &[Statement]) -> Result<(), Site> {
+    fn whole_body(&mut self, body: &[Statement]) -> Result<(), Stopped> {
         if !self.temps.is_empty() {
             self.temps.fill(0);
         }
         self.body(body)
     }
 
-    fn body(&mut self, body: &[Statement]) -> Result<(), Site> {
+    fn body(&mut self, body: &[Statement]) -> Result<(), Stopped> {
         body.iter()
             .try_for_each(|statement| self.statement(statement))
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<(), Site> {
+    fn statement(&mut self, statement: &Statement) -> Result<(), Stopped> {
         match statement {
             Statement::Assign {
                 target,
@@ -369,7 +400,7 @@ impl Run<'_> {
                 site,
             } => {
                 let value = self.value(value)?;
-                self.assign(target, value, *site)
+                Ok(self.assign(target, value, *site)?)
             }
             Statement::Let(temp, value) => {
                 self.temps[temp.index()] = self.value(value)?;
@@ -380,14 +411,14 @@ impl Run<'_> {
                 values,
                 order,
                 site,
-            } => self.send(channel, values, *order, *site),
+            } => Ok(self.send(channel, values, *order, *site)?),
             Statement::Receive {
                 channel,
                 position,
                 targets,
                 remove,
                 site,
-            } => self.receive(channel, position.as_ref(), targets, *remove, *site),
+            } => Ok(self.receive(channel, position.as_ref(), targets, *remove, *site)?),
             Statement::If {
                 condition,
                 then,
@@ -399,26 +430,28 @@ impl Run<'_> {
             Statement::While {
                 condition,
                 body,
-                limit,
                 site,
             } => {
-                let mut rounds = 0;
+                let mut repetition = Repetition::default();
+                let mut temps: Vec<u32> = Vec::new();
                 while self.value(condition)? != 0 {
-                    if rounds == *limit {
-                        return Err(*site);
+                    self.count_round()?;
+                    temps.clear();
+                    temps.extend(self.temps.iter().map(|t| *t as u32));
+                    if repetition.is_back(self.words, &temps) {
+                        return Err(Stopped::Failed(*site));
                     }
-                    rounds += 1;
                     self.body(body)?;
                 }
                 Ok(())
             }
             Statement::Assert { condition, site } => {
                 if self.value(condition)? == 0 {
-                    self.violated.get_or_insert(*site);
+                    self.violated = self.violated.then(Outcome::violation(site.index()));
                 }
                 Ok(())
             }
-            Statement::Fail(site) => Err(*site),
+            Statement::Fail(site) => Err(Stopped::Failed(*site)),
             Statement::Print { text, arguments } => {
                 if self.printed.is_some() {
                     let values = arguments.iter().map(|a| self.value(a));
@@ -429,6 +462,15 @@ impl Run<'_> {
                 }
                 Ok(())
             }
+        }
+    }
+
+    fn count_round(&mut self) -> Result<(), Stopped> {
+        self.rounds += 1;
+        let polled = self.rounds.is_multiple_of(POLL) && self.model.budget().poll().is_some();
+        match polled || self.rounds > self.most_rounds {
+            true => Err(Stopped::GaveUp),
+            false => Ok(()),
         }
     }
 
@@ -483,10 +525,12 @@ impl Run<'_> {
         let model = self.model;
         let declared = &model.program().channels[at];
         let mut message = Vec::with_capacity(values.len());
+        let mut given = Vec::with_capacity(values.len());
         for (nr, value) in values.iter().enumerate() {
             let value = self.value(value)?;
             let item: &Item = declared.items.get(nr).ok_or(site)?;
             message.push(i64::from(item.store(value).ok_or(site)?));
+            given.push(i64::from(value));
         }
         let length = self.scope().length(self.words, at);
         if length >= declared.capacity || message.len() != declared.items.len() {
@@ -496,9 +540,9 @@ impl Run<'_> {
             SendOrder::Fifo => length,
             SendOrder::Sorted => (0..length)
                 .find(|p| {
-                    (0..message.len())
+                    (0..given.len())
                         .map(|i| self.cell(at, i, *p))
-                        .gt(message.iter().copied())
+                        .gt(given.iter().copied())
                 })
                 .unwrap_or(length),
         };

@@ -77,6 +77,15 @@ impl Known {
         }
     }
 
+    /// The same with values in these ranges.
+    #[must_use]
+    pub(crate) fn within(&self, ranges: HashMap<VarId, Interval>) -> Self {
+        Self {
+            lengths: self.lengths.clone(),
+            ranges,
+        }
+    }
+
     /// Drops what may have changed after these variables were assigned, or channels used.
     fn forget(&mut self, variables: &BTreeSet<VarId>) {
         self.ranges
@@ -339,10 +348,7 @@ impl Program {
     /// A loop that throws away all messages of a channel.
     fn empties_channel(&self, statement: &Statement) -> bool {
         let Statement::While {
-            condition,
-            body,
-            limit,
-            ..
+            condition, body, ..
         } = statement
         else {
             return false;
@@ -361,7 +367,6 @@ impl Program {
         };
         let declared = &self.channels[id.index()];
         *condition == Program::has_message(channel)
-            && *limit >= declared.capacity
             && targets.len() == declared.items.len()
             && targets.iter().all(Option::is_none)
     }

@@ -48,6 +48,7 @@ pub mod narrow;
 pub mod output;
 pub mod print;
 pub mod program;
+pub mod repetition;
 pub mod simplify;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

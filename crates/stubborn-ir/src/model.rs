@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use stubborn_system::{
-    Executor, FailureKind, FieldId, FieldKind, Label, Layout, Process, ProcessId, Property,
+    Budget, Executor, FailureKind, FieldId, FieldKind, Label, Layout, Process, ProcessId, Property,
     RelationLevel, Relations, Structure, System, Transition,
 };
 
@@ -45,6 +46,7 @@ pub struct Model {
     chains: Chains,
     largest_priority: u8,
     temporaries: usize,
+    budget: Arc<Budget>,
 }
 
 /// Which commands to look at, by program counters.
@@ -59,15 +61,26 @@ struct Dispatch {
 
 impl Model {
     /// Checks and packs a program, sorting its commands.
-    pub fn new(mut program: Program) -> Result<Self, ModelError> {
+    pub fn new(program: Program) -> Result<Self, ModelError> {
+        Self::within(program, Arc::default())
+    }
+
+    /// The same, with what this and everything that is done about the model may take. Fails also
+    /// if that is too little.
+    pub fn within(mut program: Program, budget: Arc<Budget>) -> Result<Self, ModelError> {
+        let poll = || match budget.poll() {
+            None => Ok(()),
+            Some(spent) => Err(ModelError(spent.to_string())),
+        };
         check(&program)?;
         program.commands.sort_by_key(dispatch_key);
         let chains = Chains::new(&program);
-        let own: Vec<bool> = program
-            .commands
-            .iter()
-            .map(|c| !c.never_fails && may_fail(&program, c, &|_| Some(HashMap::new())))
-            .collect();
+        poll()?;
+        let mut own: Vec<bool> = Vec::with_capacity(program.commands.len());
+        for c in &program.commands {
+            poll()?;
+            own.push(!c.never_fails && may_fail(&program, c, &|_| Some(HashMap::new())));
+        }
         let fails: Vec<bool> = (0..own.len())
             .map(|c| {
                 own[c]
@@ -77,7 +90,8 @@ impl Model {
             .collect();
         let with_error_state = fails.iter().any(|f| *f);
         let (encoding, layout) = Encoding::new(&program, with_error_state);
-        let structure = structure(&program, &encoding, &layout, &chains, &fails);
+        let structure = structure(&program, &encoding, &layout, &chains, (&fails, &budget));
+        poll()?;
         let dispatch = Dispatch::new(&program, &encoding);
         let largest_priority = program
             .commands
@@ -95,7 +109,19 @@ impl Model {
             chains,
             largest_priority,
             temporaries,
+            budget,
         })
+    }
+
+    /// The same, with what everything that is done about it may take.
+    #[must_use]
+    pub fn with_budget(self, budget: Arc<Budget>) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// What everything that is done about it may take.
+    pub fn shared_budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     /// The program, with sorted commands.
@@ -196,6 +222,10 @@ impl System for Model {
 
     fn relations(&self, level: RelationLevel) -> Relations {
         crate::analysis::relations(self, level)
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Fields of messages have the names of their types, too.
@@ -386,7 +416,7 @@ fn structure(
     encoding: &Encoding,
     layout: &Layout,
     chains: &Chains,
-    fails: &[bool],
+    (fails, budget): (&[bool], &Budget),
 ) -> Structure {
     let labels = program.labels.iter().map(|label| {
         let mut effects = Effects::new(program, encoding);
@@ -409,7 +439,9 @@ fn structure(
             .map(|(at, (command, may_fail))| {
                 let mut effects = Effects::new(program, encoding);
                 effects.body(&command.body);
-                for follower in chains.followers(at) {
+                // A long chain has all that comes later as followers, each of its commands again.
+                let is_over = budget.poll().is_some();
+                for follower in chains.followers(at).iter().filter(|_| !is_over) {
                     let follower = &program.commands[*follower as usize];
                     for guard in &follower.guards {
                         effects.expression(&program.labels[guard.index()].expr);

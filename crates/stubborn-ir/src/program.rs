@@ -192,7 +192,9 @@ impl Place {
 pub enum SendOrder {
     /// Behind all others.
     Fifo,
-    /// Before the first message that is larger, items compared from left to right as numbers.
+    /// Before the first message that is larger, items compared from left to right as numbers:
+    /// those in the channel with the values that are sent, before these are cut to what an item
+    /// can hold.
     Sorted,
 }
 
@@ -244,14 +246,12 @@ pub enum Statement {
         /// Runs if not.
         otherwise: Vec<Statement>,
     },
-    /// Repeats the body while the condition is non-zero; fails after `limit` rounds.
+    /// Repeats the body while the condition is non-zero; fails if that never ends.
     While {
         /// Evaluated before each round.
         condition: Expr,
         /// The round.
         body: Vec<Statement>,
-        /// Rounds after which it counts as endless.
-        limit: u32,
         /// Failure if it is endless.
         site: Site,
     },
@@ -275,6 +275,18 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// Whether there is an assertion in it.
+    pub fn asserts(&self) -> bool {
+        match self {
+            Statement::Assert { .. } => true,
+            Statement::If {
+                then, otherwise, ..
+            } => then.iter().chain(otherwise).any(Self::asserts),
+            Statement::While { body, .. } => body.iter().any(Self::asserts),
+            _ => false,
+        }
+    }
+
     /// Assigns to a scalar variable.
     pub fn assign(variable: VarId, value: Expr, site: Site) -> Self {
         Statement::Assign {

@@ -53,7 +53,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 
 use stubborn_ir::Model;
-use stubborn_system::{Executor, FieldId, Layout, RelationLevel, Relations, Structure, System};
+use stubborn_system::{
+    Budget, Executor, FieldId, Layout, RelationLevel, Relations, Structure, System,
+};
 
 use code::{CompileError, PartCode, SuccessorCode};
 use executor::CompiledExecutor;
@@ -215,6 +217,10 @@ impl System for CompiledModel {
 
     fn relations(&self, level: RelationLevel) -> Relations {
         self.workshop.model.relations(level)
+    }
+
+    fn budget(&self) -> &Budget {
+        self.workshop.model.budget()
     }
 
     fn value_text(&self, field: FieldId, value: i64) -> String {

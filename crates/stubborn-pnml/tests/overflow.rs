@@ -18,7 +18,10 @@ fn fire(system: &NetSystem, transition: usize) -> (Vec<u32>, Outcome) {
 
 fn check_failure(system: &NetSystem, part_of_message: &str) {
     let (state, outcome) = fire(system, 0);
-    let site = outcome.site(system.structure()).expect("the step fails");
+    let site = outcome
+        .sites(system.structure())
+        .next()
+        .expect("the step fails");
     assert!(site.message.contains(part_of_message), "{}", site.message);
     assert_eq!(Some(&state), system.structure().error_state.as_ref());
     let mut out = Successors::new(system.layout().words());

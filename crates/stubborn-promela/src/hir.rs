@@ -161,8 +161,8 @@ pub enum Expr {
         /// Where it is written.
         span: Span,
     },
-    /// `enabled(pid)`
-    Enabled(Box<Expr>),
+    /// `enabled(pid)`, and where it is written.
+    Enabled(Box<Expr>, Span),
     /// `pc_value(pid)`
     PcValue(Box<Expr>),
     /// `timeout`
@@ -242,8 +242,8 @@ pub enum Basic {
     PrintMtype(Expr),
     /// Must be non-zero.
     Assert(Expr),
-    /// Gives a process another priority.
-    SetPriority(Expr, Expr),
+    /// Gives a process another priority: `set_priority(pid, value)`, or `_priority = value`.
+    SetPriority(Option<Expr>, Expr),
     /// Puts a message into a channel.
     Send {
         /// The channel.

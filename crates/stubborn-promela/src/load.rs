@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, Span, has_errors};
 use stubborn_ir::Model;
 use stubborn_ir::narrow::narrow;
-use stubborn_system::{Outcome, Successors, System};
+use stubborn_system::budget::UNLIMITED;
+use stubborn_system::{Budget, Outcome, Successors, System};
 
 use crate::lower::{self, Lowered, Missing, Table};
 use crate::source::{Loader, Sources};
@@ -20,8 +22,39 @@ pub struct Options {
     /// Expressions over the model, in its own syntax; they become labels, see
     /// [`Lowered::propositions`].
     pub propositions: Vec<String>,
+    /// Starts of processes to provide for from the beginning, those of [`Loaded::starts`].
+    pub starts: Vec<StartName>,
     /// How to lower it.
     pub lowering: lower::Options,
+    /// What reading it, and everything that is done about it afterwards, may take.
+    pub budget: Arc<Budget>,
+}
+
+/// A way to start a process, in words that outlive a program: names of fields and steps depend on
+/// which processes can be where, so whoever keeps such names keeps these as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartName {
+    /// The number that the process gets.
+    pub number: usize,
+    /// Its type.
+    pub process: String,
+    /// The number of the process that starts it.
+    pub by: usize,
+    /// Which `run` of the text does so, counted from 0.
+    pub run: usize,
+}
+
+/// Where the `run`s of a model are, in the order of its text.
+fn runs(program: &hir::Program) -> Vec<u32> {
+    let flows = program.processes.iter().map(|p| &p.flow);
+    let mut places: Vec<u32> = flows
+        .flat_map(|flow| flow.states.iter().flat_map(|s| &s.transitions))
+        .flat_map(|transition| lower::runs_of(&transition.action))
+        .map(|run| run.span.start)
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 /// A model that was read and checked.
@@ -44,7 +77,18 @@ pub fn parse(
     definitions: &[(String, String)],
     loader: &dyn Loader,
 ) -> Parsed {
-    parse_with(path, text, definitions, &[], loader)
+    parse_with(path, text, definitions, &[], loader, &UNLIMITED)
+}
+
+/// As [`parse`], within a budget: if it is spent, nothing follows from what was understood.
+pub fn parse_within(
+    path: &Path,
+    text: &str,
+    definitions: &[(String, String)],
+    loader: &dyn Loader,
+    budget: &Budget,
+) -> Parsed {
+    parse_with(path, text, definitions, &[], loader, budget)
 }
 
 fn parse_with(
@@ -53,7 +97,9 @@ fn parse_with(
     definitions: &[(String, String)],
     propositions: &[String],
     loader: &dyn Loader,
+    budget: &Budget,
 ) -> Parsed {
+    budget.begin("parsing the model");
     let mut sources = Sources::default();
     let mut diagnostics = Vec::new();
     sources.add(path, text.to_string());
@@ -62,9 +108,9 @@ fn parse_with(
         definitions,
         propositions,
         loader,
-        &mut diagnostics,
+        (&mut diagnostics, budget),
     );
-    let model = parser::parse(tokens, apart, &mut diagnostics);
+    let model = parser::parse(tokens, apart, (&mut diagnostics, budget));
     let program = resolve::resolve(&model, &mut diagnostics);
     Parsed {
         model,
@@ -99,7 +145,8 @@ const SAMPLE: usize = 1_000;
 /// Reads a model for exploration, or says what is wrong with it.
 ///
 /// # Errors
-/// The files and everything that is wrong, if something is.
+/// The files and everything that is wrong, if something is. Where the budget is spent there may
+/// be an error without anything wrong.
 pub fn load(
     path: &Path,
     text: &str,
@@ -117,15 +164,42 @@ pub fn load(
         &options.definitions,
         &options.propositions,
         loader,
+        &options.budget,
     );
-    if has_errors(&diagnostics) {
+    if has_errors(&diagnostics) || options.budget.poll().is_some() {
         return Err((sources, diagnostics));
     }
     let name = path
         .file_stem()
         .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let table = Table::initial(&program);
-    build(program, sources, diagnostics, name, table, options.lowering)
+    let mut table = Table::initial(&program);
+    let runs = runs(&program);
+    for start in &options.starts {
+        let process = program
+            .processes
+            .iter()
+            .position(|p| *p.name == *start.process);
+        let fits = start.number <= table.len() && start.number < options.lowering.max_processes;
+        // A start that this model does not have is met by nobody.
+        if let (Some(process), Some(run), true) = (process, runs.get(start.run), fits) {
+            table.add(Missing {
+                slot: start.number,
+                start: lower::Start {
+                    process: hir::ProcId(process),
+                    by: Some((start.by, *run)),
+                },
+            });
+        }
+    }
+    let (options, budget) = (options.lowering, Arc::clone(&options.budget));
+    build(
+        program,
+        sources,
+        diagnostics,
+        name,
+        table,
+        (options, budget),
+    )
 }
 
 fn build(
@@ -134,12 +208,19 @@ fn build(
     mut diagnostics: Vec<Diagnostic>,
     name: String,
     mut table: Table,
-    options: lower::Options,
+    (options, budget): (lower::Options, Arc<Budget>),
 ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
     loop {
-        let mut lowered =
-            lower::lower(&program, &sources, &name, &table, options, &mut diagnostics);
-        if has_errors(&diagnostics) {
+        budget.begin("lowering the model");
+        let mut lowered = lower::lower(
+            &program,
+            &sources,
+            &name,
+            &table,
+            (options, &budget),
+            &mut diagnostics,
+        );
+        if has_errors(&diagnostics) || budget.poll().is_some() {
             return Err((sources, diagnostics));
         }
         let places: HashMap<String, usize> = lowered
@@ -150,7 +231,7 @@ fn build(
             .map(|(at, command)| (command.name.clone(), at))
             .collect();
         let packed = |program: &stubborn_ir::Program, diagnostics: &mut Vec<Diagnostic>| {
-            Model::new(program.clone()).map_err(|error| {
+            Model::within(program.clone(), Arc::clone(&budget)).map_err(|error| {
                 let span = Span::new(0, 1);
                 diagnostics.push(Diagnostic::error("PML096", error.to_string(), span));
             })
@@ -163,9 +244,13 @@ fn build(
             .map(|c| lowered.steps[places[&c.name]].clone())
             .collect();
         lowered.steps = steps;
+        budget.begin("finding out which processes are started");
         let missing = sample(&model, &lowered);
+        if budget.poll().is_some() {
+            return Err((sources, diagnostics));
+        }
         if missing.is_empty() {
-            narrow(&mut lowered.program);
+            narrow(&mut lowered.program, &budget);
             let Ok(model) = packed(&lowered.program, &mut diagnostics) else {
                 return Err((sources, diagnostics));
             };
@@ -198,6 +283,9 @@ fn sample(model: &Model, lowered: &Lowered) -> Vec<Missing> {
     while let Some(state) = todo.pop_front() {
         successors.clear();
         executor.successors(&state, &mut successors);
+        if model.budget().poll().is_some() {
+            break;
+        }
         for next in successors.iter() {
             if let Some(missing) = lowered.missing(next.outcome) {
                 if !found.contains(&missing) {
@@ -212,6 +300,21 @@ fn sample(model: &Model, lowered: &Lowered) -> Vec<Missing> {
 }
 
 impl Loaded {
+    /// The starts that the program provides for, besides the processes that exist at the start.
+    pub fn starts(&self) -> Vec<StartName> {
+        let runs = runs(&self.program);
+        let starts = self.table.starts().filter_map(|(number, start)| {
+            let (by, place) = start.by?;
+            Some(StartName {
+                number,
+                process: self.program.processes[start.process.0].name.to_string(),
+                by,
+                run: runs.binary_search(&place).ok()?,
+            })
+        });
+        starts.collect()
+    }
+
     /// The same model with room for what a step was missing, or `None` if the step failed for
     /// another reason.
     ///
@@ -242,7 +345,7 @@ impl Loaded {
                 self.diagnostics.clone(),
                 self.name.clone(),
                 table,
-                self.options,
+                (self.options, Arc::clone(self.model.shared_budget())),
             )
         })
     }

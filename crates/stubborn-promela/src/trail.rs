@@ -85,7 +85,8 @@ impl Loaded {
             if cycle == Some(at) {
                 text.push_str("-1:-1:-1\n");
             }
-            for command in interpreter.explain(&state, step.transition, &step.state) {
+            for command in interpreter.explain(&state, step.transition, (&step.state, step.outcome))
+            {
                 for (pid, number) in self.lines(&first, command) {
                     depth += 1;
                     let _ = writeln!(text, "{depth}:{pid}:{number}");

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use stubborn_search::Trace;
-use stubborn_system::System;
+use stubborn_system::{Outcome, System};
 
 use crate::model::{Model, Role};
 use crate::moves::Move;
@@ -56,7 +56,7 @@ impl Chart {
             let own = || moves.iter().filter(|m| m.action as usize == number);
             let taken = moves.iter().find(is_it).or_else(|| own().next());
             let delivered = taken.iter().flat_map(|m| &m.consumed);
-            let changed = step.before[at] != step.after[at] && step.outcome.0 == 0;
+            let changed = step.before[at] != step.after[at] && step.outcome == Outcome::FINE;
             rows.push(Row {
                 process: p,
                 what: match &action.role {

@@ -5,7 +5,7 @@ use std::fmt;
 use stubborn_emptiness::{Check as LtlCheck, Property as LtlProperty, ReductionRequest, Verdict};
 use stubborn_ltl::parser::Syntax;
 use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, StubbornReduction};
-use stubborn_search::proviso::{ClosedSet, OnStack, Proviso};
+use stubborn_search::proviso::{ClosedSet, OnStack, SafetyProviso};
 use stubborn_search::{Limits, Order, Search, SearchResult, Stop, StoreOptions, Target, Trace};
 use stubborn_system::{Reduction as SystemReduction, RelationLevel, System};
 
@@ -391,7 +391,7 @@ impl<'m, M: Value> Checker<'m, M> {
         let all: Vec<Target> = targets.iter().map(|(_, target)| *target).collect();
         let search = |order: Order, limits: Limits<'m>| {
             let with_stack = order == Order::DepthFirst && self.threads == 1;
-            let proviso: &dyn Proviso = if with_stack { &OnStack } else { &ClosedSet };
+            let proviso: &dyn SafetyProviso = if with_stack { &OnStack } else { &ClosedSet };
             Search {
                 reduction,
                 proviso: needs_proviso.then_some(proviso),

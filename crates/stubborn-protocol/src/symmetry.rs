@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rapidhash::RapidHashMap;
 use stubborn_search::Trace;
 use stubborn_system::{
-    Executor, FieldId, LabelId, Layout, RelationLevel, Relations, Structure, Successors, System,
-    TransitionId,
+    Budget, Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations, Structure,
+    Successors, System, TransitionId,
 };
 
 use crate::model::{Inner, Model};
@@ -292,6 +292,10 @@ impl<M: Value> System for Symmetric<'_, M> {
         Relations::from_sets(self.model.structure())
     }
 
+    fn budget(&self) -> &Budget {
+        self.model.budget()
+    }
+
     fn value_text(&self, field: FieldId, value: i64) -> String {
         self.model.value_text(field, value)
     }
@@ -310,7 +314,7 @@ impl<M: Value> SymmetricExecutor<'_, M> {
             let successor = self.found.get(at);
             self.scratch.clear();
             self.scratch.extend_from_slice(successor.state);
-            if successor.outcome.0 == 0 {
+            if successor.outcome == Outcome::FINE {
                 self.canoniser.canonise(&mut self.scratch);
             }
             out.push(

@@ -1,7 +1,7 @@
 //! State counts that other tools and papers agree on.
 
 use stubborn_protocol::protocols::{paxos_register, shared_register, two_phase_commit};
-use stubborn_search::{Search, SearchResult};
+use stubborn_search::{Search, SearchResult, StoreKind, StoreOptions};
 use stubborn_system::System;
 
 fn explore(system: &dyn System) -> SearchResult {
@@ -20,6 +20,16 @@ fn two_phase_commit_has_as_many_states_as_elsewhere() {
     let (protocol, _) = two_phase_commit::protocol(7);
     let result = explore(&protocol.build().expect("a model"));
     assert_eq!((result.states, result.depth + 1), (296_448, 23));
+}
+
+#[test]
+fn nothing_holds_because_a_lossy_store_has_not_seen_it() {
+    let (protocol, _) = two_phase_commit::protocol(3);
+    let model = protocol.build().expect("a model");
+    for (kind, holds) in [(StoreKind::Tree, true), (StoreKind::Compact, false)] {
+        let check = model.check().unreduced().store(StoreOptions::new(kind));
+        assert_eq!(check.run().expect("a report").holds(), holds, "{kind:?}");
+    }
 }
 
 #[test]

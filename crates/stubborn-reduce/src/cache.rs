@@ -51,6 +51,15 @@ pub(crate) struct Cache {
     limit: usize,
 }
 
+/// Where the search for a hash begins in a table with this mask.
+///
+/// Sets of enabled transitions differ in few bits, often high ones, on which only the high bits of
+/// a product depend: without mixing once more, models with many processes had hundreds of sets
+/// in one place.
+fn place(hash: u64, mask: usize) -> usize {
+    ((hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as usize & mask
+}
+
 /// Where a new entry belongs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Miss {
@@ -76,7 +85,7 @@ impl Cache {
 
     fn find(&self, hash: u64, enabled: &[u64]) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
-        let mut at = (hash >> 32) as usize & mask;
+        let mut at = place(hash, mask);
         loop {
             let slot = self.slots[at];
             if slot.key == NOTHING {
@@ -185,7 +194,7 @@ impl Cache {
         let mask = larger.len() - 1;
         for slot in std::mem::replace(&mut self.slots, larger) {
             if slot.key != NOTHING {
-                let mut at = (slot.hash >> 32) as usize & mask;
+                let mut at = place(slot.hash, mask);
                 while self.slots[at].key != NOTHING {
                     at = (at + 1) & mask;
                 }
@@ -198,6 +207,21 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sets_that_differ_in_high_bits_are_in_different_places() {
+        for shift in [0, 20, 40, 54] {
+            for other in [&[][..], &[7]] {
+                let places = (0..1024_u64).map(|n| {
+                    let words: Vec<u64> = [&[n << shift], other].concat();
+                    place(hash_words(&words), 2047)
+                });
+                let different: std::collections::BTreeSet<usize> = places.collect();
+                // Of 2,048 places, 1,024 sets take 806 if they are thrown at random.
+                assert!(different.len() > 700, "{shift}: {}", different.len());
+            }
+        }
+    }
     use stubborn_system::{Successors, TransitionId};
 
     /// Labels are the bits of the first word of a state.

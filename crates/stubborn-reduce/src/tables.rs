@@ -250,6 +250,10 @@ pub(crate) struct Inverse {
 
 /// For each transition that is a goal by its outcome, those that may change the outcome. Two
 /// orders that end in the same state may still differ in whether an assertion on the way holds.
+///
+/// A step of low priority that fails, and so counts as disabled, can also be outranked by what
+/// another step enables, of which relations say nothing. That one is enabled together with it,
+/// so it has the same priority.
 fn outcome_writers(structure: &Structure, sought: &[TransitionId]) -> Vec<Vec<u32>> {
     sought
         .iter()
@@ -257,11 +261,12 @@ fn outcome_writers(structure: &Structure, sought: &[TransitionId]) -> Vec<Vec<u3
             let t = structure.transition(*t);
             let tests = t.guards.iter().flat_map(|g| &structure.label(*g).tests);
             let looked: Vec<_> = t.reads.iter().chain(tests).collect();
-            let writes = |u: &TransitionId| {
-                let writes = &structure.transition(*u).writes;
-                looked.iter().any(|field| writes.contains(field))
+            let changes = |u: &TransitionId| {
+                let u = structure.transition(*u);
+                looked.iter().any(|field| u.writes.contains(field))
+                    || t.priority > 0 && u.priority == t.priority
             };
-            let all = structure.transition_ids().filter(writes);
+            let all = structure.transition_ids().filter(changes);
             all.map(|u| u.index() as u32).collect()
         })
         .collect()

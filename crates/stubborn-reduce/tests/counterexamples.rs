@@ -440,3 +440,52 @@ fn possible_failure_does_not_prevent_reduction() {
         assert_eq!(set.contains(&risky), set.contains(&break_it));
     }
 }
+
+/// Whether a step of low priority is taken depends on everything, and so does whether it fails.
+/// `late` fails as soon as `show` was taken, but not after `hide`: then `busy` goes first.
+#[test]
+fn a_sought_step_of_low_priority_looks_at_everything() {
+    let mut tiny = Tiny::new(&[2, 2]);
+    let hidden = tiny.label("hidden", &[0], |s| s[0] == 1);
+    let open = tiny.label("open", &[0], |s| s[0] == 0);
+    let shown = tiny.label("shown", &[1], |s| s[1] == 1);
+    let not_yet = tiny.label("not yet", &[1], |s| s[1] == 0);
+    let mut low = |name: &str, guard, written: usize, may_fail| {
+        let description = Transition {
+            name: name.into(),
+            guards: vec![guard],
+            writes: fields(&[written]),
+            may_fail,
+            priority: 1,
+            ..Transition::default()
+        };
+        tiny.transition(description, move |s| {
+            let mut after = s.to_vec();
+            after[written] = 1;
+            vec![(!may_fail).then_some(after)]
+        })
+    };
+    low("show", not_yet, 1, false);
+    let late = low("late", shown, 1, true);
+    low("hide", open, 0, false);
+    tiny.simple("busy", &[hidden, shown], (&[], &[]), |_| {});
+    let relations = relations_over(&tiny, &tiny.all_states());
+    let full = explore(&tiny, None, Proviso::None, &[], 100);
+    assert_eq!(full.failure, Some(2));
+    for config in common::all_configs() {
+        let aim = Aim::Goals(Goals {
+            any_of: Vec::new(),
+            transitions: vec![late],
+        });
+        let Ok(plan) = Plan::new(&config, aim) else {
+            continue;
+        };
+        let proviso = plan.proviso;
+        let Ok(reduction) = StubbornReduction::new(&tiny, &relations, plan) else {
+            continue;
+        };
+        let reduced = explore(&tiny, Some(&reduction), proviso, &[], 100);
+        let name = &reduction.plan().settings;
+        assert!(reduced.failure.is_some(), "{name}");
+    }
+}

@@ -12,15 +12,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 
-use crate::context::{Context, Sum};
+use crate::context::Context;
 use crate::control::Halt;
 use crate::entry::{Chunk, ChunkWriter};
 use crate::expand::{Choice, Expander};
 use crate::flags;
-use crate::proviso::{Edge, Known, Marks, ProvisoWorker, Visit, Watch};
+use crate::proviso::{Known, Ruling, SafetyProviso};
 use crate::result::SearchResult;
 use crate::settle::Settling;
-use crate::stack::StackView;
 use crate::team::Team;
 use crate::violation::Preference;
 
@@ -30,47 +29,79 @@ const GROUP: usize = 32;
 /// Levels of fewer chunks than this many a thread are done by the first thread alone.
 const CHUNKS_WORTH_WAKING: usize = 4;
 
-/// Explores everything; `watch` makes the proviso of each thread.
-pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync) -> Sum {
+/// Explores everything, or until a limit; if that was the one of states, it can be called again.
+/// `PROVISO`: whether there is one; what it needs is compiled away otherwise.
+pub(crate) fn run<const PROVISO: bool>(context: &Context<'_>, frontier: &mut Frontier) {
     let threads = context.search.threads.max(1);
     let shared = Shared {
-        level: Mutex::default(),
-        next: Mutex::default(),
-        put_off: Mutex::default(),
-        sum: Mutex::new(context.empty_sum()),
+        level: Mutex::new(std::mem::take(&mut frontier.level)),
+        next: Mutex::new(std::mem::take(&mut frontier.next)),
+        put_off: Mutex::new(std::mem::take(&mut frontier.put_off)),
         team: Team::default(),
     };
     std::thread::scope(|scope| {
         for thread in 1..threads {
-            let (shared, watch) = (&shared, &watch);
+            let shared = &shared;
             // Without that thread the search is slower, not wrong.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
-                let _ = context.guarded(|| follow(context, shared, thread, watch()));
+                let _ = context.guarded(|| follow::<PROVISO>(context, shared, thread));
             });
         }
-        let _ = context.guarded(|| lead(context, &shared, watch()));
+        let _ = context.guarded(|| lead::<PROVISO>(context, &shared, frontier));
         shared.team.dismiss();
     });
-    shared
-        .sum
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
+    frontier.level = unlocked(shared.level);
+    frontier.next = unlocked(shared.next);
+    frontier.put_off = unlocked(shared.put_off);
+}
+
+/// What is left to do, and the shape of what was done.
+#[derive(Default)]
+pub(crate) struct Frontier {
+    /// The level that is being expanded, if there is one.
+    level: Level,
+    /// Of the next one, what was found so far.
+    next: VecDeque<Chunk>,
+    /// What the proviso wants to come back to.
+    put_off: Vec<StateHandle>,
+    /// Levels begun, initial states included.
+    pub(crate) levels: u64,
+    pub(crate) level_sizes: Vec<u64>,
+}
+
+impl Frontier {
+    /// The number of levels and their sizes.
+    pub(crate) fn into_levels(self) -> (u64, Vec<u64>) {
+        (self.levels, self.level_sizes)
+    }
 }
 
 /// What is left of the current level.
 #[derive(Default)]
 struct Level {
+    /// Chunks that were begun when the search had to wait, and how much of them is done.
+    begun: Vec<(Chunk, usize)>,
     chunks: VecDeque<Chunk>,
     depth: u64,
+    /// States of the whole level.
+    size: u64,
+}
+
+impl Level {
+    fn is_empty(&self) -> bool {
+        self.begun.is_empty() && self.chunks.is_empty()
+    }
 }
 
 struct Shared {
     level: Mutex<Level>,
     next: Mutex<VecDeque<Chunk>>,
-    /// What the proviso wants to come back to.
     put_off: Mutex<Vec<StateHandle>>,
-    sum: Mutex<Sum>,
     team: Team,
+}
+
+fn unlocked<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -78,82 +109,43 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The first thread: decides level by level.
-fn lead<W: Watch>(context: &Context<'_>, shared: &Shared, watch: W) -> Result<(), Halt> {
-    let threads = context.search.threads;
-    let mut walker = Walker::new(context, 0, watch);
-    let mut chunks = VecDeque::new();
-    let (mut levels, mut level_sizes) = (0, Vec::new());
-    let mut running = context.guarded(|| walker.insert_initial_states());
-    walker.out.finish_into(&mut chunks);
-    while running.is_ok() && !chunks.is_empty() {
-        let words: usize = chunks.iter().map(Chunk::len).sum();
-        let states = (words / context.shape.entry_words) as u64;
-        let depth = levels;
-        levels += 1;
-        if level_sizes.len() < SearchResult::LEVEL_SIZES {
-            level_sizes.push(states);
-        }
-        context.control.note_level(states);
-        walker.level_size = states;
-        let wakes_others = threads > 1 && chunks.len() >= CHUNKS_WORTH_WAKING * threads;
-        *lock(&shared.level) = Level { chunks, depth };
-        if wakes_others {
-            shared.team.begin_level();
-        }
-        running = context.guarded(|| walker.work(shared, depth));
-        if wakes_others {
-            shared.team.end_level();
-        }
-        running = running.and(context.control.go_on());
-        chunks = std::mem::take(&mut *lock(&shared.next));
-        walker.out.finish_into(&mut chunks);
-        if W::WATCHES {
-            lock(&shared.put_off).extend(walker.watch.hooks().put_off());
-        }
-        if running.is_ok() && chunks.is_empty() && !context.control.found_enough() {
-            let put_off = std::mem::take(&mut *lock(&shared.put_off));
-            running = context.guarded(|| walker.settle(&put_off, depth));
-            walker.out.finish_into(&mut chunks);
-        }
-        if !chunks.is_empty() && context.control.found_enough() {
-            context.control.stop_found();
-            running = Err(Halt);
-        }
-    }
-    let mut sum = lock(&shared.sum);
-    context.add(&mut sum, walker.expander, levels.saturating_sub(1));
-    (sum.levels, sum.level_sizes) = (levels, level_sizes);
+fn lead<const PROVISO: bool>(
+    context: &Context<'_>,
+    shared: &Shared,
+    frontier: &mut Frontier,
+) -> Result<(), Halt> {
+    let mut walker = Walker::<PROVISO>::new(context, 0);
+    let running = context.guarded(|| walker.lead(shared, frontier));
+    walker.give_back(shared);
+    context.add(walker.expander, frontier.levels.saturating_sub(1));
     running
 }
 
 /// The other threads: help with large levels.
-fn follow<W: Watch>(
+fn follow<const PROVISO: bool>(
     context: &Context<'_>,
     shared: &Shared,
     thread: usize,
-    watch: W,
 ) -> Result<(), Halt> {
-    let mut walker = Walker::new(context, thread, watch);
+    let mut walker = Walker::<PROVISO>::new(context, thread);
     let mut place = shared.team.join();
     while shared.team.wait_for_level(&mut place) {
         let depth = lock(&shared.level).depth;
         // The leader sees the reason to stop, if there is one.
         let _ = context.guarded(|| walker.work(shared, depth));
-        walker.out.finish_into(&mut *lock(&shared.next));
-        if W::WATCHES {
-            lock(&shared.put_off).extend(walker.watch.hooks().put_off());
-        }
+        walker.give_back(shared);
         shared.team.level_done();
     }
-    context.add(&mut lock(&shared.sum), walker.expander, 0);
+    context.add(walker.expander, 0);
     Ok(())
 }
 
 /// One thread.
-struct Walker<'a, W> {
+struct Walker<'a, const PROVISO: bool> {
     context: &'a Context<'a>,
     thread: usize,
-    watch: W,
+    /// Used if `PROVISO`.
+    proviso: Option<&'a dyn SafetyProviso>,
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
@@ -163,17 +155,19 @@ struct Walker<'a, W> {
     /// The states in the batch, if queues hold whole states.
     batch_states: Vec<u64>,
     out: ChunkWriter,
-    edges: Vec<Edge>,
+    kept: Vec<Known>,
+    /// States that the proviso wants to come back to.
+    put_off: Vec<StateHandle>,
     /// States of the current level, for progress.
     level_size: u64,
 }
 
-impl<'a, W: Watch> Walker<'a, W> {
-    fn new(context: &'a Context<'a>, thread: usize, watch: W) -> Self {
+impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
+    fn new(context: &'a Context<'a>, thread: usize) -> Self {
         Self {
             context,
             thread,
-            watch,
+            proviso: context.search.proviso,
             expander: context.expander(Preference::Least),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
@@ -181,9 +175,94 @@ impl<'a, W: Watch> Walker<'a, W> {
             batch: context.store.batch(),
             batch_states: Vec::new(),
             out: ChunkWriter::new(context.ledger, context.shape.entry_words),
-            edges: Vec::new(),
+            kept: Vec::new(),
+            put_off: Vec::new(),
             level_size: 0,
         }
+    }
+
+    /// Explores level by level until nothing is left, or a reason to stop.
+    fn lead(&mut self, shared: &Shared, frontier: &mut Frontier) -> Result<(), Halt> {
+        let (context, threads) = (self.context, self.context.search.threads);
+        if frontier.levels == 0 {
+            self.insert_initial_states()?;
+            self.give_back(shared);
+        }
+        loop {
+            let chunks = {
+                let mut level = lock(&shared.level);
+                if level.is_empty() {
+                    self.begin_level(&mut level, shared, frontier)?;
+                }
+                self.level_size = level.size;
+                level.chunks.len()
+            };
+            let depth = lock(&shared.level).depth;
+            if chunks == 0 && lock(&shared.level).is_empty() {
+                return Ok(());
+            }
+            let wakes_others = threads > 1 && chunks >= CHUNKS_WORTH_WAKING * threads;
+            if wakes_others {
+                shared.team.begin_level();
+            }
+            let done = context.guarded(|| self.work(shared, depth));
+            if wakes_others {
+                shared.team.end_level();
+            }
+            done?;
+            // Another thread may have had a reason to stop.
+            context.control.go_on()?;
+            self.give_back(shared);
+        }
+    }
+
+    /// Makes the states found last the current level; there are none if nothing is left.
+    fn begin_level(
+        &mut self,
+        level: &mut Level,
+        shared: &Shared,
+        frontier: &mut Frontier,
+    ) -> Result<(), Halt> {
+        let control = self.context.control;
+        if lock(&shared.next).is_empty() && !control.found_enough() {
+            let put_off = std::mem::take(&mut *lock(&shared.put_off));
+            if !put_off.is_empty() {
+                // What is settled is settled in one go: if the search has to wait, then before.
+                let waits = control.look_at_states(self.context.store);
+                if waits.is_err() {
+                    *lock(&shared.put_off) = put_off;
+                    return waits;
+                }
+                self.settle(&put_off, level.depth)?;
+                self.give_back(shared);
+            }
+        }
+        let chunks = std::mem::take(&mut *lock(&shared.next));
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        if control.found_enough() {
+            control.stop_found();
+            return Err(Halt);
+        }
+        let words: usize = chunks.iter().map(Chunk::len).sum();
+        *level = Level {
+            begun: Vec::new(),
+            chunks,
+            depth: frontier.levels,
+            size: (words / self.context.shape.entry_words) as u64,
+        };
+        frontier.levels += 1;
+        if frontier.level_sizes.len() < SearchResult::LEVEL_SIZES {
+            frontier.level_sizes.push(level.size);
+        }
+        Ok(())
+    }
+
+    /// Hands over what was found.
+    fn give_back(&mut self, shared: &Shared) {
+        self.out.finish_into(&mut *lock(&shared.next));
+        lock(&shared.put_off).append(&mut self.put_off);
     }
 
     fn insert_initial_states(&mut self) -> Result<(), Halt> {
@@ -205,17 +284,28 @@ impl<'a, W: Watch> Walker<'a, W> {
     /// Takes chunks of the level until there are none.
     fn work(&mut self, shared: &Shared, depth: u64) -> Result<(), Halt> {
         loop {
-            let chunk = lock(&shared.level).chunks.pop_front();
-            let Some(chunk) = chunk else { break };
-            self.expand_chunk(&chunk, depth)?;
+            let next = {
+                let mut level = lock(&shared.level);
+                let begun = level.begun.pop();
+                begun.or_else(|| level.chunks.pop_front().map(|chunk| (chunk, 0)))
+            };
+            let Some((chunk, mut done)) = next else { break };
+            let running = self.expand_chunk(&chunk, &mut done, depth);
+            if running.is_err() {
+                // If the search only waits, it goes on here.
+                let stored = self.flush();
+                lock(&shared.level).begun.push((chunk, done));
+                return running.and(stored);
+            }
             self.out.recycle(chunk);
         }
         self.flush()
     }
 
-    fn expand_chunk(&mut self, chunk: &Chunk, depth: u64) -> Result<(), Halt> {
+    /// Expands the states of a chunk, beginning with the word `done`, which goes along.
+    fn expand_chunk(&mut self, chunk: &Chunk, done: &mut usize, depth: u64) -> Result<(), Halt> {
         let shape = self.context.shape;
-        for group in chunk.as_slice().chunks(GROUP * shape.entry_words) {
+        for group in chunk.as_slice()[*done..].chunks(GROUP * shape.entry_words) {
             let transitions = self.expander.counts.transitions;
             self.context.control.tick(
                 self.thread,
@@ -238,8 +328,8 @@ impl<'a, W: Watch> Walker<'a, W> {
                     self.flush()?;
                 }
                 let choice = self.expander.expand(&self.cursor, depth, &mut self.worker);
-                if W::WATCHES {
-                    self.explore_watched(choice)?;
+                if PROVISO {
+                    self.explore_with_proviso(choice)?;
                 } else {
                     self.explore(choice);
                 }
@@ -247,6 +337,7 @@ impl<'a, W: Watch> Walker<'a, W> {
                     self.flush()?;
                 }
             }
+            *done += group.len();
         }
         Ok(())
     }
@@ -284,7 +375,7 @@ impl<'a, W: Watch> Walker<'a, W> {
 
     /// The same with a proviso: the state is closed, and if something was left out, the kept
     /// successors are stored at once and the proviso is asked.
-    fn explore_watched(&mut self, choice: Choice) -> Result<(), Halt> {
+    fn explore_with_proviso(&mut self, choice: Choice) -> Result<(), Halt> {
         let Some(state) = self.cursor.handle() else {
             // Provisos are refused where states have no handles.
             self.explore(choice);
@@ -293,14 +384,6 @@ impl<'a, W: Watch> Walker<'a, W> {
         let is_reduced = choice == Choice::Some;
         let full = if is_reduced { 0 } else { flags::EXPANDED };
         self.worker.set_flags(state, flags::ENTERED | full);
-        let visit = Visit {
-            state,
-            expanded: !is_reduced,
-            stack: StackView(None),
-        };
-        self.watch
-            .hooks()
-            .on_enter(visit, &mut Marks(&mut self.worker));
         if !is_reduced {
             self.explore(choice);
             return Ok(());
@@ -308,27 +391,27 @@ impl<'a, W: Watch> Walker<'a, W> {
         self.flush()?;
         self.explore(choice);
         let stored = self.store_batch();
-        self.edges.clear();
-        self.edges
-            .extend(self.batch.inserted().iter().map(|inserted| Edge {
-                to: inserted.handle,
-                known: match inserted.flags & flags::ENTERED {
-                    _ if inserted.is_new => Known::New,
-                    0 => Known::Open,
-                    _ => Known::Closed,
-                },
-            }));
+        self.kept.clear();
+        let inserted = self.batch.inserted().iter();
+        self.kept
+            .extend(inserted.map(|one| flags::known(one.is_new, one.flags)));
         self.batch.clear();
         stored?;
-        let marks = &mut Marks(&mut self.worker);
-        if self.watch.hooks().on_successors(visit, &self.edges, marks) {
-            self.worker.set_flags(state, flags::EXPANDED);
-            self.expander.count_rest();
-            for at in 0..self.expander.rest.len() {
-                self.store_later(self.expander.rest[at] as usize);
-            }
+        match self.proviso.map(|proviso| proviso.ruling(&self.kept)) {
+            Some(Ruling::Expanded) => self.store_rest_later(state),
+            Some(Ruling::PutOff) => self.put_off.push(state),
+            Some(Ruling::Reduced) | None => {}
         }
         Ok(())
+    }
+
+    /// Expands the state in the cursor, whose kept successors are stored.
+    fn store_rest_later(&mut self, state: StateHandle) {
+        self.worker.set_flags(state, flags::EXPANDED);
+        self.expander.count_rest();
+        for at in 0..self.expander.rest.len() {
+            self.store_later(self.expander.rest[at] as usize);
+        }
     }
 
     /// Nothing is left: decides what becomes of the states that were put off, and explores what
@@ -345,13 +428,8 @@ impl<'a, W: Watch> Walker<'a, W> {
             if self.worker.load(state, &mut self.cursor).is_err() {
                 continue;
             }
-            self.worker.set_flags(state, flags::EXPANDED);
             self.expander.expand_again(self.cursor.words());
-            self.watch.hooks().on_expanded(state);
-            self.expander.count_rest();
-            for at in 0..self.expander.rest.len() {
-                self.store_later(self.expander.rest[at] as usize);
-            }
+            self.store_rest_later(state);
             self.flush()?;
         }
         Ok(())

@@ -23,6 +23,7 @@ pub(crate) struct Context<'a> {
     pub(crate) control: &'a Control<'a>,
     pub(crate) checks: &'a Checks,
     pub(crate) order: &'a ValueOrder<'a>,
+    pub(crate) sum: &'a Mutex<Sum>,
     /// The first panic of a thread, to be raised again when all have stopped.
     pub(crate) panic: &'a Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -32,10 +33,21 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Sum {
     pub(crate) counts: Counts,
     pub(crate) fired: BitSet,
+    pub(crate) failed: BitSet,
     pub(crate) tallies: Vec<Tally>,
     pub(crate) depth: u64,
-    pub(crate) levels: u64,
-    pub(crate) level_sizes: Vec<u64>,
+}
+
+impl Sum {
+    pub(crate) fn new(search: &Search<'_>) -> Self {
+        let structure = search.system.structure();
+        Self {
+            fired: BitSet::new(structure.transitions.len()),
+            failed: BitSet::new(structure.failures.len()),
+            tallies: vec![Tally::default(); search.targets.len()],
+            ..Self::default()
+        }
+    }
 }
 
 impl<'a> Context<'a> {
@@ -45,20 +57,15 @@ impl<'a> Context<'a> {
         Expander::new(self.search, self.checks, keeper)
     }
 
-    pub(crate) fn empty_sum(&self) -> Sum {
-        Sum {
-            fired: BitSet::new(self.search.system.structure().transitions.len()),
-            tallies: vec![Tally::default(); self.search.targets.len()],
-            ..Sum::default()
-        }
-    }
-
-    pub(crate) fn add(&self, sum: &mut Sum, expander: Expander<'_>, depth: u64) {
+    /// Adds what a thread has counted and found, and how deep it was.
+    pub(crate) fn add(&self, expander: Expander<'_>, depth: u64) {
+        let sum = &mut *self.sum.lock().unwrap_or_else(PoisonError::into_inner);
         sum.counts.transitions += expander.counts.transitions;
         sum.counts.deadlocks += expander.counts.deadlocks;
         sum.counts.invalid_ends += expander.counts.invalid_ends;
         sum.counts.expanded_by_proviso += expander.counts.expanded_by_proviso;
         sum.fired.union_with(&expander.fired);
+        sum.failed.union_with(&expander.failed);
         sum.depth = sum.depth.max(depth);
         merge(self.order, &mut sum.tallies, expander.keeper.into_tallies());
     }

@@ -1,14 +1,15 @@
 //! What all threads of a search share: the reason to stop, and counters for progress.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use stubborn_store::{MemoryBudget, OutOfMemory, Store, StoreError};
+use stubborn_system::Budget;
 
-use crate::config::{Limits, Reached, Stop};
+use crate::config::{Limits, Stop};
 use crate::progress::Progress;
-use crate::result::{Limit, SearchResult};
+use crate::result::Limit;
 
 /// A thread must stop; [`Control::end`] says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,9 @@ pub(crate) struct Halt;
 /// How often the observer is called.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// How many times a thread other than the first may go on before it looks at the clock, too.
+const OTHERS_LOOK_EVERY: u32 = 16;
+
 /// Stopped because enough was found, among the numbers of [`Limit`].
 const FOUND: u8 = u8::MAX;
 
@@ -24,10 +28,10 @@ pub(crate) struct Control<'a> {
     limits: Limits<'a>,
     /// Most states at the moment.
     most_states: AtomicU64,
-    /// Held while somebody is asked for more. Inside, the levels so far.
-    levels: Mutex<Vec<u64>>,
     observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
-    budget: &'a MemoryBudget,
+    memory: Arc<MemoryBudget>,
+    /// Of the system.
+    budget: &'a Budget,
     started: Instant,
     /// 0 while running, else a [`Limit`] or [`FOUND`].
     stop: AtomicU8,
@@ -46,13 +50,15 @@ pub(crate) struct Slot {
     pub(crate) transitions: AtomicU64,
     pub(crate) queue: AtomicU64,
     pub(crate) depth: AtomicU64,
+    ticks: AtomicU32,
 }
 
 impl<'a> Control<'a> {
     pub(crate) fn new(
         limits: Limits<'a>,
         observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
-        budget: &'a MemoryBudget,
+        memory: Arc<MemoryBudget>,
+        budget: &'a Budget,
         threads: usize,
         stop_rule: Stop,
         targets: usize,
@@ -60,8 +66,8 @@ impl<'a> Control<'a> {
         Self {
             limits,
             most_states: AtomicU64::new(limits.states.unwrap_or(u64::MAX)),
-            levels: Mutex::default(),
             observer,
+            memory,
             budget,
             started: Instant::now(),
             stop: AtomicU8::new(0),
@@ -73,7 +79,7 @@ impl<'a> Control<'a> {
     }
 
     /// To be called by every thread every few dozen states. Thread 0 looks at the clock
-    /// and calls the observer.
+    /// and calls the observer; others look at the clock, too, for it may be stuck in one state.
     #[inline]
     pub(crate) fn tick(
         &self,
@@ -87,42 +93,34 @@ impl<'a> Control<'a> {
         slot.transitions.store(transitions, Ordering::Relaxed);
         slot.queue.store(queue, Ordering::Relaxed);
         slot.depth.store(depth, Ordering::Relaxed);
-        if store.len() > self.most_states.load(Ordering::Relaxed) {
-            self.ask_for_more(store);
-        }
         if thread == 0 {
             self.look_around(store);
+        } else {
+            let ticks = slot.ticks.load(Ordering::Relaxed).wrapping_add(1);
+            slot.ticks.store(ticks, Ordering::Relaxed);
+            if ticks.is_multiple_of(OTHERS_LOOK_EVERY) {
+                self.look_at_budget(Instant::now());
+            }
+        }
+        self.look_at_states(store)
+    }
+
+    /// Stops if there are more states than there may be at the moment.
+    #[inline]
+    pub(crate) fn look_at_states(&self, store: &Store) -> Result<(), Halt> {
+        if store.len() > self.most_states.load(Ordering::Relaxed) {
+            self.stop_at(Limit::States);
         }
         self.go_on()
     }
 
-    /// A breadth-first level begins.
-    pub(crate) fn note_level(&self, size: u64) {
-        if self.limits.beyond.is_some() {
-            let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-            if levels.len() < SearchResult::LEVEL_SIZES {
-                levels.push(size);
-            }
-        }
-    }
-
-    /// There are more states than there may be.
-    #[cold]
-    fn ask_for_more(&self, store: &Store) {
-        let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = self.most_states.load(Ordering::Relaxed);
-        // Another thread may have asked meanwhile.
-        if store.len() <= most || self.go_on().is_err() {
-            return;
-        }
-        let reached = Reached {
-            states: most,
-            level_sizes: &levels,
-        };
-        match self.limits.beyond.and_then(|beyond| (beyond.0)(&reached)) {
-            Some(more) if more > most => self.most_states.store(more, Ordering::Relaxed),
-            _ => self.stop_at(Limit::States),
-        }
+    /// Lets a search go on that was stopped by the number of states: with that limit, or without
+    /// one. False if something else stopped it, or nothing did.
+    pub(crate) fn allow_states(&self, most: Option<u64>) -> bool {
+        let most = most.unwrap_or(u64::MAX);
+        self.most_states.store(most, Ordering::Relaxed);
+        let (states, order) = (Limit::States as u8, Ordering::Relaxed);
+        self.stop.compare_exchange(states, 0, order, order).is_ok()
     }
 
     /// Whether to go on.
@@ -138,10 +136,17 @@ impl<'a> Control<'a> {
         if self.was_interrupted() {
             self.stop_at(Limit::Interrupted);
         }
-        if self.limits.time.is_none() && self.observer.is_none() {
+        let is_limited = self.budget.deadline().is_some() || self.budget.memory().is_some();
+        if self.limits.time.is_none() && self.observer.is_none() && !is_limited {
+            // It may be stopped all the same.
+            if let Some(spent) = self.budget.spent() {
+                self.stop_at(spent.into());
+            }
             return;
         }
-        let elapsed = self.started.elapsed();
+        let now = Instant::now();
+        self.look_at_budget(now);
+        let elapsed = now.saturating_duration_since(self.started);
         if self.limits.time.is_some_and(|longest| elapsed > longest) {
             self.stop_at(Limit::Time);
         }
@@ -167,11 +172,17 @@ impl<'a> Control<'a> {
                     transitions: sum(|s| &s.transitions),
                     queue: sum(|s| &s.queue),
                     depth: depths.max().unwrap_or(0),
-                    memory: self.budget.used(),
+                    memory: self.memory.used(),
                     elapsed,
                     states_per_second: speed,
                 });
             }
+        }
+    }
+
+    fn look_at_budget(&self, now: Instant) {
+        if let Some(spent) = self.budget.poll_at(now) {
+            self.stop_at(spent.into());
         }
     }
 
@@ -194,10 +205,14 @@ impl<'a> Control<'a> {
     }
 
     fn stop_with(&self, reason: u8) {
-        // The first reason stays.
-        let _ = self
-            .stop
-            .compare_exchange(0, reason, Ordering::Relaxed, Ordering::Relaxed);
+        // The first reason stays, unless it is one to wait and this one is not.
+        let (order, states) = (Ordering::Relaxed, Limit::States as u8);
+        if let Err(before) = self.stop.compare_exchange(0, reason, order, order)
+            && before == states
+            && reason != FOUND
+        {
+            let _ = self.stop.compare_exchange(states, reason, order, order);
+        }
     }
 
     /// Stops all threads because the store refused a state.

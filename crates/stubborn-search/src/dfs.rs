@@ -3,7 +3,7 @@
 //! When a state is entered, all its chosen successors are stored at once, as a batch, and
 //! wait on the stack; when one is taken, a flag in the store says whether it was entered
 //! meanwhile. So each state is expanded once, in true depth-first order, and nothing is
-//! computed again on the way back, except where a proviso wants a state expanded late.
+//! computed again on the way back.
 //! (With a store that cannot give states back, whole states wait on the stack and are stored
 //! when they are taken.)
 //!
@@ -11,40 +11,44 @@
 //! idle, [work](crate::sharing). That is not depth-first as a whole: provisos that need it
 //! are refused.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use stubborn_store::{Batch, Cursor, OutOfMemory, StateHandle, Worker};
+use stubborn_store::{Batch, Cursor, OutOfMemory, Worker};
 use stubborn_system::Random;
 
-use crate::context::{Context, Sum};
+use crate::config::Order;
+use crate::context::Context;
 use crate::control::Halt;
 use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::memory::Words;
-use crate::proviso::{Edge, EdgeOrder, Known, Marks, Needs, ProvisoWorker, Visit, Watch};
+use crate::proviso::{Known, Ruling, SafetyProviso};
 use crate::sharing::{Origin, Packet, Pool};
-use crate::stack::{Stack, StackView};
+use crate::stack::Stack;
 use crate::violation::Preference;
 
 /// Turns of the loop after which a thread looks whether to stop or to share.
 const GROUP: u32 = 64;
 
-/// Explores everything; `watch` makes the proviso of each thread.
-pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync) -> Sum {
+/// Explores everything, or until a limit; if that was the one of states, it can be called again.
+/// `PROVISO`: whether there is one; what it needs is compiled away otherwise.
+pub(crate) fn run<const PROVISO: bool>(context: &Context<'_>, waiting: &mut Waiting) {
     let threads = context.search.threads.max(1);
     let pool = Pool::default();
     // The first thread has all the work at first: the others must not think it is done.
     pool.join();
-    let sum = Mutex::new(context.empty_sum());
+    let begins = !std::mem::replace(&mut waiting.has_begun, true);
+    let stacks = Mutex::new(std::mem::take(&mut waiting.stacks));
     let walk = |thread: usize| {
-        let mut walker = Walker::new(context, thread, watch());
+        let mut walker = Walker::<PROVISO>::new(context, thread);
         if thread > 0 {
             pool.join();
         }
         // The reason to stop is known to `Control`.
-        let _ = context.guarded(|| walker.walk(&pool));
-        let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-        context.add(&mut sum, walker.expander, walker.deepest);
+        let _ = context.guarded(|| walker.walk(&pool, begins, &stacks));
+        let left = walker.stack_in_hand();
+        lock(&stacks).extend(left);
+        context.add(walker.expander, walker.deepest);
         Ok(())
     };
     std::thread::scope(|scope| {
@@ -57,7 +61,26 @@ pub(crate) fn run<W: Watch>(context: &Context<'_>, watch: impl Fn() -> W + Sync)
         }
         let _ = context.guarded(|| walk(0));
     });
-    sum.into_inner().unwrap_or_else(PoisonError::into_inner)
+    waiting.stacks = stacks.into_inner().unwrap_or_else(PoisonError::into_inner);
+}
+
+/// What is left to do in a search that was stopped.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    pub(crate) has_begun: bool,
+    stacks: Vec<StackInHand>,
+}
+
+/// A thread's stack, and how it came to it.
+struct StackInHand {
+    stack: Stack,
+    origin: Option<Arc<Origin>>,
+    origin_depth: u64,
+    shuffle: Option<Random>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Which successors of the state in the cursor are meant.
@@ -69,11 +92,13 @@ enum Part {
 }
 
 /// One thread.
-struct Walker<'a, W> {
+struct Walker<'a, const PROVISO: bool> {
     context: &'a Context<'a>,
     thread: usize,
-    watch: W,
-    needs: Needs,
+    /// Used if `PROVISO`.
+    proviso: Option<&'a dyn SafetyProviso>,
+    /// It needs to know what is on the stack.
+    marks_stack: bool,
     expander: Expander<'a>,
     worker: Worker<'a>,
     cursor: Cursor,
@@ -85,7 +110,7 @@ struct Walker<'a, W> {
     stack: Stack,
     /// The entry in hand.
     entry: Vec<u64>,
-    edges: Vec<Edge>,
+    kept: Vec<Known>,
     /// Numbers of successors, in the order in which they are to be taken.
     numbers: Vec<u32>,
     /// Successors that wait, last one first.
@@ -100,14 +125,15 @@ struct Walker<'a, W> {
     turns: u32,
 }
 
-impl<'a, W: Watch> Walker<'a, W> {
-    fn new(context: &'a Context<'a>, thread: usize, watch: W) -> Self {
+impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
+    fn new(context: &'a Context<'a>, thread: usize) -> Self {
         let seed = context.search.seed;
+        let proviso = context.search.proviso;
         Self {
             context,
             thread,
-            needs: watch.needs(),
-            watch,
+            proviso,
+            marks_stack: proviso.is_some_and(|p| p.order() == Some(Order::DepthFirst)),
             expander: context.expander(Preference::First),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
@@ -116,7 +142,7 @@ impl<'a, W: Watch> Walker<'a, W> {
             batch: context.store.batch(),
             stack: Stack::new(context.ledger, context.shape.entry_words),
             entry: Vec::new(),
-            edges: Vec::new(),
+            kept: Vec::new(),
             numbers: Vec::new(),
             line: Vec::new(),
             shuffle: seed.map(|seed| Random::new(seed.wrapping_add(thread as u64))),
@@ -128,9 +154,26 @@ impl<'a, W: Watch> Walker<'a, W> {
         }
     }
 
-    fn walk(&mut self, pool: &Pool) -> Result<(), Halt> {
-        if self.thread == 0 {
+    fn walk(
+        &mut self,
+        pool: &Pool,
+        begins: bool,
+        stacks: &Mutex<Vec<StackInHand>>,
+    ) -> Result<(), Halt> {
+        if begins && self.thread == 0 {
             self.start()?;
+            self.walk_down(pool)?;
+        }
+        // Whoever comes first: a thread that had one may not be there any more.
+        loop {
+            let Some(next) = lock(stacks).pop() else {
+                break;
+            };
+            self.stack = next.stack;
+            self.origin = next.origin;
+            self.origin_depth = next.origin_depth;
+            self.shuffle = next.shuffle;
+            self.shared_below = 0;
             self.walk_down(pool)?;
         }
         while let Some(packet) = self.next_packet(pool) {
@@ -141,6 +184,21 @@ impl<'a, W: Watch> Walker<'a, W> {
             self.walk_down(pool)?;
         }
         self.context.control.go_on()
+    }
+
+    /// What is left of the work when it has to stop.
+    fn stack_in_hand(&mut self) -> Option<StackInHand> {
+        if self.stack.is_empty() && self.stack.all_waiting() == 0 {
+            return None;
+        }
+        let entry_words = self.context.shape.entry_words;
+        let none = Stack::new(self.context.ledger, entry_words);
+        Some(StackInHand {
+            stack: std::mem::replace(&mut self.stack, none),
+            origin: self.origin.take(),
+            origin_depth: self.origin_depth,
+            shuffle: self.shuffle.take(),
+        })
     }
 
     fn next_packet(&self, pool: &Pool) -> Option<Packet> {
@@ -191,9 +249,9 @@ impl<'a, W: Watch> Walker<'a, W> {
                 self.look_around(pool)?;
             }
             match self.stack.take(&mut self.entry) {
-                Some(was_put_off) => self.take_edge(was_put_off)?,
-                None if self.stack.is_empty() => return Ok(()),
-                None => self.leave()?,
+                true => self.take_edge()?,
+                false if self.stack.is_empty() => return Ok(()),
+                false => self.leave(),
             }
         }
     }
@@ -209,10 +267,9 @@ impl<'a, W: Watch> Walker<'a, W> {
         Ok(())
     }
 
-    /// Follows the edge to the state in `entry`: enters it, or tells the proviso that it was
-    /// entered before.
+    /// Follows the edge to the state in `entry`: enters it, unless that was done before.
     #[inline]
-    fn take_edge(&mut self, was_put_off: bool) -> Result<(), Halt> {
+    fn take_edge(&mut self) -> Result<(), Halt> {
         if !self.context.shape.is_handle {
             return match self.store_whole()? {
                 true => self.enter(),
@@ -221,51 +278,10 @@ impl<'a, W: Watch> Walker<'a, W> {
         }
         let to = self.context.shape.handle(&self.entry);
         let before = self.worker.set_flags(to, flags::ENTERED);
-        if before & flags::ENTERED == 0 {
-            return self.enter();
+        match before & flags::ENTERED {
+            0 => self.enter(),
+            _ => Ok(()),
         }
-        if W::WATCHES && self.needs.edges && !self.stack.is_empty() {
-            self.take_known_edge(to, before, was_put_off)?;
-        }
-        Ok(())
-    }
-
-    /// An edge to a state entered before, for provisos that want to know.
-    fn take_known_edge(
-        &mut self,
-        to: StateHandle,
-        bits: u8,
-        was_put_off: bool,
-    ) -> Result<(), Halt> {
-        let frame = self.stack.len() - 1;
-        let unknown_first = self.needs.edge_order == EdgeOrder::UnknownFirst;
-        if unknown_first && !was_put_off && self.stack.entry(frame)[0] != to.to_bits() {
-            let entry = to.to_bits();
-            return self.remember(|stack| stack.put_off(&[entry]));
-        }
-        let edge = Edge {
-            to,
-            known: known(false, bits),
-        };
-        let expands = self.ask(|hooks, visit, marks| hooks.on_known_successor(visit, edge, marks));
-        if expands && !self.stack.is_expanded(frame) {
-            self.expand_late()?;
-        }
-        Ok(())
-    }
-
-    /// Asks the proviso about the last state on the stack.
-    fn ask<T>(
-        &mut self,
-        question: impl FnOnce(&mut W::Hooks, Visit<'_>, &mut Marks<'_, '_>) -> T,
-    ) -> T {
-        let frame = self.stack.len() - 1;
-        let visit = Visit {
-            state: StateHandle::from_bits(self.stack.entry(frame)[0]),
-            expanded: self.stack.is_expanded(frame),
-            stack: StackView(Some(&self.stack)),
-        };
-        question(self.watch.hooks(), visit, &mut Marks(&mut self.worker))
     }
 
     /// Stores the whole state in `entry`; true if it is new.
@@ -303,8 +319,8 @@ impl<'a, W: Watch> Walker<'a, W> {
                 return Err(Halt);
             }
         }
-        if W::WATCHES {
-            return self.explore_watched(choice);
+        if PROVISO {
+            return self.explore_with_proviso(choice);
         }
         match choice {
             Choice::All => self.explore(Part::All),
@@ -315,68 +331,35 @@ impl<'a, W: Watch> Walker<'a, W> {
     /// Writes the way to the last state into findings that were just made.
     #[cold]
     fn keep_path(&mut self) {
+        let fresh = self.expander.keeper.take_fresh();
+        let states = self.origin_depth as usize + self.stack.len();
+        let bytes = states * self.context.shape.entry_words * size_of::<u64>();
+        // Without memory for it there will be no trace.
+        if !self.context.ledger.has_room(2 * bytes) {
+            return fresh.for_each(drop);
+        }
         let mut path = Origin::collect(self.origin.as_ref());
         for frame in 0..self.stack.len() {
             path.extend_from_slice(self.stack.entry(frame));
         }
-        for finding in self.expander.keeper.take_fresh() {
+        for finding in fresh {
             finding.path.clone_from(&path);
         }
     }
 
-    /// Takes note of the proviso's wishes for the state just entered.
-    fn explore_watched(&mut self, choice: Choice) -> Result<(), Halt> {
+    /// Explores the state just entered as the proviso wants it.
+    fn explore_with_proviso(&mut self, choice: Choice) -> Result<(), Halt> {
         let state = self.context.shape.handle(&self.entry);
-        let frame = self.stack.len() - 1;
-        let is_reduced = choice == Choice::Some;
-        let mut bits = 0;
-        if self.needs.depth_first {
-            bits |= flags::ON_STACK;
+        if self.marks_stack {
+            self.worker.set_flags(state, flags::ON_STACK);
         }
-        if !is_reduced {
-            bits |= flags::EXPANDED;
-            self.stack.set_expanded(frame);
-        }
-        if bits != 0 {
-            self.worker.set_flags(state, bits);
-        }
-        self.ask(|hooks, visit, marks| hooks.on_enter(visit, marks));
-        if !is_reduced {
+        if choice == Choice::All {
             return self.explore(Part::All);
         }
         self.explore(Part::Chosen)?;
-        if self.stack.is_expanded(frame) {
-            return Ok(());
-        }
-        let edges = std::mem::take(&mut self.edges);
-        let expands = self.ask(|hooks, visit, marks| hooks.on_successors(visit, &edges, marks));
-        self.edges = edges;
-        if expands {
-            self.expand_rest()?;
-        }
-        Ok(())
-    }
-
-    /// Expands the last state on the stack, whose successors are at hand.
-    fn expand_rest(&mut self) -> Result<(), Halt> {
-        let frame = self.stack.len() - 1;
-        self.stack.set_expanded(frame);
-        let state = StateHandle::from_bits(self.stack.entry(frame)[0]);
-        self.worker.set_flags(state, flags::EXPANDED);
-        self.explore(Part::Rest)
-    }
-
-    /// Expands the last state on the stack, long after its successors were computed.
-    #[cold]
-    fn expand_late(&mut self) -> Result<(), Halt> {
-        let state = StateHandle::from_bits(self.stack.entry(self.stack.len() - 1)[0]);
-        if self.worker.load(state, &mut self.cursor).is_err() {
-            return Ok(());
-        }
-        // The set is a function of the state, so this is the same choice as before.
-        match self.expander.expand_again(self.cursor.words()) {
-            Choice::All => Ok(()),
-            Choice::Some => self.expand_rest(),
+        match self.proviso.map(|proviso| proviso.ruling(&self.kept)) {
+            Some(Ruling::Expanded) => self.explore(Part::Rest),
+            _ => Ok(()),
         }
     }
 
@@ -416,52 +399,19 @@ impl<'a, W: Watch> Walker<'a, W> {
             self.batch.clear();
             return Err(self.context.control.store_failed(error));
         }
-        let done = if W::WATCHES {
-            self.let_watched_wait()
-        } else {
-            self.line.clear();
-            for inserted in self.batch.inserted().iter().rev() {
-                if inserted.flags & flags::ENTERED == 0 {
-                    self.line.push(inserted.handle.to_bits());
-                }
-            }
-            let control = self.context.control;
-            let waits = self.stack.wait(&self.line);
-            waits.map_err(|e| control.out_of_memory(e))
-        };
-        self.batch.clear();
-        done
-    }
-
-    /// Lets the successors in the batch wait in the order that the proviso wants.
-    fn let_watched_wait(&mut self) -> Result<(), Halt> {
-        self.edges.clear();
-        self.edges
-            .extend(self.batch.inserted().iter().map(|inserted| Edge {
-                to: inserted.handle,
-                known: known(inserted.is_new, inserted.flags),
-            }));
-        let was_entered = |edge: &Edge| matches!(edge.known, Known::OnStack | Known::Closed);
+        if PROVISO {
+            self.kept.clear();
+            let inserted = self.batch.inserted().iter();
+            self.kept
+                .extend(inserted.map(|one| flags::known(one.is_new, one.flags)));
+        }
         self.line.clear();
-        // The last one in line is the next one taken.
-        let last_first = self.edges.iter().rev();
-        match (self.needs.edges, self.needs.edge_order) {
-            (false, _) => {
-                let unknown = last_first.filter(|edge| !was_entered(edge));
-                self.line.extend(unknown.map(|edge| edge.to.to_bits()));
-            }
-            (true, EdgeOrder::KnownFirst) => {
-                let (unknown, known) = (last_first.clone(), last_first);
-                let unknown = unknown.filter(|edge| !was_entered(edge));
-                let known = known.filter(|edge| was_entered(edge));
-                self.line
-                    .extend(unknown.chain(known).map(|edge| edge.to.to_bits()));
-            }
-            // With unknown ones first, known ones are put off when they are taken.
-            (true, EdgeOrder::AsGiven | EdgeOrder::UnknownFirst) => {
-                self.line.extend(last_first.map(|edge| edge.to.to_bits()));
+        for inserted in self.batch.inserted().iter().rev() {
+            if inserted.flags & flags::ENTERED == 0 {
+                self.line.push(inserted.handle.to_bits());
             }
         }
+        self.batch.clear();
         let control = self.context.control;
         let waits = self.stack.wait(&self.line);
         waits.map_err(|e| control.out_of_memory(e))
@@ -479,32 +429,15 @@ impl<'a, W: Watch> Walker<'a, W> {
         waits.map_err(|e| control.out_of_memory(e))
     }
 
-    /// All edges of the last state were taken: it leaves, unless the proviso wants more of it.
-    fn leave(&mut self) -> Result<(), Halt> {
-        if W::WATCHES {
-            let frame = self.stack.len() - 1;
-            if !self.stack.is_expanded(frame)
-                && self.ask(|hooks, visit, marks| hooks.on_exhausted(visit, marks))
-            {
-                self.expand_late()?;
-                if self.stack.waiting(frame) > 0 {
-                    return Ok(());
-                }
-            }
-            self.ask(|hooks, visit, marks| hooks.on_leave(visit, marks));
-            let state = StateHandle::from_bits(self.stack.entry(frame)[0]);
-            if self.needs.depth_first {
-                self.worker.clear_flags(state, flags::ON_STACK);
-            }
-            self.stack.pop();
-            if frame > 0 {
-                self.ask(|hooks, visit, marks| hooks.on_child_done(visit, state, marks));
-            }
-        } else {
-            self.stack.pop();
+    /// All edges of the last state were taken: it leaves.
+    fn leave(&mut self) {
+        if PROVISO && self.marks_stack {
+            let entry = self.stack.entry(self.stack.len() - 1);
+            let state = self.context.shape.handle(entry);
+            self.worker.clear_flags(state, flags::ON_STACK);
         }
+        self.stack.pop();
         self.shared_below = self.shared_below.min(self.stack.len());
-        Ok(())
     }
 
     /// Offers what waits at the lowest frame that was not offered before. Without memory
@@ -535,15 +468,5 @@ impl<'a, W: Watch> Walker<'a, W> {
                 origin: needs_way.then(|| Origin::new(self.origin.clone(), path)),
             });
         }
-    }
-}
-
-/// What flags in the store say of a state.
-fn known(is_new: bool, bits: u8) -> Known {
-    match bits {
-        _ if is_new => Known::New,
-        _ if bits & flags::ENTERED == 0 => Known::Open,
-        _ if bits & flags::ON_STACK != 0 => Known::OnStack,
-        _ => Known::Closed,
     }
 }

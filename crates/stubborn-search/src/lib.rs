@@ -79,6 +79,6 @@ pub use memory::peak_resident_bytes;
 pub use progress::Progress;
 pub use replay::replay;
 pub use result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, Violation};
-pub use stack::StackView;
+pub use run::Exploration;
 pub use stubborn_store::{StateHandle, StoreKind, StoreOptions};
 pub use trace::{Change, Trace, TraceStep};

@@ -1,9 +1,11 @@
 //! The frame around a search: does everything fit, run it, make traces, add up.
 
+use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use stubborn_store::{MemoryBudget, Store, StoreError, StoreKind};
+use stubborn_store::{MemoryBudget, Store, StoreError};
 
 use crate::config::{Order, Search, SearchError, Target};
 use crate::context::{Context, Sum};
@@ -11,7 +13,6 @@ use crate::control::Control;
 use crate::entry::EntryShape;
 use crate::expand::Checks;
 use crate::memory::{Ledger, peak_resident_bytes};
-use crate::proviso::{Chosen, NoProviso};
 use crate::replay::{confirm, replay};
 use crate::rerun::{Path, find_ways};
 use crate::result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, Violation};
@@ -27,118 +28,44 @@ impl Search<'_> {
     /// # Panics
     /// If an executor, a reduction or a proviso does, after all threads have stopped.
     pub fn run(&self) -> Result<SearchResult, SearchError> {
+        let mut exploration = self.begin()?;
+        exploration.explore(self.limits.states);
+        exploration.finish()
+    }
+
+    /// Prepares the search, to be explored in several goes.
+    ///
+    /// # Errors
+    /// If the parts do not fit together.
+    pub fn begin(&self) -> Result<Exploration<'_>, SearchError> {
         self.check()?;
-        let budget = MemoryBudget::new(self.limits.memory.unwrap_or(usize::MAX));
-        let ledger = Ledger::new(Arc::clone(&budget));
-        let checks = Checks::new(&self.targets, self.system.structure());
-        let order = ValueOrder::new(self.system);
-        let targets = self.targets.len();
+        let spending = self.system.budget();
+        spending.begin("");
+        let budget = self.limits.memory_budget(self.system);
         let control = Control::new(
             self.limits,
             self.observer,
-            &budget,
+            Arc::clone(&budget),
+            spending,
             self.threads.max(1),
             self.stop,
-            targets,
+            self.targets.len(),
         );
         let words = self.system.layout().words();
-        let store = match Store::new(words, &self.store, &budget) {
-            Ok(store) => store,
-            Err(error) => {
-                control.store_failed(error);
-                return Ok(self.nothing_learnt(&control, error));
-            }
-        };
-        let panic = Mutex::new(None);
-        let context = Context {
-            search: self,
-            store: &store,
-            shape: EntryShape::new(&store),
-            ledger: &ledger,
-            control: &control,
-            checks: &checks,
-            order: &order,
-            panic: &panic,
-        };
-        let sum = match (self.order, self.proviso) {
-            (Order::BreadthFirst, None) => bfs::run(&context, || NoProviso),
-            (Order::BreadthFirst, Some(proviso)) => bfs::run(&context, || Chosen::new(proviso)),
-            (Order::DepthFirst, None) => dfs::run(&context, || NoProviso),
-            (Order::DepthFirst, Some(proviso)) => dfs::run(&context, || Chosen::new(proviso)),
-        };
-        let raised = panic.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(panic) = raised {
-            std::panic::resume_unwind(panic);
-        }
-        let explore = control.elapsed();
-        let (states, kind, store_bytes) = (store.len(), store.kind(), store.bytes());
-        let end = match control.limit() {
-            Some(limit) => End::Limit(limit),
-            None if control.go_on().is_err() => End::Violation,
-            None => End::Complete,
-        };
-
-        let started = Instant::now();
-        let findings: Vec<&Finding> = sum.tallies.iter().filter_map(|t| t.best.as_ref()).collect();
-        let ways = match self.order {
-            _ if findings.is_empty() => Ok(Vec::new()),
-            Order::DepthFirst => Ok(ways_on_stack(&context, &findings)),
-            Order::BreadthFirst if context.shape.is_handle => find_ways(&context, &findings),
-            Order::BreadthFirst => {
-                // The second run needs an empty store, and the memory of the first one.
-                let shape = context.shape;
-                drop(store);
-                Store::new(words, &self.store, &budget)
-                    .map_err(|_| TraceMissing::Memory)
-                    .and_then(|store| {
-                        let context = Context {
-                            search: self,
-                            store: &store,
-                            shape,
-                            ledger: &ledger,
-                            control: &control,
-                            checks: &checks,
-                            order: &order,
-                            panic: &panic,
-                        };
-                        find_ways(&context, &findings)
-                    })
-            }
-        };
-        let violations = self.violations(&sum.tallies, ways)?;
-        let has_ends = self.system.structure().valid_end.is_some();
-        let is_breadth_first = self.order == Order::BreadthFirst;
-        let Sum {
-            counts,
-            fired,
-            depth,
-            levels,
-            level_sizes,
-            ..
-        } = sum;
-        Ok(SearchResult {
-            states,
-            transitions: counts.transitions,
-            deadlocks: counts.deadlocks,
-            invalid_ends: has_ends.then_some(counts.invalid_ends),
-            depth,
-            bfs_levels: is_breadth_first.then_some(levels),
-            level_sizes,
-            expanded_by_proviso: counts.expanded_by_proviso,
-            end,
-            violations,
-            fired,
-            store: kind,
-            memory: MemoryUse {
-                store: store_bytes,
-                queue_peak: ledger.peak(),
-                peak: budget.peak(),
-                process_peak: peak_resident_bytes(),
+        Ok(Exploration {
+            store: Store::new(words, &self.store, &budget),
+            parts: Parts {
+                search: self,
+                ledger: Ledger::new(Arc::clone(&budget)),
+                control,
+                checks: Checks::new(&self.targets, self.system.structure()),
+                order: ValueOrder::new(self.system),
+                sum: Mutex::new(Sum::new(self)),
+                panic: Mutex::new(None),
             },
-            time: TimeUse {
-                explore,
-                traces: started.elapsed(),
-            },
+            budget,
+            frontier: bfs::Frontier::default(),
+            waiting: dfs::Waiting::default(),
         })
     }
 
@@ -177,24 +104,20 @@ impl Search<'_> {
                 reduction.name()
             ));
         }
-        let needs = proviso.needs();
-        if matches!(self.store.kind, StoreKind::Bitstate | StoreKind::Compact) {
+        if !self.store.kind.is_exact() {
             return mismatch(format!(
                 "the proviso {name} needs a store that keeps states apart (tree or plain)"
             ));
         }
-        if (needs.depth_first || needs.edges) && self.order != Order::DepthFirst {
-            return mismatch(format!("the proviso {name} needs depth-first order"));
-        }
-        if needs.breadth_first && self.order != Order::BreadthFirst {
-            return mismatch(format!("the proviso {name} needs breadth-first order"));
-        }
-        if (needs.depth_first || needs.edges) && self.threads > 1 {
-            return mismatch(format!(
+        match proviso.order() {
+            Some(order) if order != self.order => {
+                mismatch(format!("the proviso {name} needs {} order", order.name()))
+            }
+            Some(Order::DepthFirst) if self.threads > 1 => mismatch(format!(
                 "the proviso {name} needs one thread: a parallel search is not depth-first"
-            ));
+            )),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The result when not even an empty store fits.
@@ -215,6 +138,7 @@ impl Search<'_> {
             }),
             violations: Vec::new(),
             fired: stubborn_system::BitSet::new(structure.transitions.len()),
+            failed: stubborn_system::BitSet::new(structure.failures.len()),
             store: self.store.kind,
             memory: MemoryUse {
                 process_peak: peak_resident_bytes(),
@@ -243,10 +167,16 @@ impl Search<'_> {
         for (target, tally) in self.targets.iter().zip(tallies) {
             let Some(finding) = &tally.best else { continue };
             let mut trace = None;
+            let mut trace_missing = trace_missing;
             if let Some(way) = ways.next() {
-                let replayed = replay(system, way, finding.step)?;
-                confirm(system, *target, &replayed)?;
-                trace = Some(replayed);
+                match replay(system, way, finding.step) {
+                    Ok(replayed) => {
+                        confirm(system, *target, &replayed)?;
+                        trace = Some(replayed);
+                    }
+                    Err(SearchError::GaveUp(spent)) => trace_missing = Some(spent.into()),
+                    Err(error) => return Err(error),
+                }
             }
             violations.push(Violation {
                 target: *target,
@@ -262,20 +192,198 @@ impl Search<'_> {
     }
 }
 
+/// A search in progress: it can be stopped by a number of states, looked at, and continued with
+/// everything that it has.
+pub struct Exploration<'a> {
+    parts: Parts<'a>,
+    /// Or why there is none.
+    store: Result<Store, StoreError>,
+    budget: Arc<MemoryBudget>,
+    /// What is left, in breadth-first order.
+    frontier: bfs::Frontier,
+    /// What is left, in depth-first order.
+    waiting: dfs::Waiting,
+}
+
+/// What the threads share besides the store.
+struct Parts<'a> {
+    search: &'a Search<'a>,
+    ledger: Arc<Ledger>,
+    control: Control<'a>,
+    checks: Checks,
+    order: ValueOrder<'a>,
+    sum: Mutex<Sum>,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Parts<'_> {
+    fn context<'c>(&'c self, store: &'c Store) -> Context<'c> {
+        Context {
+            search: self.search,
+            store,
+            shape: EntryShape::new(store),
+            ledger: &self.ledger,
+            control: &self.control,
+            checks: &self.checks,
+            order: &self.order,
+            sum: &self.sum,
+            panic: &self.panic,
+        }
+    }
+}
+
+impl fmt::Debug for Exploration<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Exploration")
+            .field("search", self.parts.search)
+            .field("is_waiting", &self.is_waiting())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Exploration<'_> {
+    /// Explores until there are more than `most` states, or until the search ends: then nothing
+    /// happens any more.
+    ///
+    /// # Panics
+    /// If an executor, a reduction or a proviso does, after all threads have stopped.
+    pub fn explore(&mut self, most: Option<u64>) {
+        let is_new = self.frontier.levels == 0 && !self.waiting.has_begun;
+        let goes_on = self.parts.control.allow_states(most);
+        let Ok(store) = &self.store else {
+            return;
+        };
+        if !is_new && !goes_on {
+            return;
+        }
+        let context = self.parts.context(store);
+        match (self.parts.search.order, self.parts.search.proviso) {
+            (Order::BreadthFirst, None) => bfs::run::<false>(&context, &mut self.frontier),
+            (Order::BreadthFirst, Some(_)) => bfs::run::<true>(&context, &mut self.frontier),
+            (Order::DepthFirst, None) => dfs::run::<false>(&context, &mut self.waiting),
+            (Order::DepthFirst, Some(_)) => dfs::run::<true>(&context, &mut self.waiting),
+        }
+        let raised = self.parts.panic.lock();
+        let raised = raised.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(panic) = raised {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// Whether it stopped because of the number of states, and can be continued.
+    pub fn is_waiting(&self) -> bool {
+        self.store.is_ok() && self.parts.control.limit() == Some(Limit::States)
+    }
+
+    /// Breadth-first: the sizes of the levels so far, up to the one that is being expanded.
+    pub fn level_sizes(&self) -> &[u64] {
+        &self.frontier.level_sizes
+    }
+
+    /// What was learnt, with the ways to violations.
+    ///
+    /// # Errors
+    /// If a counterexample cannot be repeated.
+    pub fn finish(self) -> Result<SearchResult, SearchError> {
+        let (parts, budget) = (self.parts, self.budget);
+        let (search, control) = (parts.search, &parts.control);
+        // What is left to explore is not needed any more, and its memory is.
+        drop(self.waiting);
+        let (levels, level_sizes) = self.frontier.into_levels();
+        let store = match self.store {
+            Ok(store) => store,
+            Err(error) => return Ok(search.nothing_learnt(control, error)),
+        };
+        let explore = control.elapsed();
+        let (states, kind, store_bytes) = (store.len(), store.kind(), store.bytes());
+        // The one place where a search may say that it has seen everything. If the budget was
+        // spent at any time, executors may have given up, and nobody knows.
+        let end = match (control.limit(), search.system.budget().poll()) {
+            (None, _) if control.go_on().is_err() => End::Violation,
+            (_, Some(spent)) => End::Limit(spent.into()),
+            (Some(limit), None) => End::Limit(limit),
+            (None, None) if !kind.is_exact() => End::Lossy,
+            (None, None) => End::Complete,
+        };
+
+        let started = Instant::now();
+        let sum = parts.sum.lock();
+        let sum = std::mem::take(&mut *sum.unwrap_or_else(PoisonError::into_inner));
+        let findings: Vec<&Finding> = sum.tallies.iter().filter_map(|t| t.best.as_ref()).collect();
+        let context = parts.context(&store);
+        let ways = match search.order {
+            _ if findings.is_empty() => Ok(Vec::new()),
+            Order::DepthFirst => ways_on_stack(&context, &findings),
+            Order::BreadthFirst if context.shape.is_handle => find_ways(&context, &findings),
+            Order::BreadthFirst => {
+                // The second run needs an empty store, and the memory of the first one.
+                drop(store);
+                Store::new(search.system.layout().words(), &search.store, &budget)
+                    .map_err(|_| TraceMissing::Memory)
+                    .and_then(|store| find_ways(&parts.context(&store), &findings))
+            }
+        };
+        let violations = search.violations(&sum.tallies, ways)?;
+        let has_ends = search.system.structure().valid_end.is_some();
+        let is_breadth_first = search.order == Order::BreadthFirst;
+        let Sum {
+            counts,
+            fired,
+            failed,
+            depth,
+            ..
+        } = sum;
+        Ok(SearchResult {
+            states,
+            transitions: counts.transitions,
+            deadlocks: counts.deadlocks,
+            invalid_ends: has_ends.then_some(counts.invalid_ends),
+            depth,
+            bfs_levels: is_breadth_first.then_some(levels),
+            level_sizes,
+            expanded_by_proviso: counts.expanded_by_proviso,
+            end,
+            violations,
+            fired,
+            failed,
+            store: kind,
+            memory: MemoryUse {
+                store: store_bytes,
+                queue_peak: parts.ledger.peak(),
+                peak: budget.peak(),
+                process_peak: peak_resident_bytes(),
+            },
+            time: TimeUse {
+                explore,
+                traces: started.elapsed(),
+            },
+        })
+    }
+}
+
 /// The ways that depth-first searches found, as words.
-fn ways_on_stack(context: &Context<'_>, findings: &[&Finding]) -> Vec<Path> {
+fn ways_on_stack(context: &Context<'_>, findings: &[&Finding]) -> Result<Vec<Path>, TraceMissing> {
+    /// States of the way, and what their trace takes beside.
+    const COPIES: usize = 3;
+    let entries = findings
+        .iter()
+        .map(|f| f.path.len() / context.shape.entry_words);
+    let words = context.store.width() * entries.sum::<usize>();
+    let room = context.ledger.has_room(words * size_of::<u32>() * COPIES);
+    if !room || findings.iter().any(|f| f.path.is_empty()) {
+        return Err(TraceMissing::Memory);
+    }
     let mut worker = context.store.worker();
     let (mut cursor, mut scratch) = (context.store.cursor(), Vec::new());
     let shape = context.shape;
-    findings
-        .iter()
-        .map(|finding| {
-            let mut way = Vec::new();
-            for entry in finding.path.chunks_exact(shape.entry_words) {
-                shape.load(entry, &mut worker, &mut cursor, &mut scratch);
-                way.extend_from_slice(cursor.words());
-            }
-            way
-        })
-        .collect()
+    let ways = findings.iter().map(|finding| {
+        let mut way = Vec::new();
+        for entry in finding.path.chunks_exact(shape.entry_words) {
+            shape.load(entry, &mut worker, &mut cursor, &mut scratch);
+            way.extend_from_slice(cursor.words());
+        }
+        way
+    });
+    Ok(ways.collect())
 }

@@ -15,9 +15,6 @@ use crate::control::Halt;
 use crate::expand::{Choice, Expander};
 use crate::flags;
 
-/// The mark of a state from which an expanded state or a deadlock can be reached.
-const SETTLED: u8 = flags::MARKS & flags::MARKS.wrapping_neg();
-
 /// States between two looks at the clock.
 const GROUP: u64 = 32;
 
@@ -99,7 +96,7 @@ impl<'a, 'w> Settling<'a, 'w> {
     }
 
     fn is_settled(&mut self, state: StateHandle) -> bool {
-        self.worker.flags(state) & (SETTLED | flags::EXPANDED) != 0
+        self.worker.flags(state) & (flags::SETTLED | flags::EXPANDED) != 0
     }
 
     /// Visits a state for the first time; true if it needs nothing.
@@ -114,7 +111,7 @@ impl<'a, 'w> Settling<'a, 'w> {
         let loaded = self.worker.load(state, self.cursor);
         debug_assert!(loaded.is_ok(), "a state of the store");
         if self.expander.expand_again(self.cursor.words()) == Choice::All {
-            self.worker.set_flags(state, SETTLED);
+            self.worker.set_flags(state, flags::SETTLED);
             return Ok(true);
         }
         if self.component.len() == self.claimed {
@@ -188,7 +185,7 @@ impl<'a, 'w> Settling<'a, 'w> {
         }
         for state in members {
             self.numbers.remove(&state);
-            self.worker.set_flags(state, SETTLED);
+            self.worker.set_flags(state, flags::SETTLED);
         }
     }
 }

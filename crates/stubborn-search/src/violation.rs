@@ -67,7 +67,7 @@ impl<'a> ValueOrder<'a> {
     }
 
     pub(crate) fn compare_findings(&self, left: &Finding, right: &Finding) -> Ordering {
-        let step = |f: &Finding| f.step.map(|(t, outcome)| (t, outcome.0));
+        let step = |f: &Finding| f.step.map(|(t, outcome)| (t, outcome));
         left.length
             .cmp(&right.length)
             .then_with(|| self.compare(&left.state, &right.state))

@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::models::counters;
 use common::run;
 use stubborn_search::{
-    Beyond, End, Limit, Limits, Order, Progress, Reached, Search, StoreKind, StoreOptions, Target,
+    End, Limit, Limits, Order, Progress, Search, StoreKind, StoreOptions, Target,
 };
 use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Layout, Reducer, Reduction, SetMember, Structure,
@@ -54,42 +54,65 @@ fn a_search_that_waits_goes_on_where_it_was() {
     let model = counters(5, 9);
     let full = run(&Search::new(&model));
     in_all_ways(|order, threads, store| {
-        let asked = Mutex::new(Vec::new());
-        let beyond = |reached: &Reached<'_>| {
-            let levels: u64 = reached.level_sizes.iter().sum();
-            let mut asked = asked.lock().expect("nobody panics");
-            asked.push((reached.states, levels));
-            let more = reached.states * 2;
-            (more < 50_000).then_some(more)
-        };
         let search = Search {
             order,
             threads,
             store,
-            limits: Limits {
-                states: Some(10_000),
-                beyond: Some(Beyond(&beyond)),
-                ..Limits::default()
-            },
             ..Search::new(&model)
         };
-        let result = run(&search);
-        assert_eq!(result.end, End::Limit(Limit::States));
-        let twice = [10_000, 20_000, 40_000];
-        let asked = std::mem::take(&mut *asked.lock().expect("nobody panics"));
-        assert!(asked.iter().map(|a| a.0).eq(twice), "{asked:?}");
-        // The level that is being expanded was complete, and so were those before it.
-        let is_breadth_first = order == Order::BreadthFirst;
-        assert!(asked.iter().all(|a| (a.1 > 0) == is_breadth_first));
-        assert!(asked.iter().all(|a| a.1 <= a.0));
-        let always = |reached: &Reached<'_>| Some(reached.states * 2);
-        let limits = Limits {
-            beyond: Some(Beyond(&always)),
-            ..search.limits
+        let mut exploration = search.begin().expect("everything fits");
+        for most in [10_000, 20_000, 40_000] {
+            exploration.explore(Some(most));
+            assert!(exploration.is_waiting());
+            // The level that is being expanded was complete, and so were those before it.
+            let levels: u64 = exploration.level_sizes().iter().sum();
+            assert!(levels <= most && (levels > 0) == (order == Order::BreadthFirst));
+        }
+        exploration.explore(None);
+        assert!(!exploration.is_waiting());
+        let states = exploration.level_sizes().to_vec();
+        exploration.explore(None);
+        assert_eq!(exploration.level_sizes(), states, "it had ended");
+        let result = exploration.finish().expect("traces replay");
+        assert_eq!(
+            (result.states, result.transitions),
+            (full.states, full.transitions)
+        );
+        assert!(matches!(result.end, End::Complete | End::Lossy));
+        let once = run(&search);
+        if threads == 1 {
+            assert_eq!(result.depth, once.depth);
+        }
+        if order == Order::BreadthFirst {
+            assert_eq!(result.level_sizes, once.level_sizes);
+        }
+    });
+}
+
+#[test]
+fn a_search_that_waits_often_misses_nothing() {
+    let model = counters(3, 6);
+    let full = run(&Search::new(&model));
+    in_all_ways(|order, threads, store| {
+        let search = Search {
+            order,
+            threads,
+            store,
+            ..Search::new(&model)
         };
-        let result = run(&Search { limits, ..search });
-        assert_eq!((result.end, result.states), (End::Complete, full.states));
-        assert_eq!(result.transitions, full.transitions);
+        let mut exploration = search.begin().expect("everything fits");
+        let mut most = 0;
+        while {
+            exploration.explore(Some(most));
+            exploration.is_waiting()
+        } {
+            most += 7;
+        }
+        let result = exploration.finish().expect("traces replay");
+        assert_eq!(
+            (result.states, result.transitions),
+            (full.states, full.transitions)
+        );
     });
 }
 

@@ -83,9 +83,10 @@ fn assertions_and_errors_are_steps() {
     let last = trace.step(trace.len() - 1);
     assert_eq!(
         last.outcome
-            .site(model.structure())
-            .map(|s| s.message.as_str()),
-        Some("messages in order")
+            .sites(model.structure())
+            .map(|s| s.message.as_str())
+            .collect::<Vec<_>>(),
+        ["messages in order"]
     );
 
     let model = overflow(6);

@@ -100,6 +100,16 @@ pub enum StoreKind {
     Compact,
 }
 
+impl StoreKind {
+    /// Whether states are kept apart. What a lossy store has not seen may be there all the same.
+    pub fn is_exact(self) -> bool {
+        match self {
+            Self::Tree | Self::Plain => true,
+            Self::Bitstate | Self::Compact => false,
+        }
+    }
+}
+
 /// How a store is set up.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {

@@ -2,25 +2,58 @@
 
 use crate::{FailureSite, Structure, TransitionId};
 
-/// How a step ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How a step ended: the first assertion that was violated on the way, and the failure that the
+/// way ended in. There may be either, both (an index that is wrong, after an assertion that was)
+/// or none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
-pub struct Outcome(pub u32);
+pub struct Outcome(u64);
 
 impl Outcome {
     /// An ordinary step.
     pub const FINE: Outcome = Outcome(0);
+    /// How far the number of the violated assertion is shifted.
+    const VIOLATED: u32 = 32;
 
-    /// The failure at `structure.failures[site]`.
+    /// The step ends in the failure at `structure.failures[site]`.
     pub const fn failure(site: usize) -> Self {
-        Outcome(site as u32 + 1)
+        Outcome(site as u32 as u64 + 1)
     }
 
-    /// What went wrong, if anything.
-    pub fn site(self, structure: &Structure) -> Option<&FailureSite> {
+    /// The assertion at `structure.failures[site]` is violated, and the step goes on.
+    pub const fn violation(site: usize) -> Self {
+        Outcome(Self::failure(site).0 << Self::VIOLATED)
+    }
+
+    /// What becomes of a way if this happens first and `later` after it.
+    #[must_use]
+    #[inline]
+    pub const fn then(self, later: Self) -> Self {
+        match self.0 >> Self::VIOLATED {
+            0 => later,
+            first => Outcome(first << Self::VIOLATED | later.0 as u32 as u64),
+        }
+    }
+
+    /// Number of the failure that the step ended in.
+    pub fn failed(self) -> Option<usize> {
+        (self.0 as u32).checked_sub(1).map(|site| site as usize)
+    }
+
+    /// Number of the first assertion that was violated.
+    pub fn violated(self) -> Option<usize> {
+        Outcome(self.0 >> Self::VIOLATED).failed()
+    }
+
+    /// What went wrong, in this order.
+    pub fn sites(self, structure: &Structure) -> impl Iterator<Item = &FailureSite> {
+        let numbers = self.violated().into_iter().chain(self.failed());
+        numbers.map(|site| &structure.failures[site])
+    }
+
+    /// As generated code handles it.
+    pub const fn to_bits(self) -> u64 {
         self.0
-            .checked_sub(1)
-            .map(|at| &structure.failures[at as usize])
     }
 }
 
@@ -269,6 +302,21 @@ mod tests {
         assert_eq!(buffer.state(0), state);
         buffer.pop();
         assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn outcomes_keep_the_first_violation_and_the_failure() {
+        let (a, b, f) = (
+            Outcome::violation(0),
+            Outcome::violation(7),
+            Outcome::failure(3),
+        );
+        assert_eq!(Outcome::FINE.then(f), f);
+        assert_eq!(a.then(Outcome::FINE), a);
+        assert_eq!(a.then(b), a);
+        let both = b.then(a).then(a.then(f));
+        assert_eq!((both.violated(), both.failed()), (Some(7), Some(3)));
+        assert_eq!((f.violated(), a.failed()), (None, None));
     }
 
     #[test]

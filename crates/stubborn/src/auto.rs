@@ -9,13 +9,12 @@
 //! few and the levels say that much is still to come, the reduced searches begin, and what was done
 //! is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
-//! again. All this goes by counts, never by time: the same on every machine.
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! again. All this goes by counts, never by time: the same on every machine. (When the time is over,
+//! nothing begins any more.)
 
 use stubborn_reduce::ConfigError;
-use stubborn_search::proviso::Proviso;
-use stubborn_search::{End, Limit, Limits, Order, Reached, Search, SearchResult, Stop};
+use stubborn_search::proviso::SafetyProviso;
+use stubborn_search::{End, Limit, Limits, Order, Search, SearchResult, Stop};
 use stubborn_system::{Reduction, System};
 
 use crate::check::Question;
@@ -48,12 +47,7 @@ pub(crate) struct Decider<'m, 'q> {
     options: &'q ReductionOptions,
     /// The most states that the user allows.
     most: u64,
-    known: Mutex<Known<'m>>,
-}
-
-/// What is known so far.
-#[derive(Default)]
-struct Known<'m> {
+    /// The best of the reduced ways, once it was asked for.
     best: Option<Result<Estimate<'m>, ConfigError>>,
     reduce: bool,
 }
@@ -77,7 +71,8 @@ impl<'m, 'q> Decider<'m, 'q> {
             questions,
             options,
             most: most.unwrap_or(u64::MAX),
-            known: Mutex::default(),
+            best: None,
+            reduce: false,
         }
     }
 
@@ -86,38 +81,42 @@ impl<'m, 'q> Decider<'m, 'q> {
         self.most.min(self.options.patience)
     }
 
-    /// How far the search may go on; `None` if it ends here.
-    pub(crate) fn ask(&self, reached: &Reached<'_>) -> Option<u64> {
-        let known = &mut *self.lock();
-        let best = known
-            .best
-            .get_or_insert_with(|| self.best_of_all(reached.level_sizes));
-        let Ok(Estimate { share, .. }) = best else {
-            // Said when the search has ended.
-            known.reduce = true;
-            return None;
-        };
-        let no_more = reached.states >= self.most;
-        known.reduce = match no_more {
-            // Nothing is lost by trying.
-            true => *share < 1.0,
-            false => {
-                *share <= SMALL_SHARE
-                    || *share <= LARGEST_SHARE && much_to_come(reached.level_sizes)
-            }
-        };
-        if known.reduce || no_more {
+    /// How far a search may go on that has so many states; `None` if it ends here.
+    pub(crate) fn ask(&mut self, states: u64, level_sizes: &[u64]) -> Option<u64> {
+        if self.best.is_none() {
+            self.best = Some(self.best_of_all(level_sizes));
+        }
+        if self.model.system().budget().spent().is_some() {
             return None;
         }
-        Some(reached.states.saturating_mul(NEXT_PAUSE).min(self.most))
+        let Some(Ok(Estimate { share, .. })) = self.best else {
+            // Why there is none is said when the search has ended.
+            self.reduce = true;
+            return None;
+        };
+        let no_more = states >= self.most;
+        self.reduce = match no_more {
+            // Nothing is lost by trying.
+            true => share < 1.0,
+            false => share <= SMALL_SHARE || share <= LARGEST_SHARE && much_to_come(level_sizes),
+        };
+        if self.reduce || no_more {
+            return None;
+        }
+        Some(states.saturating_mul(NEXT_PAUSE).min(self.most))
     }
 
     /// The searches to begin instead of the one that has ended, if any.
-    pub(crate) fn plan(self, ended: &SearchResult) -> Option<Result<SearchPlan<'m>, ConfigError>> {
-        let known = std::mem::take(&mut *self.lock());
+    pub(crate) fn plan(
+        mut self,
+        ended: &SearchResult,
+    ) -> Option<Result<SearchPlan<'m>, ConfigError>> {
+        if self.model.system().budget().spent().is_some() {
+            return None;
+        }
         let out_of_memory = matches!(ended.end, End::Limit(Limit::Memory | Limit::StoreFull));
-        match known.best {
-            Some(best) if known.reduce => Some(best.map(|best| best.plan)),
+        match self.best.take() {
+            Some(best) if self.reduce => Some(best.map(|best| best.plan)),
             // Fewer states may fit.
             best if out_of_memory => {
                 let best = best.unwrap_or_else(|| self.best_of_all(&[]));
@@ -162,10 +161,6 @@ impl<'m, 'q> Decider<'m, 'q> {
         }
         Some(sum)
     }
-
-    fn lock(&self) -> MutexGuard<'_, Known<'m>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Which share of the states a reduction leaves, as far as the first breadth-first levels tell:
@@ -174,7 +169,7 @@ impl<'m, 'q> Decider<'m, 'q> {
 pub(crate) fn state_share(
     system: &dyn System,
     reduction: &dyn Reduction,
-    proviso: Option<&dyn Proviso>,
+    proviso: Option<&dyn SafetyProviso>,
     full: &[u64],
 ) -> f64 {
     let levels = |reduction: Option<&dyn Reduction>| {

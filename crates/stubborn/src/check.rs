@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use stubborn_diagnostics::Span;
 use stubborn_reduce::ConfigError;
 use stubborn_search::{
-    Beyond, End, Limits, Order, Progress, Reached, Search, SearchError, SearchResult, Stop,
-    StoreKind, StoreOptions, Target, Violation,
+    Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreOptions, Target,
+    Violation,
 };
 use stubborn_system::{FailureKind, PropertyKind};
 
@@ -261,19 +261,30 @@ pub fn check(
     questions: &[Question],
     options: &CheckOptions<'_>,
 ) -> Result<Report, CheckError> {
+    check_until(model, questions, options, Stop::AllViolated)
+}
+
+/// The same, until enough is known.
+pub(crate) fn check_until(
+    model: &LoadedModel,
+    questions: &[Question],
+    options: &CheckOptions<'_>,
+    stop: Stop,
+) -> Result<Report, CheckError> {
     let started = Instant::now();
-    let run = |planned: &PlannedRun<'_>, more: Option<&Decider<'_, '_>>| {
-        run(
-            model,
-            search(model, questions, planned, options, started),
-            more,
-        )
+    let run = |planned: &PlannedRun<'_>, decider: Option<&mut Decider<'_, '_>>| {
+        let search = Search {
+            stop,
+            ..search(model, questions, planned, options, started)
+        };
+        run(model, search, decider)
     };
     let plan = match options.reduction.por {
         Por::Auto => {
-            let decider = Decider::new(model, questions, &options.reduction, options.limits.states);
+            let most = options.limits.states;
+            let mut decider = Decider::new(model, questions, &options.reduction, most);
             let unreduced = unreduced(questions);
-            let result = run(&unreduced, Some(&decider))?;
+            let result = run(&unreduced, Some(&mut decider))?;
             match decider.plan(&result) {
                 Some(plan) => plan,
                 None => return Ok(report(questions, vec![(unreduced, result)])),
@@ -290,23 +301,25 @@ pub fn check(
     Ok(report(questions, runs))
 }
 
-/// Runs a search; with somebody to ask now and then whether to go on without reduction.
+/// Runs a search, in several goes if somebody decides after each whether it goes on.
 fn run(
     model: &LoadedModel,
     search: Search<'_>,
-    decider: Option<&Decider<'_, '_>>,
+    decider: Option<&mut Decider<'_, '_>>,
 ) -> Result<SearchResult, CheckError> {
     let result = match decider {
         None => search.run(),
-        Some(decider) => {
-            let ask = |reached: &Reached<'_>| decider.ask(reached);
-            let limits = Limits {
-                states: Some(decider.first_pause()),
-                beyond: Some(Beyond(&ask)),
-                ..search.limits
-            };
-            Search { limits, ..search }.run()
-        }
+        Some(decider) => search.begin().and_then(|mut exploration| {
+            let mut most = Some(decider.first_pause());
+            while let Some(states) = most {
+                exploration.explore(most);
+                most = match exploration.is_waiting() {
+                    true => decider.ask(states, exploration.level_sizes()),
+                    false => None,
+                };
+            }
+            exploration.finish()
+        }),
     };
     // A search of too small a model ends early, and may not make sense.
     if model.is_outgrown() {
@@ -344,7 +357,7 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
     let started = Instant::now();
     // The question decides what is kept; nothing is looked for.
     let question = [Question::no_deadlock()];
-    let run = |planned: &PlannedRun<'_>, decider: Option<&Decider<'_, '_>>| {
+    let run = |planned: &PlannedRun<'_>, decider: Option<&mut Decider<'_, '_>>| {
         let full = Search {
             targets: Vec::new(),
             stop: Stop::Never,
@@ -355,8 +368,9 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
     let unreduced = unreduced(&question);
     let plan = match options.reduction.por {
         Por::Auto => {
-            let decider = Decider::new(model, &question, &options.reduction, options.limits.states);
-            let result = run(&unreduced, Some(&decider))?;
+            let most = options.limits.states;
+            let mut decider = Decider::new(model, &question, &options.reduction, most);
+            let result = run(&unreduced, Some(&mut decider))?;
             match decider.plan(&result) {
                 Some(plan) => plan,
                 None => {
@@ -412,11 +426,10 @@ fn search<'r>(
     }
 }
 
-fn verdict(result: &SearchResult, violation: Option<&Violation>) -> Verdict {
-    let lossy = matches!(result.store, StoreKind::Bitstate | StoreKind::Compact);
+pub(crate) fn verdict(result: &SearchResult, violation: Option<&Violation>) -> Verdict {
     match violation {
         Some(_) => Verdict::Violated,
-        None if result.end == End::Complete && !lossy => Verdict::Holds,
+        None if result.is_complete() => Verdict::Holds,
         None => Verdict::Unknown,
     }
 }

@@ -8,10 +8,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use stubborn_promela::StartName;
 use stubborn_search::{Trace, TraceStep};
 use stubborn_system::{FieldId, FieldKind, Successor, Successors, System};
 
-use crate::load::LoadedModel;
+use crate::load::{LoadOptions, LoadedModel};
 use crate::story;
 
 /// The first words of a trace file.
@@ -32,11 +33,23 @@ pub struct SavedTrace {
     /// Expressions that the run was about, where states depend on them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
+    /// Starts of processes that the model was prepared for: names depend on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    starts: Vec<StartRecord>,
     /// The initial state: field to value.
     pub initial: Map<String, Value>,
     /// The steps.
     #[serde(flatten)]
     pub steps: TraceRecord,
+}
+
+/// A [`StartName`] in a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StartRecord {
+    number: usize,
+    process: String,
+    by: usize,
+    run: usize,
 }
 
 /// A run: the steps before its cycle, and the cycle if it is infinite.
@@ -59,6 +72,9 @@ pub struct StepRecord {
     pub location: Option<String>,
     /// The fields that it changed: name to `[old, new]`.
     pub changes: Map<String, Value>,
+    /// What went wrong in it: a violated assertion, what it failed in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 impl TraceRecord {
@@ -87,6 +103,11 @@ fn record(model: &LoadedModel, step: &TraceStep<'_>) -> StepRecord {
         process: story::process_names(structure, step.transition),
         location: transition.span.map(|span| model.text().place(span)),
         changes: changes.collect(),
+        problems: step
+            .outcome
+            .sites(structure)
+            .map(|site| site.message.clone())
+            .collect(),
     }
 }
 
@@ -114,6 +135,17 @@ pub fn state_values(system: &dyn System, state: &[u32]) -> Map<String, Value> {
         .collect()
 }
 
+fn starts_of(model: &LoadedModel) -> Vec<StartRecord> {
+    let starts = model.promela().map(|promela| promela.loaded().starts());
+    let starts = starts.into_iter().flatten().map(|start| StartRecord {
+        number: start.number,
+        process: start.process,
+        by: start.by,
+        run: start.run,
+    });
+    starts.collect()
+}
+
 /// Why a trace cannot be replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayError(String);
@@ -136,8 +168,24 @@ impl SavedTrace {
             language: model.language().name().into(),
             shows: shows.into(),
             expressions: model.expressions().to_vec(),
+            starts: starts_of(model),
             initial: state_values(model.reference(), trace.initial_state()),
             steps: TraceRecord::new(model, trace),
+        }
+    }
+
+    /// What the model must be loaded with, so that it has the trace's fields and steps.
+    pub fn needs(&self) -> LoadOptions {
+        let starts = self.starts.iter().map(|start| StartName {
+            number: start.number,
+            process: start.process.clone(),
+            by: start.by,
+            run: start.run,
+        });
+        LoadOptions {
+            expressions: self.expressions.clone(),
+            starts: starts.collect(),
+            ..LoadOptions::default()
         }
     }
 
@@ -183,7 +231,8 @@ impl SavedTrace {
             let structure = system.structure();
             let is_named =
                 |s: &Successor<'_>| structure.transition(s.transition).name == step.transition;
-            let found = successors.iter().filter(is_named).find(|successor| {
+            // Of several ways through a transition, the one on which the same went wrong.
+            let named = successors.iter().filter(is_named).filter_map(|successor| {
                 let one = TraceStep {
                     number: 0,
                     transition: successor.transition,
@@ -191,9 +240,11 @@ impl SavedTrace {
                     before: trace.last_state(),
                     after: successor.state,
                 };
-                record(model, &one).changes == step.changes
+                let found = record(model, &one);
+                let differs = found.problems != step.problems;
+                (found.changes == step.changes).then_some((differs, successor))
             });
-            let Some(found) = found else {
+            let Some((_, found)) = named.min_by_key(|(differs, _)| *differs) else {
                 let number = trace.len() + 1;
                 let name = &step.transition;
                 let problem = if successors.iter().any(|s| is_named(&s)) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use stubborn_reduce::measured::{MeasuredReduction, MeasuredRelations};
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, StubbornReduction};
-use stubborn_search::proviso::{ClosedSet, OnStack, Proviso, TerminalComponents};
+use stubborn_search::proviso::{ClosedSet, OnStack, SafetyProviso, TerminalComponents};
 use stubborn_search::{Order, Target};
 use stubborn_system::{Reduction, RelationLevel, Relations, System};
 
@@ -177,7 +177,7 @@ impl PlannedRun<'_> {
         choice: ProvisoChoice,
         order: Order,
         threads: usize,
-    ) -> Option<&'static dyn Proviso> {
+    ) -> Option<&'static dyn SafetyProviso> {
         let needed = self.reduction.as_ref()?.plan().proviso;
         if needed == stubborn_reduce::Proviso::None {
             return None;

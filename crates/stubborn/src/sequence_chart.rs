@@ -146,13 +146,15 @@ impl Chart<'_> {
                 escaped(&text)
             );
         }
-        if let Some(site) = step.outcome.site(structure) {
+        let problems = step.outcome.sites(structure).map(|s| s.message.as_str());
+        let problems: Vec<&str> = problems.collect();
+        if !problems.is_empty() {
             let _ = writeln!(
                 self.body,
                 "<text x=\"{}\" y=\"{}\" fill=\"red\">{}</text>",
                 x + 6,
                 y + 14,
-                escaped(&site.message)
+                escaped(&problems.join("; "))
             );
         }
     }

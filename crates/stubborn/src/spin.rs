@@ -63,7 +63,7 @@ pub fn follow(model: &mut LoadedModel, trail: &str) -> Result<Trace, FollowError
                 return Ok(trace);
             }
             Err(TrailError::Outgrown(outcome)) => {
-                if !model.grow_for(outcome).map_err(FollowError::Load)? {
+                if !model.grow_for(&[outcome]).map_err(FollowError::Load)? {
                     return Err(FollowError::Trail(TrailError::Outgrown(outcome)));
                 }
             }
@@ -81,7 +81,7 @@ pub fn printed(model: &LoadedModel, step: &TraceStep<'_>) -> String {
     let mut out = Successors::new(step.before.len());
     let mut state = step.before.to_vec();
     let mut text = String::new();
-    for command in interpreter.explain(step.before, step.transition, step.after) {
+    for command in interpreter.explain(step.before, step.transition, (step.after, step.outcome)) {
         text += &interpreter.output(&state, command);
         out.clear();
         interpreter.fire_once(&state, command, &mut out);
@@ -101,7 +101,8 @@ pub fn single_steps(model: &LoadedModel, trace: &Trace) -> Trace {
     let mut out = Successors::new(trace.initial_state().len());
     let mut single = Trace::new(trace.initial_state());
     for step in trace.steps() {
-        for command in interpreter.explain(step.before, step.transition, step.after) {
+        for command in interpreter.explain(step.before, step.transition, (step.after, step.outcome))
+        {
             out.clear();
             interpreter.fire_once(single.last_state(), command, &mut out);
             if !out.is_empty() {

@@ -31,7 +31,10 @@ impl AgainstSpin {
     pub fn new(features: Features) -> Self {
         // SPIN as it is distributed has no `X`, and trusts `xr` and `xs` when it does not reduce.
         let features = features.less(&["next", "xr"]);
-        Self { features, spin: Spin::find() }
+        Self {
+            features,
+            spin: Spin::find(),
+        }
     }
 }
 
@@ -48,7 +51,14 @@ impl Arena for AgainstSpin {
         let mut all = all_features();
         let absent = ["operator X", "node Xr", "node Xs"];
         all.retain(|feature| !absent.contains(&feature.as_str()));
-        for property in ["invalid end", "errors", "assertions", "accept", "p0", "never"] {
+        for property in [
+            "invalid end",
+            "errors",
+            "assertions",
+            "accept",
+            "p0",
+            "never",
+        ] {
             for verdict in [Verdict::Holds, Verdict::Violated] {
                 all.push(format!("verdict {property} {verdict:?}"));
             }
@@ -75,7 +85,10 @@ impl Arena for AgainstSpin {
             });
             again(&smallest).unwrap_or(found)
         });
-        Round { comparisons, mismatch }
+        Round {
+            comparisons,
+            mismatch,
+        }
     }
 }
 
@@ -112,7 +125,8 @@ impl<'a> Judge<'a> {
     fn prepare(&self, style: Style, flags: &[&str]) -> Result<(), NoAnswer> {
         let text = self.case.program.text(style);
         let loss: &[&str] = if self.case.message_loss { &["-m"] } else { &[] };
-        self.spin.translate(self.subject, self.spin_path(), &text, loss)?;
+        self.spin
+            .translate(self.subject, self.spin_path(), &text, loss)?;
         self.compile(flags)
     }
 
@@ -144,7 +158,11 @@ impl<'a> Judge<'a> {
         // Steps inside of atomic sequences are on SPIN's stack.
         let long = |node: &Node| node.kind == Kind::Number && node.number >= 1000;
         let deep = self.case.program.any(&mut |node| long(node));
-        arguments.push(if deep { "-m1000000".into() } else { "-m50000".into() });
+        arguments.push(if deep {
+            "-m1000000".into()
+        } else {
+            "-m50000".into()
+        });
         self.spin.search(self.subject, self.spin_path(), &arguments)
     }
 
@@ -283,7 +301,12 @@ impl<'a> Judge<'a> {
         let found = self.compare(checked, "invalid end", ends, search);
         let found = found.or_else(|| self.compare(checked, "errors", search.failing > 0, search));
         // SPIN says so in other words of messages that have too few fields, and of traces.
-        let wrong = ["assertion violated", "too few parameters", "missing pars", "event_trace"];
+        let wrong = [
+            "assertion violated",
+            "too few parameters",
+            "missing pars",
+            "event_trace",
+        ];
         let wrong = wrong.iter().any(|message| search.count(message) > 0);
         found.or_else(|| self.compare(checked, "assertions", wrong, search))
     }
@@ -378,13 +401,20 @@ impl<'a> Judge<'a> {
 /// Whether a search along a claim found what the claim forbids, or a proposition that has no
 /// value. There are no other assertions in such a search than those of the claim.
 fn violates_claim(search: &Search) -> bool {
-    let wrong = ["acceptance cycle", "end state in claim", "assertion violated", "claim fails"];
+    let wrong = [
+        "acceptance cycle",
+        "end state in claim",
+        "assertion violated",
+        "claim fails",
+    ];
     wrong.iter().any(|message| search.count(message) > 0)
 }
 
 /// Why SPIN refuses, without places and numbers.
 fn reason(message: &str) -> String {
-    let line = message.lines().find(|line| line.contains("rror") || line.contains("pan"));
+    let line = message
+        .lines()
+        .find(|line| line.contains("rror") || line.contains("pan"));
     let line = line.or_else(|| message.lines().nth(1)).unwrap_or_default();
     let after = line.split("rror: ").nth(1).unwrap_or(line);
     first_words(after)

@@ -105,7 +105,9 @@ impl Answer {
     pub fn ends(&self) -> bool {
         let properties = self.properties().map_or(&[][..], Vec::as_slice);
         let empty = |cycle: &Value| cycle.as_array().is_some_and(Vec::is_empty);
-        properties.iter().any(|property| empty(&property["trace"]["cycle"]))
+        properties
+            .iter()
+            .any(|property| empty(&property["trace"]["cycle"]))
     }
 
     /// Every property of the answer.
@@ -129,8 +131,15 @@ impl Answer {
 /// from others by it.
 pub fn first_words(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
-    let words = line.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
-    words.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
+    let words = line
+        .split_whitespace()
+        .take(12)
+        .collect::<Vec<_>>()
+        .join(" ");
+    words
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '#' } else { c })
+        .collect()
 }
 
 /// Notes what a program is made of.
@@ -189,13 +198,25 @@ pub fn all_features() -> Vec<String> {
     ];
     let mut all: Vec<String> = kinds.iter().map(|kind| format!("node {kind:?}")).collect();
     let operators = "+ - * / % & | ^ << >> ~ ! && || == != < <= > >= [] <> X U V W -> <->";
-    all.extend(operators.split(' ').map(|operator| format!("operator {operator}")));
+    all.extend(
+        operators
+            .split(' ')
+            .map(|operator| format!("operator {operator}")),
+    );
     let functions = "len full empty nfull nempty enabled pc_value get_priority";
-    all.extend(functions.split(' ').map(|function| format!("function {function}")));
+    all.extend(
+        functions
+            .split(' ')
+            .map(|function| format!("function {function}")),
+    );
     let types = "bit bool byte short int unsigned mtype pid chan record";
     all.extend(types.split(' ').map(|name| format!("type {name}")));
     let predefined = "_ _pid _nr_pr _last timeout";
-    all.extend(predefined.split(' ').map(|name| format!("predefined {name}")));
+    all.extend(
+        predefined
+            .split(' ')
+            .map(|name| format!("predefined {name}")),
+    );
     let labels = "L end accept progress S accept_S";
     all.extend(labels.split(' ').map(|name| format!("label {name}")));
     let processes = "init started active active[]";
@@ -219,7 +240,9 @@ fn feature(node: &Node) -> String {
         Kind::Place if node.name == "timeout" => "predefined timeout".to_owned(),
         Kind::Place if node.name.starts_with('_') => with_name("predefined"),
         Kind::Place if node.number == 1 => "expression Element".to_owned(),
-        Kind::Send | Kind::Receive | Kind::Poll => format!("channel {:?}{}", node.kind, node.number),
+        Kind::Send | Kind::Receive | Kind::Poll => {
+            format!("channel {:?}{}", node.kind, node.number)
+        }
         Kind::Process => match node.number {
             -1 => "process init".to_owned(),
             0 => "process started".to_owned(),

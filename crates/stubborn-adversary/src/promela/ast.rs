@@ -246,7 +246,16 @@ impl Node {
             Binary, Choice, Function, Number, Place, Poll, RemoteLabel, RemoteVariable, Run, Unary,
         };
         let kinds = [
-            Number, Place, Binary, Unary, Choice, Function, Poll, Run, RemoteLabel, RemoteVariable,
+            Number,
+            Place,
+            Binary,
+            Unary,
+            Choice,
+            Function,
+            Poll,
+            Run,
+            RemoteLabel,
+            RemoteVariable,
         ];
         kinds.contains(&self.kind)
     }
@@ -282,14 +291,22 @@ impl Printer {
             }
             Kind::Typedef => {
                 let fields: Vec<_> = unit.parts.iter().map(|part| self.declared(part)).collect();
-                self.line(&format!("typedef {} {{ {} }};", unit.name, fields.join("; ")));
+                self.line(&format!(
+                    "typedef {} {{ {} }};",
+                    unit.name,
+                    fields.join("; ")
+                ));
             }
             Kind::Define => {
                 let value = self.expression(&unit.parts[0]);
                 self.line(&format!("#define {} ({value})", unit.name));
             }
             Kind::Inline => {
-                let names: Vec<_> = unit.parts[0].parts.iter().map(|p| p.name.as_str()).collect();
+                let names: Vec<_> = unit.parts[0]
+                    .parts
+                    .iter()
+                    .map(|p| p.name.as_str())
+                    .collect();
                 self.line(&format!("inline {}({}) {{", unit.name, names.join(", ")));
                 self.body(&unit.parts[1]);
                 self.line("}");
@@ -345,7 +362,12 @@ impl Printer {
     }
 
     fn declared(&self, declaration: &Node) -> String {
-        let Node { name, number, parts, .. } = declaration;
+        let Node {
+            name,
+            number,
+            parts,
+            ..
+        } = declaration;
         let mut text = match parts[0].name.as_str() {
             "unsigned" => format!("unsigned {name} : {}", parts[0].number),
             prefixed => format!("{prefixed} {name}"),
@@ -452,30 +474,49 @@ impl Printer {
     }
 
     fn simple(&self, statement: &Node) -> String {
-        let Node { name, number, parts, .. } = statement;
+        let Node {
+            name,
+            number,
+            parts,
+            ..
+        } = statement;
         match statement.kind {
             Kind::Condition => self.expression(&parts[0]),
             Kind::Assign => {
-                format!("{} = {}", self.expression(&parts[0]), self.expression(&parts[1]))
+                format!(
+                    "{} = {}",
+                    self.expression(&parts[0]),
+                    self.expression(&parts[1])
+                )
             }
             Kind::Increment => format!("{}++", self.expression(&parts[0])),
             Kind::Decrement => format!("{}--", self.expression(&parts[0])),
             Kind::Send => {
                 let operator = if *number == 1 { "!!" } else { "!" };
-                format!("{}{operator}{}", self.expression(&parts[0]), self.list(&parts[1..]))
+                format!(
+                    "{}{operator}{}",
+                    self.expression(&parts[0]),
+                    self.list(&parts[1..])
+                )
             }
             Kind::Receive => {
                 let operator = if number % 2 == 1 { "??" } else { "?" };
                 let (open, close) = if *number >= 2 { ("<", ">") } else { ("", "") };
                 let list = self.list(&parts[1..]);
-                format!("{}{operator}{open}{list}{close}", self.expression(&parts[0]))
+                format!(
+                    "{}{operator}{open}{list}{close}",
+                    self.expression(&parts[0])
+                )
             }
             Kind::Assert if self.style.claim && self.in_process => {
                 format!("(({}) || true)", self.expression(&parts[0]))
             }
             Kind::Assert => format!("assert({})", self.expression(&parts[0])),
             Kind::Print => {
-                let values: String = parts.iter().map(|p| format!(", {}", self.expression(p))).collect();
+                let values: String = parts
+                    .iter()
+                    .map(|p| format!(", {}", self.expression(p)))
+                    .collect();
                 format!("printf(\"{}\\n\"{values})", " %d".repeat(parts.len()))
             }
             Kind::Skip => "skip".to_owned(),
@@ -495,12 +536,15 @@ impl Printer {
     }
 
     fn expression(&self, expression: &Node) -> String {
-        let Node { name, number, parts, .. } = expression;
+        let Node {
+            name,
+            number,
+            parts,
+            ..
+        } = expression;
         match expression.kind {
             Kind::Number => number.to_string(),
-            Kind::Place if name == "_nr_pr" && self.style.claim => {
-                "(_nr_pr - 1)".to_owned()
-            }
+            Kind::Place if name == "_nr_pr" && self.style.claim => "(_nr_pr - 1)".to_owned(),
             Kind::Place => {
                 let mut text = name.clone();
                 let mut rest = parts.iter();
@@ -514,7 +558,11 @@ impl Printer {
                 text
             }
             Kind::Binary | Kind::Connective => {
-                format!("({} {name} {})", self.expression(&parts[0]), self.expression(&parts[1]))
+                format!(
+                    "({} {name} {})",
+                    self.expression(&parts[0]),
+                    self.expression(&parts[1])
+                )
             }
             Kind::Unary => format!("({name}({}))", self.expression(&parts[0])),
             Kind::Modal => format!("({name} ({}))", self.expression(&parts[0])),
@@ -526,7 +574,11 @@ impl Printer {
             Kind::Eval => format!("eval({})", self.list(parts)),
             Kind::Poll => {
                 let operator = if *number == 1 { "??" } else { "?" };
-                format!("{}{operator}[{}]", self.expression(&parts[0]), self.list(&parts[1..]))
+                format!(
+                    "{}{operator}[{}]",
+                    self.expression(&parts[0]),
+                    self.list(&parts[1..])
+                )
             }
             Kind::Run => {
                 let priority = match number {
@@ -536,7 +588,9 @@ impl Printer {
                 format!("run {name}({}){priority}", self.list(parts))
             }
             Kind::RemoteLabel | Kind::RemoteVariable => {
-                let pid = parts.get(1).map(|pid| format!("[{}]", self.expression(pid)));
+                let pid = parts
+                    .get(1)
+                    .map(|pid| format!("[{}]", self.expression(pid)));
                 let (operator, other) = match expression.kind {
                     Kind::RemoteLabel => ("@", self.process_label(&parts[0].name)),
                     _ => (":", parts[0].name.clone()),
@@ -569,7 +623,10 @@ impl Shrink for Node {
 
 impl Node {
     fn with(&self, parts: Vec<Node>) -> Node {
-        Node { parts, ..self.clone() }
+        Node {
+            parts,
+            ..self.clone()
+        }
     }
 
     /// Candidates that change this node itself, not just its parts.
@@ -587,7 +644,11 @@ impl Node {
             Kind::Print,
         ];
         if lists.contains(&self.kind) {
-            all.extend(without_some(&self.parts).into_iter().map(|parts| self.with(parts)));
+            all.extend(
+                without_some(&self.parts)
+                    .into_iter()
+                    .map(|parts| self.with(parts)),
+            );
         }
         match self.kind {
             Kind::Sequence => all.extend(self.with_less_nesting()),
@@ -600,7 +661,10 @@ impl Node {
                     }
                 }
                 if self.number > 1 {
-                    all.push(Node { number: 1, ..self.clone() });
+                    all.push(Node {
+                        number: 1,
+                        ..self.clone()
+                    });
                 }
             }
             Kind::Declaration => {
@@ -608,7 +672,10 @@ impl Node {
                     all.push(self.with(vec![self.parts[0].clone()]));
                 }
                 if self.number > 1 {
-                    all.push(Node { number: self.number - 1, ..self.clone() });
+                    all.push(Node {
+                        number: self.number - 1,
+                        ..self.clone()
+                    });
                 }
             }
             Kind::Type if !["byte", "chan", "mtype"].contains(&self.name.as_str()) => {
@@ -618,7 +685,10 @@ impl Node {
             Kind::Send | Kind::Receive | Kind::Poll | Kind::Priority | Kind::Run
                 if self.number > 0 =>
             {
-                all.push(Node { number: 0, ..self.clone() });
+                all.push(Node {
+                    number: 0,
+                    ..self.clone()
+                });
             }
             Kind::Number => {
                 let smaller = [0, 1, self.number / 10, self.number / 2, self.number - 1];
@@ -626,7 +696,10 @@ impl Node {
                 all.extend(smaller.into_iter().filter(|n| simpler(*n)).map(number));
             }
             Kind::Channel if self.number > 0 => {
-                all.push(Node { number: self.number - 1, ..self.clone() });
+                all.push(Node {
+                    number: self.number - 1,
+                    ..self.clone()
+                });
             }
             _ => {}
         }
@@ -635,7 +708,11 @@ impl Node {
         }
         if self.is_expression() && self.kind != Kind::Place || self.is_formula() {
             let parts = self.parts.iter();
-            all.extend(parts.filter(|p| p.is_expression() || p.is_formula()).cloned());
+            all.extend(
+                parts
+                    .filter(|p| p.is_expression() || p.is_formula())
+                    .cloned(),
+            );
         }
         all
     }
@@ -648,7 +725,11 @@ impl Node {
                 Kind::Label => &statement.parts[0],
                 _ => statement,
             };
-            for part in inner.parts.iter().filter(|part| part.kind == Kind::Sequence) {
+            for part in inner
+                .parts
+                .iter()
+                .filter(|part| part.kind == Kind::Sequence)
+            {
                 let mut parts = self.parts[..index].to_vec();
                 parts.extend(part.parts.iter().cloned());
                 parts.extend_from_slice(&self.parts[index + 1..]);

@@ -12,7 +12,10 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("--threads", &["1", "2", "3"]),
     ("--store", &["tree", "plain", "bitstate", "compact"]),
     ("--seed", &["0", "1", "7", "4294967296"]),
-    ("--relations", &["sets", "syntax", "exact", "reach", "located"]),
+    (
+        "--relations",
+        &["sets", "syntax", "exact", "reach", "located"],
+    ),
     ("--steering", &["off", "mixed", "only"]),
     ("--visibility", &["vi", "c2", "relaxed"]),
     ("--expand", &["all", "visible"]),
@@ -39,9 +42,14 @@ const STRATEGIES: &[(&str, &[&str])] = &[
     ("--start", &["rnd", "fst", "min_e", "min_f"]),
     (
         "--scapegoat",
-        &["rnd", "fst", "min_t", "max_t", "min_e", "max_e", "min_f", "max_f"],
+        &[
+            "rnd", "fst", "min_t", "max_t", "min_e", "max_e", "min_f", "max_f",
+        ],
     ),
-    ("--delete", &["rnd", "fst", "min_e", "max_e", "min_f", "max_f"]),
+    (
+        "--delete",
+        &["rnd", "fst", "min_e", "max_e", "min_f", "max_f"],
+    ),
     ("--choice", &["first", "min", "random"]),
 ];
 
@@ -67,11 +75,25 @@ const SWITCHES: &[&str] = &["--merge", "--dead-variables", "--dead-locations"];
 pub fn all() -> Vec<String> {
     let mut all = Vec::new();
     for (option, values) in CHOICES.iter().chain(STRATEGIES) {
-        all.extend(values.iter().map(|value| format!("option {option} {value}")));
+        all.extend(
+            values
+                .iter()
+                .map(|value| format!("option {option} {value}")),
+        );
     }
-    all.extend(REDUCTIONS.iter().map(|(name, _)| format!("option --por {name}")));
-    all.extend(PROVISOS.iter().map(|name| format!("option --proviso {name}")));
-    let switches = SWITCHES.iter().chain(&["--weak", "--minimise", "--no-nds", "--no-heuristic"]);
+    all.extend(
+        REDUCTIONS
+            .iter()
+            .map(|(name, _)| format!("option --por {name}")),
+    );
+    all.extend(
+        PROVISOS
+            .iter()
+            .map(|name| format!("option --proviso {name}")),
+    );
+    let switches = SWITCHES
+        .iter()
+        .chain(&["--weak", "--minimise", "--no-nds", "--no-heuristic"]);
     all.extend(switches.map(|switch| format!("option {switch}")));
     all
 }
@@ -97,7 +119,12 @@ fn option(words: &[&str]) -> Vec<String> {
 /// Options that say how successors and states are kept, for every command that searches.
 pub fn search(random: &mut Random) -> Options {
     let mut all = Vec::new();
-    for (name, part) in [("--engine", 4), ("--order", 4), ("--threads", 3), ("--store", 3)] {
+    for (name, part) in [
+        ("--engine", 4),
+        ("--order", 4),
+        ("--threads", 3),
+        ("--store", 3),
+    ] {
         if random.chance(part, 10) {
             all.push(choose(name, random));
         }
@@ -111,8 +138,13 @@ pub fn search(random: &mut Random) -> Options {
 }
 
 fn choose(name: &str, random: &mut Random) -> Vec<String> {
-    let known = CHOICES.iter().chain(STRATEGIES).find(|(known, _)| *known == name);
-    known.map_or_else(Vec::new, |(_, values)| option(&[name, *random.pick(values)]))
+    let known = CHOICES
+        .iter()
+        .chain(STRATEGIES)
+        .find(|(known, _)| *known == name);
+    known.map_or_else(Vec::new, |(_, values)| {
+        option(&[name, *random.pick(values)])
+    })
 }
 
 /// Options that say what is left out.
@@ -124,10 +156,12 @@ pub fn reduction(random: &mut Random) -> Options {
     }
     for strategy in *own {
         if random.chance(1, 4) {
-            all.push(match STRATEGIES.iter().any(|(known, _)| known == strategy) {
-                true => choose(strategy, random),
-                false => option(&[strategy]),
-            });
+            all.push(
+                match STRATEGIES.iter().any(|(known, _)| known == strategy) {
+                    true => choose(strategy, random),
+                    false => option(&[strategy]),
+                },
+            );
         }
     }
     let scapegoat = all.iter().any(|option| option[0] == "--scapegoat");
@@ -155,10 +189,16 @@ pub fn proviso(random: &mut Random) -> Options {
         return Vec::new();
     }
     let mut name = (*random.pick(PROVISOS)).to_owned();
-    let colours = ["weighted", "deepest", "stab"].iter().any(|start| name.starts_with(start));
+    let colours = ["weighted", "deepest", "stab"]
+        .iter()
+        .any(|start| name.starts_with(start));
     if colours {
         name = format!("{}{name}", random.pick(&["", "", "dead-", "highlink-"]));
-        let order = if name.contains("source") { "-known" } else { "-unknown" };
+        let order = if name.contains("source") {
+            "-known"
+        } else {
+            "-unknown"
+        };
         name = format!("{name}{}", random.pick(&["", order]));
         name = format!("{name}{}", random.pick(&["", "-scan"]));
     }

@@ -106,14 +106,29 @@ impl Shrink for Case {
     fn candidates(&self) -> Vec<Self> {
         let programs = self.program.candidates().into_iter();
         let mut all: Vec<Self> = programs
-            .map(|program| Self { program, ..self.clone() })
+            .map(|program| Self {
+                program,
+                ..self.clone()
+            })
             .collect();
         let formulas = self.formula.candidates().into_iter();
-        all.extend(formulas.map(|formula| Self { formula, ..self.clone() }));
+        all.extend(formulas.map(|formula| Self {
+            formula,
+            ..self.clone()
+        }));
         let invariants = self.invariant.candidates().into_iter();
-        all.extend(invariants.map(|invariant| Self { invariant, ..self.clone() }));
+        all.extend(invariants.map(|invariant| Self {
+            invariant,
+            ..self.clone()
+        }));
         if self.message_loss {
-            all.insert(0, Self { message_loss: false, ..self.clone() });
+            all.insert(
+                0,
+                Self {
+                    message_loss: false,
+                    ..self.clone()
+                },
+            );
         }
         all
     }
@@ -127,12 +142,21 @@ impl Features {
     /// All of them but these.
     pub fn without(names: &[String]) -> Self {
         let all = FEATURES.iter().copied();
-        Self(all.filter(|feature| !names.iter().any(|name| name == feature)).collect())
+        Self(
+            all.filter(|feature| !names.iter().any(|name| name == feature))
+                .collect(),
+        )
     }
 
     /// These without some more.
     pub fn less(&self, names: &[&str]) -> Self {
-        Self(self.0.iter().filter(|feature| !names.contains(feature)).copied().collect())
+        Self(
+            self.0
+                .iter()
+                .filter(|feature| !names.contains(feature))
+                .copied()
+                .collect(),
+        )
     }
 }
 
@@ -309,7 +333,8 @@ impl Generator {
         if self.on("define") {
             let value = self.value(1);
             let name = self.fresh("M");
-            self.units.push(node(Kind::Define, name.clone(), 0, vec![value]));
+            self.units
+                .push(node(Kind::Define, name.clone(), 0, vec![value]));
             self.macros.push(name);
         }
         if self.on("inline") {
@@ -366,11 +391,19 @@ impl Generator {
 
     /// A variable and its declaration.
     fn declare(&mut self, name: String, initial: bool) -> (Variable, Node) {
-        let elements = if self.use_of("array", 1, 2) { self.random.between(1, 3) } else { 0 };
+        let elements = if self.use_of("array", 1, 2) {
+            self.random.between(1, 3)
+        } else {
+            0
+        };
         if !self.records.is_empty() && self.random.chance(1, 3) {
             let record = self.random.below(self.records.len());
             let of = node(Kind::Type, format!("T{record}"), 0, Vec::new());
-            let variable = Variable { name: name.clone(), of: Type::Record(record), elements };
+            let variable = Variable {
+                name: name.clone(),
+                of: Type::Record(record),
+                elements,
+            };
             return (variable, node(Kind::Declaration, name, elements, vec![of]));
         }
         let (of, width) = self.number_type();
@@ -380,7 +413,11 @@ impl Generator {
         if initial && self.use_of("initial values", 2, 3) {
             parts.push(self.constant());
         }
-        let variable = Variable { name: name.clone(), of: Type::Number(of, width), elements };
+        let variable = Variable {
+            name: name.clone(),
+            of: Type::Number(of, width),
+            elements,
+        };
         (variable, node(Kind::Declaration, name, elements, parts))
     }
 
@@ -412,9 +449,20 @@ impl Generator {
             fields.push(of);
         }
         let name = self.fresh(if global { "c" } else { "l" });
-        let elements = if self.use_of("channel array", 1, 2) { 2 } else { 0 };
-        let types = fields.iter().map(|of| node(Kind::Type, *of, 0, Vec::new())).collect();
-        let capacity = if rendez_vous { 0 } else { self.random.between(1, 3) };
+        let elements = if self.use_of("channel array", 1, 2) {
+            2
+        } else {
+            0
+        };
+        let types = fields
+            .iter()
+            .map(|of| node(Kind::Type, *of, 0, Vec::new()))
+            .collect();
+        let capacity = if rendez_vous {
+            0
+        } else {
+            self.random.between(1, 3)
+        };
         let of = node(Kind::Type, "chan", 0, Vec::new());
         let value = node(Kind::Channel, "", capacity, types);
         self.channels.push(Channel {
@@ -428,18 +476,31 @@ impl Generator {
     }
 
     fn inline(&mut self) {
-        let parameters: Vec<String> = (0..self.random.between(0, 2)).map(|i| format!("a{i}")).collect();
+        let parameters: Vec<String> = (0..self.random.between(0, 2))
+            .map(|i| format!("a{i}"))
+            .collect();
         let outer = self.variables.clone();
         for name in &parameters {
             let of = Type::Number("byte", 0);
-            self.variables.push(Variable { name: name.clone(), of, elements: 0 });
+            self.variables.push(Variable {
+                name: name.clone(),
+                of,
+                elements: 0,
+            });
         }
         let body = self.statements(2, 1);
         self.variables = outer;
-        let names = parameters.iter().map(|name| node(Kind::Name, name, 0, Vec::new()));
+        let names = parameters
+            .iter()
+            .map(|name| node(Kind::Name, name, 0, Vec::new()));
         let names = node(Kind::Parameters, "", 0, names.collect());
         let name = self.fresh("i");
-        self.units.push(node(Kind::Inline, name.clone(), 0, vec![names, sequence(body)]));
+        self.units.push(node(
+            Kind::Inline,
+            name.clone(),
+            0,
+            vec![names, sequence(body)],
+        ));
         self.inlines.push((name, parameters.len()));
     }
 
@@ -461,7 +522,12 @@ impl Generator {
                         parameters.push(Parameter::Channel(start));
                         let of = node(Kind::Type, "chan", 0, Vec::new());
                         declarations.push(node(Kind::Declaration, name.clone(), 0, vec![of]));
-                        self.channels.push(Channel { name, elements: 0, global: false, ..channel });
+                        self.channels.push(Channel {
+                            name,
+                            elements: 0,
+                            global: false,
+                            ..channel
+                        });
                     }
                     _ => {
                         let mut of = self.number_type().0;
@@ -472,14 +538,23 @@ impl Generator {
                         let kind = node(Kind::Type, of, 0, Vec::new());
                         declarations.push(node(Kind::Declaration, name.clone(), 0, vec![kind]));
                         let of = Type::Number(of, 0);
-                        self.variables.push(Variable { name, of, elements: 0 });
+                        self.variables.push(Variable {
+                            name,
+                            of,
+                            elements: 0,
+                        });
                     }
                 }
             }
         }
         let mut parts = vec![node(Kind::Parameters, "", 0, declarations)];
         if self.use_of("priority", 2, 3) {
-            parts.push(node(Kind::Priority, "", self.random.between(1, 4), Vec::new()));
+            parts.push(node(
+                Kind::Priority,
+                "",
+                self.random.between(1, 4),
+                Vec::new(),
+            ));
         }
         if instances != -1 && self.use_of("provided", 1, 2) {
             let test = self.provided();
@@ -488,14 +563,20 @@ impl Generator {
         let (mut body, locals) = self.process_body();
         let labels = self.place_labels(&mut body);
         parts.push(sequence(body));
-        self.units.push(node(Kind::Process, name.clone(), instances, parts));
+        self.units
+            .push(node(Kind::Process, name.clone(), instances, parts));
         (self.variables, self.channels) = (variables, channels);
         if instances == 0 {
             self.startable.push((name.clone(), parameters));
         }
         if instances != -1 {
             let pid = (instances > 0).then_some(self.active);
-            self.processes.push(Process { name, labels, locals, pid });
+            self.processes.push(Process {
+                name,
+                labels,
+                locals,
+                pid,
+            });
         }
         self.active += instances.abs();
     }
@@ -504,7 +585,8 @@ impl Generator {
     fn provided(&mut self) -> Node {
         let locals = self.variables.clone();
         let processes = std::mem::take(&mut self.processes);
-        self.variables.retain(|variable| variable.name.starts_with('g'));
+        self.variables
+            .retain(|variable| variable.name.starts_with('g'));
         let outer = std::mem::replace(&mut self.in_claim, true);
         let test = self.plain_test(1);
         self.in_claim = outer;
@@ -538,11 +620,20 @@ impl Generator {
                     let from = self.element(&channel);
                     body.push(assign(place(&name), from));
                 }
-                self.channels.push(Channel { name, elements: 0, global: false, ..channel });
+                self.channels.push(Channel {
+                    name,
+                    elements: 0,
+                    global: false,
+                    ..channel
+                });
             }
         }
         if self.use_of("xr", 1, 2) {
-            let buffered: Vec<_> = self.channels.iter().filter(|c| c.elements == 0 && c.global).collect();
+            let buffered: Vec<_> = self
+                .channels
+                .iter()
+                .filter(|c| c.elements == 0 && c.global)
+                .collect();
             if !buffered.is_empty() {
                 let name = self.random.pick(&buffered).name.clone();
                 let kind = *self.random.pick(&[Kind::Xr, Kind::Xs]);
@@ -563,7 +654,9 @@ impl Generator {
         let counter = |generator: &mut Self, last: Vec<Node>| {
             let name = generator.fresh("n");
             let of = node(Kind::Type, "byte", 0, Vec::new());
-            generator.units.push(node(Kind::Declaration, name.clone(), 0, vec![of]));
+            generator
+                .units
+                .push(node(Kind::Declaration, name.clone(), 0, vec![of]));
             let more = sequence(vec![
                 condition(binary("<", place(&name), number(goal))),
                 node(Kind::Increment, "", 0, vec![place(&name)]),
@@ -623,8 +716,24 @@ impl Generator {
     fn constant(&mut self) -> Node {
         if self.use_of("wide values", 1, 4) {
             let wide = [
-                -1, 4, 7, 8, 127, 128, 255, 256, 257, 300, -128, 32767, 32768, 65535, 65536, -32769,
-                2_147_483_647, -2_147_483_647,
+                -1,
+                4,
+                7,
+                8,
+                127,
+                128,
+                255,
+                256,
+                257,
+                300,
+                -128,
+                32767,
+                32768,
+                65535,
+                65536,
+                -32769,
+                2_147_483_647,
+                -2_147_483_647,
             ];
             return number(*self.random.pick(&wide));
         }
@@ -678,7 +787,11 @@ impl Generator {
     /// Names of variables that are neither arrays nor records.
     fn scalars(&self) -> Vec<String> {
         let plain = |v: &&Variable| v.elements == 0 && matches!(v.of, Type::Number(..));
-        self.variables.iter().filter(plain).map(|v| v.name.clone()).collect()
+        self.variables
+            .iter()
+            .filter(plain)
+            .map(|v| v.name.clone())
+            .collect()
     }
 
     fn value(&mut self, depth: usize) -> Node {
@@ -694,14 +807,22 @@ impl Generator {
                 let operator = *self.random.pick(&["+", "-", "+", "-", "*"]);
                 binary(operator, self.value(depth - 1), self.value(depth - 1))
             }
-            2 => binary("%", self.value(depth - 1), number(self.random.between(2, 4))),
+            2 => binary(
+                "%",
+                self.value(depth - 1),
+                number(self.random.between(2, 4)),
+            ),
             3 => {
                 let operator = *self.random.pick(&["&", "|", "^"]);
                 binary(operator, self.value(depth - 1), self.value(depth - 1))
             }
             4 => {
                 let operator = *self.random.pick(&["<<", ">>"]);
-                binary(operator, self.value(depth - 1), number(self.random.between(0, 9)))
+                binary(
+                    operator,
+                    self.value(depth - 1),
+                    number(self.random.between(0, 9)),
+                )
             }
             5 if self.on("division") => {
                 let operator = *self.random.pick(&["/", "%"]);
@@ -749,8 +870,12 @@ impl Generator {
         if !self.on("remote variable") {
             return None;
         }
-        let with: Vec<Process> =
-            self.processes.iter().filter(|p| !p.locals.is_empty()).cloned().collect();
+        let with: Vec<Process> = self
+            .processes
+            .iter()
+            .filter(|p| !p.locals.is_empty())
+            .cloned()
+            .collect();
         if with.is_empty() {
             return None;
         }
@@ -801,9 +926,12 @@ impl Generator {
             // In a claim, SPIN takes it for true where the claim goes on alone.
             4 if self.on("timeout") && !self.in_claim => place("timeout"),
             5 | 6 if self.on("remote label") => self.remote_label(),
-            7 if self.on("enabled") => {
-                node(Kind::Function, "enabled", 0, vec![number(self.random.between(0, 2))])
-            }
+            7 if self.on("enabled") => node(
+                Kind::Function,
+                "enabled",
+                0,
+                vec![number(self.random.between(0, 2))],
+            ),
             8 if self.on("pc_value") => {
                 let pid = number(self.random.between(0, 2));
                 let counter = node(Kind::Function, "pc_value", 0, vec![pid]);
@@ -868,8 +996,12 @@ impl Generator {
     }
 
     fn remote_label(&mut self) -> Node {
-        let with: Vec<Process> =
-            self.processes.iter().filter(|p| !p.labels.is_empty()).cloned().collect();
+        let with: Vec<Process> = self
+            .processes
+            .iter()
+            .filter(|p| !p.labels.is_empty())
+            .cloned()
+            .collect();
         if with.is_empty() {
             return number(1);
         }
@@ -883,7 +1015,10 @@ impl Generator {
     /// A channel, and how to name it.
     fn any_channel(&mut self, fits: impl Fn(&Channel) -> bool) -> Option<(Channel, Node)> {
         let claim = self.in_claim;
-        let fitting = self.channels.iter().filter(|c| fits(c) && (c.global || !claim));
+        let fitting = self
+            .channels
+            .iter()
+            .filter(|c| fits(c) && (c.global || !claim));
         let fitting: Vec<Channel> = fitting.cloned().collect();
         if fitting.is_empty() {
             return None;
@@ -918,7 +1053,11 @@ impl Generator {
             };
             arguments.push(argument);
         }
-        let priority = if self.use_of("priority", 1, 2) { self.random.between(1, 4) } else { 0 };
+        let priority = if self.use_of("priority", 1, 2) {
+            self.random.between(1, 4)
+        } else {
+            0
+        };
         node(Kind::Run, name, priority, arguments)
     }
 
@@ -992,7 +1131,9 @@ impl Generator {
             7 | 8 | 9 => vec![self.selection(depth)],
             10 if self.on("for") => self.counted(depth),
             11 if self.on("block") => {
-                let declaration = self.on("late declaration").then(|| self.variable("v", true));
+                let declaration = self
+                    .on("late declaration")
+                    .then(|| self.variable("v", true));
                 let mut statements = self.nested(2, depth - 1);
                 if let Some(declaration) = declaration {
                     statements.parts.insert(0, declaration);
@@ -1004,9 +1145,10 @@ impl Generator {
                 vec![self.variable("v", true)]
             }
             13 if self.on("endless atomic") && body => {
-                let mut once = self.number_place().into_iter().map(|target| {
-                    assign(target.clone(), binary("-", number(1), target))
-                });
+                let mut once = self
+                    .number_place()
+                    .into_iter()
+                    .map(|target| assign(target.clone(), binary("-", number(1), target)));
                 let step = once.next().unwrap_or_else(|| condition(number(1)));
                 self.inside = Inside::Atomic;
                 let mut loop_body = vec![step];
@@ -1018,7 +1160,8 @@ impl Generator {
             14 if !self.inlines.is_empty() && !d_step && self.on("inline") => {
                 let (name, parameters) = self.random.pick(&self.inlines).clone();
                 // Parameters may be assigned to: only variables will do.
-                let arguments: Option<Vec<_>> = (0..parameters).map(|_| self.number_place()).collect();
+                let arguments: Option<Vec<_>> =
+                    (0..parameters).map(|_| self.number_place()).collect();
                 match arguments {
                     Some(arguments) => vec![node(Kind::Call, name, 0, arguments)],
                     None => self.simple(),
@@ -1167,7 +1310,12 @@ impl Generator {
             true => binary("&", self.value(0), number(3)),
             false => number(low + self.random.between(0, 2)),
         };
-        vec![node(Kind::For, "", 0, vec![counter, number(low), high, body])]
+        vec![node(
+            Kind::For,
+            "",
+            0,
+            vec![counter, number(low), high, body],
+        )]
     }
 
     /// A basic statement, or a few of them.
@@ -1225,7 +1373,10 @@ impl Generator {
                 }
                 Some(target) => {
                     let next = binary("+", target.clone(), number(1));
-                    vec![assign(target, binary("%", next, number(self.random.between(2, 4))))]
+                    vec![assign(
+                        target,
+                        binary("%", next, number(self.random.between(2, 4))),
+                    )]
                 }
                 None => vec![node(Kind::Skip, "", 0, Vec::new())],
             },
@@ -1253,7 +1404,9 @@ impl Generator {
         let mut parts = vec![to];
         for field in &channel.fields {
             let value = match *field {
-                "chan" => self.any_channel(|_| true).map_or_else(|| number(0), |(_, named)| named),
+                "chan" => self
+                    .any_channel(|_| true)
+                    .map_or_else(|| number(0), |(_, named)| named),
                 _ => self.value(1),
             };
             parts.push(value);
@@ -1318,7 +1471,8 @@ impl Generator {
             for index in 0..self.random.between(1, 2) {
                 self.failures = 1;
                 let formula = self.formula(3);
-                self.units.push(node(Kind::Ltl, format!("p{index}"), 0, vec![formula]));
+                self.units
+                    .push(node(Kind::Ltl, format!("p{index}"), 0, vec![formula]));
             }
         }
         if self.on("never") {
@@ -1383,7 +1537,8 @@ impl Generator {
             let choice = node(Kind::Do, "", 0, options);
             body.push(node(Kind::Label, name, 0, vec![choice]));
         }
-        self.units.push(node(Kind::Never, "", 0, vec![sequence(body)]));
+        self.units
+            .push(node(Kind::Never, "", 0, vec![sequence(body)]));
     }
 
     fn trace(&mut self) {
@@ -1402,7 +1557,10 @@ impl Generator {
         let body = match self.random.below(3) {
             0 => events,
             1 => {
-                let options = events.into_iter().map(|event| sequence(vec![event])).collect();
+                let options = events
+                    .into_iter()
+                    .map(|event| sequence(vec![event]))
+                    .collect();
                 vec![node(Kind::Do, "", 0, options)]
             }
             _ => vec![node(Kind::Do, "", 0, vec![sequence(events)])],

@@ -77,13 +77,22 @@ impl Shrink for Attack {
     fn candidates(&self) -> Vec<Self> {
         let mut all = Vec::new();
         for options in without_some(&self.options) {
-            all.push(Self { options, ..self.clone() });
+            all.push(Self {
+                options,
+                ..self.clone()
+            });
         }
         for question in without_some(&self.question) {
-            all.push(Self { question, ..self.clone() });
+            all.push(Self {
+                question,
+                ..self.clone()
+            });
         }
         for case in self.case.candidates() {
-            all.push(Self { case, ..self.clone() });
+            all.push(Self {
+                case,
+                ..self.clone()
+            });
         }
         all
     }
@@ -100,7 +109,14 @@ impl Arena for Reductions {
 
     fn features(&self) -> Vec<String> {
         let mut all = configuration::all();
-        let ways = [Way::Check, Way::Limited, Way::Explore, Way::Validate, Way::Replay, Way::Trail];
+        let ways = [
+            Way::Check,
+            Way::Limited,
+            Way::Explore,
+            Way::Validate,
+            Way::Replay,
+            Way::Trail,
+        ];
         all.extend(ways.map(|way| format!("way {way:?}")));
         all.extend(answers::all_features());
         all
@@ -125,7 +141,11 @@ impl Arena for Reductions {
         };
         for _ in 0..ATTACKS {
             let attack = self.attack(&case, &question, &plain, &mut random);
-            for option in attack.options.iter().filter(|option| option[0] != "--property") {
+            for option in attack
+                .options
+                .iter()
+                .filter(|option| option[0] != "--property")
+            {
                 coverage.note(&configuration::noted(option));
             }
             coverage.note(&format!("way {:?}", attack.way));
@@ -144,14 +164,23 @@ impl Arena for Reductions {
 fn question(case: &Case, random: &mut Random) -> Options {
     let mut all = Vec::new();
     let style = Style::default();
-    if case.program.any(&mut |n| n.kind == Kind::Label && n.name.starts_with("accept")) {
+    if case
+        .program
+        .any(&mut |n| n.kind == Kind::Label && n.name.starts_with("accept"))
+    {
         all.push(vec!["--acceptance".to_owned()]);
     }
     if random.chance(1, 4) {
-        all.push(vec!["--invariant".to_owned(), case.invariant.expression_text(style)]);
+        all.push(vec![
+            "--invariant".to_owned(),
+            case.invariant.expression_text(style),
+        ]);
     }
     if random.chance(1, 3) {
-        all.push(vec!["--ltl".to_owned(), case.formula.expression_text(style)]);
+        all.push(vec![
+            "--ltl".to_owned(),
+            case.formula.expression_text(style),
+        ]);
     }
     if random.chance(1, 8) {
         all.push(vec!["--deadlock".to_owned()]);
@@ -183,7 +212,14 @@ impl Plain {
         let text = case.program.text(Style::default());
         let folder = subject.folder(&[("m.pml".into(), text)]);
         let limit = STATES.to_string();
-        let plain = ["--engine", "interpreted", "--store", "plain", "--max-states", &limit];
+        let plain = [
+            "--engine",
+            "interpreted",
+            "--store",
+            "plain",
+            "--max-states",
+            &limit,
+        ];
         let mut words = vec!["--por", "none"];
         words.extend(plain);
         let explored = Answer::ask(subject, folder.path(), case, "explore", &words);
@@ -202,7 +238,11 @@ impl Plain {
                 _ => {}
             }
         }
-        Ok(Self { folder, checked, explored })
+        Ok(Self {
+            folder,
+            checked,
+            explored,
+        })
     }
 
     fn path(&self) -> &Path {
@@ -235,9 +275,16 @@ impl Reductions {
         match way {
             Way::Explore => {}
             Way::Validate => {
-                let known = ["--engine", "--merge", "--dead-variables", "--dead-locations"];
+                let known = [
+                    "--engine",
+                    "--merge",
+                    "--dead-variables",
+                    "--dead-locations",
+                ];
                 let searching = ["--order", "--threads", "--store"];
-                options.retain(|o| known.contains(&o[0].as_str()) || !searching.contains(&o[0].as_str()));
+                options.retain(|o| {
+                    known.contains(&o[0].as_str()) || !searching.contains(&o[0].as_str())
+                });
             }
             _ => {
                 options.extend(configuration::proviso(random));
@@ -260,7 +307,9 @@ impl Reductions {
                 _ => vec!["--timeout".to_owned(), "3".to_owned()],
             }),
             // A trail counts every step.
-            Way::Trail => options.retain(|o| !["--dead-locations", "--merge"].contains(&o[0].as_str())),
+            Way::Trail => {
+                options.retain(|o| !["--dead-locations", "--merge"].contains(&o[0].as_str()))
+            }
             _ => {}
         }
         Attack {
@@ -326,7 +375,8 @@ impl Attack {
             Way::Explore => (1, self.judge_sizes(&answer, plain)),
             Way::Validate => {
                 let wrong = answer.run.status == Status::Exit(1);
-                let wrong = wrong.then(|| answer.mismatch(&self.case, "validate", "a valid reduction"));
+                let wrong =
+                    wrong.then(|| answer.mismatch(&self.case, "validate", "a valid reduction"));
                 (1, wrong)
             }
             Way::Replay | Way::Trail => {
@@ -341,7 +391,9 @@ impl Attack {
     }
 
     fn has(&self, words: &[&str]) -> bool {
-        self.options.iter().any(|option| words.iter().all(|word| option.iter().any(|o| o == word)))
+        self.options
+            .iter()
+            .any(|option| words.iter().all(|word| option.iter().any(|o| o == word)))
     }
 
     /// Whether a search may overlook states, and must not say that something holds.
@@ -379,11 +431,16 @@ impl Attack {
             if !right {
                 let what = format!("{kind}: {got:?} instead of {expected:?}");
                 let expected = format!("{name}: {expected:?}");
-                return (comparisons, Some(answer.mismatch(&self.case, &what, &expected)));
+                return (
+                    comparisons,
+                    Some(answer.mismatch(&self.case, &what, &expected)),
+                );
             }
         }
         let violated = |p: &Value| p["verdict"] == "violated";
-        let said = answer.properties().is_some_and(|all| all.iter().any(violated));
+        let said = answer
+            .properties()
+            .is_some_and(|all| all.iter().any(violated));
         let expected = match (said, unknown) {
             (true, _) => 1,
             (false, true) => 3,
@@ -391,7 +448,11 @@ impl Attack {
         };
         let right = answer.run.status == Status::Exit(expected);
         let wrong = (!right).then(|| {
-            answer.mismatch(&self.case, "exit status", &format!("exit status {expected}"))
+            answer.mismatch(
+                &self.case,
+                "exit status",
+                &format!("exit status {expected}"),
+            )
         });
         (comparisons, wrong)
     }
@@ -403,7 +464,9 @@ impl Attack {
         let numbers = |name: &str| Some((plain.explored.number(name)?, answer.number(name)?));
         let differs = |name: &str| numbers(name).is_none_or(|(a, b)| a != b);
         let grows = |name: &str| numbers(name).is_none_or(|(a, b)| a < b);
-        let fewer = self.has(&["--merge"]) || self.has(&["--dead-variables"]) || self.has(&["--dead-locations"]);
+        let fewer = self.has(&["--merge"])
+            || self.has(&["--dead-variables"])
+            || self.has(&["--dead-locations"]);
         let full = self.has(&["none"]) || self.has(&["auto"]);
         // Merging may add states, SPIN's does as well.
         let states = match (full, fewer) {

@@ -36,7 +36,10 @@ const CHANGES: &[(&str, &str)] = &[
         "\tuerror = dfs_uerror;\n\tUerror = dfs_Uerror;\n",
         "\tuerror = adversary_uerror;\n\tUerror = adversary_Uerror;\n\tadversary_catch();\n",
     ),
-    ("wrap_stats(void)\n{", "wrap_stats(void)\n{\tadversary_print();"),
+    (
+        "wrap_stats(void)\n{",
+        "wrap_stats(void)\n{\tadversary_print();",
+    ),
     ("(h < MAXPROC)", "(h < ADVERSARY_PROCESSES)"),
     ("if (h >= MAXPROC)", "if (h >= ADVERSARY_PROCESSES)"),
 ];
@@ -73,7 +76,10 @@ pub struct Search {
 impl Search {
     /// How often messages came that contain this.
     pub fn count(&self, text: &str) -> u64 {
-        let of = self.messages.iter().filter(|(message, _)| message.contains(text));
+        let of = self
+            .messages
+            .iter()
+            .filter(|(message, _)| message.contains(text));
         of.map(|(_, count)| count).sum()
     }
 
@@ -84,7 +90,11 @@ impl Search {
             self.states,
             self.edges,
             self.failing,
-            if self.complete { "" } else { ", a limit was reached" }
+            if self.complete {
+                ""
+            } else {
+                ", a limit was reached"
+            }
         );
         for (message, count) in &self.messages {
             text.push_str(&format!("\n{count} times: {message}"));
@@ -139,13 +149,19 @@ impl Spin {
         let _ = fs::remove_file(&verifier);
         write("m.pml", text)?;
         let mut command = Command::new("spin");
-        command.args(["-a", "-o1", "-o2", "-o3"]).args(flags).arg("m.pml");
+        command
+            .args(["-a", "-o1", "-o2", "-o3"])
+            .args(flags)
+            .arg("m.pml");
         let run = subject.child(folder, command, TIME);
         let made = fs::read(&verifier).ok();
         let made = made.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         // SPIN goes on after some complaints, and says that there were errors.
         let harmless = |line: &str| line.contains("dubious use of 'else'");
-        let refused = run.stdout.lines().any(|line| line.contains("rror") && !harmless(line));
+        let refused = run
+            .stdout
+            .lines()
+            .any(|line| line.contains("rror") && !harmless(line));
         let refused = refused && run.status != Status::Exit(0);
         let Some(mut made) = made.filter(|_| !refused) else {
             return Err(match run.status {
@@ -155,7 +171,9 @@ impl Spin {
         };
         for (old, new) in CHANGES {
             if made.matches(old).count() != 1 {
-                return Err(NoAnswer::Unknown(format!("not once in the verifier: {old}")));
+                return Err(NoAnswer::Unknown(format!(
+                    "not once in the verifier: {old}"
+                )));
             }
             made = made.replacen(old, new, 1);
         }
@@ -194,9 +212,8 @@ impl Spin {
         command.args(["-c0", "-n", "-w16"]).args(arguments);
         let run = subject.child(folder, command, TIME);
         match run.status {
-            Status::Exit(0) => read(&run).ok_or_else(|| {
-                NoAnswer::Unknown(format!("unreadable: {}", run.summary()))
-            }),
+            Status::Exit(0) => read(&run)
+                .ok_or_else(|| NoAnswer::Unknown(format!("unreadable: {}", run.summary()))),
             _ => Err(NoAnswer::Unknown(run.summary())),
         }
     }
@@ -206,12 +223,17 @@ fn read(run: &Run) -> Option<Search> {
     let out = &run.stdout;
     let number = |after: &str| -> Option<u64> {
         let line = out.lines().find(|line| line.contains(after))?;
-        line.split_whitespace().next()?.parse::<f64>().ok().map(|n| n as u64)
+        line.split_whitespace()
+            .next()?
+            .parse::<f64>()
+            .ok()
+            .map(|n| n as u64)
     };
     let mut messages = BTreeMap::new();
     for line in out.lines() {
-        if let Some((count, message)) =
-            line.strip_prefix("ADVERSARY ").and_then(|rest| rest.split_once(' '))
+        if let Some((count, message)) = line
+            .strip_prefix("ADVERSARY ")
+            .and_then(|rest| rest.split_once(' '))
         {
             *messages.entry(message.trim().to_owned()).or_default() += count.parse::<u64>().ok()?;
         }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::arena::Arena;
 use crate::coverage::Coverage;
 use crate::minimise::{Shrink, minimise};
 use crate::subject::{Status, Subject};
@@ -21,7 +20,9 @@ fn programs_are_a_function_of_the_seed() {
     for seed in 0..200 {
         assert_eq!(case(seed, &everything()), case(seed, &everything()));
     }
-    let texts: Vec<_> = (0..200).map(|seed| text(&case(seed, &everything()))).collect();
+    let texts: Vec<_> = (0..200)
+        .map(|seed| text(&case(seed, &everything())))
+        .collect();
     let mut different = texts.clone();
     different.sort();
     different.dedup();
@@ -34,10 +35,13 @@ fn text(case: &Case) -> String {
 
 #[test]
 fn features_can_be_left_out() {
-    let names: Vec<String> = ["atomic", "endless atomic", "ltl", "unless"].map(str::to_owned).into();
+    let names: Vec<String> = ["atomic", "endless atomic", "ltl", "unless"]
+        .map(str::to_owned)
+        .into();
     assert!(names.iter().all(|name| FEATURES.contains(&name.as_str())));
     let absent = [Kind::Atomic, Kind::Ltl, Kind::Unless];
-    let has = |features: &Features, kind| (0..400).any(|seed| case(seed, features).program.has(kind));
+    let has =
+        |features: &Features, kind| (0..400).any(|seed| case(seed, features).program.has(kind));
     for kind in absent {
         assert!(has(&everything(), kind), "{kind:?}");
         assert!(!has(&Features::without(&names), kind), "{kind:?}");
@@ -74,7 +78,14 @@ fn most_programs_are_accepted() {
     for seed in 0..100 {
         let text = text(&case(seed, &everything()));
         let folder = subject.folder(&[("m.pml".into(), text.clone())]);
-        let arguments = ["explore", "m.pml", "--max-states", "1", "--engine", "interpreted"];
+        let arguments = [
+            "explore",
+            "m.pml",
+            "--max-states",
+            "1",
+            "--engine",
+            "interpreted",
+        ];
         let run = subject.run(folder.path(), &arguments, Duration::from_secs(60));
         if run.status == Status::Exit(2) {
             refused.push(format!("{seed}: {}\n{text}", run.stderr));
@@ -104,7 +115,10 @@ fn candidates_are_smaller() {
     for seed in 0..30 {
         let program = case(seed, &everything()).program;
         for smaller in program.candidates() {
-            assert!(weight(&smaller) < weight(&program), "{smaller:?}\nof {program:?}");
+            assert!(
+                weight(&smaller) < weight(&program),
+                "{smaller:?}\nof {program:?}"
+            );
         }
     }
 }
@@ -112,10 +126,14 @@ fn candidates_are_smaller() {
 #[test]
 fn only_what_matters_is_left_of_a_program() {
     let asserts_inside = |node: &Node| {
-        node.any(&mut |node| node.kind == Kind::Atomic && node.has(Kind::Do) && node.has(Kind::Assert))
+        node.any(&mut |node| {
+            node.kind == Kind::Atomic && node.has(Kind::Do) && node.has(Kind::Assert)
+        })
     };
     let mut cases = (0..).map(|seed| case(seed, &everything()).program);
-    let large = cases.find(|program| program.size() > 100 && asserts_inside(program)).unwrap();
+    let large = cases
+        .find(|program| program.size() > 100 && asserts_inside(program))
+        .unwrap();
     let small = minimise(large, Duration::from_secs(60), asserts_inside);
     assert!(small.size() < 20, "{}", small.text(Style::default()));
 }
@@ -130,10 +148,19 @@ fn searched(text: &str, flags: &[&str], arguments: &[&str]) -> Option<Search> {
     };
     let subject = Subject::new(std::path::Path::new("/bin/sh")).unwrap();
     let folder = subject.folder(&[]);
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let words = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>()
+    };
     spin.translate(&subject, folder.path(), text, &[]).unwrap();
-    spin.compile(&subject, folder.path(), &words(flags)).unwrap();
-    Some(spin.search(&subject, folder.path(), &words(arguments)).unwrap())
+    spin.compile(&subject, folder.path(), &words(flags))
+        .unwrap();
+    Some(
+        spin.search(&subject, folder.path(), &words(arguments))
+            .unwrap(),
+    )
 }
 
 const SAFETY: &[&str] = &["-DSAFETY", "-DNOCLAIM", "-DNOFAIR"];
@@ -179,11 +206,17 @@ fn spin_follows_claims() {
 
 #[test]
 fn spin_refuses() {
-    let (Ok(spin), Ok(subject)) = (Spin::find(), Subject::new(std::path::Path::new("/bin/sh"))) else {
+    let (Ok(spin), Ok(subject)) = (Spin::find(), Subject::new(std::path::Path::new("/bin/sh")))
+    else {
         return;
     };
     let folder = subject.folder(&[]);
-    let refused = spin.translate(&subject, folder.path(), "active proctype P() { x = 1 }", &[]);
+    let refused = spin.translate(
+        &subject,
+        folder.path(),
+        "active proctype P() { x = 1 }",
+        &[],
+    );
     assert!(matches!(refused, Err(NoAnswer::Refused(_))), "{refused:?}");
 }
 

@@ -84,3 +84,37 @@ pub(crate) fn independent_system(random: &mut Random, propositions: usize) -> Ti
     }
     tiny
 }
+
+/// Processes that are left alone: some end after a step or two, at least one goes round for ever,
+/// and the propositions, the last labels, mostly hold until one of the first kind moves.
+#[allow(dead_code, reason = "not every test uses it")]
+pub(crate) fn fading_system(random: &mut Random, propositions: usize) -> Tiny {
+    let count = 2 + random.below(2);
+    let sizes: Vec<i64> = (0..count).map(|_| 2 + random.below(2) as i64).collect();
+    let goes_round: Vec<bool> = (0..count)
+        .map(|process| process == 0 || random.below(4) == 0)
+        .collect();
+    let mut tiny = Tiny::new(&sizes);
+    // In any order: sets prefer the last of several transitions.
+    let first = random.below(count);
+    for process in (first..count).chain(0..first) {
+        let size = sizes[process];
+        for from in 0..size - i64::from(!goes_round[process]) {
+            let to = (from + 1) % size;
+            let here = tiny.label("here", &[process], move |v| v[process] == from);
+            let name = format!("P{process}.{from}");
+            tiny.simple(&name, &[here], (&[], &[process]), move |v| v[process] = to);
+        }
+    }
+    for proposition in 0..propositions {
+        let process = match random.below(4) {
+            0 => random.below(count),
+            _ => 1 + random.below(count - 1),
+        };
+        let last = random.below(sizes[process] as usize) as i64;
+        tiny.label(format!("p{proposition}"), &[process], move |v| {
+            v[process] <= last
+        });
+    }
+    tiny
+}

@@ -27,7 +27,7 @@ use super::enumerate::{Condition, Ended, Enumeration};
 use super::located::{self, Bounds};
 use super::support::Support;
 use crate::Model;
-use crate::interpreter::Interpreter;
+use crate::interpreter::{Interpreter, Stopped};
 
 /// Most tuples a cluster may have; beyond, it falls apart.
 const LARGEST_CLUSTER: usize = 4_096;
@@ -164,7 +164,7 @@ impl Domains {
     /// A closer one, for which open fields are followed location by location.
     pub(super) fn located(model: &Model, supports: &[Support]) -> Self {
         let plain = Self::reachable(model, supports);
-        if !plain.is_rough {
+        if !plain.is_rough || model.budget().spent().is_some() {
             return plain;
         }
         let quick = Start {
@@ -395,6 +395,9 @@ impl<'m> Fixpoint<'m> {
         while self.dirty.contains(&true) {
             for command in 0..self.dirty.len() {
                 if std::mem::take(&mut self.dirty[command]) {
+                    if self.model.budget().poll().is_some() {
+                        return self.domains;
+                    }
                     self.command(command);
                 }
             }
@@ -459,7 +462,11 @@ impl<'m> Fixpoint<'m> {
                 let raw = |f: FieldId| model.layout().field(f).raw(after);
                 bounded.iter().all(|(f, values)| values.contains(&raw(*f)))
             };
-            if interpreter.run_body(&mut after, body).is_ok() && inside(&after) {
+            let ran = interpreter.run_body(&mut after, body);
+            if ran == Err(Stopped::GaveUp) {
+                return ControlFlow::Break(());
+            }
+            if ran.is_ok() && inside(&after) {
                 for (at, cluster) in written.iter().enumerate() {
                     let fields = &self.domains.clusters[*cluster].fields;
                     let raw = |f: &FieldId| model.layout().field(*f).raw(&after);
@@ -492,7 +499,7 @@ impl<'m> Fixpoint<'m> {
             let ended = enumeration.run(&mut visit);
             self.budget -= share - enumeration.budget_left();
             share = enumeration.budget_left();
-            if ended == Ended::OutOfBudget {
+            if ended != Ended::Complete {
                 return self.give_up(command);
             }
         }

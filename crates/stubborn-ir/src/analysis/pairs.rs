@@ -9,8 +9,8 @@ use super::domains::{Domains, View};
 use super::enumerate::{Condition, Ended, Enumeration};
 use super::support::{Support, shares};
 use super::syntax::Syntax;
-use crate::Model;
-use crate::interpreter::Interpreter;
+use crate::interpreter::{Interpreter, Stopped};
+use crate::{Model, Statement};
 
 /// What is to be known about a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +26,12 @@ pub(super) enum Question {
 }
 
 /// The answer to a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Decision {
     No,
     Yes,
     /// It would take too many evaluations to know; it counts as what is safe.
+    #[default]
     TooMuch,
 }
 
@@ -201,29 +202,34 @@ impl<'m> Pairs<'m> {
             pairs: self,
             interpreter: Interpreter::new(self.model),
             scratch: (Vec::new(), Vec::new()),
+            gave_up: false,
         };
         let mut enumeration =
             Enumeration::new(self.model, views, self.conditions(question), budget)
                 .with_cost(question.cost());
         let ended = match question {
-            Question::Turn(label, t, to) => {
-                enumeration.run(&mut |state| wanted(trial.turns(state, label, t, to)))
-            }
+            Question::Turn(label, t, to) => enumeration.run(&mut |state| {
+                let turns = trial.turns(state, label, t, to);
+                wanted(turns || trial.gave_up)
+            }),
             Question::Together(..) => enumeration.run(&mut |_| wanted(true)),
             Question::Conflict(t, u) => {
                 let unseen = unseen(self.support(t), self.support(u));
-                let conflict =
-                    |trial: &mut Trial<'_, '_>, state: &[u32]| !trial.commute(state, t, u);
+                let conflict = |trial: &mut Trial<'_, '_>, state: &[u32]| {
+                    !trial.commute(state, t, u) || trial.gave_up
+                };
                 enumeration.run(&mut |state| wanted(trial.with_fillings(state, &unseen, conflict)))
             }
             Question::LeftConflict(t, u) => {
                 let unseen = unseen(self.support(t), self.support(u));
-                let conflict =
-                    |trial: &mut Trial<'_, '_>, state: &[u32]| !trial.moves_left(state, t, u);
+                let conflict = |trial: &mut Trial<'_, '_>, state: &[u32]| {
+                    !trial.moves_left(state, t, u) || trial.gave_up
+                };
                 enumeration.run(&mut |state| wanted(trial.with_fillings(state, &unseen, conflict)))
             }
         };
         let decision = match ended {
+            _ if trial.gave_up => Decision::TooMuch,
             Ended::Complete => Decision::No,
             Ended::Stopped => Decision::Yes,
             Ended::OutOfBudget => Decision::TooMuch,
@@ -285,9 +291,18 @@ struct Trial<'p, 'm> {
     interpreter: Interpreter<'m>,
     /// Two states.
     scratch: (Vec<u32>, Vec<u32>),
+    /// What a body does could not be found out.
+    gave_up: bool,
 }
 
 impl Trial<'_, '_> {
+    /// Runs a body; false if it fails.
+    fn run(&mut self, state: &mut [u32], body: &[Statement]) -> bool {
+        let ran = self.interpreter.run_body(state, body);
+        self.gave_up |= ran == Err(Stopped::GaveUp);
+        ran.is_ok()
+    }
+
     /// Whether the label is `to` after the transition.
     fn turns(&mut self, state: &[u32], label: LabelId, t: TransitionId, to: bool) -> bool {
         let program = self.pairs.model.program();
@@ -296,8 +311,8 @@ impl Trial<'_, '_> {
         after.extend_from_slice(state);
         let body = &program.commands[t.index()].body;
         let label = &program.labels[label.index()].expr;
-        let turns = self.interpreter.run_body(&mut after, body).is_ok()
-            && (self.interpreter.evaluate(&after, label) != Ok(0)) == to;
+        let turns =
+            self.run(&mut after, body) && (self.interpreter.evaluate(&after, label) != Ok(0)) == to;
         self.scratch = (after, other);
         turns
     }
@@ -330,7 +345,7 @@ impl Trial<'_, '_> {
                 .evaluate(state, &program.labels[g.index()].expr);
             value.is_ok_and(|v| v != 0)
         };
-        command.guards.iter().all(holds) && self.interpreter.run_body(state, &command.body).is_ok()
+        command.guards.iter().all(holds) && self.run(state, &command.body)
     }
 
     /// Whether both orders are possible and end in the same state, if each is possible alone.

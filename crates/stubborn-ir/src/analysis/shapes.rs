@@ -335,13 +335,9 @@ impl Writer<'_> {
                 self.body(otherwise);
             }
             Statement::While {
-                condition,
-                body,
-                limit,
-                ..
+                condition, body, ..
             } => {
                 self.tag(Tag::While);
-                self.code.push(i64::from(*limit));
                 self.expression(condition);
                 self.body(body);
             }

@@ -26,7 +26,8 @@ pub fn random_program(seed: u64) -> Program {
     generator.temporaries = 0;
     for _ in 0..generator.rng.below(4) {
         let proposition = generator.expr(3);
-        generator.program.label(proposition);
+        generator.program.label(proposition.clone());
+        generator.program.label(Expr::failure(proposition));
     }
     generator.program
 }
@@ -352,12 +353,7 @@ impl Generator {
                 then: self.block(deeper),
                 otherwise: self.block(deeper),
             },
-            19 => Statement::While {
-                condition: self.expr(2),
-                body: self.block(deeper),
-                limit: self.rng.below(6) as u32,
-                site: self.site(),
-            },
+            19 => self.repeat(deeper),
             _ => {
                 let target = self.place();
                 let item = self.program.variables[target.variable().index()]
@@ -369,6 +365,47 @@ impl Generator {
                     site: self.site(),
                 }
             }
+        }
+    }
+
+    /// A loop of a few rounds, or one that changes nothing: it is endless, or does not begin.
+    fn repeat(&mut self, depth: usize) -> Statement {
+        let (counter, site) = (self.temporaries, self.site());
+        if counter == 5 || self.rng.one_in(6) {
+            let body = vec![Statement::Assert {
+                condition: self.expr(1),
+                site: self.site(),
+            }];
+            return Statement::While {
+                condition: self.expr(2),
+                body,
+                site,
+            };
+        }
+        let counter = TempId(counter);
+        self.temporaries += 1;
+        let rounds = self.rng.below(6) as i32;
+        let few = Expr::less(Expr::Temp(counter), Expr::Const(rounds));
+        let condition = match self.rng.below(3) {
+            0 => few,
+            _ => Expr::And(Box::new(few), Box::new(self.expr(2))),
+        };
+        let mut body = self.block(depth);
+        let next = Expr::plus(Expr::Temp(counter), Expr::Const(1));
+        body.push(Statement::Let(counter, next));
+        self.temporaries -= 1;
+        let begin = Statement::Let(counter, Expr::Const(0));
+        Statement::If {
+            condition: Expr::Const(1),
+            then: vec![
+                begin,
+                Statement::While {
+                    condition,
+                    body,
+                    site,
+                },
+            ],
+            otherwise: Vec::new(),
         }
     }
 

@@ -200,10 +200,12 @@ impl Emitter<'_, '_> {
         let unit = self.unit;
         let declared = &unit.program().channels[channel.index()];
         let places = &unit.model.encoding().channels[channel.index()].items;
-        let mut message = Vec::with_capacity(values.len());
+        let mut message = Vec::with_capacity(2 * values.len());
+        let mut given = Vec::with_capacity(values.len());
         for (nr, value) in values.iter().enumerate() {
             let range = unit.program().interval(value);
             let value = self.value(value);
+            given.push(value);
             match declared.items.get(nr) {
                 Some(item) => message.push(self.fitting_raw(item, value, range, site)),
                 None => return self.fail(site),
@@ -220,7 +222,8 @@ impl Emitter<'_, '_> {
             .icmp(IntCC::UnsignedGreaterThanOrEqual, length, capacity);
         self.fail_if(full, site);
         if order == SendOrder::Sorted {
-            let slot = self.message_slot(&message);
+            message.append(&mut given);
+            let slot = self.on_stack(&message);
             return self.call_on_channel(channel, runtime::send_sorted as *const u8, slot);
         }
         for (place, raw) in places.iter().zip(&message) {
@@ -232,11 +235,11 @@ impl Emitter<'_, '_> {
         self.set_length(channel, longer);
     }
 
-    /// A message on the stack, for a helper.
-    fn message_slot(&mut self, message: &[Value]) -> Value {
-        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 4 * message.len() as u32, 2);
+    /// 32-bit values on the stack, for a helper.
+    pub(super) fn on_stack(&mut self, values: &[Value]) -> Value {
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 4 * values.len() as u32, 2);
         let slot = self.b.create_sized_stack_slot(data);
-        for (nr, raw) in message.iter().enumerate() {
+        for (nr, raw) in values.iter().enumerate() {
             let pointer = self.unit.pointer;
             self.b.ins().stack_store(pointer, *raw, slot, 4 * nr as i32);
         }

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Type, Value, types};
 use cranelift_frontend::Variable;
 use stubborn_ir::{Expr, Place, Site, Statement};
-use stubborn_system::LabelId;
+use stubborn_system::{LabelId, Outcome};
 
 use super::{Emitter, inside};
 use crate::runtime;
@@ -115,7 +115,7 @@ impl Emitter<'_, '_> {
         if let Some(pending) = pending {
             let failure = self.failure_block();
             let outcome = self.b.use_var(pending);
-            let zero = self.unsigned(0);
+            let zero = self.outcome(Outcome::FINE);
             let failed = self.b.ins().icmp(IntCC::NotEqual, outcome, zero);
             let fine = self.b.create_block();
             let argument = [outcome.into()];
@@ -148,7 +148,7 @@ impl Emitter<'_, '_> {
         self.failure = None;
         let may_fail = self.unit.may_fail(expr);
         if may_fail && pending.is_none() {
-            *pending = Some(self.zero_variable(types::I32));
+            *pending = Some(self.zero_variable(types::I64));
         }
         let branches = may_fail || matches!(expr, Expr::And(..) | Expr::Or(..));
         let marks = if branches {
@@ -162,11 +162,11 @@ impl Emitter<'_, '_> {
         let guards_known = self.guards.len();
         if let Some(failure) = self.failure.take() {
             // Where the guard was thought not to fail, no path but this one sets the outcome.
-            let variable = *pending.get_or_insert_with(|| self.b.declare_var(types::I32));
+            let variable = *pending.get_or_insert_with(|| self.b.declare_var(types::I64));
             self.enter(failure);
             let outcome = self.b.block_params(failure)[0];
             let earlier = self.b.use_var(variable);
-            let zero = self.unsigned(0);
+            let zero = self.outcome(Outcome::FINE);
             let none = self.b.ins().icmp(IntCC::Equal, earlier, zero);
             let kept = self.b.ins().select(none, outcome, earlier);
             self.b.def_var(variable, kept);
@@ -189,7 +189,7 @@ impl Emitter<'_, '_> {
             (true, 1) => ComputedMask::Register(self.zero_variable(types::I64)),
             (true, _) => ComputedMask::Memory(self.zeroed_mask(output)),
         };
-        let violated = needs.assertions.then(|| self.zero_variable(types::I32));
+        let violated = needs.assertions.then(|| self.zero_variable(types::I64));
         let temporaries = needs
             .temporaries
             .iter()
@@ -211,12 +211,12 @@ impl Emitter<'_, '_> {
         self.jump(next);
         if let Some(failure) = self.failure.take() {
             self.enter(failure);
-            self.report_failure(at, failure, output);
+            self.report_failure(at, failure, violated, output);
             self.jump(next);
         }
     }
 
-    fn zero_variable(&mut self, kind: Type) -> Variable {
+    pub(super) fn zero_variable(&mut self, kind: Type) -> Variable {
         let variable = self.b.declare_var(kind);
         let zero = self.b.ins().iconst(kind, 0);
         self.b.def_var(variable, zero);
@@ -231,9 +231,9 @@ impl Emitter<'_, '_> {
         self.b.ins().store(inside(), transition, address, 0);
         let outcome = match step.violated {
             Some(variable) => self.b.use_var(variable),
-            None => self.unsigned(0),
+            None => self.outcome(Outcome::FINE),
         };
-        let address = self.indexed(output.outcomes, count, 4);
+        let address = self.indexed(output.outcomes, count, 8);
         self.b.ins().store(inside(), outcome, address, 0);
         self.commit_mask(step, output, count);
         let one = self.b.ins().iconst(self.unit.pointer, 1);
@@ -283,8 +283,18 @@ impl Emitter<'_, '_> {
     }
 
     /// The step failed: its entry becomes the step to the error state.
-    fn report_failure(&mut self, at: u32, failure: Block, output: &Output) {
+    fn report_failure(
+        &mut self,
+        at: u32,
+        failure: Block,
+        violated: Option<Variable>,
+        output: &Output,
+    ) {
         let outcome = self.b.block_params(failure)[0];
+        let violated = match violated {
+            Some(variable) => self.b.use_var(variable),
+            None => self.outcome(Outcome::FINE),
+        };
         let count = self.b.use_var(output.count);
         let runtime = self.address(self.unit.runtime);
         let transition = self.unsigned(at);
@@ -293,6 +303,7 @@ impl Emitter<'_, '_> {
             output.room,
             count,
             self.source,
+            violated,
             outcome,
             transition,
         ];
@@ -375,8 +386,8 @@ impl Emitter<'_, '_> {
             return;
         };
         let earlier = self.b.use_var(variable);
-        let outcome = self.outcome(site);
-        let zero = self.unsigned(0);
+        let outcome = self.outcome(Outcome::violation(site.index()));
+        let zero = self.outcome(Outcome::FINE);
         let none = self.b.ins().icmp(IntCC::Equal, earlier, zero);
         let first = self.b.ins().select(none, outcome, earlier);
         let violated = self.b.ins().select(holds, earlier, first);

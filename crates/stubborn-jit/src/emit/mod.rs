@@ -20,7 +20,7 @@ use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 use stubborn_ir::intervals::Interval;
 use stubborn_ir::{BinaryOp, Expr, Item, Model, Program, Site, VarId, VariablePlace};
-use stubborn_system::{Field, FieldId, LabelId, System};
+use stubborn_system::{Field, FieldId, LabelId, Outcome, System};
 
 use crate::runtime::Runtime;
 use commands::Step;
@@ -197,6 +197,8 @@ pub(crate) struct Emitter<'u, 'f> {
     failure: Option<Block>,
     /// The step whose body is being emitted.
     step: Option<Step>,
+    /// How many loops are around the current statement.
+    loops: u32,
 }
 
 impl<'u, 'f> Emitter<'u, 'f> {
@@ -209,6 +211,7 @@ impl<'u, 'f> Emitter<'u, 'f> {
             guards: Vec::new(),
             failure: None,
             step: None,
+            loops: 0,
         }
     }
 
@@ -252,7 +255,7 @@ impl<'u, 'f> Emitter<'u, 'f> {
             Some(block) => block,
             None => {
                 let block = self.b.create_block();
-                self.b.append_block_param(block, types::I32);
+                self.b.append_block_param(block, types::I64);
                 self.b.set_cold_block(block);
                 self.failure = Some(block);
                 block
@@ -263,7 +266,7 @@ impl<'u, 'f> Emitter<'u, 'f> {
     /// Fails at `site` if the condition is not zero.
     fn fail_if(&mut self, condition: Value, site: Site) {
         let failure = self.failure_block();
-        let outcome = self.outcome(site);
+        let outcome = self.outcome(Outcome::failure(site.index()));
         let fine = self.b.create_block();
         let argument = [BlockArg::Value(outcome)];
         self.b.ins().brif(condition, failure, &argument, fine, &[]);
@@ -273,14 +276,15 @@ impl<'u, 'f> Emitter<'u, 'f> {
     /// Fails at `site`. What is emitted next is never reached.
     fn fail(&mut self, site: Site) {
         let failure = self.failure_block();
-        let outcome = self.outcome(site);
+        let outcome = self.outcome(Outcome::failure(site.index()));
         self.jump_with(failure, outcome);
         let unreachable = self.b.create_block();
         self.enter(unreachable);
     }
 
-    fn outcome(&mut self, site: Site) -> Value {
-        self.unsigned(stubborn_system::Outcome::failure(site.index()).0)
+    fn outcome(&mut self, outcome: Outcome) -> Value {
+        let bits = outcome.to_bits() as i64;
+        self.b.ins().iconst(types::I64, bits)
     }
 
     /// Calls a helper; returns what it returns.

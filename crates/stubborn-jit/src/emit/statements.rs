@@ -1,12 +1,16 @@
 //! Statements of a command's body, and where paths through it meet.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
+use cranelift_frontend::Variable;
 use stubborn_ir::effects::Effects;
 use stubborn_ir::intervals::Interval;
 use stubborn_ir::{Expr, Item, Overflow, Place, Site, Statement, TempId, VariablePlace};
 
+use stubborn_system::Outcome;
+
 use super::Emitter;
+use crate::runtime;
 
 impl Emitter<'_, '_> {
     pub(super) fn body(&mut self, body: &[Statement]) {
@@ -73,9 +77,8 @@ impl Emitter<'_, '_> {
             Statement::While {
                 condition,
                 body,
-                limit,
                 site,
-            } => self.repeat(statement, condition, body, *limit, *site),
+            } => self.repeat(statement, condition, body, *site),
             Statement::Assert { condition, site } => {
                 let holds = self.condition(condition);
                 self.report_violation(holds, *site);
@@ -130,22 +133,13 @@ impl Emitter<'_, '_> {
         words
     }
 
-    fn repeat(
-        &mut self,
-        statement: &Statement,
-        condition: &Expr,
-        body: &[Statement],
-        limit: u32,
-        site: Site,
-    ) {
+    fn repeat(&mut self, statement: &Statement, condition: &Expr, body: &[Statement], site: Site) {
         let changed = self.words_written(statement);
         self.save();
         for word in &changed {
             self.words.forget(*word);
         }
-        let rounds = self.b.declare_var(types::I32);
-        let none = self.unsigned(0);
-        self.b.def_var(rounds, none);
+        let rounds = self.zero_variable(types::I64);
         let (head, round, done) = (
             self.b.create_block(),
             self.b.create_block(),
@@ -159,17 +153,60 @@ impl Emitter<'_, '_> {
         self.words.restore(known);
         self.enter(round);
         let count = self.b.use_var(rounds);
-        let most = self.unsigned(limit);
-        let endless = self.b.ins().icmp(IntCC::Equal, count, most);
-        self.fail_if(endless, site);
-        let one = self.unsigned(1);
+        let one = self.b.ins().iconst(types::I64, 1);
         let next = self.b.ins().iadd(count, one);
         self.b.def_var(rounds, next);
+        let many = self.b.ins().iconst(types::I64, runtime::MANY_ROUNDS as i64);
+        let many = self
+            .b
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThanOrEqual, next, many);
+        let (ask, go_on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(ask);
+        self.branch_if(many, ask, go_on);
+        self.enter(ask);
+        self.ask_whether_endless(next, site);
+        self.jump(go_on);
+        self.enter(go_on);
+        self.loops += 1;
         self.path(head, |e| e.body(body));
+        self.loops -= 1;
         self.b.seal_block(head);
         // The head was passed at least once, but its words were loaded anew in each round.
         self.words.restore(before);
         self.enter(done);
+    }
+
+    /// In a loop that takes many rounds: asks whether it is endless, or takes too long. All that
+    /// the loop changes is in memory here, except temporaries.
+    fn ask_whether_endless(&mut self, rounds: Value, site: Site) {
+        let Some(step) = &self.step else { return };
+        let target = step.target;
+        let mut temporaries: Vec<(u8, Variable)> =
+            step.temporaries.iter().map(|(t, v)| (*t, *v)).collect();
+        temporaries.sort_unstable_by_key(|(number, _)| *number);
+        let values = temporaries.iter().map(|(_, v)| self.b.use_var(*v));
+        let values: Vec<Value> = values.collect();
+        let arguments = [
+            self.address(self.unit.runtime),
+            self.unsigned(self.loops),
+            rounds,
+            target,
+            self.on_stack(&values),
+            self.unsigned(values.len() as u32),
+            self.outcome(Outcome::failure(site.index())),
+        ];
+        let again = runtime::again as *const u8;
+        let Some(answer) = self.call(again, &[types::I64], &arguments) else {
+            return;
+        };
+        let goes_on = self.outcome(runtime::GOES_ON);
+        let stops = self.b.ins().icmp(IntCC::NotEqual, answer, goes_on);
+        let failure = self.failure_block();
+        let fine = self.b.create_block();
+        let argument = [BlockArg::Value(answer)];
+        self.b.ins().brif(stops, failure, &argument, fine, &[]);
+        self.enter(fine);
     }
 
     fn assign(&mut self, target: &Place, value: &Expr, site: Site) {
@@ -263,7 +300,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The variable for a temporary of the current body.
-    pub(super) fn temporary(&mut self, temp: TempId) -> Option<cranelift_frontend::Variable> {
+    pub(super) fn temporary(&mut self, temp: TempId) -> Option<Variable> {
         let step = self.step.as_ref()?;
         step.temporaries.get(&temp.0).copied()
     }

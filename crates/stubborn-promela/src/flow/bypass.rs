@@ -18,7 +18,7 @@ pub(crate) fn bypass(program: &Program) -> Program {
     let provided = program.processes.iter().any(|p| p.provided.is_some());
     let mut looks_at_processes = program.uses_last || program.uses_priority || provided;
     each_expression(&program, &mut |expr| {
-        looks_at_processes |= matches!(expr, Expr::Enabled(_) | Expr::PcValue(_));
+        looks_at_processes |= matches!(expr, Expr::Enabled(..) | Expr::PcValue(_));
     });
     if looks_at_processes {
         return program;

@@ -190,7 +190,7 @@ impl<'p> Merging<'p> {
                 let owns = self.owns(channel, true) && self.owns(channel, false);
                 !owns || pattern.iter().flatten().any(|e| self.expr(e))
             }
-            Expr::Enabled(_)
+            Expr::Enabled(..)
             | Expr::PcValue(_)
             | Expr::Timeout
             | Expr::NonProgress

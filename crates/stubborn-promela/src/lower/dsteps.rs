@@ -14,9 +14,6 @@ use super::{Context, Lowering, guards};
 use crate::flow::{DNode, DStep, Transition};
 use crate::hir::{Basic, Expr};
 
-/// Rounds after which a d_step counts as endless.
-const MAX_ROUNDS: u32 = 1 << 20;
-
 /// How a graph is cut into pieces.
 struct Pieces {
     /// The number of the piece that starts at a node.
@@ -127,7 +124,6 @@ impl Lowering<'_> {
             body.statements.push(Statement::While {
                 condition: ir::Expr::less(ir::Expr::Temp(next), ir::Expr::Const(exit)),
                 body: all,
-                limit: MAX_ROUNDS,
                 site,
             });
         } else {
@@ -249,6 +245,18 @@ impl Lowering<'_> {
                         let message = "a rendez-vous cannot be offered inside a d_step";
                         let site = self.program.site(FailureKind::Other, message, Some(span));
                         case.statements.push(Statement::Fail(site));
+                    } else if self.options.lossy {
+                        let mut kept = Body {
+                            statements: Vec::new(),
+                            temps: case.temps,
+                        };
+                        self.send_body(channel, values, *sorted, context, span, &mut kept);
+                        case.temps = kept.temps;
+                        case.statements.push(Statement::If {
+                            condition: self.has_room(channel),
+                            then: kept.statements,
+                            otherwise: Vec::new(),
+                        });
                     } else {
                         let room = self.has_room(channel);
                         self.require(room, span, &mut case);

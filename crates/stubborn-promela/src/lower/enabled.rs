@@ -1,12 +1,23 @@
 //! Whether a step is executable, as an expression: for `else`, `unless` and `enabled()`.
 
+use stubborn_diagnostics::Span;
 use stubborn_ir as ir;
+use stubborn_system::FailureKind;
 
 use super::channels::Target;
 use super::expressions::pattern_of;
 use super::{Context, Lowering, guards};
 use crate::flow::{Action, DNode, DStep, Transition};
 use crate::hir::{Basic, Expr};
+
+/// What counts when it is asked whether a process could move.
+#[derive(Clone, Copy)]
+pub(super) struct Moves {
+    /// What `timeout` is.
+    pub(super) timeout: bool,
+    /// Whether its `provided` clause must hold.
+    pub(super) provided: bool,
+}
 
 impl Lowering<'_> {
     /// Whether a process could take this step by itself. A rendez-vous receive never is: it waits
@@ -38,14 +49,10 @@ impl Lowering<'_> {
             } => {
                 let target = self.target(channel, context);
                 self.by_channel(&target, span, |lowering, channel| {
-                    let found = &lowering.channels.list[channel];
-                    if found.capacity > 0 {
-                        return match lowering.options.lossy {
-                            true => ir::Expr::Const(1),
-                            false => lowering.has_room(channel),
-                        };
+                    match lowering.channels.list[channel].capacity {
+                        0 => lowering.partner_waits(channel, values, context),
+                        _ => lowering.can_send(channel),
                     }
-                    lowering.partner_waits(channel, values, context)
                 })
             }
             Basic::Receive {
@@ -94,6 +101,16 @@ impl Lowering<'_> {
             return ir::Expr::Const(1);
         }
         match graph.nodes.get(at) {
+            Some(DNode::Step(Basic::Send { channel, .. }, ..)) => {
+                let target = self.target(channel, context);
+                self.by_channel(&target, transition.span, |lowering, channel| {
+                    match lowering.channels.list[channel].capacity {
+                        // To offer a rendez-vous is an error, whoever waits for it.
+                        0 => ir::Expr::Const(1),
+                        _ => lowering.can_send(channel),
+                    }
+                })
+            }
             Some(DNode::Step(basic, ..)) => self.executable_basic(basic, transition, context),
             Some(DNode::Choice(options, _)) => {
                 let mut any = ir::Expr::Const(0);
@@ -107,6 +124,14 @@ impl Lowering<'_> {
                 self.executable_node(graph, *next, transition, context, depth + 1)
             }
             Some(DNode::Jump(None)) | None => ir::Expr::Const(1),
+        }
+    }
+
+    /// Whether a buffered channel takes a message.
+    fn can_send(&self, channel: usize) -> ir::Expr {
+        match self.options.lossy {
+            true => ir::Expr::Const(1),
+            false => self.has_room(channel),
         }
     }
 
@@ -128,7 +153,7 @@ impl Lowering<'_> {
             for offer in self.offers(slot, channel) {
                 let mut fits =
                     ir::Expr::at(&self.program, self.slots[slot].process, offer.location);
-                for guard in self.offer_guards(&offer, channel, &sent) {
+                for guard in self.offer_guards(&offer, channel, &sent, context.timeout) {
                     fits = guards::and(fits, guard);
                 }
                 any = guards::or(any, fits);
@@ -137,26 +162,56 @@ impl Lowering<'_> {
         any
     }
 
-    /// `enabled(pid)`
-    pub(super) fn enabled_of(&mut self, pid: &Expr, context: Context) -> ir::Expr {
+    /// `enabled(pid)`; asking for oneself is an error.
+    pub(super) fn enabled_of(&mut self, pid: &Expr, span: Span, context: Context) -> ir::Expr {
         let pid = self.expr(pid, context);
+        let own = context.at.map(|(slot, _)| slot);
+        let moves = Moves {
+            timeout: context.timeout,
+            provided: false,
+        };
         let mut result = ir::Expr::Const(0);
         for slot in 0..self.slots.len() {
             let this = guards::is(pid.clone(), slot as i32);
             if this == ir::Expr::Const(0) {
                 continue;
             }
-            let any = self.can_move(slot, false);
-            result = guards::or(result, guards::and(this, any));
+            let any = match own == Some(slot) {
+                true => self.asks_itself(span),
+                false => self.can_move(slot, moves),
+            };
+            result = guards::choose(this, any, result);
         }
         result
     }
 
-    /// Whether the process in a slot could take some step; its own end counts if asked for.
-    pub(super) fn can_move(&mut self, slot: usize, with_end: bool) -> ir::Expr {
+    fn asks_itself(&mut self, span: Span) -> ir::Expr {
+        let message = format!("`{}` asks about the process itself", self.text(span));
+        let site = self.program.site(FailureKind::Other, message, Some(span));
+        let zero = || Box::new(ir::Expr::Const(0));
+        ir::Expr::Divide(ir::DivideOp::Quotient, zero(), zero(), site)
+    }
+
+    /// The `provided` clause of a process, if it has one.
+    pub(super) fn provided(&mut self, context: Context) -> Option<ir::Expr> {
+        let (slot, instance) = context.at?;
+        let clause = self.type_of(slot, instance).provided.as_ref()?;
+        Some(guards::truth(self.expr(clause, context)))
+    }
+
+    /// Whether the process in a slot could take some step, its end too.
+    pub(super) fn can_move(&mut self, slot: usize, moves: Moves) -> ir::Expr {
         let mut any = ir::Expr::Const(0);
         for instance in 0..self.slots[slot].instances.len() {
-            let there = Context::of(slot, instance);
+            let there = Context {
+                timeout: moves.timeout,
+                ..Context::of(slot, instance)
+            };
+            let provided = match moves.provided {
+                true => self.provided(there),
+                false => None,
+            };
+            let provided = provided.unwrap_or(ir::Expr::Const(1));
             let kind = self.type_of(slot, instance);
             for state in kind.flow.reachable() {
                 let Some(location) = self.location(slot, instance, state) else {
@@ -164,11 +219,10 @@ impl Lowering<'_> {
                 };
                 let mut can = ir::Expr::Const(0);
                 for transition in &kind.flow.states[state].transitions {
-                    if with_end || !matches!(*transition.action, Action::Basic(Basic::End)) {
-                        can = guards::or(can, self.executable(transition, there));
-                    }
+                    can = guards::or(can, self.executable(transition, there));
                 }
                 let counter = ir::Expr::Var(self.slots[slot].counter);
+                let can = guards::and(provided.clone(), can);
                 let here = guards::and(guards::is(counter, location as i32), can);
                 any = guards::or(any, here);
             }

@@ -110,7 +110,7 @@ fn uses_of<'b>(basic: &'b Basic, out: &mut Vec<(bool, &'b Place)>) {
         }
         Basic::Print(_, arguments) => arguments.iter().for_each(|a| probes(a, out)),
         Basic::SetPriority(pid, value) => {
-            probes(pid, out);
+            pid.iter().for_each(|e| probes(e, out));
             probes(value, out);
         }
         Basic::Send {

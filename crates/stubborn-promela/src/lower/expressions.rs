@@ -70,7 +70,7 @@ impl Lowering<'_> {
                 random,
                 span,
             } => self.poll(channel, pattern, *random, *span, context),
-            Expr::Enabled(pid) => self.enabled_of(pid, context),
+            Expr::Enabled(pid, span) => self.enabled_of(pid, *span, context),
             Expr::PcValue(pid) => self.pc_value(pid, context),
             Expr::Timeout => ir::Expr::Const(i32::from(context.timeout)),
             Expr::NonProgress => self.none_at(|state| state.progress),

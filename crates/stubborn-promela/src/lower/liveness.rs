@@ -166,7 +166,7 @@ fn each_expr(basic: &Basic, look: &mut dyn FnMut(&Expr)) {
         }
         Basic::Print(_, arguments) => arguments.iter().for_each(look),
         Basic::SetPriority(pid, value) => {
-            look(pid);
+            pid.iter().for_each(&mut *look);
             look(value);
         }
         Basic::Send {
@@ -197,7 +197,7 @@ pub(super) fn parts(expr: &Expr) -> Vec<&Expr> {
         Expr::Load(place) | Expr::Len(place) | Expr::Probe(_, place) => {
             place.indices.iter().collect()
         }
-        Expr::Unary(_, a) | Expr::Enabled(a) | Expr::PcValue(a) => vec![a],
+        Expr::Unary(_, a) | Expr::Enabled(a, _) | Expr::PcValue(a) => vec![a],
         Expr::Binary(_, a, b, _) => vec![a, b],
         Expr::Conditional(a, b, c) => vec![a, b, c],
         Expr::Run(run) => run.arguments.iter().collect(),

@@ -32,9 +32,10 @@ use std::collections::HashMap;
 
 pub use claims::{Claim, ClaimEdge, ClaimState};
 pub(crate) use liveness::each_expression;
+pub(crate) use runs::runs_of;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
-use stubborn_system::{FailureKind, LabelId, Outcome, ProcessId};
+use stubborn_system::{Budget, FailureKind, LabelId, Outcome, ProcessId};
 
 use crate::flow::{self, StateNr};
 use crate::hir::{self, ProcId};
@@ -113,8 +114,14 @@ impl Table {
         }
     }
 
+    /// All starts, by slot.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = (usize, &Start)> {
+        let slots = self.slots.iter().enumerate();
+        slots.flat_map(|(slot, starts)| starts.iter().map(move |start| (slot, start)))
+    }
+
     /// Provides for one more start.
-    fn add(&mut self, missing: Missing) {
+    pub(crate) fn add(&mut self, missing: Missing) {
         if self.slots.len() <= missing.slot {
             self.slots.resize(missing.slot + 1, Vec::new());
         }
@@ -195,8 +202,7 @@ pub struct StepInfo {
 impl Lowered {
     /// What a failed step was missing, if it failed because the table is too small.
     pub fn missing(&self, outcome: Outcome) -> Option<Missing> {
-        let site = (outcome.0 as usize).checked_sub(1)?;
-        self.growth.get(&site).copied()
+        self.growth.get(&outcome.failed()?).copied()
     }
 }
 
@@ -263,6 +269,8 @@ pub(crate) struct Lowering<'a> {
     liveness: Option<liveness::Liveness>,
     observers: Vec<events::Observer>,
     exclusive: exclusive::Claims,
+    /// Once it is spent, nothing follows from what was lowered.
+    budget: &'a Budget,
 }
 
 /// Lowers a model for the starts that `table` provides for.
@@ -271,7 +279,7 @@ pub(crate) fn lower(
     sources: &Sources,
     name: &str,
     table: &Table,
-    options: Options,
+    (options, budget): (Options, &Budget),
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Lowered {
     let bypassed = options.dead_locations.then(|| flow::bypass(source));
@@ -300,8 +308,20 @@ pub(crate) fn lower(
             .then(|| liveness::Liveness::find(source)),
         observers: Vec::new(),
         exclusive: exclusive::Claims::new(),
+        budget,
     };
     lowering.declare();
+    if budget.spent().is_some() {
+        // Not even all variables are there.
+        return Lowered {
+            program: ir::Program::new(name),
+            growth: HashMap::new(),
+            steps: Vec::new(),
+            propositions: Vec::new(),
+            accepting: ir::Expr::Const(0),
+            claims: Vec::new(),
+        };
+    }
     lowering.solve_channels();
     lowering.find_exclusive();
     lowering.declare_observers();
@@ -324,7 +344,7 @@ pub(crate) fn lower(
     let accepting = guards::not(lowering.none_at(|state| state.accept));
     let claims = lowering.claims();
     if options.fuse {
-        let origins = ir::fuse::fuse(&mut lowering.program);
+        let origins = ir::fuse::fuse(&mut lowering.program, budget);
         let steps = std::mem::take(&mut lowering.steps);
         let parts = |origin: &usize| steps[*origin].parts.clone();
         lowering.steps = origins

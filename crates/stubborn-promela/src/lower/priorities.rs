@@ -1,11 +1,16 @@
 //! Priorities of processes: only those of the highest priority that can move may move.
 //!
-//! As soon as a model speaks of priorities, every process has one (1 unless said otherwise), kept
-//! in the state because it can be changed. A step needs that nobody of a higher priority could
-//! move; inside an atomic sequence too, so that more important processes interrupt it.
+//! As soon as a model speaks of priorities, every process has one, kept in the state because it
+//! can be changed: that of its type for those that exist at the start, and what `run` says, or 1,
+//! for others. A step needs that nobody of a higher priority could move; inside an atomic
+//! sequence too, so that more important processes interrupt it. Who waits for its `provided`
+//! clause cannot move, and holds back nobody; a `timeout` does not move before all others wait.
 
-use stubborn_ir::{self as ir, Item, Statement};
+use stubborn_diagnostics::Span;
+use stubborn_ir::{self as ir, BinaryOp, Item, Statement};
+use stubborn_system::FailureKind;
 
+use super::enabled::Moves;
 use super::steps::Body;
 use super::{Context, Lowering, guards};
 use crate::hir::{Expr, ProcId, Run};
@@ -31,8 +36,7 @@ impl Lowering<'_> {
     /// The priority that a new process starts with.
     pub(super) fn start_priority(&mut self, run: &Run, slot: usize, body: &mut Body) {
         if let Some(variable) = self.slots[slot].priority {
-            let own = self.source.processes[run.process.0].priority;
-            let value = ir::Expr::Const(run.priority.unwrap_or(own));
+            let value = ir::Expr::Const(run.priority.unwrap_or(1));
             let site = self.never;
             body.statements
                 .push(Statement::assign(variable, value, site));
@@ -40,7 +44,7 @@ impl Lowering<'_> {
     }
 
     /// Nobody of a higher priority than the process in a slot could move.
-    pub(super) fn nobody_before(&mut self, slot: usize) -> Vec<ir::Expr> {
+    pub(super) fn nobody_before(&mut self, slot: usize, timeout: bool) -> Vec<ir::Expr> {
         let Some(own) = self.slots[slot].priority else {
             return Vec::new();
         };
@@ -48,7 +52,13 @@ impl Lowering<'_> {
         for other in (0..self.slots.len()).filter(|s| *s != slot) {
             if let Some(theirs) = self.slots[other].priority {
                 let higher = ir::Expr::less(ir::Expr::Var(own), ir::Expr::Var(theirs));
-                let can = self.can_move(other, true);
+                let can = self.can_move(
+                    other,
+                    Moves {
+                        timeout,
+                        provided: true,
+                    },
+                );
                 all.push(guards::not(guards::and(higher, can)));
             }
         }
@@ -72,26 +82,55 @@ impl Lowering<'_> {
         value
     }
 
+    /// `_priority = value`, which is cut to eight bits without a word.
+    pub(super) fn set_own_priority(&mut self, value: &Expr, context: Context, body: &mut Body) {
+        let own = context.at.and_then(|(slot, _)| self.slots[slot].priority);
+        if let Some(own) = own {
+            let value = self.expr(value, context);
+            let site = self.never;
+            body.statements.push(Statement::assign(own, value, site));
+        }
+    }
+
     /// `set_priority(pid, value)`
     pub(super) fn set_priority(
         &mut self,
         pid: &Expr,
         value: &Expr,
         context: Context,
+        span: Span,
         body: &mut Body,
     ) {
         let pid = self.expr(pid, context);
         let value = self.expr(value, context);
         let site = self.never;
+        let message = format!(
+            "`{}`: a priority is a number from 1 to 255",
+            self.text(span)
+        );
+        let outside = self.program.site(FailureKind::Other, message, Some(span));
+        let range = self.program.interval(&value);
         for slot in 0..self.slots.len() {
             let Some(variable) = self.slots[slot].priority else {
                 continue;
             };
             let this = guards::and(guards::is(pid.clone(), slot as i32), self.alive(slot));
             if this != ir::Expr::Const(0) {
+                let mut then = Vec::new();
+                if !range.within(1, 255) {
+                    let low = guards::binary(BinaryOp::Less, value.clone(), ir::Expr::Const(1));
+                    let high =
+                        guards::binary(BinaryOp::Greater, value.clone(), ir::Expr::Const(255));
+                    then.push(Statement::If {
+                        condition: guards::or(low, high),
+                        then: vec![Statement::Fail(outside)],
+                        otherwise: Vec::new(),
+                    });
+                }
+                then.push(Statement::assign(variable, value.clone(), site));
                 body.statements.push(Statement::If {
                     condition: this,
-                    then: vec![Statement::assign(variable, value.clone(), site)],
+                    then,
                     otherwise: Vec::new(),
                 });
             }

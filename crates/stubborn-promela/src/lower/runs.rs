@@ -6,6 +6,7 @@ use stubborn_system::FailureKind;
 use super::steps::{Body, Step};
 use super::storage::Store;
 use super::{Context, Lowering, Missing, Start};
+use crate::flow::Action;
 use crate::hir::{Basic, Expr, LeafInitial, Run};
 
 /// All `run`s of an expression, in the order of evaluation.
@@ -24,6 +25,15 @@ pub(super) fn collect<'e>(expr: &'e Expr, out: &mut Vec<&'e Run>) {
         }
         _ => {}
     }
+}
+
+/// All `run`s of a step.
+pub(crate) fn runs_of(action: &Action) -> Vec<&Run> {
+    let mut runs = Vec::new();
+    if let Action::Basic(Basic::Condition(expr) | Basic::Assign(_, expr)) = action {
+        collect(expr, &mut runs);
+    }
+    runs
 }
 
 /// The expression with each `run` replaced by the number of the new process.
@@ -85,7 +95,7 @@ impl Lowering<'_> {
                     statements: vec![Statement::Fail(site)],
                     temps: 0,
                 };
-                self.own_command(step, guards, body, 0);
+                self.own_command(step, guards, body);
                 continue;
             }
             if let Basic::Assign(place, _) = basic {
@@ -101,7 +111,7 @@ impl Lowering<'_> {
                     });
                 }
             }
-            self.own_command(step, guards, body, 0);
+            self.own_command(step, guards, body);
         }
     }
 
@@ -243,9 +253,9 @@ impl Lowering<'_> {
             .list
             .iter()
             .filter(|c| c.slot == Some((step.slot, process)) && c.capacity > 0)
-            .map(|c| (c.id, c.capacity, c.fields.len()))
+            .map(|c| (c.id, c.fields.len()))
             .collect();
-        for (id, capacity, fields) in own {
+        for (id, fields) in own {
             let channel = ir::ChannelRef::Fixed(id);
             body.statements.push(Statement::While {
                 condition: ir::Program::has_message(&channel),
@@ -256,10 +266,9 @@ impl Lowering<'_> {
                     remove: true,
                     site: never,
                 }],
-                limit: capacity,
                 site: never,
             });
         }
-        self.own_command(step, guards, body, 0);
+        self.own_command(step, guards, body);
     }
 }

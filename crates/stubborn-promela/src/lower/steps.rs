@@ -42,6 +42,9 @@ impl Lowering<'_> {
     pub(super) fn instance_steps(&mut self, slot: usize, instance: usize) {
         let kind = self.type_of(slot, instance);
         for state in kind.flow.reachable() {
+            if self.budget.poll().is_some() {
+                return;
+            }
             let Some(location) = self.location(slot, instance, state) else {
                 continue;
             };
@@ -64,7 +67,8 @@ impl Lowering<'_> {
     fn step(&mut self, step: Step<'_>, earlier: &[Transition]) {
         self.step_with(step, earlier);
         // `timeout` holds where nothing else can move: a command of low priority.
-        if waits_for_timeout(step.transition) {
+        let mut clauses = self.source.processes.iter().flat_map(|p| &p.provided);
+        if waits_for_timeout(step.transition) || clauses.any(Lowering::asks_timeout) {
             let context = Context {
                 timeout: true,
                 ..step.context
@@ -75,38 +79,21 @@ impl Lowering<'_> {
 
     fn step_with(&mut self, step: Step<'_>, earlier: &[Transition]) {
         let context = step.context;
-        let mut common = Vec::new();
-        if let Some(provided) = &self.type_of(step.slot, step.instance).provided {
-            let value = self.expr(
-                provided,
-                Context {
-                    timeout: false,
-                    ..context
-                },
-            );
-            common.push(guards::truth(value));
-        }
-        common.extend(self.nobody_before(step.slot));
+        let mut common = Vec::from_iter(self.provided(context));
+        common.extend(self.nobody_before(step.slot, context.timeout));
         // An executable escape of an `unless` keeps everything else from moving.
         for escape in earlier.iter().filter(|t| t.escape != 0) {
             if escape.escape != step.transition.escape {
-                let can = self.executable(
-                    escape,
-                    Context {
-                        timeout: false,
-                        ..context
-                    },
-                );
+                let can = self.executable(escape, context);
                 common.push(guards::not(can));
             }
         }
         if common.contains(&ir::Expr::Const(0)) {
             return;
         }
-        let priority = u8::from(context.timeout);
         match &*step.transition.action {
             Action::Blocked => {}
-            Action::Jump => self.own_command(&step, common, Body::default(), priority),
+            Action::Jump => self.own_command(&step, common, Body::default()),
             Action::DStep(graph) => {
                 let receive = matches!(
                     graph.nodes.first(),
@@ -120,9 +107,9 @@ impl Lowering<'_> {
                 common.push(can);
                 let mut body = Body::default();
                 self.d_step_body(graph, 0, step.transition, context, &mut body);
-                self.own_command(&step, common, body, priority);
+                self.own_command(&step, common, body);
             }
-            Action::Basic(basic) => self.basic(&step, basic, common, priority, earlier),
+            Action::Basic(basic) => self.basic(&step, basic, common, earlier),
         }
     }
 
@@ -131,7 +118,6 @@ impl Lowering<'_> {
         step: &Step<'_>,
         basic: &Basic,
         mut common: Vec<ir::Expr>,
-        priority: u8,
         earlier: &[Transition],
     ) {
         let context = step.context;
@@ -151,14 +137,14 @@ impl Lowering<'_> {
             Basic::Condition(expr) => {
                 let value = self.expr(expr, context);
                 common.push(guards::truth(value));
-                self.own_command(step, common, Body::default(), priority);
+                self.own_command(step, common, Body::default());
             }
             Basic::Else => {
                 for other in earlier {
                     let can = self.executable(other, context);
                     common.push(guards::not(can));
                 }
-                self.own_command(step, common, Body::default(), priority);
+                self.own_command(step, common, Body::default());
             }
             Basic::Send {
                 channel,
@@ -207,7 +193,7 @@ impl Lowering<'_> {
             _ => {
                 let mut body = Body::default();
                 self.simple(basic, context, step.transition.span, &mut body);
-                self.own_command(step, common, body, priority);
+                self.own_command(step, common, body);
             }
         }
     }
@@ -241,7 +227,7 @@ impl Lowering<'_> {
             statements: vec![Statement::Fail(site)],
             temps: 0,
         };
-        self.own_command(step, common, body, 0);
+        self.own_command(step, common, body);
     }
 
     /// A statement that is always executable.
@@ -272,7 +258,10 @@ impl Lowering<'_> {
                     .site(FailureKind::Assertion, message, Some(span));
                 body.statements.push(Statement::Assert { condition, site });
             }
-            Basic::SetPriority(pid, value) => self.set_priority(pid, value, context, body),
+            Basic::SetPriority(Some(pid), value) => {
+                self.set_priority(pid, value, context, span, body);
+            }
+            Basic::SetPriority(None, value) => self.set_own_priority(value, context, body),
             Basic::Print(format, arguments) => {
                 let (text, arguments) = self.print(format, arguments, context);
                 body.statements.push(Statement::Print { text, arguments });
@@ -389,10 +378,10 @@ impl Lowering<'_> {
         if self.options.lossy {
             let mut full = guards.clone();
             full.push(guards::not(room.clone()));
-            self.own_command(step, full, Body::default(), 0);
+            self.own_command(step, full, Body::default());
         }
         guards.push(room);
-        self.own_command(step, guards, body, 0);
+        self.own_command(step, guards, body);
     }
 
     pub(super) fn send_body(
@@ -450,7 +439,7 @@ impl Lowering<'_> {
         guards.push(self.message_fits(channel, &pattern, random, span));
         let mut body = Body::default();
         self.receive_body(channel, arguments, random, keep, context, span, &mut body);
-        self.own_command(step, guards, body, 0);
+        self.own_command(step, guards, body);
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -525,13 +514,7 @@ impl Lowering<'_> {
     }
 
     /// A command of one process, which then goes to the step's target.
-    pub(super) fn own_command(
-        &mut self,
-        step: &Step<'_>,
-        guards: Vec<ir::Expr>,
-        mut body: Body,
-        priority: u8,
-    ) {
+    pub(super) fn own_command(&mut self, step: &Step<'_>, guards: Vec<ir::Expr>, mut body: Body) {
         let location = self
             .location(step.slot, step.instance, step.transition.target)
             .unwrap_or(0);
@@ -565,7 +548,7 @@ impl Lowering<'_> {
             vec![Some(step.location)],
             guards,
             body,
-            priority,
+            u8::from(step.context.timeout),
             continues,
             step.transition.span,
             parts,

@@ -103,6 +103,9 @@ impl Lowering<'_> {
     pub(super) fn declare(&mut self) {
         let source = self.source;
         for (at, variable) in source.globals.iter().enumerate() {
+            if self.budget.poll().is_some() {
+                return;
+            }
             let stores = self.declare_variable(None, at, variable, None, "");
             self.globals.push(stores);
         }
@@ -322,14 +325,9 @@ impl Lowering<'_> {
         for (at, instance) in self.slots.get(slot)?.instances.iter().enumerate() {
             let flow = &self.source.processes[instance.process.0].flow;
             for transition in flow.states.iter().flat_map(|s| &s.transitions) {
-                if let Action::Basic(Basic::Condition(e) | Basic::Assign(_, e)) =
-                    &*transition.action
-                {
-                    let mut runs = Vec::new();
-                    super::runs::collect(e, &mut runs);
-                    if let Some(run) = runs.into_iter().find(|r| r.span.start == site) {
-                        return Some((run.arguments.clone(), at));
-                    }
+                let mut runs = super::runs_of(&transition.action).into_iter();
+                if let Some(run) = runs.find(|r| r.span.start == site) {
+                    return Some((run.arguments.clone(), at));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Expressions and references.
 
-use stubborn_diagnostics::Span;
+use stubborn_diagnostics::{Diagnostic, Span};
 
 use super::{KEYWORDS, MAX_OPERATORS, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Part, Probe, ReceiveArgument, Reference, Run, Unary};
@@ -142,9 +142,12 @@ impl Parser<'_> {
                 self.next();
                 match token.text.parse::<i64>() {
                     Ok(value) => {
-                        if i32::try_from(value).is_err() {
-                            let message = format!("{value} does not fit into 32 bits");
-                            self.error("PML032", message, token.span);
+                        // One more than the largest number is what a minus makes the smallest.
+                        if value > 1 << 31 {
+                            let kept = value as i32;
+                            let message =
+                                format!("{value} does not fit into 32 bits: it is {kept}");
+                            self.report(Diagnostic::warning("PML032", message, token.span));
                         }
                         Expr {
                             kind: ExprKind::Number(value as i32),

@@ -6,9 +6,70 @@ use stubborn_diagnostics::{Diagnostic, Span};
 
 use super::{Field, FieldKind, Local, MAX_NUMBERS, MAX_SIZE, Resolver, Structure, apply};
 use crate::ast::{self, Declaration, Declarator, ExprKind, Initial, Type, Unary, Visibility};
-use crate::hir::{ChannelType, Expr, Leaf, LeafInitial, Scalar, Variable};
+use crate::hir::{ChannelType, Expr, Leaf, LeafInitial, Scalar, VarKey, Variable};
+
+/// SPIN's verifier gives globals their initial values type by type, in this order.
+pub(super) fn turn(ty: &Type) -> u8 {
+    match ty {
+        Type::Unsigned => 0,
+        Type::Bit => 1,
+        Type::Byte => 2,
+        Type::Chan => 3,
+        Type::Mtype(_) => 4,
+        Type::Short => 5,
+        Type::Int => 6,
+        Type::Named(_) => 7,
+    }
+}
+
+/// How a variable's numbers are kept: SPIN's verifier has bytes for the bits of an array, so that
+/// after `bool a[1]; a[0] = 2` there is a 2.
+fn kept(scalar: Scalar, size: Option<u32>) -> Scalar {
+    match (scalar, size) {
+        (Scalar::Bit, Some(_)) => Scalar::Byte,
+        (scalar, _) => scalar,
+    }
+}
 
 impl Resolver<'_> {
+    /// Takes for zero what a global has no value yet when the initial value of this one is
+    /// computed: `short s = 3; byte b = s` leaves `b` zero.
+    pub(super) fn in_turn(&mut self, variable: &mut Variable, turn: u8) {
+        for leaf in &mut variable.leaves {
+            if let LeafInitial::Value(expr) = &mut leaf.initial
+                && self.zero_before(expr, turn)
+            {
+                let message = format!(
+                    "{} gets its value before the globals of other types that it is computed from",
+                    variable.name
+                );
+                let warning = Diagnostic::warning("PML061", message, variable.span)
+                    .help("SPIN's verifier initialises unsigned, bit, byte, chan, mtype, short, int, and then typedefs");
+                self.diagnostics.push(warning);
+            }
+        }
+    }
+
+    fn zero_before(&self, expr: &mut Expr, turn: u8) -> bool {
+        match expr {
+            Expr::Load(place) => match place.variable {
+                VarKey::Global(at) if self.global_turns[at] > turn => {
+                    *expr = Expr::Const(0);
+                    true
+                }
+                _ => false,
+            },
+            Expr::Unary(_, inner) => self.zero_before(inner, turn),
+            Expr::Binary(_, left, right, _) => {
+                self.zero_before(left, turn) | self.zero_before(right, turn)
+            }
+            Expr::Conditional(a, b, c) => {
+                self.zero_before(a, turn) | self.zero_before(b, turn) | self.zero_before(c, turn)
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn typedef(&mut self, typedef: &ast::Typedef) {
         let mut fields: Vec<Field> = Vec::new();
         for declaration in &typedef.fields {
@@ -204,6 +265,10 @@ impl Resolver<'_> {
                 for ty in fields {
                     self.message_field(ty, declarator, &mut scalars);
                 }
+                // Alone in a message, a bit is a byte as well.
+                if scalars == [Scalar::Bit] {
+                    scalars = vec![Scalar::Byte];
+                }
                 LeafInitial::Channel(Arc::new(ChannelType {
                     capacity: capacity_value.clamp(0, 255) as u32,
                     fields: scalars,
@@ -223,7 +288,7 @@ impl Resolver<'_> {
             None => {
                 if let Some(structure) = self.structure(ty, declarator.span) {
                     let mut leaves = Vec::new();
-                    self.flatten(structure, "", &[], &mut leaves);
+                    self.flatten(structure, "", &[], |scalar, _| scalar, &mut leaves);
                     for leaf in leaves {
                         out.extend(std::iter::repeat_n(leaf.scalar, leaf.len()));
                     }
@@ -232,12 +297,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// The leaves of a typedef, in the order of its fields.
+    /// The leaves of a typedef, in the order of its fields; `kept` says how a number of a type,
+    /// or of an array of some size, is kept.
     pub(super) fn flatten(
         &self,
         structure: usize,
         prefix: &str,
         dims: &[u32],
+        kept: fn(Scalar, Option<u32>) -> Scalar,
         out: &mut Vec<Leaf>,
     ) {
         for field in &self.structures[structure].fields {
@@ -253,12 +320,12 @@ impl Resolver<'_> {
                     }
                     out.push(Leaf {
                         suffix,
-                        scalar: *scalar,
+                        scalar: kept(*scalar, field.size),
                         dims,
                         initial,
                     });
                 }
-                FieldKind::Structure(inner) => self.flatten(*inner, &suffix, &dims, out),
+                FieldKind::Structure(inner) => self.flatten(*inner, &suffix, &dims, kept, out),
             }
             if out.len() > MAX_NUMBERS {
                 return;
@@ -284,7 +351,10 @@ impl Resolver<'_> {
                 };
                 leaves.push(Leaf {
                     suffix: String::new(),
-                    scalar,
+                    scalar: match (kept(scalar, size), declaration.visibility) {
+                        (Scalar::Unsigned(_), Visibility::Hidden) => Scalar::Int,
+                        (scalar, _) => scalar,
+                    },
                     dims,
                     initial,
                 });
@@ -292,7 +362,7 @@ impl Resolver<'_> {
             None => {
                 structure = self.structure(&declaration.ty, declaration.span);
                 if let Some(structure) = structure {
-                    self.flatten(structure, "", &dims, &mut leaves);
+                    self.flatten(structure, "", &dims, kept, &mut leaves);
                 }
                 if !matches!(declarator.initial, Initial::None) {
                     let message = format!("the initial value of {} has no effect", declarator.name);

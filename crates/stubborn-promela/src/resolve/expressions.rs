@@ -60,7 +60,7 @@ impl Resolver<'_> {
                     span,
                 }
             }
-            ExprKind::Enabled(pid) => Expr::Enabled(Box::new(self.expr(pid))),
+            ExprKind::Enabled(pid) => Expr::Enabled(Box::new(self.expr(pid)), span),
             ExprKind::PcValue(pid) => Expr::PcValue(Box::new(self.expr(pid))),
             ExprKind::GetPriority(pid) => {
                 self.program.uses_priority = true;

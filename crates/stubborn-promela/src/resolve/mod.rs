@@ -56,6 +56,8 @@ pub(crate) struct Resolver<'a> {
     constants: HashMap<Name, (usize, i32, Span)>,
     headers: Vec<Header>,
     global_names: HashMap<Name, usize>,
+    /// When each global gets its initial value, see [`declarations::turn`].
+    global_turns: Vec<u8>,
     /// Locals of the process type at hand.
     locals: Vec<Variable>,
     local_names: Vec<Local>,
@@ -79,6 +81,7 @@ pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> 
         constants: HashMap::new(),
         headers: Vec::new(),
         global_names: HashMap::new(),
+        global_turns: Vec::new(),
         locals: Vec::new(),
         local_names: Vec::new(),
         scope: Vec::new(),
@@ -185,8 +188,10 @@ impl Resolver<'_> {
             Unit::Process(process) => self.process(process),
             Unit::Declaration(declaration) => {
                 for declarator in &declaration.variables {
-                    let variable = self.variable(declaration, declarator, true);
-                    self.global(variable);
+                    let mut variable = self.variable(declaration, declarator, true);
+                    let turn = declarations::turn(&declaration.ty);
+                    self.in_turn(&mut variable, turn);
+                    self.global(variable, turn);
                 }
             }
             Unit::Typedef(typedef) => self.typedef(typedef),
@@ -195,7 +200,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn global(&mut self, variable: Variable) {
+    fn global(&mut self, variable: Variable, turn: u8) {
         if let Some(first) = self.global_names.get(&variable.name) {
             let message = format!("{} is declared twice", variable.name);
             let error = Diagnostic::error("PML041", message, variable.span)
@@ -207,6 +212,7 @@ impl Resolver<'_> {
         self.global_names
             .insert(variable.name.clone(), self.program.globals.len());
         self.program.globals.push(variable);
+        self.global_turns.push(turn);
     }
 
     fn check_name(&mut self, variable: &Variable) {

@@ -75,14 +75,14 @@ fn explore(loaded: &Loaded, limit: usize) -> Result<Counts, Outcome> {
             if loaded.lowered.missing(next.outcome).is_some() {
                 return Err(next.outcome);
             }
-            if let Some(site) = next.outcome.site(structure) {
+            for site in next.outcome.sites(structure) {
                 counts.errors += 1;
-                if site.kind != FailureKind::Assertion {
-                    if !counts.failures.contains(&site.message) {
-                        counts.failures.push(site.message.clone());
-                    }
-                    continue;
+                if site.kind != FailureKind::Assertion && !counts.failures.contains(&site.message) {
+                    counts.failures.push(site.message.clone());
                 }
+            }
+            if next.outcome.failed().is_some() {
+                continue;
             }
             counts.transitions += 1;
             if !seen.contains(next.state) {

@@ -7,7 +7,7 @@ use std::process::Command;
 use stubborn_promela::source::NoIncludes;
 use stubborn_promela::trail::Step;
 use stubborn_promela::{Loaded, Options, load};
-use stubborn_system::{FailureKind, Successors, System, TransitionId};
+use stubborn_system::{FailureKind, Outcome, Successors, System, TransitionId};
 
 use crate::support::{Scratch, examples, has_spin};
 
@@ -31,8 +31,8 @@ fn violation(loaded: &Loaded) -> Option<Vec<Step>> {
         successors.clear();
         executor.successors(&state, &mut successors);
         for next in successors.iter() {
-            let site = next.outcome.site(model.structure());
-            if site.is_some_and(|s| s.kind == FailureKind::Assertion) {
+            let mut sites = next.outcome.sites(model.structure());
+            if sites.any(|s| s.kind == FailureKind::Assertion) {
                 let mut run = vec![Step {
                     transition: next.transition,
                     outcome: next.outcome,
@@ -42,7 +42,7 @@ fn violation(loaded: &Loaded) -> Option<Vec<Step>> {
                 while let Some(Some((before, transition))) = parents.get(&at) {
                     run.push(Step {
                         transition: *transition,
-                        outcome: stubborn_system::Outcome::FINE,
+                        outcome: Outcome::FINE,
                         state: at.clone(),
                     });
                     at = before.clone();
@@ -50,7 +50,7 @@ fn violation(loaded: &Loaded) -> Option<Vec<Step>> {
                 run.reverse();
                 return Some(run);
             }
-            if site.is_none() && !parents.contains_key(next.state) {
+            if next.outcome == Outcome::FINE && !parents.contains_key(next.state) {
                 let reached = next.state.to_vec();
                 parents.insert(reached.clone(), Some((state.clone(), next.transition)));
                 todo.push_back(reached);

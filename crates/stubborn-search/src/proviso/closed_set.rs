@@ -10,30 +10,27 @@
 //! In breadth-first order this is the rule of Bošnački and Holzmann (*Improving SPIN's
 //! partial-order reduction for breadth-first search*, 2005).
 
-use super::{Edge, Known, Marks, Needs, Proviso, ProvisoWorker, Visit};
+use super::{Known, Ruling, SafetyProviso};
+use crate::config::Order;
 
 /// Expands a state if every kept successor is closed: enough for invariants, in any order
 /// and on any number of threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClosedSet;
 
-impl Proviso for ClosedSet {
-    fn name(&self) -> String {
-        "closed-set".into()
+impl SafetyProviso for ClosedSet {
+    fn name(&self) -> &'static str {
+        "closed-set"
     }
 
-    fn needs(&self) -> Needs {
-        Needs::default()
+    fn order(&self) -> Option<Order> {
+        None
     }
 
-    fn worker(&self) -> Box<dyn ProvisoWorker + '_> {
-        Box::new(*self)
-    }
-}
-
-impl ProvisoWorker for ClosedSet {
-    fn on_successors(&mut self, _: Visit<'_>, kept: &[Edge], _: &mut Marks<'_, '_>) -> bool {
-        kept.iter()
-            .all(|edge| matches!(edge.known, Known::Closed | Known::OnStack))
+    fn ruling(&self, kept: &[Known]) -> Ruling {
+        match kept.iter().all(|known| *known == Known::Closed) {
+            true => Ruling::Expanded,
+            false => Ruling::Reduced,
+        }
     }
 }

@@ -6,7 +6,8 @@
 //! it. (Holzmann, Godefroid, Pirottin, *Coverage preserving reduction strategies for
 //! reachability analysis*, 1992.)
 
-use super::{Edge, Known, Marks, Needs, Proviso, ProvisoWorker, Visit};
+use super::{Known, Ruling, SafetyProviso};
+use crate::config::Order;
 
 /// Expands a state if every kept successor is on the depth-first stack: enough for
 /// invariants, expands less than [`ClosedSet`](super::ClosedSet), but only depth-first on
@@ -14,25 +15,19 @@ use super::{Edge, Known, Marks, Needs, Proviso, ProvisoWorker, Visit};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnStack;
 
-impl Proviso for OnStack {
-    fn name(&self) -> String {
-        "stack".into()
+impl SafetyProviso for OnStack {
+    fn name(&self) -> &'static str {
+        "stack"
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
-            depth_first: true,
-            ..Needs::default()
+    fn order(&self) -> Option<Order> {
+        Some(Order::DepthFirst)
+    }
+
+    fn ruling(&self, kept: &[Known]) -> Ruling {
+        match kept.iter().all(|known| *known == Known::OnStack) {
+            true => Ruling::Expanded,
+            false => Ruling::Reduced,
         }
-    }
-
-    fn worker(&self) -> Box<dyn ProvisoWorker + '_> {
-        Box::new(*self)
-    }
-}
-
-impl ProvisoWorker for OnStack {
-    fn on_successors(&mut self, _: Visit<'_>, kept: &[Edge], _: &mut Marks<'_, '_>) -> bool {
-        kept.iter().all(|edge| edge.known == Known::OnStack)
     }
 }

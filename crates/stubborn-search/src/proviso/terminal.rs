@@ -11,44 +11,27 @@
 //! noted, and when nothing else is left to do, the components that can be reached from them are
 //! formed ([`settle`](crate::settle)). What is expanded then is searched, and so on.
 
-use super::{Edge, Known, Marks, Needs, Proviso, ProvisoWorker, Visit};
-use stubborn_store::StateHandle;
+use super::{Known, Ruling, SafetyProviso};
+use crate::config::Order;
 
 /// Expands one state of each terminal component: enough for invariants, breadth-first, on any
 /// number of threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TerminalComponents;
 
-impl Proviso for TerminalComponents {
-    fn name(&self) -> String {
-        "terminal".into()
+impl SafetyProviso for TerminalComponents {
+    fn name(&self) -> &'static str {
+        "terminal"
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
-            breadth_first: true,
-            ..Needs::default()
+    fn order(&self) -> Option<Order> {
+        Some(Order::BreadthFirst)
+    }
+
+    fn ruling(&self, kept: &[Known]) -> Ruling {
+        match kept.iter().all(|known| *known == Known::Closed) {
+            true => Ruling::PutOff,
+            false => Ruling::Reduced,
         }
-    }
-
-    fn worker(&self) -> Box<dyn ProvisoWorker + '_> {
-        Box::new(Noted::default())
-    }
-}
-
-/// States all of whose kept successors were closed.
-#[derive(Debug, Default)]
-struct Noted(Vec<StateHandle>);
-
-impl ProvisoWorker for Noted {
-    fn on_successors(&mut self, visit: Visit<'_>, kept: &[Edge], _: &mut Marks<'_, '_>) -> bool {
-        if kept.iter().all(|edge| edge.known == Known::Closed) {
-            self.0.push(visit.state);
-        }
-        false
-    }
-
-    fn put_off(&mut self) -> Vec<StateHandle> {
-        std::mem::take(&mut self.0)
     }
 }

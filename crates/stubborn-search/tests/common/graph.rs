@@ -1,7 +1,9 @@
 //! Explicit random graphs as systems, with an arbitrary reduction: what provisos are tested
-//! on. (The reduction need not be sound for anything; a cycle proviso does not care.)
+//! on. (The reduction need not be sound for anything; a proviso does not care.)
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
@@ -24,6 +26,8 @@ pub struct Graph {
     pub edges: Vec<Vec<u32>>,
     /// For each node, the edges that the reduction keeps.
     pub kept: Vec<Vec<bool>>,
+    /// Nodes whose successors were computed.
+    pub visited: Mutex<BTreeSet<u32>>,
     layout: Layout,
     structure: Structure,
 }
@@ -41,6 +45,7 @@ impl Graph {
         Self {
             edges,
             kept,
+            visited: Mutex::default(),
             layout: builder.finish(),
             structure,
         }
@@ -96,6 +101,7 @@ struct Walk<'a>(&'a Graph);
 impl Executor for Walk<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
         CURRENT.set(state[0]);
+        self.0.visited.lock().unwrap().insert(state[0]);
         for (transition, to) in self.0.edges[state[0] as usize].iter().enumerate() {
             out.push(TransitionId::new(transition), state, &[*to], Outcome::FINE);
         }

@@ -10,15 +10,26 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stubborn::system::{FieldId, LabelId, Relations, Structure, TransitionId};
-use stubborn::{LoadedModel, SavedRelations};
+use stubborn::{LoadOptions, LoadedModel, SavedRelations};
 
-use super::{load, write_file};
+use super::simulate::read_saved;
+use super::{load_with, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::{InspectArgs, InspectFormat};
 use crate::terminal::{counted, print};
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Status, Failure> {
-    let (model, _) = load(&args.model, &args.invariant, false)?;
+    let needs = match &args.state {
+        Some(file) if file != Path::new("start") => read_saved(file)?.needs(),
+        _ => LoadOptions::default(),
+    };
+    let options = LoadOptions {
+        invariants: args.invariant.clone(),
+        ignore_temporal: true,
+        promela: args.model.promela.options(),
+        ..needs
+    };
+    let (model, _) = load_with(&args.model, options, false)?;
     let view = View::new(args, &model)?;
     if let (Some(file), Some(Known::Measured(saved))) =
         (&args.measuring.write_relations, &view.relations)

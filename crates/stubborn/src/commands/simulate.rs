@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use stubborn::record::SavedTrace;
-use stubborn::system::{Executor, Random, Successors, System};
+use stubborn::system::{Executor, Outcome, Random, Successors, System};
 use stubborn::{
     CheckOptions, Language, LoadOptions, LoadedModel, Por, PromelaOptions, Trace, sequence_chart,
     spin, story,
@@ -30,16 +30,15 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
         None => None,
         Some(path) => Some((path.as_path(), read_saved(path)?)),
     };
-    let expressions = saved.as_ref().map(|(_, saved)| saved.expressions.clone());
+    let needs = saved.as_ref().map(|(_, saved)| saved.needs());
     let options = LoadOptions {
         ignore_temporal: true,
-        expressions: expressions.unwrap_or_default(),
         promela: PromelaOptions {
             // A saved trace has the names of the usual transitions.
             single_statements: args.replay.is_none(),
             ..args.model.promela.options()
         },
-        ..LoadOptions::default()
+        ..needs.unwrap_or_default()
     };
     let (mut model, _) = load_with(&args.model, options, false)?;
     if model.language() == Language::Promela && args.replay.is_none() {
@@ -51,9 +50,9 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
     } else if let Some((path, saved)) = &saved {
         replay(args, &model, path, saved)?
     } else if args.interactive {
-        by_hand(args, &model)
+        by_hand(args, &mut model)?
     } else {
-        at_random(args, &model)
+        at_random(args, &mut model)?
     };
     if let Some(path) = &args.save {
         write_file(
@@ -71,7 +70,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
 /// Looks around, so that the walk meets no process that the model was not prepared for.
 fn foresee(model: &mut LoadedModel) -> Result<(), Failure> {
     const STATES: u64 = 50_000;
-    growing(model, None, |model| {
+    growing(model, |model| {
         let mut options = CheckOptions::default();
         options.limits.states = Some(STATES);
         options.reduction.por = Por::None;
@@ -94,7 +93,7 @@ fn read_text(path: &Path) -> Result<String, Failure> {
 }
 
 /// Reads a trace file.
-fn read_saved(path: &Path) -> Result<SavedTrace, Failure> {
+pub(super) fn read_saved(path: &Path) -> Result<SavedTrace, Failure> {
     let text = read_text(path)?;
     let shown = path.display();
     SavedTrace::from_json(&text).map_err(|error| Failure::wrong(format!("{shown}: {error}")))
@@ -153,32 +152,40 @@ fn trail(args: &SimulateArgs, model: &mut LoadedModel, path: &Path) -> Result<Tr
     Ok(trace)
 }
 
-fn at_random(args: &SimulateArgs, model: &LoadedModel) -> Trace {
-    let mut walk = Walk::new(model, args.states);
+fn at_random(args: &SimulateArgs, model: &mut LoadedModel) -> Result<Trace, Failure> {
     let mut dice = Random::new(args.seed);
-    let mut trace = walk.first_state();
+    let mut taken = Vec::new();
+    let (mut walk, mut trace) = resume(model, args.states, &taken)?;
     walk.start();
     for number in 0..args.steps {
         if walk.choices(&trace) == 0 {
             break;
         }
-        let chosen = dice.below(walk.successors.len());
-        walk.take(&mut trace, chosen);
+        if walk.misses_something() {
+            drop(walk);
+            (walk, trace) = resume(model, args.states, &taken)?;
+        }
+        taken.push(dice.below(walk.successors.len()));
+        walk.take(&mut trace, taken[number]);
         walk.show(&trace, number);
     }
     walk.end(&trace);
-    trace
+    Ok(trace)
 }
 
-fn by_hand(args: &SimulateArgs, model: &LoadedModel) -> Trace {
-    let mut walk = Walk::new(model, args.states);
+fn by_hand(args: &SimulateArgs, model: &mut LoadedModel) -> Result<Trace, Failure> {
     let mut dice = Random::new(args.seed);
-    let mut trace = walk.first_state();
+    let mut taken = Vec::new();
+    let (mut walk, mut trace) = resume(model, args.states, &taken)?;
     let with_prompt = std::io::stdin().is_terminal();
     let mut input = std::io::stdin().lock();
     walk.start();
     loop {
         let choices = walk.choices(&trace);
+        if walk.misses_something() {
+            drop(walk);
+            (walk, trace) = resume(model, args.states, &taken)?;
+        }
         walk.show_choices(&trace);
         // What is typed until a step is taken, undone, or the walk is over.
         loop {
@@ -188,34 +195,64 @@ fn by_hand(args: &SimulateArgs, model: &LoadedModel) -> Trace {
             let mut line = String::new();
             if !matches!(input.read_line(&mut line), Ok(1..)) {
                 walk.end(&trace);
-                return trace;
+                return Ok(trace);
             }
-            match (line.trim(), line.trim().parse::<usize>()) {
+            let chosen = match (line.trim(), line.trim().parse::<usize>()) {
                 ("", _) => continue,
-                ("q" | "quit", _) => return trace,
-                ("u" | "undo", _) if trace.is_empty() => print("this is the start\n"),
+                ("q" | "quit", _) => return Ok(trace),
+                ("u" | "undo", _) if trace.is_empty() => {
+                    print("this is the start\n");
+                    continue;
+                }
                 ("u" | "undo", _) => {
+                    taken.pop();
                     trace = without_last(&trace);
                     break;
                 }
                 ("s" | "state", _) => {
                     print(&story::state(walk.system, trace.last_state(), true));
+                    continue;
                 }
-                ("?" | "h" | "help", _) => print(HELP),
-                (_, Ok(number)) if (1..=choices).contains(&number) => {
-                    walk.take(&mut trace, number - 1);
-                    walk.show(&trace, trace.len() - 1);
-                    break;
+                ("?" | "h" | "help", _) => {
+                    print(HELP);
+                    continue;
                 }
-                ("r" | "random" | "0", _) if choices > 0 => {
-                    walk.take(&mut trace, dice.below(choices));
-                    walk.show(&trace, trace.len() - 1);
-                    break;
+                (_, Ok(number)) if (1..=choices).contains(&number) => number - 1,
+                ("r" | "random" | "0", _) if choices > 0 => dice.below(choices),
+                (other, _) => {
+                    print(&format!("`{other}` is no choice here; ? shows help\n"));
+                    continue;
                 }
-                (other, _) => print(&format!("`{other}` is no choice here; ? shows help\n")),
-            }
+            };
+            taken.push(chosen);
+            walk.take(&mut trace, chosen);
+            walk.show(&trace, trace.len() - 1);
+            break;
         }
     }
+}
+
+/// The walk along some choices, in a model with room for all that can be started next. A larger
+/// model has the same steps in the same order.
+fn resume<'m>(
+    model: &'m mut LoadedModel,
+    with_states: bool,
+    taken: &[usize],
+) -> Result<(Walk<'m>, Trace), Failure> {
+    loop {
+        let mut walk = Walk::new(model, with_states);
+        let trace = walk.along(taken);
+        walk.choices(&trace);
+        let missing = walk.missing();
+        drop(walk);
+        if !model.grow_for(&missing)? {
+            break;
+        }
+    }
+    let mut walk = Walk::new(model, with_states);
+    let trace = walk.along(taken);
+    walk.choices(&trace);
+    Ok((walk, trace))
 }
 
 fn without_last(trace: &Trace) -> Trace {
@@ -253,6 +290,29 @@ impl<'m> Walk<'m> {
     fn first_state(&self) -> Trace {
         let states = self.system.initial_states();
         Trace::new(&states[..self.system.layout().words()])
+    }
+
+    fn along(&mut self, taken: &[usize]) -> Trace {
+        let mut trace = self.first_state();
+        for choice in taken {
+            self.choices(&trace);
+            self.take(&mut trace, *choice);
+        }
+        trace
+    }
+
+    /// Outcomes of the steps that start processes for which there is no room yet.
+    fn missing(&self) -> Vec<Outcome> {
+        let Some(promela) = self.model.promela() else {
+            return Vec::new();
+        };
+        let lowered = &promela.loaded().lowered;
+        let outcomes = self.successors.iter().map(|s| s.outcome);
+        outcomes.filter(|o| lowered.missing(*o).is_some()).collect()
+    }
+
+    fn misses_something(&self) -> bool {
+        !self.missing().is_empty()
     }
 
     fn start(&self) {

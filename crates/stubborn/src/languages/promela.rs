@@ -9,19 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
-use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, FiniteRuns, Property};
+use stubborn_emptiness::{Claim, ClaimEdge, Property};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_ir::{Model, Program};
 use stubborn_ltl::parser::Syntax;
 use stubborn_promela::source::{FileLoader, Sources};
-use stubborn_promela::{Loaded, Options, load, lower};
+use stubborn_promela::{Loaded, Options, load, lower, parse_within};
 use stubborn_system::{
-    Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations, Structure,
-    Successors, System, TransitionId,
+    Budget, Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations,
+    Structure, Successors, System, TransitionId,
 };
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts};
+use crate::temporal::evaluation::{Evaluations, Partial};
 use crate::temporal::read::{Draft, drafts, within};
 use crate::temporal::{Obstacle, Origin, Temporal};
 use crate::text::ModelText;
@@ -48,8 +49,8 @@ pub struct PromelaOptions {
     pub single_statements: bool,
     /// Note which statements searches reach; see [`unreached`](crate::spin::unreached).
     pub coverage: bool,
-    /// Add a temporal property: no infinite run comes to `accept` labels of processes again
-    /// and again.
+    /// Add a temporal property: no run comes to `accept` labels of processes again and again, or
+    /// ends at one.
     pub acceptance: bool,
 }
 
@@ -81,11 +82,13 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         claims: !options.ignore_temporal,
         acceptance: promela.acceptance,
         expressions: options.expressions.clone(),
+        budget: Arc::clone(&options.budget),
     };
     if !options.ignore_temporal {
         // Formulas first: what they say must be known when the model is lowered.
         let definitions = &promela.definitions;
-        let parsed = stubborn_promela::parse(path, source.text(), definitions, &FileLoader);
+        let (text, budget) = (source.text(), &wanted.budget);
+        let parsed = parse_within(path, text, definitions, &FileLoader, budget);
         if has_errors(&parsed.diagnostics) {
             return Err(BuildError::Files(
                 Box::new(parsed.sources),
@@ -109,6 +112,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         let settings = Options {
             definitions: promela.definitions.clone(),
             propositions: asked.iter().map(|asked| asked.text.clone()).collect(),
+            starts: options.starts.clone(),
             lowering: lower::Options {
                 lossy: promela.message_loss,
                 max_processes: promela.max_processes,
@@ -117,6 +121,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
                 dead_variables: promela.dead_variables,
                 dead_locations: promela.dead_locations,
             },
+            budget: Arc::clone(&wanted.budget),
         };
         match load(path, source.text(), &settings, &FileLoader) {
             Ok(loaded) => return parts(loaded, Arc::new(wanted)),
@@ -182,6 +187,8 @@ struct Wanted {
     acceptance: bool,
     /// Expressions that only have to be looked at.
     expressions: Vec<String>,
+    /// For everything that is done about the model.
+    budget: Arc<Budget>,
 }
 
 /// An expression for the front-end, and where it stands in what the user wrote.
@@ -274,10 +281,29 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     let mut temporal = Vec::new();
     let claims = &loaded.lowered.claims;
     let adds_claims = wanted.claims && !claims.is_empty();
-    let model = if wanted.invariants.is_empty() && !adds_claims && !wanted.acceptance {
+    let mut formulas = Vec::new();
+    for draft in &wanted.drafts {
+        let resolve = |text: &str| {
+            label(text).ok_or_else(|| {
+                let span = Span::new(0, text.len());
+                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
+            })
+        };
+        formulas.push(draft.finish(resolve)?);
+    }
+    let partial = formulas
+        .iter()
+        .map(|property| Partial::all(property, &loaded.lowered.program, &wanted.budget));
+    let partial: Vec<Vec<Partial>> = partial.collect();
+    let adds_labels = partial.iter().any(|partial| !partial.is_empty());
+    let adds_properties = !wanted.invariants.is_empty() || adds_claims || wanted.acceptance;
+    let model = if !adds_properties && !adds_labels {
         loaded.model.clone()
     } else {
         let mut program = loaded.lowered.program.clone();
+        for (property, partial) in formulas.iter_mut().zip(partial) {
+            property.evaluations = Evaluations::new(partial, &mut program);
+        }
         for text in &wanted.invariants {
             if let Some(violated_by) = label(&violated(text)) {
                 program.properties.push(ProgramProperty {
@@ -289,23 +315,20 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
             }
         }
         if wanted.claims {
-            temporal.extend(claims.iter().map(|claim| never_claim(&mut program, claim)));
+            temporal.extend(
+                claims
+                    .iter()
+                    .map(|claim| never_claim(&mut program, claim, &wanted.budget)),
+            );
         }
         if wanted.acceptance {
             let accepting = loaded.lowered.accepting.clone();
             temporal.push(no_acceptance(program.label(accepting)));
         }
-        Model::new(program).map_err(|error| BuildError::TooLarge(error.to_string()))?
+        let packed = Model::within(program, Arc::clone(&wanted.budget));
+        packed.map_err(|error| BuildError::TooLarge(error.to_string()))?
     };
-    for draft in &wanted.drafts {
-        let resolve = |text: &str| {
-            label(text).ok_or_else(|| {
-                let span = Span::new(0, text.len());
-                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
-            })
-        };
-        temporal.push(draft.finish(resolve)?);
-    }
+    temporal.extend(formulas);
     temporal.extend(wanted.broken.iter().cloned());
     let warnings = loaded.diagnostics.clone();
     let text = ModelText::Several(loaded.sources.clone());
@@ -316,8 +339,8 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     parts.temporal = temporal;
     parts.expressions = asked.into_iter().map(|asked| asked.text).collect();
     parts.text = Some(text);
-    let is_missing: Vec<bool> = (0..=sites)
-        .map(|outcome| loaded.lowered.missing(Outcome(outcome as u32)).is_some())
+    let is_missing: Vec<bool> = (0..sites)
+        .map(|site| loaded.lowered.missing(Outcome::failure(site)).is_some())
         .collect();
     let commands = match wanted.coverage {
         true => loaded.model.program().commands.len(),
@@ -330,7 +353,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     });
     if is_missing.contains(&true) || commands > 0 {
         let seen = Arc::new(Seen {
-            outcomes: is_missing.iter().map(|_| AtomicBool::new(false)).collect(),
+            sites: is_missing.iter().map(|_| AtomicBool::new(false)).collect(),
             late: AtomicU32::new(0),
         });
         parts.system = Arc::new(Watched {
@@ -349,7 +372,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
 }
 
 /// A never claim as a property: no run is accepted by it or reaches its end.
-fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
+fn never_claim(program: &mut Program, claim: &lower::Claim, budget: &Budget) -> Temporal {
     let mut edges = Vec::new();
     for (source, state) in claim.states.iter().enumerate() {
         edges.extend(state.edges.iter().map(|edge| ClaimEdge {
@@ -371,7 +394,7 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         accepting: states.map(|state| state.accepting || state.end).collect(),
         edges,
     };
-    let guards = ClaimGuards::new(program, &automaton);
+    let (evaluations, property) = Evaluations::of_claim(automaton, program, budget);
     // SPIN's own name for a claim without one cannot be typed easily.
     let name = claim.name.trim_matches(':');
     Temporal {
@@ -383,13 +406,13 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         span: None,
         origin: Origin::Model,
         remarks: String::new(),
-        finite_runs: None,
-        property: Ok(Property::from_claim(&automaton, guards)),
+        evaluations,
+        property: Ok(property),
     }
 }
 
-/// That no infinite run comes to accepting states again and again: what SPIN's `-a` looks for
-/// where there is no claim.
+/// That no run comes to accepting states again and again: what SPIN's `-a` looks for where there
+/// is no claim. A run that ends in such a state stays there (SPIN: "accept stutter").
 fn no_acceptance(accepting: LabelId) -> Temporal {
     let (property, _) = Property::parse(
         "<> [] !accepting",
@@ -403,7 +426,7 @@ fn no_acceptance(accepting: LabelId) -> Temporal {
         span: None,
         origin: Origin::User,
         remarks: String::new(),
-        finite_runs: Some(FiniteRuns::Ignore),
+        evaluations: Evaluations::default(),
         property: property.ok_or_else(|| Obstacle::Wrong(String::new())),
     }
 }
@@ -416,8 +439,8 @@ pub(crate) struct Growth {
 
 /// What was missing.
 struct Seen {
-    /// By outcome: whether a step ended so.
-    outcomes: Vec<AtomicBool>,
+    /// By site: whether a step failed there.
+    sites: Vec<AtomicBool>,
     /// States that were expanded after the first such step; 0 if there was none.
     late: AtomicU32,
 }
@@ -437,8 +460,8 @@ impl Seen {
         }
     }
 
-    fn note(&self, outcome: Outcome) {
-        if let Some(seen) = self.outcomes.get(outcome.0 as usize) {
+    fn note(&self, site: usize) {
+        if let Some(seen) = self.sites.get(site) {
             seen.store(true, Ordering::Relaxed);
             self.late.fetch_max(1, Ordering::Relaxed);
         }
@@ -453,9 +476,9 @@ impl Growth {
 
     /// The larger program.
     pub(crate) fn grown(&self) -> Option<Result<Parts, BuildError>> {
-        let outcomes = self.seen.outcomes.iter().enumerate();
-        let outcomes = outcomes.filter(|(_, seen)| seen.load(Ordering::Relaxed));
-        let outcomes: Vec<Outcome> = outcomes.map(|(at, _)| Outcome(at as u32)).collect();
+        let sites = self.seen.sites.iter().enumerate();
+        let sites = sites.filter(|(_, seen)| seen.load(Ordering::Relaxed));
+        let outcomes: Vec<Outcome> = sites.map(|(at, _)| Outcome::failure(at)).collect();
         self.promela.grown(&outcomes)
     }
 }
@@ -464,7 +487,7 @@ impl Growth {
 struct Watched {
     inner: Arc<dyn System>,
     promela: Arc<PromelaModel>,
-    /// By outcome.
+    /// By site.
     is_missing: Vec<bool>,
     seen: Arc<Seen>,
 }
@@ -495,6 +518,10 @@ impl System for Watched {
         self.inner.relations(level)
     }
 
+    fn budget(&self) -> &Budget {
+        self.inner.budget()
+    }
+
     fn value_text(&self, field: FieldId, value: i64) -> String {
         self.inner.value_text(field, value)
     }
@@ -510,11 +537,10 @@ struct Watcher<'s> {
 impl Watcher<'_> {
     fn look(&mut self, state: &[u32], out: &Successors, from: usize) {
         for at in from..out.len() {
-            let outcome = out.outcome(at);
-            if outcome != Outcome::FINE
-                && self.system.is_missing.get(outcome.0 as usize) == Some(&true)
+            if let Some(site) = out.outcome(at).failed()
+                && self.system.is_missing.get(site) == Some(&true)
             {
-                self.system.seen.note(outcome);
+                self.system.seen.note(site);
             }
         }
         let Some(interpreter) = &mut self.interpreter else {

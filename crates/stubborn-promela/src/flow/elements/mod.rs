@@ -514,7 +514,7 @@ impl Builder<'_, '_> {
                 }
                 if target.parts.len() == 1 && &*target.parts[0].name == "_priority" {
                     self.resolver.uses_priority();
-                    return basic(Basic::SetPriority(Expr::Pid, value));
+                    return basic(Basic::SetPriority(None, value));
                 }
                 let place = self.resolver.target(target);
                 basic(place.map_or(Basic::Nothing, |p| Basic::Assign(p, value)))
@@ -639,7 +639,7 @@ impl Builder<'_, '_> {
             StatementKind::SetPriority(pid, value) => {
                 let (pid, value) = (self.resolver.expr(pid), self.resolver.expr(value));
                 self.resolver.uses_priority();
-                basic(Basic::SetPriority(pid, value))
+                basic(Basic::SetPriority(Some(pid), value))
             }
             StatementKind::Error => None,
         }

@@ -1,0 +1,364 @@
+//! Nets as PNML, conditions as the command line and the contest's files have them.
+
+use std::fmt::Write as _;
+
+use super::coloured::{Coloured, Inscription, Term};
+use crate::formula::{self, Syntax};
+use crate::reference::graph::Graph;
+use crate::reference::ltl::Formula;
+use crate::reference::net::{Comparison, Condition, Marking, Net, Sum};
+
+const HEAD: &str = "<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\">";
+
+/// A net as a file. With a state space, places that are never marked together are said to
+/// be units, if no place ever has two tokens.
+pub fn net(net: &Net, units_of: Option<&Graph<Marking>>) -> String {
+    let mut text = format!(
+        "{HEAD}\n<net id=\"n\" type=\"http://www.pnml.org/version-2009/grammar/ptnet\">\n<page \
+         id=\"g\">\n"
+    );
+    for (number, tokens) in net.initial.iter().enumerate() {
+        let _ = match tokens {
+            0 => writeln!(text, "<place id=\"p{number}\"/>"),
+            _ => writeln!(
+                text,
+                "<place id=\"p{number}\"><initialMarking><text>{tokens}</text></initialMarking>\
+                 </place>"
+            ),
+        };
+    }
+    for number in 0..net.transitions.len() {
+        let _ = writeln!(text, "<transition id=\"t{number}\"/>");
+    }
+    let mut arcs = 0;
+    let mut arc = |text: &mut String, source: String, target: String, weight: u64| {
+        let inscription = match weight {
+            1 => String::new(),
+            _ => format!("<inscription><text>{weight}</text></inscription>"),
+        };
+        let _ = writeln!(
+            text,
+            "<arc id=\"a{arcs}\" source=\"{source}\" target=\"{target}\">{inscription}</arc>"
+        );
+        arcs += 1;
+    };
+    for (number, transition) in net.transitions.iter().enumerate() {
+        for (place, weight) in &transition.takes {
+            arc(
+                &mut text,
+                format!("p{place}"),
+                format!("t{number}"),
+                *weight,
+            );
+        }
+        for (place, weight) in &transition.gives {
+            arc(
+                &mut text,
+                format!("t{number}"),
+                format!("p{place}"),
+                *weight,
+            );
+        }
+    }
+    let each: Vec<Vec<usize>> = (0..net.initial.len()).map(|place| vec![place]).collect();
+    if let Some(graph) = units_of.filter(|graph| Net::is_one_safe(graph, &each)) {
+        text.push_str(&units(net, graph, arcs));
+    }
+    text.push_str("</page>\n</net>\n</pnml>\n");
+    text
+}
+
+/// Nested units: one of all places that go together, for each place in turn.
+fn units(net: &Net, graph: &Graph<Marking>, arcs: usize) -> String {
+    let mut units: Vec<Vec<usize>> = Vec::new();
+    for place in 0..net.initial.len() {
+        let apart = |other: &usize| {
+            let mut states = graph.states.iter();
+            states.all(|marking| marking[place] + marking[*other] <= 1)
+        };
+        match units.iter_mut().find(|unit| unit.iter().all(apart)) {
+            Some(unit) => unit.push(place),
+            None => units.push(vec![place]),
+        }
+    }
+    let names = (1..=units.len()).map(|number| format!("u{number}"));
+    let names: Vec<String> = names.collect();
+    let mut text = format!(
+        "<toolspecific tool=\"nupn\" version=\"1.1\"><size places=\"{}\" transitions=\"{}\" \
+         arcs=\"{arcs}\"/><structure units=\"{}\" root=\"u0\" safe=\"true\"><unit \
+         id=\"u0\"><places/><subunits>{}</subunits></unit>",
+        net.initial.len(),
+        net.transitions.len(),
+        units.len() + 1,
+        names.join(" ")
+    );
+    for (name, unit) in names.iter().zip(&units) {
+        let places: Vec<String> = unit.iter().map(|place| format!("p{place}")).collect();
+        let places = places.join(" ");
+        let _ = write!(
+            text,
+            "<unit id=\"{name}\"><places>{places}</places><subunits/></unit>"
+        );
+    }
+    text.push_str("</structure></toolspecific>\n");
+    text
+}
+
+/// A coloured net as a file.
+pub fn coloured(net: &Coloured) -> String {
+    let mut text = format!(
+        "{HEAD}\n<net id=\"n\" type=\"http://www.pnml.org/version-2009/grammar/symmetricnet\">\n\
+         <page id=\"g\">\n"
+    );
+    let sort = "<type><structure><usersort declaration=\"C\"/></structure></type>";
+    for (number, tokens) in net.initial.iter().enumerate() {
+        let constants = tokens
+            .iter()
+            .enumerate()
+            .map(|(colour, tokens)| Inscription {
+                times: *tokens,
+                term: Term::Constant(colour),
+            });
+        let constants: Vec<Inscription> = constants.filter(|part| part.times > 0).collect();
+        let marking = match constants.is_empty() {
+            true => String::new(),
+            false => format!(
+                "<hlinitialMarking><structure>{}</structure></hlinitialMarking>",
+                sum(&constants)
+            ),
+        };
+        let _ = writeln!(text, "<place id=\"p{number}\">{sort}{marking}</place>");
+    }
+    for (number, transition) in net.transitions.iter().enumerate() {
+        let guard = match &transition.guard {
+            None => String::new(),
+            Some((is_equal, left, right)) => {
+                let tag = if *is_equal { "equality" } else { "inequality" };
+                format!(
+                    "<condition><structure><{tag}><subterm>{}</subterm><subterm>{}</subterm>\
+                     </{tag}></structure></condition>",
+                    term(*left),
+                    term(*right)
+                )
+            }
+        };
+        let _ = writeln!(text, "<transition id=\"t{number}\">{guard}</transition>");
+    }
+    let mut arcs = 0;
+    for (number, transition) in net.transitions.iter().enumerate() {
+        let takes = transition.takes.iter().map(|arc| (true, arc));
+        let gives = transition.gives.iter().map(|arc| (false, arc));
+        for (takes, (place, inscription)) in takes.chain(gives) {
+            let ends = match takes {
+                true => format!("source=\"p{place}\" target=\"t{number}\""),
+                false => format!("source=\"t{number}\" target=\"p{place}\""),
+            };
+            let _ = writeln!(
+                text,
+                "<arc id=\"a{arcs}\" {ends}><hlinscription><structure>{}</structure>\
+                 </hlinscription></arc>",
+                sum(inscription)
+            );
+            arcs += 1;
+        }
+    }
+    text.push_str(
+        "</page>\n<declaration><structure><declarations><namedsort id=\"C\" \
+         name=\"C\"><cyclicenumeration>",
+    );
+    for colour in 0..net.colours {
+        let _ = write!(text, "<feconstant id=\"c{colour}\" name=\"c{colour}\"/>");
+    }
+    text.push_str("</cyclicenumeration></namedsort>");
+    for variable in 0..2 {
+        let _ = write!(
+            text,
+            "<variabledecl id=\"x{variable}\" name=\"x{variable}\"><usersort \
+             declaration=\"C\"/></variabledecl>"
+        );
+    }
+    text.push_str("</declarations></structure></declaration>\n</net>\n</pnml>\n");
+    text
+}
+
+fn sum(parts: &[Inscription]) -> String {
+    let part = |part: &Inscription| {
+        format!(
+            "<numberof><subterm><numberconstant \
+             value=\"{}\"><positive/></numberconstant></subterm><subterm>{}</subterm></numberof>",
+            part.times,
+            term(part.term)
+        )
+    };
+    match parts {
+        [one] => part(one),
+        more => {
+            let more: Vec<String> = more
+                .iter()
+                .map(|more| format!("<subterm>{}</subterm>", part(more)))
+                .collect();
+            format!("<add>{}</add>", more.concat())
+        }
+    }
+}
+
+fn term(term: Term) -> String {
+    match term {
+        Term::Variable(number) => format!("<variable refvariable=\"x{number}\"/>"),
+        Term::Successor(number) => format!(
+            "<successor><subterm><variable refvariable=\"x{number}\"/></subterm></successor>"
+        ),
+        Term::Predecessor(number) => format!(
+            "<predecessor><subterm><variable refvariable=\"x{number}\"/></subterm></predecessor>"
+        ),
+        Term::Constant(colour) => format!("<useroperator declaration=\"c{colour}\"/>"),
+        Term::All => "<all><usersort declaration=\"C\"/></all>".into(),
+    }
+}
+
+fn sum_text(sum: &Sum) -> String {
+    let mut parts: Vec<String> = sum.places.iter().map(|place| format!("p{place}")).collect();
+    if sum.constant > 0 || parts.is_empty() {
+        parts.push(sum.constant.to_string());
+    }
+    parts.join(" + ")
+}
+
+/// A condition as the command line has it.
+pub fn condition(condition: &Condition) -> String {
+    match condition {
+        Condition::Constant(value) => value.to_string(),
+        Condition::Compare(comparison, left, right) => {
+            let symbol = match comparison {
+                Comparison::LessEqual => "<=",
+                Comparison::Less => "<",
+                Comparison::Equal => "==",
+                Comparison::NotEqual => "!=",
+                Comparison::GreaterEqual => ">=",
+                Comparison::Greater => ">",
+            };
+            format!("{} {symbol} {}", sum_text(left), sum_text(right))
+        }
+        Condition::Fireable(transitions) => {
+            let names: Vec<String> = transitions.iter().map(|t| format!("t{t}")).collect();
+            format!("fireable({})", names.join(", "))
+        }
+        Condition::Deadlock => "deadlock".into(),
+        Condition::Not(inner) => format!("!({})", self::condition(inner)),
+        Condition::And(left, right) => {
+            format!(
+                "({}) && ({})",
+                self::condition(left),
+                self::condition(right)
+            )
+        }
+        Condition::Or(left, right) => {
+            format!(
+                "({}) || ({})",
+                self::condition(left),
+                self::condition(right)
+            )
+        }
+    }
+}
+
+/// A formula as the command line has it.
+pub fn ltl(formula: &Formula, propositions: &[Condition], syntax: Syntax) -> String {
+    let names: Vec<String> = propositions
+        .iter()
+        .map(|proposition| format!("\"{}\"", condition(proposition)))
+        .collect();
+    formula::text(formula, &names, syntax)
+}
+
+fn sum_xml(sum: &Sum) -> String {
+    match sum.places.is_empty() {
+        true => format!("<integer-constant>{}</integer-constant>", sum.constant),
+        false => {
+            let places = sum
+                .places
+                .iter()
+                .map(|place| format!("<place>p{place}</place>"));
+            let places: String = places.collect();
+            format!("<tokens-count>{places}</tokens-count>")
+        }
+    }
+}
+
+/// A condition as the contest has it. Sums must be of places or a number.
+pub fn condition_xml(condition: &Condition) -> String {
+    let tagged = |tag: &str, content: String| format!("<{tag}>{content}</{tag}>");
+    match condition {
+        Condition::Constant(value) => format!("<{value}/>"),
+        Condition::Compare(comparison, left, right) => {
+            let tag = match comparison {
+                Comparison::LessEqual => "integer-le",
+                Comparison::Less => "integer-lt",
+                Comparison::Equal => "integer-eq",
+                Comparison::NotEqual => "integer-ne",
+                Comparison::GreaterEqual => "integer-ge",
+                Comparison::Greater => "integer-gt",
+            };
+            tagged(tag, format!("{}{}", sum_xml(left), sum_xml(right)))
+        }
+        Condition::Fireable(transitions) => {
+            let names = transitions.iter();
+            let names: String = names
+                .map(|t| format!("<transition>t{t}</transition>"))
+                .collect();
+            tagged("is-fireable", names)
+        }
+        Condition::Deadlock => "<deadlock/>".into(),
+        Condition::Not(inner) => tagged("negation", condition_xml(inner)),
+        Condition::And(left, right) => {
+            let both = format!("{}{}", condition_xml(left), condition_xml(right));
+            tagged("conjunction", both)
+        }
+        Condition::Or(left, right) => {
+            let both = format!("{}{}", condition_xml(left), condition_xml(right));
+            tagged("disjunction", both)
+        }
+    }
+}
+
+/// A temporal formula as the contest has it; `None` if it has operators that there are not.
+pub fn ltl_xml(formula: &Formula, propositions: &[Condition]) -> Option<String> {
+    let mut operands = Vec::new();
+    for operand in formula.operands() {
+        operands.push(ltl_xml(operand, propositions)?);
+    }
+    let all = operands.concat();
+    let tagged = |tag: &str| format!("<{tag}>{all}</{tag}>");
+    Some(match formula {
+        Formula::True => "<true/>".into(),
+        Formula::False => "<false/>".into(),
+        Formula::Proposition(number) => condition_xml(&propositions[*number]),
+        Formula::Not(_) => tagged("negation"),
+        Formula::And(..) => tagged("conjunction"),
+        Formula::Or(..) => tagged("disjunction"),
+        Formula::Implies(..) => tagged("implication"),
+        Formula::Equivalent(..) => tagged("equivalence"),
+        Formula::Next(_) => tagged("next"),
+        Formula::Finally(_) => tagged("finally"),
+        Formula::Globally(_) => tagged("globally"),
+        Formula::Until(..) => format!(
+            "<until><before>{}</before><reach>{}</reach></until>",
+            operands[0], operands[1]
+        ),
+        Formula::WeakUntil(..) | Formula::Release(..) | Formula::StrongRelease(..) => return None,
+    })
+}
+
+/// A file of properties, each with its name and formula.
+pub fn properties(all: &[(String, String)]) -> String {
+    let mut text = String::from("<property-set xmlns=\"http://mcc.lip6.fr/\">\n");
+    for (name, formula) in all {
+        let _ = writeln!(
+            text,
+            "<property><id>{name}</id><description>made</description><formula>{formula}</formula>\
+             </property>"
+        );
+    }
+    text.push_str("</property-set>\n");
+    text
+}
