@@ -455,7 +455,14 @@ impl Printer {
     }
 
     fn label(&self, name: &str) -> String {
-        match self.style.claim && self.in_process && name.starts_with("accept") {
+        match self.in_process {
+            true => self.process_label(name),
+            false => name.to_owned(),
+        }
+    }
+
+    fn process_label(&self, name: &str) -> String {
+        match self.style.claim && name.starts_with("accept") {
             true => format!("x_{name}"),
             false => name.to_owned(),
         }
@@ -537,9 +544,7 @@ impl Printer {
         } = expression;
         match expression.kind {
             Kind::Number => number.to_string(),
-            Kind::Place if name == "_nr_pr" && self.style.claim && self.in_process => {
-                "(_nr_pr - 1)".to_owned()
-            }
+            Kind::Place if name == "_nr_pr" && self.style.claim => "(_nr_pr - 1)".to_owned(),
             Kind::Place => {
                 let mut text = name.clone();
                 let mut rest = parts.iter();
@@ -587,7 +592,7 @@ impl Printer {
                     .get(1)
                     .map(|pid| format!("[{}]", self.expression(pid)));
                 let (operator, other) = match expression.kind {
-                    Kind::RemoteLabel => ("@", self.label(&parts[0].name)),
+                    Kind::RemoteLabel => ("@", self.process_label(&parts[0].name)),
                     _ => (":", parts[0].name.clone()),
                 };
                 format!("{name}{}{operator}{other}", pid.unwrap_or_default())

@@ -84,6 +84,9 @@ pub const FEATURES: &[&str] = &[
     "growth",
 ];
 
+/// What many programs have: other features show what they do to these.
+const OFTEN: &[&str] = &["assert", "atomic", "d_step"];
+
 /// A program, and how it is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -162,7 +165,10 @@ pub fn case(seed: u64, features: &Features) -> Case {
     let mut random = Random::new(seed);
     let percent = *random.pick(&[8, 15, 25, 45]);
     let mut chosen: BTreeSet<&str> = features.0.clone();
-    chosen.retain(|_| random.chance(percent, 100));
+    chosen.retain(|feature| {
+        let more = if OFTEN.contains(feature) { 40 } else { 0 };
+        random.chance(percent + more, 100)
+    });
     // SPIN cannot compile priorities together with rendez-vous channels.
     if chosen.contains("priority") || chosen.contains("set_priority") {
         chosen.remove("rendez-vous");
@@ -170,17 +176,16 @@ pub fn case(seed: u64, features: &Features) -> Case {
     }
     let mut generator = Generator::new(random, chosen);
     generator.program();
-    let limited = generator.on("process limit");
+    let limit = match generator.on("process limit") {
+        true => generator.active.max(1) + generator.random.between(0, 2),
+        false => generator.active + 4,
+    };
     let (formula, invariant) = (generator.formula(2), generator.plain_test(1));
     Case {
         formula,
         invariant,
         message_loss: generator.on("message loss"),
-        max_processes: if limited {
-            generator.random.between(2, 5)
-        } else {
-            7
-        },
+        max_processes: limit,
         program: node(Kind::Program, "", 0, generator.units),
     }
 }
@@ -228,8 +233,10 @@ struct Generator {
     inlines: Vec<(String, usize)>,
     /// Processes that can be started: names, and what their parameters are.
     startable: Vec<(String, Vec<Parameter>)>,
-    /// Names of processes, their labels and local variables, for remote references.
-    processes: Vec<(String, Vec<String>, Vec<String>)>,
+    /// For remote references.
+    processes: Vec<Process>,
+    /// How many processes are active from the start.
+    active: i64,
     names: usize,
     inside: Inside,
     in_loop: bool,
@@ -237,6 +244,15 @@ struct Generator {
     gotos: BTreeSet<String>,
     assertions: usize,
     failures: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Process {
+    name: String,
+    labels: Vec<String>,
+    locals: Vec<String>,
+    /// The first number of its instances, if they are active from the start.
+    pid: Option<i64>,
 }
 
 #[derive(Clone, Debug)]
@@ -259,12 +275,13 @@ impl Generator {
             inlines: Vec::new(),
             startable: Vec::new(),
             processes: Vec::new(),
+            active: 0,
             names: 0,
             inside: Inside::Body,
             in_loop: false,
             in_claim: false,
             gotos: BTreeSet::new(),
-            assertions: 2,
+            assertions: 3,
             failures: 1,
         }
     }
@@ -553,8 +570,15 @@ impl Generator {
             self.startable.push((name.clone(), parameters));
         }
         if instances != -1 {
-            self.processes.push((name, labels, locals));
+            let pid = (instances > 0).then_some(self.active);
+            self.processes.push(Process {
+                name,
+                labels,
+                locals,
+                pid,
+            });
         }
+        self.active += instances.abs();
     }
 
     /// What a process needs to move: SPIN takes neither locals nor remote references here.
@@ -563,7 +587,9 @@ impl Generator {
         let processes = std::mem::take(&mut self.processes);
         self.variables
             .retain(|variable| variable.name.starts_with('g'));
+        let outer = std::mem::replace(&mut self.in_claim, true);
         let test = self.plain_test(1);
+        self.in_claim = outer;
         self.variables = locals;
         self.processes = processes;
         test
@@ -644,6 +670,7 @@ impl Generator {
             let parts = vec![node(Kind::Parameters, "", 0, Vec::new()), sequence(body)];
             let name = generator.fresh("P");
             generator.units.push(node(Kind::Process, name, 1, parts));
+            generator.active += 1;
         };
         self.process(0);
         let start = self.start();
@@ -808,7 +835,8 @@ impl Generator {
                 };
                 binary(operator, self.value(depth - 1), by)
             }
-            6 => {
+            // SPIN's formulas do not know these.
+            6 if !self.in_claim => {
                 let operator = *self.random.pick(&["-", "~"]);
                 node(Kind::Unary, operator, 0, vec![self.value(depth - 1)])
             }
@@ -842,24 +870,25 @@ impl Generator {
         if !self.on("remote variable") {
             return None;
         }
-        let with: Vec<_> = self
+        let with: Vec<Process> = self
             .processes
             .iter()
-            .filter(|p| !p.2.is_empty())
+            .filter(|p| !p.locals.is_empty())
             .cloned()
             .collect();
         if with.is_empty() {
             return None;
         }
-        let (process, _, locals) = self.random.pick(&with).clone();
-        let local = self.random.pick(&locals).clone();
+        let process = self.random.pick(&with).clone();
+        let local = self.random.pick(&process.locals).clone();
         let mut parts = vec![node(Kind::Name, local, 0, Vec::new())];
-        parts.extend(self.remote_pid());
-        Some(node(Kind::RemoteVariable, process, 0, parts))
+        parts.extend(self.remote_pid(&process));
+        Some(node(Kind::RemoteVariable, process.name, 0, parts))
     }
 
-    fn remote_pid(&mut self) -> Option<Node> {
-        let pid = self.random.between(0, 2);
+    /// SPIN does not notice if a process of this number is of another type.
+    fn remote_pid(&mut self, process: &Process) -> Option<Node> {
+        let pid = process.pid?;
         self.random.chance(1, 2).then(|| number(pid))
     }
 
@@ -967,20 +996,20 @@ impl Generator {
     }
 
     fn remote_label(&mut self) -> Node {
-        let with: Vec<_> = self
+        let with: Vec<Process> = self
             .processes
             .iter()
-            .filter(|p| !p.1.is_empty())
+            .filter(|p| !p.labels.is_empty())
             .cloned()
             .collect();
         if with.is_empty() {
             return number(1);
         }
-        let (process, labels, _) = self.random.pick(&with).clone();
-        let label = self.random.pick(&labels).clone();
+        let process = self.random.pick(&with).clone();
+        let label = self.random.pick(&process.labels).clone();
         let mut parts = vec![node(Kind::Name, label, 0, Vec::new())];
-        parts.extend(self.remote_pid());
-        node(Kind::RemoteLabel, process, 0, parts)
+        parts.extend(self.remote_pid(&process));
+        node(Kind::RemoteLabel, process.name, 0, parts)
     }
 
     /// A channel, and how to name it.
@@ -1296,11 +1325,11 @@ impl Generator {
         match self.random.below(22) {
             0 | 1 if !self.channels.is_empty() && may_block => self.send(),
             2 | 3 if !self.channels.is_empty() && may_block => self.receive(),
-            4 | 5 if self.on("assert") && self.assertions > 0 => {
+            4..=6 if self.on("assert") && self.assertions > 0 => {
                 self.assertions -= 1;
                 vec![assert(self.test(1))]
             }
-            6 if self.on("printf") => {
+            15 if self.on("printf") => {
                 let values = (0..self.random.below(3)).map(|_| self.value(1)).collect();
                 vec![node(Kind::Print, "", 0, values)]
             }

@@ -111,7 +111,10 @@ adversary_transit(Trans *t, short II)
 	{	adversary_inside = 0;
 		TstOnly = 0;
 		for (k = o_size; k < (int) vsize; k++)
-		{	Mask[k] = 0;
+		{
+#ifndef NOCOMP
+			Mask[k] = 0;
+#endif
 			((char *) &now)[k] = 0;
 		}
 		vsize = o_size;

@@ -212,7 +212,8 @@ impl Spin {
         command.args(["-c0", "-n", "-w16"]).args(arguments);
         let run = subject.child(folder, command, TIME);
         match run.status {
-            Status::Exit(0) => read(&run).ok_or_else(|| NoAnswer::Unknown(run.summary())),
+            Status::Exit(0) => read(&run)
+                .ok_or_else(|| NoAnswer::Unknown(format!("unreadable: {}", run.summary()))),
             _ => Err(NoAnswer::Unknown(run.summary())),
         }
     }
