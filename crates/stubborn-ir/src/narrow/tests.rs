@@ -149,3 +149,20 @@ fn what_never_fails_is_found_by_location() {
     assert!(never_fails("enter") && never_fails("count"));
     assert!(!never_fails("fail") && !never_fails("late"));
 }
+
+#[test]
+fn programs_stay_as_they_are_without_a_budget() {
+    let spent = Budget::unlimited().with_time(Some(std::time::Duration::ZERO));
+    for seed in 0..20 {
+        let program = random_program(seed);
+        let text = |program: &Program| format!("{program:?}");
+        let mut same = program.clone();
+        narrow(&mut same, &spent);
+        find_failures(&mut same, &spent);
+        assert_eq!(text(&same), text(&program));
+        let origins = crate::fuse::fuse(&mut same, &spent);
+        assert_eq!(text(&same), text(&program));
+        assert!(origins.iter().enumerate().all(|(at, from)| *from == [at]));
+    }
+    assert!(Model::within(random_program(1), std::sync::Arc::new(spent)).is_err());
+}
