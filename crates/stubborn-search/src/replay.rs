@@ -5,9 +5,6 @@ use stubborn_system::{Outcome, Spent, Successors, System, TransitionId};
 use crate::config::{SearchError, Target};
 use crate::trace::Trace;
 
-/// Steps between two looks at the clock.
-const LOOK_EVERY: usize = 64;
-
 /// The run of `system` through `states` (one after the other, from an initial one on) and, at
 /// the end, by `last_step`. Fails if there is none.
 ///
@@ -41,8 +38,8 @@ pub fn replay(
     let mut successors = Successors::new(words);
     let mut steps = Vec::with_capacity(states.len() / words);
     let mut before = first;
-    for (number, next) in states.chunks_exact(words).skip(1).enumerate() {
-        if number % LOOK_EVERY == LOOK_EVERY - 1 && budget.is_overdrawn() {
+    for next in states.chunks_exact(words).skip(1) {
+        if budget.is_overdrawn() {
             return Err(SearchError::GaveUp(budget.poll().unwrap_or(Spent::Time)));
         }
         successors.clear();

@@ -76,7 +76,7 @@ pub trait System: Send + Sync {
     /// The default derives them from test, read and write sets alone.
     fn relations(&self, level: RelationLevel) -> Relations {
         let _ = level;
-        Relations::from_sets(self.structure())
+        Relations::from_sets_within(self.structure(), self.budget())
     }
 
     /// What everything that is done about this model together may take. Executors that run

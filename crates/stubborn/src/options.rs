@@ -381,8 +381,8 @@ pub(crate) struct CheckArgs {
 ///
 /// With --json, one object on standard output: model, language, por, order, threads, store,
 /// states, transitions, deadlocks, invalid_ends (null in languages without end states), depth,
-/// complete, load_seconds, explore_seconds, peak_memory_bytes, bytes_per_state and failing_steps
-/// (what went wrong where steps fail: runs end there).
+/// complete, load_seconds, explore_seconds, peak_memory_bytes, bytes_per_state and, where steps
+/// fail, failing_steps (what went wrong: runs end there).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -14,10 +14,10 @@ use stubborn::system::budget::resident_bytes;
 
 use crate::exit::{Failure, Status};
 use crate::interrupt;
-use crate::terminal::{bytes, print, print_error};
+use crate::terminal::{bytes, print};
 
 /// Time after the end until the watchman acts: the trace of a violation may take half a second.
-const MORE_TIME: Duration = Duration::from_millis(750);
+const MORE_TIME: Duration = Duration::from_millis(600);
 /// Memory beyond the limit at which he acts.
 const MORE_MEMORY: usize = 48 << 20;
 /// How often he looks.
@@ -29,17 +29,14 @@ type Speech = Box<dyn Fn(&str) -> LastWords + Send>;
 /// What a program says when it ends too early.
 pub(crate) struct LastWords {
     /// For standard output.
-    pub(crate) output: String,
-    /// For standard error.
-    pub(crate) message: String,
+    pub(crate) text: String,
     /// How to end.
     pub(crate) status: Status,
 }
 
 impl LastWords {
     fn say(&self) -> Status {
-        print(&self.output);
-        print_error(&self.message);
+        print(&self.text);
         self.status
     }
 }

@@ -11,7 +11,7 @@ use crate::subject::{Folder, Status, Subject};
 use super::answers::{Answer, Verdict, all_features, first_words, note_program};
 use super::ast::{Kind, Node, Style};
 use super::generate::{Case, Features, case};
-use super::spin::{NoAnswer, Search, Spin};
+use super::spin::{NoAnswer, PROCESSES, Search, Spin};
 
 /// More states than this are not compared.
 const STATES: &str = "20000";
@@ -135,7 +135,7 @@ impl<'a> Judge<'a> {
         // A claim is a process of SPIN's.
         let claim = i64::from(!flags.iter().any(|flag| flag == "-DNOCLAIM"));
         let most = self.case.max_processes + claim;
-        flags.push(format!("-DADVERSARY_PROCESSES={most}"));
+        flags.push(format!("-D{PROCESSES}={most}"));
         self.spin.compile(self.subject, self.spin_path(), &flags)
     }
 

@@ -16,10 +16,6 @@ static char **adversary_copies;
 static long adversary_room;
 static unsigned long adversary_failing;
 
-#ifndef ADVERSARY_PROCESSES
-#define ADVERSARY_PROCESSES MAXPROC
-#endif
-
 #define ADVERSARY_KINDS 64
 static struct { char text[160]; unsigned long count; } adversary_messages[ADVERSARY_KINDS];
 

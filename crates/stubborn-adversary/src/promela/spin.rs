@@ -112,6 +112,9 @@ pub enum NoAnswer {
     Unknown(String),
 }
 
+/// The macro with the most processes that there may be.
+pub const PROCESSES: &str = "ADVERSARY_PROCESSES";
+
 const TIME: Duration = Duration::from_secs(5);
 
 impl Spin {
@@ -194,6 +197,9 @@ impl Spin {
         };
         command.args(["-w", "-o", "pan", "pan.c", "-DNOREDUCE", "-DVECTORSZ=9000"]);
         command.args(["-DMEMLIM=1000", "-DNFAIR=3"]).args(flags);
+        if !flags.iter().any(|flag| flag.contains(PROCESSES)) {
+            command.arg(format!("-D{PROCESSES}=MAXPROC"));
+        }
         let run = subject.child(folder, command, TIME);
         match run.status {
             Status::Exit(0) => Ok(()),

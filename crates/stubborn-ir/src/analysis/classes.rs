@@ -310,6 +310,32 @@ mod tests {
     }
 
     #[test]
+    fn everybody_stops_when_the_budget_is_spent() {
+        use stubborn_system::{Budget, System, TransitionId};
+        for level in [
+            RelationLevel::Sets,
+            RelationLevel::Syntax,
+            RelationLevel::Exact,
+            RelationLevel::Reach,
+            RelationLevel::Located,
+        ] {
+            let budget = std::sync::Arc::new(Budget::unlimited());
+            let model = Model::new(peterson(3)).expect("a sound program");
+            let model = model.with_budget(std::sync::Arc::clone(&budget));
+            let count = model.structure().transitions.len();
+            let conflicts = || {
+                let relations = relations(&model, level);
+                let rows = (0..count).map(TransitionId::new);
+                rows.map(|t| relations.do_not_accord.0.row_indices(t).len())
+                    .sum::<usize>()
+            };
+            assert!(conflicts() > 0, "{level:?}");
+            budget.stop();
+            assert_eq!(conflicts(), 0, "{level:?}");
+        }
+    }
+
+    #[test]
     fn philosophers_share_their_answers() {
         use super::super::{domains::Domains, support::Support, syntax::Syntax};
         let classes_of = |n| {

@@ -52,7 +52,7 @@ pub fn relations_pair_by_pair(model: &Model, level: RelationLevel) -> Relations 
 
 fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations {
     if level == RelationLevel::Sets {
-        return Relations::from_sets(model.structure());
+        return Relations::from_sets_within(model.structure(), model.budget());
     }
     model.budget().begin("computing relations");
     let supports = Support::all(model);

@@ -255,3 +255,20 @@ fn conditions_in_front_of_an_index_count() {
         assert_eq!(found, *expected, "{expr:?}");
     }
 }
+
+#[test]
+fn programs_stay_as_they_are_without_a_budget() {
+    let spent = Budget::unlimited().with_time(Some(std::time::Duration::ZERO));
+    for seed in 0..20 {
+        let program = random_program(seed);
+        let text = |program: &Program| format!("{program:?}");
+        let mut same = program.clone();
+        narrow(&mut same, &spent);
+        find_failures(&mut same, &spent);
+        assert_eq!(text(&same), text(&program));
+        let origins = crate::fuse::fuse(&mut same, &spent);
+        assert_eq!(text(&same), text(&program));
+        assert!(origins.iter().enumerate().all(|(at, from)| *from == [at]));
+    }
+    assert!(Model::within(random_program(1), std::sync::Arc::new(spent)).is_err());
+}

@@ -318,7 +318,7 @@ impl System for NetSystem {
     fn relations(&self, level: RelationLevel) -> Relations {
         self.budget.begin("computing relations");
         match level {
-            RelationLevel::Sets => Relations::from_sets(&self.structure),
+            RelationLevel::Sets => Relations::from_sets_within(&self.structure, &self.budget),
             RelationLevel::Syntax | RelationLevel::Exact => relations::from_arcs(self, false),
             RelationLevel::Reach | RelationLevel::Located => relations::from_arcs(self, true),
         }

@@ -76,11 +76,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
             true => json_text(args, &model, &results, load_time, false),
             false => brief(&results, Paint::for_stdout()),
         };
+        let is_object = args.output.json;
         watch::know(move |reason| LastWords {
-            output: brief.clone(),
-            message: match brief.starts_with('{') {
-                true => String::new(),
-                false => format!("no steps to show: {reason}\n"),
+            text: match is_object {
+                true => brief.clone(),
+                false => format!("{brief}\n(no steps to show: {reason})\n"),
             },
             status: Status::Violated,
         });

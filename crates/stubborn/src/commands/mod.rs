@@ -111,8 +111,8 @@ fn budget(
     let head = head_json(&model.model.display().to_string(), language, search, "none");
     let more = more.to_vec();
     watch::begin(search.timeout, memory, move |reason| LastWords {
-        output: match json {
-            false => String::new(),
+        text: match json {
+            false => format!("no answer: {reason}\n"),
             true => {
                 let figures = Figures {
                     peak_memory: peak_resident_bytes().unwrap_or(0),
@@ -124,10 +124,6 @@ fn budget(
                 object.insert("reason".into(), json!(reason));
                 format!("{}\n", Value::Object(object))
             }
-        },
-        message: match json {
-            true => String::new(),
-            false => format!("no answer: {reason}\n"),
         },
         status: Status::Unknown,
     })
