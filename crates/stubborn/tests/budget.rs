@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stubborn::reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
-use stubborn::search::proviso::{ClosedSet, OnStack, Proviso, TerminalComponents};
+use stubborn::search::proviso::{ClosedSet, OnStack, SafetyProviso, TerminalComponents};
 use stubborn::system::{
     Budget, Executor, LabelId, Layout, Random, RelationLevel, Relations, Structure, Successors,
     System, TransitionId,
@@ -104,7 +104,7 @@ fn reduced_searches_of_forgetful_systems_have_no_answer() {
             let Ok(plan) = Plan::new(&Config::new(*algorithm), Aim::Deadlocks) else {
                 continue;
             };
-            let ways: [(Order, usize, Option<&dyn Proviso>); 5] = [
+            let ways: [(Order, usize, Option<&dyn SafetyProviso>); 5] = [
                 (Order::BreadthFirst, 1, None),
                 (Order::BreadthFirst, 1, Some(&TerminalComponents)),
                 (Order::BreadthFirst, 2, Some(&ClosedSet)),
