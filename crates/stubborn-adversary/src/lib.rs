@@ -31,13 +31,13 @@ pub mod trace;
 
 use arena::Arena;
 
-/// Every arena there is.
-pub fn arenas() -> Vec<Box<dyn Arena>> {
+/// Every arena there is; Promela programs lack the features `without`.
+pub fn arenas(without: &[String]) -> Vec<Box<dyn Arena>> {
     let mut arenas: Vec<Box<dyn Arena>> = vec![
         Box::new(dve::Dve),
         Box::new(nets::Nets),
         Box::new(dve::Automata),
     ];
-    arenas.extend(promela::arenas());
+    arenas.extend(promela::arenas(without));
     arenas
 }

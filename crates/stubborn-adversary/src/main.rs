@@ -46,6 +46,10 @@ struct Options {
     #[arg(long, value_name = "DIR", default_value = "target/adversary")]
     out: PathBuf,
 
+    /// Promela programs without this feature of the language; may be repeated
+    #[arg(long, value_name = "FEATURE")]
+    without: Vec<String>,
+
     /// Go on after a mismatch
     #[arg(long)]
     keep_going: bool,
@@ -76,7 +80,7 @@ fn run(options: &Options) -> Result<bool, String> {
     };
     let subject =
         Subject::new(&program).map_err(|error| format!("{}: {error}", program.display()))?;
-    let all = stubborn_adversary::arenas();
+    let all = stubborn_adversary::arenas(&options.without);
     let named = |name: &str| {
         let arena = all.iter().find(|arena| arena.name() == name);
         arena.map(|arena| &**arena).ok_or_else(|| {

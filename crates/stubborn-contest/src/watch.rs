@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 
 use stubborn_pnml::NetSystem;
 use stubborn_system::{
-    BitSet, Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations, Structure,
-    Successors, System, TransitionId,
+    BitSet, Budget, Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations,
+    Structure, Successors, System, TransitionId,
 };
 
 /// Sees a state and its successors; false if it has seen enough.
@@ -97,6 +97,10 @@ impl System for Watched<'_> {
 
     fn relations(&self, level: RelationLevel) -> Relations {
         self.system.relations(level)
+    }
+
+    fn budget(&self) -> &Budget {
+        self.system.budget()
     }
 
     fn value_text(&self, field: FieldId, value: i64) -> String {

@@ -127,6 +127,8 @@ pub use resolve::MAX_CELLS;
 use model::Model;
 use report::Reporter;
 use stubborn_diagnostics::{Diagnostic, SourceFile};
+use stubborn_system::Budget;
+use stubborn_system::budget::UNLIMITED;
 
 /// Greatest height of an expression's tree, and greatest depth of the parser's
 /// recursion: every pass over an expression may recurse without fear.
@@ -139,7 +141,7 @@ pub fn parse<'src>(
     arena: &'src Bump,
 ) -> (ast::Model<'src>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
-    let tree = parser::parse_model(source.text(), arena, &mut reporter);
+    let tree = parser::parse_model(source.text(), arena, &mut reporter, &UNLIMITED);
     (tree, reporter.finish())
 }
 
@@ -147,7 +149,7 @@ pub fn parse<'src>(
 pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
     let mut reporter = Reporter::default();
     let arena = Bump::new();
-    let tree = parser::parse_model(source.text(), &arena, &mut reporter);
+    let tree = parser::parse_model(source.text(), &arena, &mut reporter, &UNLIMITED);
     let model = resolve::resolve_model(&tree, &mut reporter);
     let usable = !reporter.has_errors();
     (usable.then_some(model), reporter.finish())
@@ -156,18 +158,29 @@ pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
 /// Parses, checks and lowers a model to guarded commands. There is a result exactly if no
 /// diagnostic is an error.
 pub fn compile(source: &SourceFile) -> (Option<Lowered>, Vec<Diagnostic>) {
+    compile_within(source, &UNLIMITED)
+}
+
+/// As [`compile`], within a budget: if it is spent, there may be no result although nothing is
+/// wrong.
+pub fn compile_within(source: &SourceFile, budget: &Budget) -> (Option<Lowered>, Vec<Diagnostic>) {
+    budget.begin("parsing the model");
     let mut reporter = Reporter::default();
     let arena = Bump::new();
-    let tree = parser::parse_model(source.text(), &arena, &mut reporter);
+    let tree = parser::parse_model(source.text(), &arena, &mut reporter, budget);
     let model = resolve::resolve_model(&tree, &mut reporter);
-    if reporter.has_errors() {
+    if reporter.has_errors() || budget.poll().is_some() {
         return (None, reporter.finish());
     }
+    budget.begin("lowering the model");
     let mut lowered = lower::lower(model, source.name(), &mut reporter);
     if let Some(lowered) = &mut lowered {
-        stubborn_ir::narrow::find_failures(lowered.program_mut());
+        stubborn_ir::narrow::find_failures(lowered.program_mut(), budget);
     }
-    (lowered, reporter.finish())
+    (
+        lowered.filter(|_| budget.poll().is_none()),
+        reporter.finish(),
+    )
 }
 
 /// Parses and checks a stand-alone expression over the names of a model, such as an

@@ -19,6 +19,8 @@ use crate::token::{LexError, Token};
 use bumpalo::Bump;
 use logos::{Lexer, Logos};
 use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::budget::UNLIMITED;
+use stubborn_system::{Budget, Patience};
 
 /// Longest text that is looked at. The largest model of the BEEM benchmark has 2 MB.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
@@ -28,8 +30,9 @@ pub(crate) fn parse_model<'src>(
     text: &'src str,
     arena: &'src Bump,
     reporter: &mut Reporter,
+    budget: &'src Budget,
 ) -> Model<'src> {
-    let Some(mut parser) = Parser::new(text, arena, Dialect::Model, reporter) else {
+    let Some(mut parser) = Parser::new(text, arena, Dialect::Model, reporter, budget) else {
         return Model::default();
     };
     parser.model()
@@ -41,7 +44,7 @@ pub(crate) fn parse_expression<'src>(
     arena: &'src Bump,
     reporter: &mut Reporter,
 ) -> Option<Expr<'src>> {
-    let mut parser = Parser::new(text, arena, Dialect::Expression, reporter)?;
+    let mut parser = Parser::new(text, arena, Dialect::Expression, reporter, &UNLIMITED)?;
     let expression = parser.expression()?;
     if parser.token != Token::End {
         parser.expected("an operator or the end of the expression");
@@ -77,6 +80,7 @@ struct Parser<'src, 'report> {
     /// Rules of the expression grammar that are active.
     depth: u32,
     reporter: &'report mut Reporter,
+    patience: Patience<'src>,
 }
 
 impl<'src, 'report> Parser<'src, 'report> {
@@ -85,6 +89,7 @@ impl<'src, 'report> Parser<'src, 'report> {
         arena: &'src Bump,
         dialect: Dialect,
         reporter: &'report mut Reporter,
+        budget: &'src Budget,
     ) -> Option<Self> {
         if text.len() > MAX_INPUT_BYTES {
             let message = format!(
@@ -105,6 +110,7 @@ impl<'src, 'report> Parser<'src, 'report> {
             complained_at: None,
             depth: 0,
             reporter,
+            patience: Patience::new(budget, 1024),
         };
         parser.advance();
         Some(parser)
@@ -118,7 +124,7 @@ impl<'src, 'report> Parser<'src, 'report> {
         self.previous_end = self.span.end;
         let mut strange: Option<Span> = None;
         loop {
-            let next = if self.reporter.is_full() {
+            let next = if self.reporter.is_full() || self.patience.spent().is_some() {
                 None
             } else {
                 self.lexer.next()

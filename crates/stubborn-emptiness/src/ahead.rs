@@ -185,6 +185,12 @@ impl<S: Space> Graph<'_, S> {
                 Rule::OptimalStrong => self.one_that_ignores_in_each_component(),
                 _ => self.one_of_each_component(known),
             };
+            // A round may find nothing new, and there may be many.
+            let counts = Counts {
+                states: 1,
+                ..Counts::default()
+            };
+            self.space.go_on(self.bytes, &counts)?;
             known = self.nodes.len();
             if chosen.is_empty() {
                 return Ok(());

@@ -77,7 +77,7 @@ pub enum Expansion {
     Visible,
 }
 
-/// What a run that ends, because no step is possible, means for a property of infinite runs.
+/// What a run that ends, because no step is possible or every one fails, means for a property of infinite runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum FiniteRuns {
     /// It goes on by repeating its last state for ever.
@@ -118,7 +118,7 @@ struct Frame<'f> {
     watcher: Watcher<'f>,
     reductions: &'f Reductions,
     store: &'f Store,
-    budget: &'f Arc<MemoryBudget>,
+    memory: &'f Arc<MemoryBudget>,
     started: Instant,
 }
 
@@ -157,6 +157,8 @@ impl<'a> Check<'a> {
     /// one: then something in this program is wrong.
     pub fn run(&self) -> Result<CheckResult, SearchError> {
         let started = Instant::now();
+        let spending = self.system.budget();
+        spending.begin("preparing the automaton of a property");
         let own = self.property.automaton();
         let automaton = match self.emptiness {
             Emptiness::Nested if own.acceptance_sets() > 1 && !self.weak_fairness => {
@@ -183,10 +185,18 @@ impl<'a> Check<'a> {
             ReductionUse::Off(_) => (Proviso::NONE, false),
         };
         let prepare_time = started.elapsed();
+        spending.begin("");
         let mut result = match by_state {
             false => self.search(&prepared, &reductions, proviso)?,
             true => self.search_by_state(&prepared, &reductions, proviso)?,
         };
+        // The one place where a check may say that a property holds. If the budget was spent at
+        // any time, executors may have given up, and nobody knows.
+        if let (Verdict::Holds | Verdict::Unknown(_), Some(spent)) =
+            (result.verdict, spending.poll())
+        {
+            result.verdict = Verdict::Unknown(spent.into());
+        }
         result.reduction = used;
         result.prepare_time = prepare_time;
         Ok(result)
@@ -298,7 +308,8 @@ impl<'a> Check<'a> {
         reductions: &Reductions,
         proviso: Proviso,
     ) -> Result<CheckResult, SearchError> {
-        let frame = (&self.budget(), Instant::now());
+        let memory = self.limits.memory_budget(self.system);
+        let frame = (&memory, Instant::now());
         let (result, _) = self.walk(prepared, reductions, proviso, frame, None)?;
         Ok(result)
     }
@@ -311,8 +322,8 @@ impl<'a> Check<'a> {
         reductions: &Reductions,
         mut proviso: Proviso,
     ) -> Result<CheckResult, SearchError> {
-        let budget = self.budget();
-        let shared = Store::new(self.system.layout().words(), &self.store, &budget);
+        let memory = self.limits.memory_budget(self.system);
+        let shared = Store::new(self.system.layout().words(), &self.store, &memory);
         let shared = match shared {
             Ok(store) => store,
             Err(error) => return Ok(CheckResult::unknown(prepared, limit_of(error))),
@@ -328,20 +339,13 @@ impl<'a> Check<'a> {
                 prepared,
                 reductions,
                 proviso,
-                (&budget, started),
+                (&memory, started),
                 Some(&shared),
             )?;
             if is_final || walks == MOST_WALKS || result.verdict != Verdict::Holds {
                 result.walks = walks;
                 return Ok(result);
             }
-        }
-    }
-
-    fn budget(&self) -> Arc<MemoryBudget> {
-        match self.limits.memory {
-            Some(bytes) => MemoryBudget::new(bytes),
-            None => MemoryBudget::unlimited(),
         }
     }
 
@@ -352,7 +356,7 @@ impl<'a> Check<'a> {
         prepared: &Prepared,
         reductions: &Reductions,
         proviso: Proviso,
-        (budget, started): (&Arc<MemoryBudget>, Instant),
+        (memory, started): (&Arc<MemoryBudget>, Instant),
         shared: Option<&Store>,
     ) -> Result<(CheckResult, bool), SearchError> {
         let mut result = CheckResult::unknown(prepared, Limit::Memory);
@@ -368,7 +372,7 @@ impl<'a> Check<'a> {
             ));
         }
         let width = self.system.layout().words() + 1;
-        let store = match Store::new(width, &self.store, budget) {
+        let store = match Store::new(width, &self.store, memory) {
             Ok(store) => store,
             Err(error) => {
                 result.verdict = Verdict::Unknown(limit_of(error));
@@ -391,7 +395,7 @@ impl<'a> Check<'a> {
             },
             reductions,
             store: &store,
-            budget,
+            memory,
             started,
         };
         let mut is_final = true;
@@ -401,7 +405,7 @@ impl<'a> Check<'a> {
             is_final = self.walk_alone(&frame, proviso, shared, &mut result)?;
         }
         result.store_bytes = store.bytes();
-        result.peak_bytes = budget.peak();
+        result.peak_bytes = memory.peak();
         result.time = started.elapsed();
         Ok((result, is_final))
     }
@@ -426,7 +430,8 @@ impl<'a> Check<'a> {
         };
         let surroundings = Surroundings {
             store: frame.store,
-            budget: frame.budget,
+            memory: frame.memory,
+            budget: self.system.budget(),
             limits: self.limits,
             started: frame.started,
             observer: self.observer,
@@ -542,7 +547,7 @@ impl<'a> Check<'a> {
         result.verdict = Verdict::Violated;
         let nodes = lasso::find(product, region);
         let states = nodes.and_then(|nodes| lasso::system_states(product, &nodes));
-        // Without memory for it the violation is real all the same.
+        // Without time or memory for it the violation is real all the same.
         if let Ok((states, cycle_start)) = states {
             let system = self.replay.unwrap_or(self.system);
             let confirmed = lasso::confirm(
@@ -551,8 +556,12 @@ impl<'a> Check<'a> {
                 self.weak_fairness,
                 states,
                 cycle_start,
-            )?;
-            result.counterexample = Some(confirmed);
+            );
+            result.counterexample = match confirmed {
+                Ok(confirmed) => Some(confirmed),
+                Err(SearchError::GaveUp(_)) => None,
+                Err(error) => return Err(error),
+            };
         }
         Ok(())
     }

@@ -59,7 +59,9 @@ impl Exploration<'_> {
                     .into(),
             ));
         }
-        let budget = self.budget();
+        let spending = self.system.budget();
+        spending.begin("");
+        let budget = self.limits.memory_budget(self.system);
         let store = self.new_store(&budget)?;
         let store = match &store {
             Ok(store) => store,
@@ -83,7 +85,8 @@ impl Exploration<'_> {
             let rank = seed.map_or_else(Vec::new, |seed| shuffled(transitions, seed));
             remembered.begin(rank);
             let mut walk = Walk::new(&mut remembered, proviso, Emptiness::Components, None);
-            let limit = walk.run().err();
+            let ended = walk.run();
+            let limit = spending.poll().map(Into::into).or(ended.err());
             let mut counts = walk.counts;
             counts.transitions += remembered.doubles;
             tell(Compared {

@@ -92,7 +92,9 @@ impl<'a> Exploration<'a> {
             },
             None => self.clone(),
         };
-        let budget = self.budget();
+        let spending = self.system.budget();
+        spending.begin("");
+        let budget = self.limits.memory_budget(self.system);
         let started = Instant::now();
         let structure = self.system.structure();
         let mut result = ExplorationResult {
@@ -113,7 +115,9 @@ impl<'a> Exploration<'a> {
         };
         let mut graph = Graph::new(&exploration, &store, &budget, started);
         let mut walk = Walk::new(&mut graph, self.proviso, Emptiness::Components, None);
-        result.limit = walk.run().err();
+        let ended = walk.run();
+        // Whatever was spent on the way: then executors may have given up, and nobody knows.
+        result.limit = spending.poll().map(Into::into).or(ended.err());
         result.counts = walk.counts;
         result.counts.transitions += graph.doubles.values().sum::<u64>();
         result.deadlocks = graph.deadlocks;
@@ -122,13 +126,6 @@ impl<'a> Exploration<'a> {
         result.peak_bytes = budget.peak();
         result.time = started.elapsed();
         Ok(result)
-    }
-
-    pub(crate) fn budget(&self) -> Arc<MemoryBudget> {
-        match self.limits.memory {
-            Some(bytes) => MemoryBudget::new(bytes),
-            None => MemoryBudget::unlimited(),
-        }
     }
 
     /// A store for the states, or the limit that was reached by making it.
@@ -224,7 +221,8 @@ impl<'a> Graph<'a> {
             invalid_ends: 0,
             pulse: Pulse::new(Surroundings {
                 store,
-                budget,
+                memory: budget,
+                budget: what.system.budget(),
                 limits: what.limits,
                 started,
                 observer: what.observer,
@@ -243,6 +241,10 @@ impl<'a> Graph<'a> {
         let state = self.cursor.words();
         self.successors.clear();
         self.executor.successors(state, &mut self.successors);
+        if let Some(spent) = self.what.system.budget().spent() {
+            // There may be more than these.
+            return Err(spent.into());
+        }
         if self.successors.is_empty() {
             let handle = StateHandle::from_bits(node.0);
             if self.worker.flags(handle) & flags::SECOND_PASS != 0 {

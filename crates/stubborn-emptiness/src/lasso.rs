@@ -79,6 +79,7 @@ fn way_into(
     }
     let mut edges: Vec<Edge> = Vec::new();
     while let Some(node) = queue.pop_front() {
+        product.check_time()?;
         if (region.inside)(node) {
             return Ok(path_to(&parents, node));
         }
@@ -148,6 +149,7 @@ fn nearest_edge(
     let mut queue = std::collections::VecDeque::from([from]);
     let mut edges: Vec<Edge> = Vec::new();
     while let Some(node) = queue.pop_front() {
+        product.check_time()?;
         edges.clear();
         product.all_edges(node, &mut edges)?;
         edges.retain(|edge| (region.inside)(edge.to));
@@ -189,7 +191,14 @@ pub(crate) fn confirm(
     mut states: Vec<u32>,
     mut cycle_start: usize,
 ) -> Result<Counterexample, SearchError> {
-    let failed = |text: &str| Err(SearchError::ReplayFailed(text.into()));
+    let budget = system.budget();
+    // Who gives up finds nothing, which says nothing.
+    let failed = |text: &str| {
+        Err(match budget.spent() {
+            Some(spent) => SearchError::GaveUp(spent),
+            None => SearchError::ReplayFailed(text.into()),
+        })
+    };
     let words = system.layout().words();
     if states.len() < (cycle_start + 2) * words {
         return failed("the accepting cycle was not found again");
@@ -198,7 +207,12 @@ pub(crate) fn confirm(
     let mut successors = stubborn_system::Successors::new(words);
     let first = &states[cycle_start * words..][..words];
     executor.successors(first, &mut successors);
-    let ends = successors.is_empty();
+    // On a cycle of steps there is one that does not fail.
+    let error = system.structure().error_state.as_deref();
+    let ends = successors.iter().all(|s| error == Some(s.state));
+    if let (true, Some(spent)) = (ends, budget.spent()) {
+        return Err(SearchError::GaveUp(spent));
+    }
     if ends {
         // The system stands still; only the automaton moved.
         if states[cycle_start * words..]

@@ -8,7 +8,7 @@
 
 use stubborn_search::Limit;
 
-use crate::space::{Edge, Node, Space, flags};
+use crate::space::{Counts, Edge, Node, Space, flags};
 use crate::walk::{Status, Walk};
 
 impl<S: Space> Walk<'_, S> {
@@ -20,7 +20,17 @@ impl<S: Space> Walk<'_, S> {
         let all = self.wanted_marks();
         edges.retain(|edge| edge.marks.contains(all));
         let mut todo: Vec<Node> = Vec::new();
+        let mut looked_at = 0_u64;
         loop {
+            looked_at += 1;
+            if looked_at.is_multiple_of(64) {
+                let counts = Counts {
+                    // Spaces look at limits in the first of every few nodes.
+                    states: self.counts.states / 64 * 64 + 1,
+                    ..self.counts
+                };
+                self.space.go_on(self.bytes(), &counts)?;
+            }
             for edge in edges.drain(..) {
                 if let Status::OnPath(_) = self.status(edge.to) {
                     return Ok(true);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use stubborn_search::{Limit, Limits, Progress};
 use stubborn_store::{MemoryBudget, Store, StoreError};
+use stubborn_system::Budget;
 
 use crate::space::{Counts, Edge};
 
@@ -18,7 +19,9 @@ const REPORT_EVERY: Duration = Duration::from_millis(200);
 /// What the store and the clock are for one walk.
 pub(crate) struct Surroundings<'a> {
     pub(crate) store: &'a Store,
-    pub(crate) budget: &'a Arc<MemoryBudget>,
+    pub(crate) memory: &'a Arc<MemoryBudget>,
+    /// Of the system.
+    pub(crate) budget: &'a Budget,
     pub(crate) limits: Limits<'a>,
     /// When the walk began, or the first of several.
     pub(crate) started: Instant,
@@ -72,13 +75,14 @@ impl<'a> Pulse<'a> {
         }
         if bytes > self.granted {
             let more = bytes - self.granted;
-            around.budget.reserve(more).map_err(|_| Limit::Memory)?;
+            around.memory.reserve(more).map_err(|_| Limit::Memory)?;
             self.granted = bytes;
         }
-        if limits.time.is_none() && around.observer.is_none() {
-            return Ok(());
+        let now = Instant::now();
+        if let Some(spent) = around.budget.poll_at(now) {
+            return Err(spent.into());
         }
-        let elapsed = around.started.elapsed();
+        let elapsed = now.saturating_duration_since(around.started);
         if limits.time.is_some_and(|longest| elapsed > longest) {
             return Err(Limit::Time);
         }
@@ -93,7 +97,7 @@ impl<'a> Pulse<'a> {
                 transitions: counts.transitions,
                 queue: around.store.len().saturating_sub(counts.states),
                 depth: counts.depth,
-                memory: around.budget.used(),
+                memory: around.memory.used(),
                 elapsed,
                 states_per_second: new as f64 / seconds,
             });
@@ -104,7 +108,7 @@ impl<'a> Pulse<'a> {
 
 impl Drop for Pulse<'_> {
     fn drop(&mut self) {
-        self.surroundings.budget.release(self.granted);
+        self.surroundings.memory.release(self.granted);
     }
 }
 

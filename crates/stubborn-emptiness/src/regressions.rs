@@ -6,7 +6,7 @@ use stubborn_ltl::guard::Guard;
 use stubborn_reduce::testing::exact::relations_over;
 use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
-use stubborn_system::{LabelId, System};
+use stubborn_system::{LabelId, System, Transition};
 
 use crate::check::Reductions;
 use crate::prepare::Prepared;
@@ -23,8 +23,6 @@ const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Clodel,
     Algorithm::Inc,
 ];
-
-const STEERED: [SteeringMode; 2] = [SteeringMode::Only, SteeringMode::Mixed];
 
 fn all_ways() -> impl Iterator<Item = (Proviso, Fitting, SteeringMode)> {
     let all = Proviso::all_sound().into_iter();
@@ -73,6 +71,69 @@ fn always_violated(system: &Tiny, property: &Property) {
             }
         }
     }
+}
+
+/// The same for any automaton, with or without sets for its state, and for what it can still see.
+fn violated_in_every_mode(system: &Tiny, property: &Property) {
+    let relations = relations_over(system, &system.all_states());
+    let modes = [SteeringMode::Off, SteeringMode::Mixed, SteeringMode::Only];
+    let modes = modes.iter().flat_map(|m| [(*m, false), (*m, true)]);
+    for ((steering, relaxed), emptiness) in modes.flat_map(|m| Emptiness::ALL.map(|e| (m, e))) {
+        let check = Check {
+            emptiness,
+            steering,
+            relaxed_visibility: relaxed,
+            reduction: Some(ReductionRequest {
+                config: Config::new(Algorithm::Beam),
+                relations: &relations,
+                proviso: Proviso::default(),
+                fitting: Fitting::default(),
+            }),
+            ..Check::new(system, property)
+        };
+        let result = check.run().expect("counterexamples are real");
+        let what = format!("{emptiness:?} {steering:?} {relaxed}");
+        assert_eq!(result.verdict, Verdict::Violated, "{what}");
+    }
+}
+
+/// An automaton on these labels. Of an edge: from where, the literals of its guard (their numbers
+/// from 1 on, negative to be false), where to, its marks.
+fn automaton_of(labels: &[LabelId], sets: u32, edges: &[(usize, &[i32], usize, u32)]) -> Property {
+    let names = (0..labels.len()).map(|p| format!("p{p}")).collect();
+    let mut draft = Draft::new(names, sets);
+    for (from, literals, to, marks) in edges {
+        while draft.edges.len() <= *from.max(to) {
+            draft.add_state();
+        }
+        let mut guard = Guard::TRUE;
+        for literal in *literals {
+            let variable = literal.unsigned_abs() - 1;
+            let literal = draft.guards.literal(variable, *literal > 0);
+            guard = draft.guards.and(guard, literal);
+        }
+        draft.edges[*from].push(Edge {
+            guard,
+            target: StateId(*to as u32),
+            marks: Marks(*marks),
+        });
+    }
+    Property::from_automaton(draft.finish(), labels.to_vec())
+}
+
+/// A transition that sets variables from 0 to 1, if a label holds.
+fn set(system: &mut Tiny, variables: &'static [usize], guard: Option<LabelId>) {
+    let first = variables[0];
+    let not_yet = system.label("not yet", &[first], move |v| v[first] == 0);
+    let guards: Vec<LabelId> = [not_yet].into_iter().chain(guard).collect();
+    system.simple("set", &guards, (&[], variables), move |v| {
+        variables.iter().for_each(|at| v[*at] = 1);
+    });
+}
+
+/// Labels that say of each variable that it is 1.
+fn ones<const N: usize>(system: &mut Tiny) -> [LabelId; N] {
+    std::array::from_fn(|at| system.label("one", &[at], move |v| v[at] == 1))
 }
 
 /// Ten states on which the usual conditions for weak stubborn sets hold of `{a, k}` at the
@@ -217,110 +278,157 @@ fn an_event_that_can_be_taken_now_can_be_taken_later() {
     system.simple("c", &[c_is_0], (&[], &[1]), |v| v[1] = 1);
     let b_is_not_1 = system.label("b != 1", &[0], |v| v[0] != 1);
     let both = system.label("both", &[0, 1], |v| v[0] == 2 && v[1] == 1);
-    let names = ["c0", "b1", "both"].map(String::from).to_vec();
-    let mut draft = Draft::new(names, 1);
-    let (c0, b1, end) = (
-        draft.guards.variable(0),
-        draft.guards.variable(1),
-        draft.guards.variable(2),
-    );
-    let event = draft.guards.and(c0, b1);
-    let states = [draft.initial, draft.add_state(), draft.add_state()];
-    let edges = [
-        (0, Guard::TRUE, 0, Marks::NONE),
-        (0, event, 1, Marks::NONE),
-        (1, b1, 1, Marks::NONE),
-        (1, end, 2, Marks::NONE),
-        (2, Guard::TRUE, 2, Marks(1)),
+    let edges: &[(usize, &[i32], usize, u32)] = &[
+        (0, &[], 0, 0),
+        (0, &[1, 2], 1, 0),
+        (1, &[2], 1, 0),
+        (1, &[3], 2, 0),
+        (2, &[], 2, 1),
     ];
-    for (from, guard, to, marks) in edges {
-        draft.edges[states[from].index()].push(Edge {
-            guard,
-            target: states[to],
-            marks,
-        });
-    }
-    let property = Property::from_automaton(draft.finish(), vec![c_is_0, b_is_not_1, both]);
-    let relations = relations_over(&system, &system.all_states());
-    for steering in STEERED {
-        for emptiness in Emptiness::ALL {
-            let check = Check {
-                emptiness,
-                steering,
-                reduction: Some(ReductionRequest {
-                    config: Config::new(Algorithm::Beam),
-                    relations: &relations,
-                    proviso: Proviso::default(),
-                    fitting: Fitting::default(),
-                }),
-                ..Check::new(&system, &property)
-            };
-            let result = check.run().expect("counterexamples are real");
-            assert_eq!(
-                result.verdict,
-                Verdict::Violated,
-                "{emptiness:?} {steering:?}"
-            );
-        }
-    }
+    let property = automaton_of(&[c_is_0, b_is_not_1, both], 1, edges);
+    violated_in_every_mode(&system, &property);
 }
 
 /// Two states of the automaton enter each other while `x` is 0, with a mark each way, and wait
-/// at any time. `k` sets `x`, once; `n` goes on for ever, unseen. Only runs without `k` are accepted:
-/// on them short cuts never end, and a set that has `k` as its key and nothing else loses them all.
-/// With two sets of states instead of marks on edges it is the same.
+/// at any time. `x` is set once; `y` changes for ever, unseen. Only runs that leave `x` alone are
+/// accepted: on them short cuts never end, and a set that has the step of `x` as its key and nothing
+/// else loses them all. With two sets of states instead of marks on edges it is the same.
 #[test]
 fn a_key_does_not_end_what_goes_round_for_ever() {
     let mut system = Tiny::new(&[2, 2]);
-    let x_is_0 = system.label("x = 0", &[0], |v| v[0] == 0);
-    system.simple("k", &[x_is_0], (&[], &[0]), |v| v[0] = 1);
+    set(&mut system, &[0], None);
     system.simple("n", &[], (&[1], &[1]), |v| v[1] = 1 - v[1]);
-    let relations = relations_over(&system, &system.all_states());
-    // How many states are left at once, and the marks of loops and of events.
-    for (before, loops, events) in [
-        (1, [0, 0], [1, 2]),
-        (2, [0, 0], [1, 2]),
-        (2, [1, 2], [1, 2]),
-    ] {
-        let mut draft = Draft::new(vec!["x0".into()], 2);
-        let x0 = draft.guards.variable(0);
-        let mut last = draft.initial;
-        let add = |draft: &mut Draft, from: StateId, guard, target, marks: u32| {
-            let marks = Marks(marks);
-            draft.edges[from.index()].push(Edge {
-                guard,
-                target,
-                marks,
-            });
-        };
-        for _ in 1..before {
-            let next = draft.add_state();
-            add(&mut draft, last, x0, next, 0);
-            last = next;
+    let labels = ones::<1>(&mut system);
+    for loops in [[0, 0], [1, 2]] {
+        let edges: &[(usize, &[i32], usize, u32)] = &[
+            (0, &[-1], 1, 0),
+            (1, &[-1], 2, 0),
+            (1, &[-1], 3, 0),
+            (2, &[], 2, loops[0]),
+            (2, &[-1], 3, 1),
+            (3, &[], 3, loops[1]),
+            (3, &[-1], 2, 2),
+        ];
+        violated_in_every_mode(&system, &automaton_of(&labels, 2, edges));
+    }
+}
+
+/// The automaton waits while `x` is 0 or `y` is 1, for `z`, which can be set when `x` is. A set with
+/// the step of `x` must have that of `y`, too: `x` first is the end of waiting.
+#[test]
+fn who_ends_waiting_brings_who_lets_wait() {
+    let mut system = Tiny::new(&[2, 2, 2]);
+    let labels = ones::<3>(&mut system);
+    set(&mut system, &[0], None);
+    set(&mut system, &[1], None);
+    set(&mut system, &[2], Some(labels[0]));
+    let edges: &[(usize, &[i32], usize, u32)] = &[
+        (0, &[-1], 0, 0),
+        (0, &[2], 0, 0),
+        (0, &[3], 1, 0),
+        (1, &[], 1, 1),
+    ];
+    violated_in_every_mode(&system, &automaton_of(&labels, 1, edges));
+}
+
+/// The automaton waits while `x` is 0, for `x` and `y` at once. A set with the step of `x` must have
+/// those of `y`, too: nothing waits for `y` when `x` comes first.
+#[test]
+fn an_event_that_ends_waiting_comes_as_a_whole() {
+    let mut system = Tiny::new(&[2, 2]);
+    let labels = ones::<2>(&mut system);
+    set(&mut system, &[0], None);
+    // Two steps, so that the one of `x` is the cheaper way to both.
+    set(&mut system, &[1], None);
+    set(&mut system, &[1], None);
+    let edges: &[(usize, &[i32], usize, u32)] =
+        &[(0, &[-1], 0, 0), (0, &[1, 2], 1, 0), (1, &[], 1, 1)];
+    violated_in_every_mode(&system, &automaton_of(&labels, 1, edges));
+}
+
+/// Two states wait on `x` and on its negation, with a mark each; `x` changes at any time, and so does
+/// `y`, unseen. Who always changes `x` never waits, and collects nothing.
+#[test]
+fn an_event_comes_early_only_if_waiting_collects_nothing() {
+    let mut system = Tiny::new(&[2, 2]);
+    let labels = ones::<1>(&mut system);
+    system.simple("x", &[], (&[0], &[0]), |v| v[0] = 1 - v[0]);
+    system.simple("y", &[], (&[1], &[1]), |v| v[1] = 1 - v[1]);
+    let edges: &[(usize, &[i32], usize, u32)] = &[
+        (0, &[-1], 0, 1),
+        (0, &[1], 1, 0),
+        (1, &[1], 1, 2),
+        (1, &[-1], 0, 0),
+    ];
+    violated_in_every_mode(&system, &automaton_of(&labels, 2, edges));
+}
+
+/// An event that can be taken now is no short cut if its target does not wait. Here the event is that
+/// `a` is 0, and its target wants `b` and `c` at the next letter; but `b` is set together with
+/// `a`. So `c` must come first, while the first state waits.
+#[test]
+fn short_cuts_lead_to_states_that_wait() {
+    let mut system = Tiny::new(&[2, 2, 2]);
+    let labels = ones::<3>(&mut system);
+    set(&mut system, &[0, 1], None);
+    // Two steps, so that the other one is the cheaper way to both.
+    set(&mut system, &[2], None);
+    set(&mut system, &[2], None);
+    let edges: &[(usize, &[i32], usize, u32)] = &[
+        (0, &[-1], 1, 0),
+        (0, &[-1], 2, 0),
+        (1, &[], 1, 0),
+        (1, &[-1], 2, 0),
+        (2, &[2, 3], 3, 0),
+        (3, &[], 3, 1),
+    ];
+    violated_in_every_mode(&system, &automaton_of(&labels, 1, edges));
+}
+
+/// What the automaton looks at much later is visible now: `y` must not pass by before `x` has.
+#[test]
+fn what_is_looked_at_later_is_visible() {
+    let mut system = Tiny::new(&[3, 3]);
+    for variable in 0..2 {
+        for from in 0..2 {
+            let here = system.label("here", &[variable], move |v| v[variable] == from);
+            let step = move |v: &mut [i64]| v[variable] = from + 1;
+            system.simple("step", &[here], (&[], &[variable]), step);
         }
-        let states = [draft.add_state(), draft.add_state()];
-        for at in 0..2 {
-            add(&mut draft, last, x0, states[at], 0);
-            add(&mut draft, states[at], Guard::TRUE, states[at], loops[at]);
-            add(&mut draft, states[at], x0, states[1 - at], events[at]);
-        }
-        let property = Property::from_automaton(draft.finish(), vec![x_is_0]);
-        for (steering, emptiness) in STEERED.iter().flat_map(|m| Emptiness::ALL.map(|e| (*m, e))) {
-            let check = Check {
-                emptiness,
-                steering,
-                reduction: Some(ReductionRequest {
-                    config: Config::new(Algorithm::Beam),
-                    relations: &relations,
-                    proviso: Proviso::default(),
-                    fitting: Fitting::default(),
-                }),
-                ..Check::new(&system, &property)
+    }
+    let is_1 = |variable: usize| system.label("is 1", &[variable], move |v| v[variable] == 1);
+    let labels = [0, 1].map(is_1);
+    let edges: &[(usize, &[i32], usize, u32)] = &[
+        (0, &[], 0, 0),
+        (0, &[1], 1, 0),
+        (1, &[], 1, 0),
+        (1, &[-1, 2], 2, 0),
+        (2, &[], 2, 1),
+    ];
+    violated_in_every_mode(&system, &automaton_of(&labels, 1, edges));
+}
+
+/// A step that fails counts as disabled in relations, and must not be taken for one that is enabled:
+/// alone, it is the end of all runs.
+#[test]
+fn a_step_that_fails_is_no_set() {
+    for first in [false, true] {
+        let mut system = Tiny::new(&[2]);
+        let fails = |system: &mut Tiny| {
+            let description = Transition {
+                may_fail: true,
+                ..Transition::default()
             };
-            let result = check.run().expect("counterexamples are real");
-            let what = format!("{before} {loops:?} {emptiness:?} {steering:?}");
-            assert_eq!(result.verdict, Verdict::Violated, "{what}");
+            system.transition(description, |_| vec![None]);
+        };
+        if first {
+            fails(&mut system);
         }
+        system.simple("goes on", &[], (&[0], &[0]), |v| v[0] = 1 - v[0]);
+        if !first {
+            fails(&mut system);
+        }
+        violated_in_every_mode(&system, &automaton_of(&[], 1, &[(0, &[], 0, 1)]));
     }
 }
 

@@ -476,7 +476,7 @@ impl<'s, S: Space> Walk<'s, S> {
     }
 
     /// What the walk takes, roughly.
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.live.capacity() * size_of::<Live>()
             + self.places.capacity() * (size_of::<(Node, Place)>() + 1)
             + self.frames.capacity() * size_of::<Frame>()

@@ -1,12 +1,18 @@
 //! A check that reaches a limit says so, and never more.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use stubborn_emptiness::{Check, Emptiness, Property, Verdict};
+use stubborn_emptiness::{
+    Check, Emptiness, Exploration, Fitting, Property, Proviso, ReductionRequest, Verdict,
+};
 use stubborn_ltl::formula::{Formulas, Node};
 use stubborn_reduce::testing::tiny::Tiny;
+use stubborn_reduce::{Algorithm, Config};
 use stubborn_search::{Limit, Limits, SearchError, StoreKind, StoreOptions};
+use stubborn_system::{
+    Budget, Executor, LabelId, Layout, Relations, Structure, Successors, System, TransitionId,
+};
 
 /// Four counters modulo 8, and the property that the first one is 0 again and again.
 fn counters() -> (Tiny, Property) {
@@ -89,4 +95,135 @@ fn lossy_stores_are_refused() {
         ..Check::new(&system, &property)
     };
     assert!(matches!(check.run(), Err(SearchError::Mismatch(_))));
+}
+
+/// A system whose executors stop its budget after some calls, and give up.
+struct GivesUp {
+    inner: Tiny,
+    budget: Budget,
+    calls: AtomicU64,
+    most_calls: u64,
+}
+
+impl System for GivesUp {
+    fn layout(&self) -> &Layout {
+        self.inner.layout()
+    }
+
+    fn structure(&self) -> &Structure {
+        self.inner.structure()
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        self.inner.initial_states()
+    }
+
+    fn executor(&self) -> Box<dyn Executor + '_> {
+        Box::new(GivesUpLater(self.inner.executor(), self))
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+}
+
+struct GivesUpLater<'s>(Box<dyn Executor + 's>, &'s GivesUp);
+
+impl Executor for GivesUpLater<'_> {
+    fn successors(&mut self, state: &[u32], out: &mut Successors) {
+        if self.1.calls.fetch_add(1, Ordering::Relaxed) >= self.1.most_calls {
+            self.1.budget.stop();
+            return;
+        }
+        self.0.successors(state, out);
+    }
+
+    fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        self.0.fire(state, transition, out);
+    }
+
+    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
+        self.0.label(state, label)
+    }
+}
+
+/// Every run is infinite and comes to `p` again and again. If steps are cut short, a run seems
+/// to end where `p` does not hold, and to stay there for ever.
+#[test]
+fn who_gives_up_says_nothing() {
+    let always_again = || {
+        let mut system = Tiny::new(&[5; 3]);
+        for at in 0..3 {
+            system.simple("count", &[], (&[at], &[at]), move |v| {
+                v[at] = (v[at] + 1) % 5
+            });
+        }
+        let moved = system.label("sum is even", &[0, 1, 2], |v| {
+            v.iter().sum::<i64>() % 2 == 0
+        });
+        (system, moved)
+    };
+    let property = |label: LabelId| {
+        let mut formulas = Formulas::new();
+        let atom = formulas.atom("p");
+        let finally = formulas.make(Node::Finally(atom));
+        let again = formulas.make(Node::Globally(finally));
+        let property = Property::from_formula(formulas, again, vec![label], &Default::default());
+        property.expect("the formula is small")
+    };
+    let ways = Emptiness::ALL.map(|emptiness| [(emptiness, 1), (emptiness, 3)]);
+    for (emptiness, threads) in ways.into_iter().flatten() {
+        for reduced in [false, true] {
+            for most_calls in [0, 1, 2, 3, 10, 50, 100, 124, u64::MAX] {
+                let (inner, label) = always_again();
+                let property = property(label);
+                let relations = Relations::from_sets(inner.structure());
+                let system = GivesUp {
+                    inner,
+                    budget: Budget::unlimited(),
+                    calls: AtomicU64::new(0),
+                    most_calls,
+                };
+                let check = Check {
+                    emptiness,
+                    threads,
+                    reduction: reduced.then(|| ReductionRequest {
+                        config: Config::new(Algorithm::Beam),
+                        relations: &relations,
+                        proviso: Proviso::default(),
+                        fitting: Fitting::default(),
+                    }),
+                    ..Check::new(&system, &property)
+                };
+                let expected = match most_calls {
+                    u64::MAX => Verdict::Holds,
+                    _ => Verdict::Unknown(Limit::Interrupted),
+                };
+                let verdict = check.run().expect("the parts fit together").verdict;
+                let what = format!("{emptiness:?}, {threads}, {reduced}, {most_calls}");
+                assert_eq!(verdict, expected, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_exploration_that_gives_up_has_not_seen_everything() {
+    for proviso in Proviso::all_of_graphs() {
+        for most_calls in [0, 1, 60, 4095] {
+            let system = GivesUp {
+                inner: counters().0,
+                budget: Budget::unlimited(),
+                calls: AtomicU64::new(0),
+                most_calls,
+            };
+            let exploration = Exploration {
+                proviso,
+                ..Exploration::new(&system)
+            };
+            let result = exploration.run().expect("the parts fit together");
+            assert_eq!(result.limit, Some(Limit::Interrupted), "{proviso}");
+            assert_eq!(result.deadlocks, 0);
+        }
+    }
 }

@@ -17,6 +17,8 @@
 //! does: [`Chains`] knows the commands that can follow.
 
 mod splits;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};

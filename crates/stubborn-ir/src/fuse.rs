@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use stubborn_system::{ChannelId, ProcessId};
+use stubborn_system::{Budget, ChannelId, ProcessId};
 
 use crate::chain::{Starts, by_start};
 use crate::simplify::{and, not};
@@ -35,7 +35,8 @@ const MAX_SIZE: usize = 60;
 const MAX_WRITES: usize = 4;
 
 /// Fuses chains; gives, for each new command, the numbers of the old commands it consists of.
-pub fn fuse(program: &mut Program) -> Vec<Vec<usize>> {
+/// Once the budget is spent, the others stay as they are.
+pub fn fuse(program: &mut Program, budget: &Budget) -> Vec<Vec<usize>> {
     let commands = std::mem::take(&mut program.commands);
     let starts = by_start(&commands);
     let mut origins = Vec::new();
@@ -45,7 +46,10 @@ pub fn fuse(program: &mut Program) -> Vec<Vec<usize>> {
             commands: &commands,
             starts: &starts,
         };
-        let ways = command.continues.and_then(|_| fusing.ways(at));
+        let ways = match budget.poll() {
+            None => command.continues.and_then(|_| fusing.ways(at)),
+            Some(_) => None,
+        };
         match ways {
             None => {
                 origins.push(vec![at]);
@@ -108,6 +112,8 @@ struct Way {
     visited: Vec<(ProcessId, u32)>,
     /// The chain came to a place again.
     loops: bool,
+    /// It contains an assertion.
+    asserts: bool,
 }
 
 struct Fusing<'a> {
@@ -129,6 +135,7 @@ impl Fusing<'_> {
             next: None,
             visited: Vec::new(),
             loops: false,
+            asserts: false,
         };
         let mut todo = vec![self.extended(&empty, first)??];
         let mut done: Vec<Way> = Vec::new();
@@ -162,6 +169,11 @@ impl Fusing<'_> {
         let mut longer = Vec::new();
         for follower in followers {
             let enabled = self.condition(&way.known, &self.commands[*follower as usize])?;
+            // A condition that fails ends the step before the body: at the front, it would hide
+            // an assertion that is violated first.
+            if way.asserts && self.program.may_fail(&enabled) {
+                return None;
+            }
             blocked = and(blocked, not(enabled));
             longer.extend(self.extended(way, *follower as usize)?);
         }
@@ -213,6 +225,7 @@ impl Fusing<'_> {
         used.sort_unstable();
         let resets = used.iter().map(|t| Statement::Let(*t, Expr::Const(0)));
         for statement in resets.chain(command.body.iter().cloned()) {
+            longer.asserts |= statement.asserts();
             longer.known.run(self.program, &statement);
             longer.body.push(statement);
         }
@@ -498,46 +511,62 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::{BTreeSet, HashSet};
 
-    use stubborn_system::{Successors, System};
+    use stubborn_system::{FailureKind, FieldKind, Successors, System};
 
     use super::*;
     use crate::Model;
-    use crate::testing::random_program;
+    use crate::testing::{random_chains, random_program};
 
-    /// Number of states and whether a step can fail; `None` beyond a limit.
-    fn explore(model: &Model) -> Option<(usize, bool)> {
+    /// What a run meets: all states, the violated assertions, and whether a step can fail and
+    /// after which violated assertions it does.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    struct Met {
+        states: HashSet<Vec<i64>>,
+        violated: BTreeSet<Option<usize>>,
+        failed: BTreeSet<Option<usize>>,
+    }
+
+    /// Everything that is reachable; `None` beyond a limit.
+    fn explore(model: &Model) -> Option<Met> {
         let initial = model.initial_states();
+        // Programs need not have the same layout: only one of them may have an error state.
+        let values = |state: &[u32]| {
+            let fields = model.layout().fields().iter();
+            let fields = fields.filter(|field| field.kind != FieldKind::Failed);
+            fields.map(|field| field.get(state)).collect::<Vec<i64>>()
+        };
         let mut executor = model.executor();
         let mut out = Successors::new(initial.len());
-        let mut seen: HashSet<Vec<u32>> = HashSet::from([initial.clone()]);
+        let mut met = Met::default();
+        met.states.insert(values(&initial));
         let mut todo = vec![initial];
-        let mut fails = false;
         while let Some(state) = todo.pop() {
             out.clear();
             executor.successors(&state, &mut out);
             for next in out.iter() {
+                met.violated.insert(next.outcome.violated());
                 if model.is_error(next.state) {
-                    fails = true;
-                } else if seen.insert(next.state.to_vec()) {
+                    // Which of several failures is seen may differ, as conditions come first.
+                    met.failed.insert(next.outcome.violated());
+                } else if met.states.insert(values(next.state)) {
                     todo.push(next.state.to_vec());
                 }
             }
-            if seen.len() > 1_500 {
+            if met.states.len() > 1_500 {
                 return None;
             }
         }
-        Some((seen.len(), fails))
+        Some(met)
     }
 
-    #[test]
-    fn fused_programs_have_the_same_states() {
+    fn compare(programs: impl Iterator<Item = Program>) -> (usize, usize) {
         let (mut compared, mut fused_commands) = (0, 0);
-        for seed in 0..400 {
-            let program = random_program(seed);
+        for program in programs {
+            let name = program.name.clone();
             let mut fused = program.clone();
-            let origins = fuse(&mut fused);
+            let origins = fuse(&mut fused, &stubborn_system::budget::UNLIMITED);
             assert_eq!(origins.len(), fused.commands.len());
             fused_commands += origins.iter().filter(|o| o.len() > 1).count();
             let (Ok(plain), Ok(fused)) = (Model::new(program), Model::new(fused)) else {
@@ -546,12 +575,59 @@ mod tests {
             let Some(expected) = explore(&plain) else {
                 continue;
             };
-            assert_eq!(explore(&fused), Some(expected), "seed {seed}");
+            assert_eq!(explore(&fused), Some(expected), "{name}");
             compared += 1;
         }
-        assert!(
-            compared > 50 && fused_commands > 20,
-            "{compared} {fused_commands}"
-        );
+        (compared, fused_commands)
+    }
+
+    /// A condition that cannot be evaluated comes after the assertion, and does not hide it.
+    #[test]
+    fn failing_conditions_hide_no_violation() {
+        for (place, fused) in [(5, false), (1, true)] {
+            let mut program = Program::new("assert, then wait");
+            let names = ["assert", "wait", "done"].map(String::from).to_vec();
+            let process = program.process("P", names, 0);
+            let counter = program.processes[process.index()].counter;
+            let limit = if fused { 1 } else { 7 };
+            let i = program.variable(crate::Variable::integer("i", 0, limit, place));
+            let a = program.variable(crate::Variable::array("a", 0, 1, vec![0; 2]));
+            let site = program.site(FailureKind::Assertion, "assertion", None);
+            let index = program.site(FailureKind::IndexOutOfBounds, "index", None);
+            let element = Expr::Element(a, Box::new(Expr::Var(i)), index);
+            let waits = program.label(Expr::equal(element, Expr::Const(0)));
+            let assertion = Statement::Assert {
+                condition: Expr::Const(0),
+                site,
+            };
+            for (from, guards, first) in [(0, vec![], Some(assertion)), (1, vec![waits], None)] {
+                let go = Statement::assign(counter, Expr::Const(from + 1), index);
+                program.command(Command {
+                    name: format!("c{from}"),
+                    processes: vec![process],
+                    sources: vec![Some(from as u32)],
+                    guards,
+                    body: first.into_iter().chain([go]).collect(),
+                    continues: (from == 0).then_some(process),
+                    ..Command::default()
+                });
+            }
+            let model = Model::new(program.clone()).expect("a small program");
+            let met = explore(&model).expect("few states");
+            assert_eq!(met.violated, BTreeSet::from([Some(site.index())]));
+            assert_eq!(met.failed.is_empty(), fused);
+            let origins = fuse(&mut program, &stubborn_system::budget::UNLIMITED);
+            assert_eq!(origins.iter().any(|o| o.len() > 1), fused);
+            let model = Model::new(program).expect("a small program");
+            assert_eq!(explore(&model), Some(met));
+        }
+    }
+
+    #[test]
+    fn fused_programs_have_the_same_states_and_violations() {
+        let (compared, fused) = compare((0..400).map(random_program));
+        assert!(compared > 50 && fused > 20, "{compared} {fused}");
+        let (compared, fused) = compare((0..3_000).map(random_chains));
+        assert!(compared > 2_000 && fused > 1_000, "{compared} {fused}");
     }
 }

@@ -61,15 +61,26 @@ struct Dispatch {
 
 impl Model {
     /// Checks and packs a program, sorting its commands.
-    pub fn new(mut program: Program) -> Result<Self, ModelError> {
+    pub fn new(program: Program) -> Result<Self, ModelError> {
+        Self::within(program, Arc::default())
+    }
+
+    /// The same, with what this and everything that is done about the model may take. Fails also
+    /// if that is too little.
+    pub fn within(mut program: Program, budget: Arc<Budget>) -> Result<Self, ModelError> {
+        let poll = || match budget.poll() {
+            None => Ok(()),
+            Some(spent) => Err(ModelError(spent.to_string())),
+        };
         check(&program)?;
         program.commands.sort_by_key(dispatch_key);
         let chains = Chains::new(&program);
-        let own: Vec<bool> = program
-            .commands
-            .iter()
-            .map(|c| !c.never_fails && may_fail(&program, c, &|_| Some(HashMap::new())))
-            .collect();
+        poll()?;
+        let mut own: Vec<bool> = Vec::with_capacity(program.commands.len());
+        for c in &program.commands {
+            poll()?;
+            own.push(!c.never_fails && may_fail(&program, c, &|_| Some(HashMap::new())));
+        }
         let fails: Vec<bool> = (0..own.len())
             .map(|c| {
                 own[c]
@@ -79,7 +90,8 @@ impl Model {
             .collect();
         let with_error_state = fails.iter().any(|f| *f);
         let (encoding, layout) = Encoding::new(&program, with_error_state);
-        let structure = structure(&program, &encoding, &layout, &chains, &fails);
+        let structure = structure(&program, &encoding, &layout, &chains, (&fails, &budget));
+        poll()?;
         let dispatch = Dispatch::new(&program, &encoding);
         let largest_priority = program
             .commands
@@ -97,18 +109,17 @@ impl Model {
             chains,
             largest_priority,
             temporaries,
-            budget: Arc::default(),
+            budget,
         })
     }
 
-    /// The same, with a limit to what is done about it.
+    /// The same, with what everything that is done about it may take.
     #[must_use]
-    pub fn with_budget(mut self, budget: Arc<Budget>) -> Self {
-        self.budget = budget;
-        self
+    pub fn with_budget(self, budget: Arc<Budget>) -> Self {
+        Self { budget, ..self }
     }
 
-    /// Time and memory, to be shared with others.
+    /// What everything that is done about it may take.
     pub fn shared_budget(&self) -> &Arc<Budget> {
         &self.budget
     }
@@ -405,7 +416,7 @@ fn structure(
     encoding: &Encoding,
     layout: &Layout,
     chains: &Chains,
-    fails: &[bool],
+    (fails, budget): (&[bool], &Budget),
 ) -> Structure {
     let labels = program.labels.iter().map(|label| {
         let mut effects = Effects::new(program, encoding);
@@ -428,7 +439,9 @@ fn structure(
             .map(|(at, (command, may_fail))| {
                 let mut effects = Effects::new(program, encoding);
                 effects.body(&command.body);
-                for follower in chains.followers(at) {
+                // A long chain has all that comes later as followers, each of its commands again.
+                let is_over = budget.poll().is_some();
+                for follower in chains.followers(at).iter().filter(|_| !is_over) {
                     let follower = &program.commands[*follower as usize];
                     for guard in &follower.guards {
                         effects.expression(&program.labels[guard.index()].expr);

@@ -275,6 +275,18 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// Whether there is an assertion in it.
+    pub fn asserts(&self) -> bool {
+        match self {
+            Statement::Assert { .. } => true,
+            Statement::If {
+                then, otherwise, ..
+            } => then.iter().chain(otherwise).any(Self::asserts),
+            Statement::While { body, .. } => body.iter().any(Self::asserts),
+            _ => false,
+        }
+    }
+
     /// Assigns to a scalar variable.
     pub fn assign(variable: VarId, value: Expr, site: Site) -> Self {
         Statement::Assign {

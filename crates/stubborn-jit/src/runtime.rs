@@ -12,8 +12,8 @@ use stubborn_system::layout::ArrayPlace;
 use stubborn_system::{Budget, Field, Outcome, SpareRoom, System, TransitionId};
 
 /// After this many rounds a loop asks [`again`] in each round.
-pub(crate) const MANY_ROUNDS: u64 = 256;
-/// Rounds between two looks at the budget.
+pub(crate) const MANY_ROUNDS: u64 = 32;
+/// Such rounds between two looks at the budget.
 const POLL: u64 = 1 << 12;
 /// What [`again`] says to a loop that may go on; no step ends so.
 pub(crate) const GOES_ON: Outcome = Outcome::violation(0);
@@ -83,8 +83,7 @@ impl ChannelFacts {
 
     /// The number of messages, never more than there is room for.
     fn count(&self, state: &[u32]) -> u32 {
-        let capacity = self.items.first().map_or(u32::MAX, |(place, _)| place.len);
-        self.length.raw(state).min(capacity)
+        self.length.raw(state).min(self.length.max as u32)
     }
 }
 
@@ -131,9 +130,17 @@ pub(crate) unsafe extern "C" fn fail(
     }
 }
 
+/// The loops that a thread is running.
+#[derive(Default)]
+struct Loops {
+    /// Outermost first.
+    open: Vec<Repetition>,
+    /// Rounds of all loops that asked.
+    rounds: u64,
+}
+
 thread_local! {
-    /// What the loops that are running have come through, outermost first.
-    static LOOPS: RefCell<Vec<Repetition>> = const { RefCell::new(Vec::new()) };
+    static LOOPS: RefCell<Loops> = RefCell::default();
 }
 
 /// Is told the state before each round of a loop from round [`MANY_ROUNDS`] on, and how many
@@ -160,23 +167,23 @@ pub(crate) unsafe extern "C" fn again(
             std::slice::from_raw_parts(temporaries, count as usize),
         )
     };
-    if rounds.is_multiple_of(POLL) && runtime.budget.poll().is_some() {
-        return Outcome::FINE;
-    }
-    let is_back = LOOPS.with_borrow_mut(|loops| {
+    LOOPS.with_borrow_mut(|loops| {
+        loops.rounds += 1;
+        if loops.rounds.is_multiple_of(POLL) && runtime.budget.poll().is_some() {
+            return Outcome::FINE;
+        }
         let around = around as usize;
-        if loops.len() <= around {
-            loops.resize_with(around + 1, Repetition::default);
+        if loops.open.len() <= around {
+            loops.open.resize_with(around + 1, Repetition::default);
         }
         if rounds == MANY_ROUNDS {
-            loops[around].restart();
+            loops.open[around].restart();
         }
-        loops[around].is_back(state, temporaries)
-    });
-    match is_back {
-        true => endless,
-        false => GOES_ON,
-    }
+        match loops.open[around].is_back(state, temporaries) {
+            true => endless,
+            false => GOES_ON,
+        }
+    })
 }
 
 /// Copies a state.

@@ -17,6 +17,9 @@ use std::collections::BinaryHeap;
 
 use rapidhash::RapidHashSet;
 
+use stubborn_system::budget::UNLIMITED;
+use stubborn_system::{Budget, Patience};
+
 use crate::ids::PlaceId;
 use crate::net::{Net, Tokens};
 
@@ -30,6 +33,9 @@ pub struct Invariant {
     /// True if the sum is constant and not only bounded.
     pub constant: bool,
 }
+
+/// Pairs of rows between two looks at the budget.
+const LOOK_EVERY: u32 = 64;
 
 /// How much work to spend.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +64,11 @@ impl Invariants {
     /// Looks for invariants: minimal constant sums first; for places that are in none of those,
     /// any constant sums, and then sums that may shrink.
     pub fn find(net: &Net, budget: InvariantBudget) -> Self {
+        Self::find_within(net, budget, &UNLIMITED)
+    }
+
+    /// As [`find`](Self::find), as long as there is something left of a budget.
+    pub fn find_within(net: &Net, budget: InvariantBudget, spending: &Budget) -> Self {
         let mut list: Vec<Invariant> = Vec::new();
         let mut covered = vec![false; net.place_count()];
         let mut budget = budget.operations;
@@ -72,7 +83,8 @@ impl Invariants {
             // What one method leaves is for the next.
             let mut mine = budget / share;
             budget -= mine;
-            let found = Farkas::new(net, method, &mut mine).run();
+            let patience = Patience::new(spending, LOOK_EVERY);
+            let found = Farkas::new(net, method, &mut mine, patience).run();
             budget += mine;
             let useful = |invariant: &Invariant| {
                 method == Method::Minimal
@@ -218,6 +230,7 @@ struct Farkas<'n, 'b> {
     net: &'n Net,
     method: Method,
     budget: &'b mut u64,
+    patience: Patience<'b>,
     rows: Vec<Option<Row>>,
     /// Rows that had an entry in the column when they were added.
     of_column: Vec<Vec<u32>>,
@@ -227,7 +240,7 @@ struct Farkas<'n, 'b> {
 }
 
 impl<'n, 'b> Farkas<'n, 'b> {
-    fn new(net: &'n Net, method: Method, budget: &'b mut u64) -> Self {
+    fn new(net: &'n Net, method: Method, budget: &'b mut u64, patience: Patience<'b>) -> Self {
         let mut rests: Vec<Vec<(u32, i64)>> = vec![Vec::new(); net.place_count()];
         for t in net.transitions() {
             for (place, change) in net.effects(t) {
@@ -238,6 +251,7 @@ impl<'n, 'b> Farkas<'n, 'b> {
             net,
             method,
             budget,
+            patience,
             rows: Vec::new(),
             of_column: vec![Vec::new(); net.transition_count()],
             by_first: vec![Vec::new(); net.place_count()],
@@ -306,7 +320,7 @@ impl<'n, 'b> Farkas<'n, 'b> {
 
     fn spend(&mut self, operations: usize) -> bool {
         *self.budget = self.budget.saturating_sub(operations as u64);
-        *self.budget > 0
+        *self.budget > 0 && self.patience.spent().is_none()
     }
 
     /// Replaces the rows with an entry in the column by sums without one. False if the budget
@@ -357,7 +371,7 @@ impl<'n, 'b> Farkas<'n, 'b> {
                 continue;
             }
             self.add(sum);
-            if *self.budget == 0 {
+            if !self.spend(0) {
                 return false;
             }
         }

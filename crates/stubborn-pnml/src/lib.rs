@@ -75,7 +75,7 @@ pub use formula::{Atom, CompareOp, Formula, IntExpr};
 pub use ids::{PlaceId, TransitionId};
 pub use invariants::{Invariant, InvariantBudget, Invariants};
 pub use linear::Linearise;
-pub use model::{Model, decode, load, load_with};
+pub use model::{Model, decode, load, load_with, load_within};
 pub use names::Names;
 pub use net::{Arc, BuildError, Net, NetBuilder, Tokens, Weight};
 pub use nupn::{Nupn, NupnError, UnitId};

@@ -10,6 +10,8 @@ use std::ops::Range;
 
 use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
+use stubborn_system::budget::UNLIMITED;
+use stubborn_system::{Budget, Patience};
 
 use crate::coloured;
 use crate::ids::{PlaceId, TransitionId};
@@ -17,7 +19,7 @@ use crate::names::Names;
 use crate::net::{Net, NetBuilder};
 use crate::nupn::{Nupn, NupnError, UnitId};
 use crate::raw::{self, NetKind, RawNet, RawUnits};
-use crate::report::{Report, shown};
+use crate::report::{Report, gave_up, poll, shown};
 use crate::unfold::UnfoldLimits;
 use crate::xml::Step;
 
@@ -140,6 +142,15 @@ pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
 
 /// As [`load`], with limits of one's own for the unfolding of coloured nets.
 pub fn load_with(source: &SourceFile, limits: &UnfoldLimits) -> (Option<Model>, Vec<Diagnostic>) {
+    load_within(source, limits, &UNLIMITED)
+}
+
+/// As [`load_with`], within a budget: there is no model if it is spent.
+pub fn load_within(
+    source: &SourceFile,
+    limits: &UnfoldLimits,
+    budget: &Budget,
+) -> (Option<Model>, Vec<Diagnostic>) {
     let mut report = Report::default();
     // Offsets of 32 bits: a longer text could only be reported at wrong places.
     if u32::try_from(source.text().len()).is_err() {
@@ -150,7 +161,7 @@ pub fn load_with(source: &SourceFile, limits: &UnfoldLimits) -> (Option<Model>, 
         ));
         return (None, report.into_messages());
     }
-    let model = read_model(source.text(), limits, &mut report);
+    let model = read_model(source.text(), limits, budget, &mut report);
     match model {
         Ok(model) => {
             let usable = !report.has_errors();
@@ -188,13 +199,20 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
     }
 }
 
-fn read_model(text: &str, limits: &UnfoldLimits, report: &mut Report) -> Step<Option<Model>> {
-    let raw = raw::read(text, report)?;
+fn read_model(
+    text: &str,
+    limits: &UnfoldLimits,
+    budget: &Budget,
+    report: &mut Report,
+) -> Step<Option<Model>> {
+    budget.begin("parsing the net");
+    let raw = raw::read(text, budget, report)?;
     let nodes = NodeTable::new(&raw, report)?;
     let model = match raw.kind {
-        NetKind::PlaceTransition => place_transition(&raw, &nodes, report)?,
-        NetKind::Symmetric => coloured::model(&raw, &nodes, limits, report)?,
+        NetKind::PlaceTransition => place_transition(&raw, &nodes, budget, report)?,
+        NetKind::Symmetric => coloured::model(&raw, &nodes, (limits, budget), report)?,
     };
+    poll(budget)?;
     Ok(model)
 }
 
@@ -307,8 +325,10 @@ pub(crate) fn resolve_arc(
 fn place_transition(
     raw: &RawNet<'_>,
     nodes: &NodeTable<'_>,
+    budget: &Budget,
     report: &mut Report,
 ) -> Step<Option<Model>> {
+    let mut patience = Patience::new(budget, 1024);
     let mut builder = NetBuilder::new(raw.name.as_ref());
     for place in &raw.places {
         let id = builder.place(&place.id, place.initial);
@@ -323,6 +343,9 @@ fn place_transition(
         }
     }
     for (index, arc) in raw.arcs.iter().enumerate() {
+        if let Some(spent) = patience.spent() {
+            return Err(gave_up(spent));
+        }
         match resolve_arc(raw, index, nodes, report)? {
             Some(Ends::Input(place, transition)) => builder.input(place, transition, arc.weight),
             Some(Ends::Output(transition, place)) => builder.output(transition, place, arc.weight),

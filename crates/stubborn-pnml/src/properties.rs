@@ -8,6 +8,7 @@
 
 use rapidhash::RapidHashSet;
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
+use stubborn_system::budget::UNLIMITED;
 
 use crate::formula::{Atom, CompareOp, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
@@ -55,7 +56,7 @@ pub fn read_properties(
     let mut report = Report::default();
     let mut properties = Vec::new();
     let mut reader = PropertyReader {
-        cursor: Cursor::new(source.text()),
+        cursor: Cursor::new(source.text(), &UNLIMITED),
         model,
         report: &mut report,
         properties: &mut properties,

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 
 use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::Budget;
 
 use crate::report::{Report, shown};
 use crate::tree::{Element, Forest};
@@ -82,8 +83,8 @@ pub(crate) struct RawNet<'a> {
 }
 
 /// Reads the first net of a file.
-pub(crate) fn read<'a>(text: &'a str, report: &mut Report) -> Step<RawNet<'a>> {
-    let mut cursor = Cursor::new(text);
+pub(crate) fn read<'a>(text: &'a str, budget: &'a Budget, report: &mut Report) -> Step<RawNet<'a>> {
+    let mut cursor = Cursor::new(text, budget);
     let root = loop {
         match cursor.next()? {
             Token::Open(tag) => break tag,

@@ -1,8 +1,9 @@
 //! Collects messages while reading; a damaged file must not produce a million of them.
 
 use stubborn_diagnostics::{Diagnostic, Span, has_errors};
+use stubborn_system::{Budget, Spent};
 
-use crate::xml::Step;
+use crate::xml::{Fatal, Step};
 
 /// Reading stops after this many messages.
 const MAX_MESSAGES: usize = 50;
@@ -51,6 +52,20 @@ impl Report {
     /// All messages in the order they were found.
     pub(crate) fn into_messages(self) -> Vec<Diagnostic> {
         self.messages
+    }
+}
+
+/// The message that ends the reading when the budget is spent.
+pub(crate) fn gave_up(spent: Spent) -> Fatal {
+    let message = spent.to_string();
+    Box::new(Diagnostic::error("PNM051", message, Span::default()))
+}
+
+/// Ends the reading if the budget is spent.
+pub(crate) fn poll(budget: &Budget) -> Step<()> {
+    match budget.poll() {
+        None => Ok(()),
+        Some(spent) => Err(gave_up(spent)),
     }
 }
 

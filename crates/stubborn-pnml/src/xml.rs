@@ -12,6 +12,9 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::Event;
 use quick_xml::events::attributes::Attributes;
 use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::{Budget, Patience};
+
+use crate::report::gave_up;
 
 /// Elements may be nested this deep. Real files stay below 40; formulas that tools generate
 /// reach some hundreds. Everything that recurses over elements relies on this bound.
@@ -96,11 +99,15 @@ pub(crate) struct Cursor<'a> {
     reader: Reader<&'a [u8]>,
     text: &'a str,
     depth: usize,
+    patience: Patience<'a>,
 }
+
+/// Tokens between two looks at the budget.
+const LOOK_EVERY: u32 = 1024;
 
 impl<'a> Cursor<'a> {
     /// Starts at the beginning of `text`.
-    pub(crate) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str, budget: &'a Budget) -> Self {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
         config.expand_empty_elements = true;
@@ -109,6 +116,7 @@ impl<'a> Cursor<'a> {
             reader,
             text,
             depth: 0,
+            patience: Patience::new(budget, LOOK_EVERY),
         }
     }
 
@@ -125,6 +133,9 @@ impl<'a> Cursor<'a> {
 
     /// The next token; comments, declarations and processing instructions are passed over.
     pub(crate) fn next(&mut self) -> Step<Token<'a>> {
+        if let Some(spent) = self.patience.spent() {
+            return Err(gave_up(spent));
+        }
         loop {
             let start = self.reader.buffer_position() as usize;
             let event = self
@@ -282,10 +293,12 @@ impl<'a> Cursor<'a> {
 
 #[cfg(test)]
 mod tests {
+    use stubborn_system::budget::UNLIMITED;
+
     use super::*;
 
     fn first_error(text: &str) -> Diagnostic {
-        let mut cursor = Cursor::new(text);
+        let mut cursor = Cursor::new(text, &UNLIMITED);
         loop {
             match cursor.next() {
                 Ok(Token::End) => panic!("no error in {text}"),
@@ -297,7 +310,10 @@ mod tests {
 
     #[test]
     fn names_lose_their_prefix_and_attributes_are_resolved() {
-        let mut cursor = Cursor::new("<?xml version=\"1.0\"?><!-- c --><a:b c='1 &lt; 2' d=''/>");
+        let mut cursor = Cursor::new(
+            "<?xml version=\"1.0\"?><!-- c --><a:b c='1 &lt; 2' d=''/>",
+            &UNLIMITED,
+        );
         let Ok(Token::Open(tag)) = cursor.next() else {
             panic!()
         };
@@ -311,7 +327,10 @@ mod tests {
 
     #[test]
     fn text_is_joined_over_references() {
-        let mut cursor = Cursor::new("<t> a&amp;b<!-- no --><![CDATA[<c>]]><x>y</x> </t>");
+        let mut cursor = Cursor::new(
+            "<t> a&amp;b<!-- no --><![CDATA[<c>]]><x>y</x> </t>",
+            &UNLIMITED,
+        );
         assert!(matches!(cursor.next(), Ok(Token::Open(_))));
         assert_eq!(cursor.text().ok().as_deref(), Some("a&b<c>"));
     }
@@ -331,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_plain_doctype_is_harmless() {
-        let mut cursor = Cursor::new("<!DOCTYPE pnml><pnml/>");
+        let mut cursor = Cursor::new("<!DOCTYPE pnml><pnml/>", &UNLIMITED);
         assert!(matches!(cursor.next(), Ok(Token::Open(tag)) if tag.name == "pnml"));
     }
 }

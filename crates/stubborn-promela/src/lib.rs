@@ -31,4 +31,4 @@ pub mod source;
 pub mod token;
 pub mod trail;
 
-pub use load::{Loaded, Options, Parsed, StartName, load, parse};
+pub use load::{Loaded, Options, Parsed, StartName, load, parse, parse_within};

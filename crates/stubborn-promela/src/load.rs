@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, Span, has_errors};
 use stubborn_ir::Model;
 use stubborn_ir::narrow::narrow;
-use stubborn_system::{Outcome, Successors, System};
+use stubborn_system::budget::UNLIMITED;
+use stubborn_system::{Budget, Outcome, Successors, System};
 
 use crate::lower::{self, Lowered, Missing, Table};
 use crate::source::{Loader, Sources};
@@ -24,6 +26,8 @@ pub struct Options {
     pub starts: Vec<StartName>,
     /// How to lower it.
     pub lowering: lower::Options,
+    /// What reading it, and everything that is done about it afterwards, may take.
+    pub budget: Arc<Budget>,
 }
 
 /// A way to start a process, in words that outlive a program: names of fields and steps depend on
@@ -73,7 +77,18 @@ pub fn parse(
     definitions: &[(String, String)],
     loader: &dyn Loader,
 ) -> Parsed {
-    parse_with(path, text, definitions, &[], loader)
+    parse_with(path, text, definitions, &[], loader, &UNLIMITED)
+}
+
+/// As [`parse`], within a budget: if it is spent, nothing follows from what was understood.
+pub fn parse_within(
+    path: &Path,
+    text: &str,
+    definitions: &[(String, String)],
+    loader: &dyn Loader,
+    budget: &Budget,
+) -> Parsed {
+    parse_with(path, text, definitions, &[], loader, budget)
 }
 
 fn parse_with(
@@ -82,7 +97,9 @@ fn parse_with(
     definitions: &[(String, String)],
     propositions: &[String],
     loader: &dyn Loader,
+    budget: &Budget,
 ) -> Parsed {
+    budget.begin("parsing the model");
     let mut sources = Sources::default();
     let mut diagnostics = Vec::new();
     sources.add(path, text.to_string());
@@ -91,9 +108,9 @@ fn parse_with(
         definitions,
         propositions,
         loader,
-        &mut diagnostics,
+        (&mut diagnostics, budget),
     );
-    let model = parser::parse(tokens, apart, &mut diagnostics);
+    let model = parser::parse(tokens, apart, (&mut diagnostics, budget));
     let program = resolve::resolve(&model, &mut diagnostics);
     Parsed {
         model,
@@ -128,7 +145,8 @@ const SAMPLE: usize = 1_000;
 /// Reads a model for exploration, or says what is wrong with it.
 ///
 /// # Errors
-/// The files and everything that is wrong, if something is.
+/// The files and everything that is wrong, if something is. Where the budget is spent there may
+/// be an error without anything wrong.
 pub fn load(
     path: &Path,
     text: &str,
@@ -146,8 +164,9 @@ pub fn load(
         &options.definitions,
         &options.propositions,
         loader,
+        &options.budget,
     );
-    if has_errors(&diagnostics) {
+    if has_errors(&diagnostics) || options.budget.poll().is_some() {
         return Err((sources, diagnostics));
     }
     let name = path
@@ -156,7 +175,10 @@ pub fn load(
     let mut table = Table::initial(&program);
     let runs = runs(&program);
     for start in &options.starts {
-        let process = program.processes.iter().position(|p| *p.name == *start.process);
+        let process = program
+            .processes
+            .iter()
+            .position(|p| *p.name == *start.process);
         let fits = start.number <= table.len() && start.number < options.lowering.max_processes;
         // A start that this model does not have is met by nobody.
         if let (Some(process), Some(run), true) = (process, runs.get(start.run), fits) {
@@ -169,7 +191,15 @@ pub fn load(
             });
         }
     }
-    build(program, sources, diagnostics, name, table, options.lowering)
+    let (options, budget) = (options.lowering, Arc::clone(&options.budget));
+    build(
+        program,
+        sources,
+        diagnostics,
+        name,
+        table,
+        (options, budget),
+    )
 }
 
 fn build(
@@ -178,12 +208,19 @@ fn build(
     mut diagnostics: Vec<Diagnostic>,
     name: String,
     mut table: Table,
-    options: lower::Options,
+    (options, budget): (lower::Options, Arc<Budget>),
 ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
     loop {
-        let mut lowered =
-            lower::lower(&program, &sources, &name, &table, options, &mut diagnostics);
-        if has_errors(&diagnostics) {
+        budget.begin("lowering the model");
+        let mut lowered = lower::lower(
+            &program,
+            &sources,
+            &name,
+            &table,
+            (options, &budget),
+            &mut diagnostics,
+        );
+        if has_errors(&diagnostics) || budget.poll().is_some() {
             return Err((sources, diagnostics));
         }
         let places: HashMap<String, usize> = lowered
@@ -194,7 +231,7 @@ fn build(
             .map(|(at, command)| (command.name.clone(), at))
             .collect();
         let packed = |program: &stubborn_ir::Program, diagnostics: &mut Vec<Diagnostic>| {
-            Model::new(program.clone()).map_err(|error| {
+            Model::within(program.clone(), Arc::clone(&budget)).map_err(|error| {
                 let span = Span::new(0, 1);
                 diagnostics.push(Diagnostic::error("PML096", error.to_string(), span));
             })
@@ -207,9 +244,13 @@ fn build(
             .map(|c| lowered.steps[places[&c.name]].clone())
             .collect();
         lowered.steps = steps;
+        budget.begin("finding out which processes are started");
         let missing = sample(&model, &lowered);
+        if budget.poll().is_some() {
+            return Err((sources, diagnostics));
+        }
         if missing.is_empty() {
-            narrow(&mut lowered.program);
+            narrow(&mut lowered.program, &budget);
             let Ok(model) = packed(&lowered.program, &mut diagnostics) else {
                 return Err((sources, diagnostics));
             };
@@ -242,6 +283,9 @@ fn sample(model: &Model, lowered: &Lowered) -> Vec<Missing> {
     while let Some(state) = todo.pop_front() {
         successors.clear();
         executor.successors(&state, &mut successors);
+        if model.budget().poll().is_some() {
+            break;
+        }
         for next in successors.iter() {
             if let Some(missing) = lowered.missing(next.outcome) {
                 if !found.contains(&missing) {
@@ -301,7 +345,7 @@ impl Loaded {
                 self.diagnostics.clone(),
                 self.name.clone(),
                 table,
-                self.options,
+                (self.options, Arc::clone(self.model.shared_budget())),
             )
         })
     }

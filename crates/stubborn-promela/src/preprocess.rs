@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::{Budget, Patience};
 
 use crate::condition;
 use crate::source::{Loader, Sources};
@@ -80,7 +81,8 @@ pub(crate) fn preprocess(
     loader: &dyn Loader,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Token> {
-    preprocess_with(sources, definitions, &[], loader, diagnostics).0
+    let unlimited = &stubborn_system::budget::UNLIMITED;
+    preprocess_with(sources, definitions, &[], loader, (diagnostics, unlimited)).0
 }
 
 /// The same, and turns texts that stand apart from the model into tokens, with the macros that
@@ -90,7 +92,7 @@ pub(crate) fn preprocess_with(
     definitions: &[(String, String)],
     apart: &[String],
     loader: &dyn Loader,
-    diagnostics: &mut Vec<Diagnostic>,
+    (diagnostics, budget): (&mut Vec<Diagnostic>, &Budget),
 ) -> (Vec<Token>, Vec<Vec<Token>>) {
     let mut state = Preprocessor {
         sources,
@@ -99,6 +101,7 @@ pub(crate) fn preprocess_with(
         macros: HashMap::new(),
         out: Vec::new(),
         overflow: false,
+        patience: Patience::new(budget, 1024),
     };
     for (name, value) in definitions {
         let mut body = token::tokens(value, 0);
@@ -134,6 +137,7 @@ struct Preprocessor<'a> {
     macros: HashMap<Arc<str>, Macro>,
     out: Vec<Token>,
     overflow: bool,
+    patience: Patience<'a>,
 }
 
 impl Preprocessor<'_> {
@@ -147,7 +151,7 @@ impl Preprocessor<'_> {
         let mut branches: Vec<Branch> = Vec::new();
         let mut text: Vec<Token> = Vec::new();
         let mut at = 0;
-        while at < tokens.len() {
+        while at < tokens.len() && self.patience.spent().is_none() {
             let end = tokens[at..]
                 .iter()
                 .position(|t| t.kind == Kind::Newline)
@@ -373,6 +377,9 @@ impl Preprocessor<'_> {
         let mut out = Vec::new();
         let mut work = 0usize;
         while let Some(next) = rest.pop() {
+            if self.patience.spent().is_some() {
+                break;
+            }
             work += 1;
             if work > MAX_TOKENS || rest.len() > MAX_TOKENS {
                 self.too_long(next.token.span);

@@ -7,13 +7,13 @@
 //! each pair; see [`executor`](crate::executor) for how it is remembered.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
-    Executor, FailureKind, FailureSite, FieldId, FieldKind, Label, LabelId, Layout, Process,
-    ProcessId, Property as SystemProperty, PropertyKind, RelationLevel, Relations, Structure,
-    System, Transition,
+    Budget, Executor, FailureKind, FailureSite, FieldId, FieldKind, Label, LabelId, Layout,
+    Process, ProcessId, Property as SystemProperty, PropertyKind, RelationLevel, Relations,
+    Structure, System, Transition,
 };
 
 use crate::analysis::Analysis;
@@ -232,6 +232,15 @@ pub struct Model<M> {
     pub(crate) inner: Inner<M>,
     layout: Layout,
     structure: Structure,
+    budget: Arc<Budget>,
+}
+
+impl<M> Model<M> {
+    /// The same, with what everything that is done about it may take.
+    #[must_use]
+    pub fn with_budget(self, budget: Arc<Budget>) -> Self {
+        Self { budget, ..self }
+    }
 }
 
 impl<M> fmt::Debug for Model<M> {
@@ -295,6 +304,7 @@ impl<M: Value> Model<M> {
             inner,
             layout,
             structure,
+            budget: Arc::default(),
         })
     }
 
@@ -659,6 +669,10 @@ impl<M: Value> System for Model<M> {
                 crate::relations::relations(&self.inner, &self.structure, analysis.as_ref())
             }
         }
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     fn value_text(&self, field: FieldId, value: i64) -> String {

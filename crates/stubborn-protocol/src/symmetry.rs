@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rapidhash::RapidHashMap;
 use stubborn_search::Trace;
 use stubborn_system::{
-    Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations, Structure, Successors,
-    System, TransitionId,
+    Budget, Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations, Structure,
+    Successors, System, TransitionId,
 };
 
 use crate::model::{Inner, Model};
@@ -290,6 +290,10 @@ impl<M: Value> System for Symmetric<'_, M> {
 
     fn relations(&self, _: RelationLevel) -> Relations {
         Relations::from_sets(self.model.structure())
+    }
+
+    fn budget(&self) -> &Budget {
+        self.model.budget()
     }
 
     fn value_text(&self, field: FieldId, value: i64) -> String {

@@ -489,3 +489,31 @@ fn a_sought_step_of_low_priority_looks_at_everything() {
         assert!(reduced.failure.is_some(), "{name}");
     }
 }
+
+/// A safety proviso promises that something leads on to where all is taken; what was left out must
+/// still be possible there. In a weak set it need not be: `there` or `back` bring `lose` along, and
+/// not `win`, which excludes `lose` and so never comes after it.
+#[test]
+fn weak_sets_do_not_go_with_a_safety_proviso() {
+    let mut tiny = Tiny::new(&[2, 2, 2]);
+    let at = [0, 1].map(|value| tiny.label("at", &[0], move |s| s[0] == value));
+    let free = tiny.label("free", &[1], |s| s[1] == 0);
+    tiny.simple("win", &[free], (&[], &[1, 2]), |s| (s[1], s[2]) = (1, 1));
+    for (value, name) in [(0, "there"), (1, "back")] {
+        let here = at[value as usize];
+        tiny.simple("lose", &[here, free], (&[], &[1]), |s| s[1] = 1);
+        tiny.simple(name, &[here], (&[], &[0]), move |s| s[0] = 1 - value);
+    }
+    let won = tiny.label("won", &[2], |s| s[2] == 1);
+    let relations = relations_over(&tiny, &tiny.all_states());
+    for config in common::all_configs() {
+        let Ok(plan) = Plan::new(&config, Aim::Goals(Goals::labels([won]))) else {
+            continue;
+        };
+        let Ok(reduction) = StubbornReduction::new(&tiny, &relations, plan.clone()) else {
+            continue;
+        };
+        let reduced = explore(&tiny, Some(&reduction), plan.proviso, &[vec![won]], 100);
+        assert!(reduced.distances[0].is_some(), "{}", plan.settings);
+    }
+}

@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use stubborn_store::StoreOptions;
-use stubborn_system::{LabelId, Reduction, System};
+use std::sync::Arc;
+
+use stubborn_store::{MemoryBudget, StoreOptions};
+use stubborn_system::{LabelId, Reduction, Spent, System};
 
 use crate::progress::Progress;
 use crate::proviso::SafetyProviso;
@@ -63,7 +65,8 @@ pub enum Stop {
     AllViolated,
 }
 
-/// Limits at which a search ends with what it has learnt. All are looked at every few dozen
+/// Limits at which a search ends with what it has learnt, beside the
+/// [budget](System::budget) of the system. All are looked at every few dozen
 /// states, so they may be overstepped by a little.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits<'a> {
@@ -80,6 +83,21 @@ pub struct Limits<'a> {
 }
 
 impl Limits<'_> {
+    /// What store, queues and stacks of a search of this system may take: what these limits say,
+    /// and what the system's budget leaves.
+    pub fn memory_budget(&self, system: &dyn System) -> Arc<MemoryBudget> {
+        let limit = self.memory.unwrap_or(usize::MAX);
+        match system.budget().memory() {
+            None => MemoryBudget::new(limit),
+            Some((most, gauge)) => {
+                // Something else may grow meanwhile: code, caches, the allocator's own tables.
+                // Tables that are refused in time leave the budget for another search.
+                let margin = (most / 16).min(32 << 20);
+                MemoryBudget::within_process(limit, most - margin, gauge)
+            }
+        }
+    }
+
     /// For searches that keep to limits by themselves: the new limit for a search that has
     /// more than `most` states.
     pub fn more_states(&self, most: u64) -> Option<u64> {
@@ -192,6 +210,8 @@ pub enum SearchError {
     /// A counterexample could not be repeated on the unreduced system: a bug in this
     /// program, not in the model. No verdict of the run can be trusted.
     ReplayFailed(String),
+    /// The budget was spent before a counterexample was repeated.
+    GaveUp(Spent),
 }
 
 impl fmt::Display for SearchError {
@@ -203,6 +223,7 @@ impl fmt::Display for SearchError {
                 "internal error: a counterexample cannot be repeated on the model itself ({text}); \
                  this is a bug in the checker, please report it"
             ),
+            Self::GaveUp(spent) => spent.fmt(formatter),
         }
     }
 }

@@ -33,14 +33,17 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Sum {
     pub(crate) counts: Counts,
     pub(crate) fired: BitSet,
+    pub(crate) failed: BitSet,
     pub(crate) tallies: Vec<Tally>,
     pub(crate) depth: u64,
 }
 
 impl Sum {
     pub(crate) fn new(search: &Search<'_>) -> Self {
+        let structure = search.system.structure();
         Self {
-            fired: BitSet::new(search.system.structure().transitions.len()),
+            fired: BitSet::new(structure.transitions.len()),
+            failed: BitSet::new(structure.failures.len()),
             tallies: vec![Tally::default(); search.targets.len()],
             ..Self::default()
         }
@@ -62,6 +65,7 @@ impl<'a> Context<'a> {
         sum.counts.invalid_ends += expander.counts.invalid_ends;
         sum.counts.expanded_by_proviso += expander.counts.expanded_by_proviso;
         sum.fired.union_with(&expander.fired);
+        sum.failed.union_with(&expander.failed);
         sum.depth = sum.depth.max(depth);
         merge(self.order, &mut sum.tallies, expander.keeper.into_tallies());
     }

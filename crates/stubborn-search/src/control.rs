@@ -1,10 +1,11 @@
 //! What all threads of a search share: the reason to stop, and counters for progress.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use stubborn_store::{MemoryBudget, OutOfMemory, Store, StoreError};
+use stubborn_system::Budget;
 
 use crate::config::{Limits, Stop};
 use crate::progress::Progress;
@@ -17,6 +18,9 @@ pub(crate) struct Halt;
 /// How often the observer is called.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// How many times a thread other than the first may go on before it looks at the clock, too.
+const OTHERS_LOOK_EVERY: u32 = 16;
+
 /// Stopped because enough was found, among the numbers of [`Limit`].
 const FOUND: u8 = u8::MAX;
 
@@ -25,7 +29,9 @@ pub(crate) struct Control<'a> {
     /// Most states at the moment.
     most_states: AtomicU64,
     observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
-    budget: Arc<MemoryBudget>,
+    memory: Arc<MemoryBudget>,
+    /// Of the system.
+    budget: &'a Budget,
     started: Instant,
     /// 0 while running, else a [`Limit`] or [`FOUND`].
     stop: AtomicU8,
@@ -44,13 +50,15 @@ pub(crate) struct Slot {
     pub(crate) transitions: AtomicU64,
     pub(crate) queue: AtomicU64,
     pub(crate) depth: AtomicU64,
+    ticks: AtomicU32,
 }
 
 impl<'a> Control<'a> {
     pub(crate) fn new(
         limits: Limits<'a>,
         observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
-        budget: Arc<MemoryBudget>,
+        memory: Arc<MemoryBudget>,
+        budget: &'a Budget,
         threads: usize,
         stop_rule: Stop,
         targets: usize,
@@ -59,6 +67,7 @@ impl<'a> Control<'a> {
             limits,
             most_states: AtomicU64::new(limits.states.unwrap_or(u64::MAX)),
             observer,
+            memory,
             budget,
             started: Instant::now(),
             stop: AtomicU8::new(0),
@@ -70,7 +79,7 @@ impl<'a> Control<'a> {
     }
 
     /// To be called by every thread every few dozen states. Thread 0 looks at the clock
-    /// and calls the observer.
+    /// and calls the observer; others look at the clock, too, for it may be stuck in one state.
     #[inline]
     pub(crate) fn tick(
         &self,
@@ -86,6 +95,12 @@ impl<'a> Control<'a> {
         slot.depth.store(depth, Ordering::Relaxed);
         if thread == 0 {
             self.look_around(store);
+        } else {
+            let ticks = slot.ticks.load(Ordering::Relaxed).wrapping_add(1);
+            slot.ticks.store(ticks, Ordering::Relaxed);
+            if ticks.is_multiple_of(OTHERS_LOOK_EVERY) {
+                self.look_at_budget(Instant::now());
+            }
         }
         self.look_at_states(store)
     }
@@ -121,10 +136,17 @@ impl<'a> Control<'a> {
         if self.was_interrupted() {
             self.stop_at(Limit::Interrupted);
         }
-        if self.limits.time.is_none() && self.observer.is_none() {
+        let is_limited = self.budget.deadline().is_some() || self.budget.memory().is_some();
+        if self.limits.time.is_none() && self.observer.is_none() && !is_limited {
+            // It may be stopped all the same.
+            if let Some(spent) = self.budget.spent() {
+                self.stop_at(spent.into());
+            }
             return;
         }
-        let elapsed = self.started.elapsed();
+        let now = Instant::now();
+        self.look_at_budget(now);
+        let elapsed = now.saturating_duration_since(self.started);
         if self.limits.time.is_some_and(|longest| elapsed > longest) {
             self.stop_at(Limit::Time);
         }
@@ -150,11 +172,17 @@ impl<'a> Control<'a> {
                     transitions: sum(|s| &s.transitions),
                     queue: sum(|s| &s.queue),
                     depth: depths.max().unwrap_or(0),
-                    memory: self.budget.used(),
+                    memory: self.memory.used(),
                     elapsed,
                     states_per_second: speed,
                 });
             }
+        }
+    }
+
+    fn look_at_budget(&self, now: Instant) {
+        if let Some(spent) = self.budget.poll_at(now) {
+            self.stop_at(spent.into());
         }
     }
 

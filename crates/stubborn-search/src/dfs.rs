@@ -331,11 +331,18 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
     /// Writes the way to the last state into findings that were just made.
     #[cold]
     fn keep_path(&mut self) {
+        let fresh = self.expander.keeper.take_fresh();
+        let states = self.origin_depth as usize + self.stack.len();
+        let bytes = states * self.context.shape.entry_words * size_of::<u64>();
+        // Without memory for it there will be no trace.
+        if !self.context.ledger.has_room(2 * bytes) {
+            return fresh.for_each(drop);
+        }
         let mut path = Origin::collect(self.origin.as_ref());
         for frame in 0..self.stack.len() {
             path.extend_from_slice(self.stack.entry(frame));
         }
-        for finding in self.expander.keeper.take_fresh() {
+        for finding in fresh {
             finding.path.clone_from(&path);
         }
     }

@@ -1,8 +1,8 @@
 //! Expanding one state: successors, targets, reduction. The same for all orders.
 
 use stubborn_system::{
-    BitSet, Executor, Expansion, FailureKind, LabelId, Outcome, Reducer, Structure, Successor,
-    Successors, TransitionId,
+    BitSet, Budget, Executor, Expansion, FailureKind, LabelId, Outcome, Reducer, Structure,
+    Successor, Successors, TransitionId,
 };
 
 use stubborn_store::{Cursor, Worker};
@@ -50,7 +50,7 @@ impl Checks {
     }
 
     fn looks_at_outcomes(&self) -> bool {
-        self.errors.is_some() || self.assertions.is_some()
+        self.assertions.is_some() || self.error_state.is_some()
     }
 
     fn is_error(&self, state: &[u32]) -> bool {
@@ -79,6 +79,7 @@ pub(crate) struct Expander<'a> {
     executor: Box<dyn Executor + 'a>,
     reducer: Option<Box<dyn Reducer + 'a>>,
     checks: &'a Checks,
+    budget: &'a Budget,
     pub(crate) successors: Successors,
     /// One bit a transition; of the last state, if its [`Choice`] was `Some`.
     kept: BitSet,
@@ -88,6 +89,8 @@ pub(crate) struct Expander<'a> {
     pub(crate) rest: Vec<u32>,
     pub(crate) counts: Counts,
     pub(crate) fired: BitSet,
+    /// Places where steps failed.
+    pub(crate) failed: BitSet,
     pub(crate) keeper: FindingKeeper<'a>,
     looks_at_outcomes: bool,
     /// The reduction looks at what was seen before.
@@ -103,12 +106,14 @@ impl<'a> Expander<'a> {
             executor: search.system.executor(),
             reducer: search.reduction.map(|r| r.reducer()),
             checks,
+            budget: search.system.budget(),
             successors: Successors::new(search.system.layout().words()),
             kept: BitSet::new(transitions),
             chosen: Vec::new(),
             rest: Vec::new(),
             counts: Counts::default(),
             fired: BitSet::new(transitions),
+            failed: BitSet::new(checks.sites.len()),
             looks_at_outcomes: checks.looks_at_outcomes(),
             keeper,
             last_choice: Choice::All,
@@ -122,6 +127,11 @@ impl<'a> Expander<'a> {
     pub(crate) fn expand(&mut self, cursor: &Cursor, depth: u64, store: &mut Worker<'_>) -> Choice {
         let state = cursor.words();
         self.compute(state);
+        if self.budget.spent().is_some() {
+            // There may be more than these: that none are left means nothing.
+            self.successors.clear();
+            return Choice::All;
+        }
         if self.successors.is_empty() {
             self.count_end(state, depth);
         }
@@ -299,6 +309,9 @@ impl<'a> Expander<'a> {
                 continue;
             }
             let transition: TransitionId = self.successors.transitions()[number];
+            if let Some(site) = outcome.failed() {
+                self.failed.insert(site);
+            }
             for site in outcome.violated().into_iter().chain(outcome.failed()) {
                 if let Some(target) = self.checks.sites[site] {
                     self.keeper

@@ -41,6 +41,17 @@ impl Ledger {
         self.budget.release(bytes);
     }
 
+    /// Whether there is room for so many bytes that are taken for a short while only.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        /// What there always is.
+        const SMALL: usize = 8 << 20;
+        let taken = bytes <= SMALL || self.budget.reserve(bytes).is_ok();
+        if taken && bytes > SMALL {
+            self.budget.release(bytes);
+        }
+        taken
+    }
+
     /// The error for memory that the budget granted and the system refused.
     fn refused(&self, requested: usize) -> OutOfMemory {
         OutOfMemory {

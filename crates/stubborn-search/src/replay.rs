@@ -1,6 +1,6 @@
 //! Replaying a path on the unreduced system: how every trace is made.
 
-use stubborn_system::{Outcome, Successors, System, TransitionId};
+use stubborn_system::{Outcome, Spent, Successors, System, TransitionId};
 
 use crate::config::{SearchError, Target};
 use crate::trace::Trace;
@@ -8,15 +8,23 @@ use crate::trace::Trace;
 /// The run of `system` through `states` (one after the other, from an initial one on) and, at
 /// the end, by `last_step`. Fails if there is none.
 ///
-/// Where several transitions lead from one state to the next, the first one is taken. The
+/// Where several steps lead from one state to the next, the first one is taken, or the first one
+/// in which nothing goes wrong, if there is any. The
 /// system is asked for all its steps by a fresh executor: nothing that a search or a
-/// reduction believes has a say in it.
+/// reduction believes has a say in it. With a budget that is spent, there may be no answer.
 pub fn replay(
     system: &dyn System,
     states: Vec<u32>,
     last_step: Option<(TransitionId, Outcome)>,
 ) -> Result<Trace, SearchError> {
-    let failed = |text: String| Err(SearchError::ReplayFailed(text));
+    let budget = system.budget();
+    // Who gives up finds nothing, which says nothing.
+    let failed = |text: String| {
+        Err(match budget.spent() {
+            Some(spent) => SearchError::GaveUp(spent),
+            None => SearchError::ReplayFailed(text),
+        })
+    };
     let words = system.layout().words();
     let initial = system.initial_states();
     if states.is_empty() || !states.len().is_multiple_of(words) {
@@ -31,9 +39,13 @@ pub fn replay(
     let mut steps = Vec::with_capacity(states.len() / words);
     let mut before = first;
     for next in states.chunks_exact(words).skip(1) {
+        if budget.is_overdrawn() {
+            return Err(SearchError::GaveUp(budget.poll().unwrap_or(Spent::Time)));
+        }
         successors.clear();
         executor.successors(before, &mut successors);
-        let Some(step) = successors.iter().find(|step| step.state == next) else {
+        let steps_there = successors.iter().filter(|step| step.state == next);
+        let Some(step) = steps_there.min_by_key(|step| step.outcome != Outcome::FINE) else {
             return failed(format!("no step leads to state {}", steps.len() + 1));
         };
         steps.push((step.transition, step.outcome));

@@ -28,6 +28,16 @@ pub(crate) fn find_ways(
     context: &Context<'_>,
     findings: &[&Finding],
 ) -> Result<Vec<Path>, TraceMissing> {
+    let budget = context.search.system.budget();
+    let ways = ways(context, findings);
+    // Who gives up finds nothing, which says nothing.
+    ways.map_err(|why| match (why, budget.spent()) {
+        (TraceMissing::LossyStore, Some(spent)) => spent.into(),
+        _ => why,
+    })
+}
+
+fn ways(context: &Context<'_>, findings: &[&Finding]) -> Result<Vec<Path>, TraceMissing> {
     let mut rerun = Rerun::new(context);
     let log = rerun.log_levels(findings)?;
     let depths = &log.wanted_depths;
@@ -113,9 +123,13 @@ impl<'a> Rerun<'a> {
         }
     }
 
-    fn check_interrupt(&self) -> Result<(), TraceMissing> {
-        match self.context.control.was_interrupted() {
-            true => Err(TraceMissing::Interrupted),
+    fn check_time(&self) -> Result<(), TraceMissing> {
+        let budget = self.context.search.system.budget();
+        if self.context.control.was_interrupted() {
+            return Err(TraceMissing::Interrupted);
+        }
+        match budget.is_overdrawn() {
+            true => Err(budget.poll().map_or(TraceMissing::Time, Into::into)),
             false => Ok(()),
         }
     }
@@ -172,7 +186,7 @@ impl<'a> Rerun<'a> {
             depth += 1;
             for (number, at) in (start..end).step_by(shape.entry_words).enumerate() {
                 if number % 64 == 0 {
-                    self.check_interrupt()?;
+                    self.check_time()?;
                 }
                 entry.clear();
                 entry.extend_from_slice(&log.entries.as_slice()[at..][..shape.entry_words]);
@@ -250,7 +264,7 @@ impl<'a> Rerun<'a> {
                 break;
             }
             if number % 64 == 0 {
-                self.check_interrupt()?;
+                self.check_time()?;
             }
             self.expand(entry);
             for successor in self.expander.explored() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stubborn_store::StoreKind;
-use stubborn_system::{BitSet, Outcome, TransitionId};
+use stubborn_system::{BitSet, Outcome, Spent, TransitionId};
 
 use crate::config::Target;
 use crate::trace::Trace;
@@ -38,6 +38,16 @@ pub enum Limit {
     Interrupted,
 }
 
+impl From<Spent> for Limit {
+    fn from(spent: Spent) -> Self {
+        match spent {
+            Spent::Time => Self::Time,
+            Spent::Memory => Self::Memory,
+            Spent::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
 /// What a search has learnt. Also when it was stopped: then of what it saw.
 #[derive(Clone, Debug)]
 pub struct SearchResult {
@@ -68,6 +78,9 @@ pub struct SearchResult {
     pub violations: Vec<Violation>,
     /// The transitions that were explored at least once.
     pub fired: BitSet,
+    /// The [places](stubborn_system::Structure::failures) where steps failed. What would come
+    /// after these steps is not known.
+    pub failed: BitSet,
     /// How states were stored; tiny ones are never put into a tree.
     pub store: StoreKind,
     /// Memory.
@@ -122,12 +135,24 @@ pub struct Violation {
 /// Why a violation has no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TraceMissing {
-    /// The memory limit left no room for the log of a second run.
+    /// The memory limit left no room for the log of a second run, or for the trace.
     Memory,
+    /// The time was over before it was found, or replayed.
+    Time,
     /// The search was interrupted before the second run was over.
     Interrupted,
     /// A lossy store took other states for equal in the second run.
     LossyStore,
+}
+
+impl From<Spent> for TraceMissing {
+    fn from(spent: Spent) -> Self {
+        match spent {
+            Spent::Time => Self::Time,
+            Spent::Memory => Self::Memory,
+            Spent::Interrupted => Self::Interrupted,
+        }
+    }
 }
 
 impl SearchResult {
@@ -171,6 +196,7 @@ impl std::fmt::Display for TraceMissing {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::Memory => "the memory limit left no room to find the way again",
+            Self::Time => "the time limit was reached before the way was found again",
             Self::Interrupted => "interrupted while finding the way again",
             Self::LossyStore => "the lossy store lost the way in the second run",
         })

@@ -39,11 +39,14 @@ impl Search<'_> {
     /// If the parts do not fit together.
     pub fn begin(&self) -> Result<Exploration<'_>, SearchError> {
         self.check()?;
-        let budget = MemoryBudget::new(self.limits.memory.unwrap_or(usize::MAX));
+        let spending = self.system.budget();
+        spending.begin("");
+        let budget = self.limits.memory_budget(self.system);
         let control = Control::new(
             self.limits,
             self.observer,
             Arc::clone(&budget),
+            spending,
             self.threads.max(1),
             self.stop,
             self.targets.len(),
@@ -135,6 +138,7 @@ impl Search<'_> {
             }),
             violations: Vec::new(),
             fired: stubborn_system::BitSet::new(structure.transitions.len()),
+            failed: stubborn_system::BitSet::new(structure.failures.len()),
             store: self.store.kind,
             memory: MemoryUse {
                 process_peak: peak_resident_bytes(),
@@ -163,10 +167,16 @@ impl Search<'_> {
         for (target, tally) in self.targets.iter().zip(tallies) {
             let Some(finding) = &tally.best else { continue };
             let mut trace = None;
+            let mut trace_missing = trace_missing;
             if let Some(way) = ways.next() {
-                let replayed = replay(system, way, finding.step)?;
-                confirm(system, *target, &replayed)?;
-                trace = Some(replayed);
+                match replay(system, way, finding.step) {
+                    Ok(replayed) => {
+                        confirm(system, *target, &replayed)?;
+                        trace = Some(replayed);
+                    }
+                    Err(SearchError::GaveUp(spent)) => trace_missing = Some(spent.into()),
+                    Err(error) => return Err(error),
+                }
             }
             violations.push(Violation {
                 target: *target,
@@ -287,11 +297,14 @@ impl Exploration<'_> {
         };
         let explore = control.elapsed();
         let (states, kind, store_bytes) = (store.len(), store.kind(), store.bytes());
-        let end = match control.limit() {
-            Some(limit) => End::Limit(limit),
-            None if control.go_on().is_err() => End::Violation,
-            None if !kind.is_exact() => End::Lossy,
-            None => End::Complete,
+        // The one place where a search may say that it has seen everything. If the budget was
+        // spent at any time, executors may have given up, and nobody knows.
+        let end = match (control.limit(), search.system.budget().poll()) {
+            (None, _) if control.go_on().is_err() => End::Violation,
+            (_, Some(spent)) => End::Limit(spent.into()),
+            (Some(limit), None) => End::Limit(limit),
+            (None, None) if !kind.is_exact() => End::Lossy,
+            (None, None) => End::Complete,
         };
 
         let started = Instant::now();
@@ -301,7 +314,7 @@ impl Exploration<'_> {
         let context = parts.context(&store);
         let ways = match search.order {
             _ if findings.is_empty() => Ok(Vec::new()),
-            Order::DepthFirst => Ok(ways_on_stack(&context, &findings)),
+            Order::DepthFirst => ways_on_stack(&context, &findings),
             Order::BreadthFirst if context.shape.is_handle => find_ways(&context, &findings),
             Order::BreadthFirst => {
                 // The second run needs an empty store, and the memory of the first one.
@@ -317,6 +330,7 @@ impl Exploration<'_> {
         let Sum {
             counts,
             fired,
+            failed,
             depth,
             ..
         } = sum;
@@ -332,6 +346,7 @@ impl Exploration<'_> {
             end,
             violations,
             fired,
+            failed,
             store: kind,
             memory: MemoryUse {
                 store: store_bytes,
@@ -348,19 +363,27 @@ impl Exploration<'_> {
 }
 
 /// The ways that depth-first searches found, as words.
-fn ways_on_stack(context: &Context<'_>, findings: &[&Finding]) -> Vec<Path> {
+fn ways_on_stack(context: &Context<'_>, findings: &[&Finding]) -> Result<Vec<Path>, TraceMissing> {
+    /// States of the way, and what their trace takes beside.
+    const COPIES: usize = 3;
+    let entries = findings
+        .iter()
+        .map(|f| f.path.len() / context.shape.entry_words);
+    let words = context.store.width() * entries.sum::<usize>();
+    let room = context.ledger.has_room(words * size_of::<u32>() * COPIES);
+    if !room || findings.iter().any(|f| f.path.is_empty()) {
+        return Err(TraceMissing::Memory);
+    }
     let mut worker = context.store.worker();
     let (mut cursor, mut scratch) = (context.store.cursor(), Vec::new());
     let shape = context.shape;
-    findings
-        .iter()
-        .map(|finding| {
-            let mut way = Vec::new();
-            for entry in finding.path.chunks_exact(shape.entry_words) {
-                shape.load(entry, &mut worker, &mut cursor, &mut scratch);
-                way.extend_from_slice(cursor.words());
-            }
-            way
-        })
-        .collect()
+    let ways = findings.iter().map(|finding| {
+        let mut way = Vec::new();
+        for entry in finding.path.chunks_exact(shape.entry_words) {
+            shape.load(entry, &mut worker, &mut cursor, &mut scratch);
+            way.extend_from_slice(cursor.words());
+        }
+        way
+    });
+    Ok(ways.collect())
 }

@@ -3,16 +3,16 @@
 mod common;
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use common::models::counters;
+use common::models::{counters, counters_with_sum};
 use common::run;
 use stubborn_search::{
-    End, Limit, Limits, Order, Progress, Search, StoreKind, StoreOptions, Target,
+    End, Limit, Limits, Order, Progress, Search, StoreKind, StoreOptions, Target, TraceMissing,
 };
 use stubborn_system::{
-    BitSet, Executor, Expansion, LabelId, Layout, Reducer, Reduction, SetMember, Structure,
+    BitSet, Budget, Executor, Expansion, LabelId, Layout, Reducer, Reduction, SetMember, Structure,
     Successors, System, TransitionId,
 };
 
@@ -321,4 +321,190 @@ fn a_reduction_that_keeps_everything_changes_nothing() {
         };
         common::assert_same(&full, &run(&search), &format!("{search:?}"));
     });
+}
+
+/// A system with a budget. After some calls its executors stop the budget, and give up.
+struct Limited<'a> {
+    inner: &'a dyn System,
+    budget: Budget,
+    calls: AtomicU64,
+    most_calls: u64,
+    /// How long a call takes.
+    pause: Duration,
+}
+
+impl<'a> Limited<'a> {
+    fn new(inner: &'a dyn System, budget: Budget) -> Self {
+        Self {
+            inner,
+            budget,
+            calls: AtomicU64::new(0),
+            most_calls: u64::MAX,
+            pause: Duration::ZERO,
+        }
+    }
+}
+
+struct LimitedExecutor<'a> {
+    inner: Box<dyn Executor + 'a>,
+    system: &'a Limited<'a>,
+}
+
+impl System for Limited<'_> {
+    fn layout(&self) -> &Layout {
+        self.inner.layout()
+    }
+
+    fn structure(&self) -> &Structure {
+        self.inner.structure()
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        self.inner.initial_states()
+    }
+
+    fn executor(&self) -> Box<dyn Executor + '_> {
+        Box::new(LimitedExecutor {
+            inner: self.inner.executor(),
+            system: self,
+        })
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+}
+
+impl Executor for LimitedExecutor<'_> {
+    fn successors(&mut self, state: &[u32], out: &mut Successors) {
+        if self.system.calls.fetch_add(1, Ordering::Relaxed) >= self.system.most_calls {
+            self.system.budget.stop();
+            return;
+        }
+        if !self.system.pause.is_zero() {
+            std::thread::sleep(self.system.pause);
+        }
+        self.inner.successors(state, out);
+    }
+
+    fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
+        self.inner.fire(state, transition, out);
+    }
+
+    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
+        self.inner.label(state, label)
+    }
+}
+
+#[test]
+fn the_budget_of_the_system_ends_a_search() {
+    let model = counters(7, 20);
+    let budgets = [
+        (
+            Limit::Time,
+            (|| Budget::unlimited().with_time(Some(Duration::from_millis(20)))) as fn() -> Budget,
+        ),
+        (Limit::Time, || {
+            Budget::unlimited().with_time(Some(Duration::ZERO))
+        }),
+        (Limit::Memory, || {
+            Budget::unlimited().with_memory(Some(1 << 20), || 1 << 21)
+        }),
+    ];
+    in_all_ways(|order, threads, store| {
+        for (limit, budget) in &budgets {
+            let system = Limited::new(&model, budget());
+            let result = run(&Search {
+                order,
+                threads,
+                store: store.clone(),
+                ..Search::new(&system)
+            });
+            assert_eq!(result.end, End::Limit(*limit), "{order:?}, {threads}");
+            assert!(result.time.explore < Duration::from_secs(5));
+        }
+    });
+}
+
+/// Memory that somebody else takes ends the search when it is noticed, not only at the start.
+#[test]
+fn memory_is_looked_at_while_searching() {
+    static USED: AtomicU64 = AtomicU64::new(0);
+    let model = counters(7, 20);
+    for (order, threads) in [(Order::BreadthFirst, 2), (Order::DepthFirst, 1)] {
+        USED.store(0, Ordering::Relaxed);
+        let gauge = || USED.load(Ordering::Relaxed) as usize;
+        let budget = Budget::unlimited().with_memory(Some(1 << 30), gauge);
+        let system = Limited::new(&model, budget);
+        let observer = |_: &Progress| USED.store(1 << 31, Ordering::Relaxed);
+        let result = run(&Search {
+            order,
+            threads,
+            observer: Some(&observer),
+            ..Search::new(&system)
+        });
+        assert_eq!(result.end, End::Limit(Limit::Memory), "{order:?}");
+        assert!(result.states > 1000);
+    }
+}
+
+/// Successors that were cut short are no deadlock, and a search that has nothing left because
+/// of them has not seen everything.
+#[test]
+fn who_gives_up_says_nothing() {
+    let model = counters(3, 6);
+    for most_calls in [0, 1, 33, 215] {
+        in_all_ways(|order, threads, store| {
+            let system = Limited {
+                most_calls,
+                ..Limited::new(&model, Budget::unlimited())
+            };
+            let result = run(&Search {
+                order,
+                threads,
+                store,
+                targets: vec![Target::Deadlock],
+                ..Search::new(&system)
+            });
+            let what = format!("{order:?}, {threads} threads, {most_calls} calls");
+            assert_eq!(result.end, End::Limit(Limit::Interrupted), "{what}");
+            assert!(result.violations.is_empty(), "{what}");
+            assert_eq!(result.deadlocks, 0, "{what}");
+        });
+    }
+    let all = Limited::new(&model, Budget::unlimited());
+    assert!(run(&Search::new(&all)).is_complete());
+}
+
+/// What was found in time stays found; its trace gets some more time, but not for ever.
+#[test]
+fn violations_outlive_the_budget() {
+    let (model, reached) = counters_with_sum(7, 20, 30);
+    let timed = |pause: Duration| Limited {
+        pause,
+        ..Limited::new(
+            &model,
+            Budget::unlimited().with_time(Some(Duration::from_millis(300))),
+        )
+    };
+    for (pause, missing) in [
+        (Duration::ZERO, None),
+        // Thirty steps of this take longer than anybody waits.
+        (Duration::from_millis(60), Some(TraceMissing::Time)),
+    ] {
+        let (system, replay) = (timed(Duration::ZERO), timed(pause));
+        let started = Instant::now();
+        let result = run(&Search {
+            order: Order::DepthFirst,
+            targets: vec![Target::Label(reached), Target::Errors],
+            replay: Some(&replay),
+            ..Search::new(&system)
+        });
+        assert_eq!(result.end, End::Limit(Limit::Time));
+        let violation = result.violation(Target::Label(reached));
+        let violation = violation.expect("the first path leads there");
+        assert_eq!(violation.trace_missing, missing);
+        assert_eq!(violation.trace.is_none(), missing.is_some());
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
 }

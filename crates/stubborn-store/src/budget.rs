@@ -38,12 +38,17 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
+/// Requests of so many bytes are checked against what the whole process uses.
+const LARGE: usize = 1 << 20;
+
 /// Counts the bytes that stores, queues and stacks have mapped, against a limit.
 ///
 /// It is shared by reference counting and safe to use from all threads.
 #[derive(Debug)]
 pub struct MemoryBudget {
     limit: usize,
+    /// Most bytes of the whole process, and how many it uses.
+    process: Option<(usize, fn() -> usize)>,
     used: AtomicUsize,
     peak: AtomicUsize,
 }
@@ -53,6 +58,19 @@ impl MemoryBudget {
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,
+            process: None,
+            used: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+        })
+    }
+
+    /// A budget of at most `limit` bytes, and of no more than are left when the whole process
+    /// may have `most`: what it has now is not to be had, and whatever it takes beside, as
+    /// `gauge` tells, is seen before a table grows.
+    pub fn within_process(limit: usize, most: usize, gauge: fn() -> usize) -> Arc<Self> {
+        Arc::new(Self {
+            limit: limit.min(most.saturating_sub(gauge())),
+            process: Some((most, gauge)),
             used: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
         })
@@ -65,6 +83,18 @@ impl MemoryBudget {
 
     /// Takes `bytes` from the budget, or refuses and takes nothing.
     pub fn reserve(&self, bytes: usize) -> Result<(), OutOfMemory> {
+        if bytes >= LARGE
+            && let Some((most, gauge)) = self.process
+        {
+            let used = gauge();
+            if used.saturating_add(bytes) > most {
+                return Err(OutOfMemory {
+                    requested: bytes,
+                    used,
+                    limit: most,
+                });
+            }
+        }
         let taken = self
             .used
             .try_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -104,7 +134,7 @@ impl MemoryBudget {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Bytes that can still be reserved.
+    /// Bytes that can still be reserved, as far as is known.
     pub fn remaining(&self) -> usize {
         self.limit - self.used().min(self.limit)
     }
@@ -123,6 +153,27 @@ impl MemoryBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_process_uses_beside_counts() {
+        use std::sync::atomic::AtomicUsize;
+
+        static PROCESS: AtomicUsize = AtomicUsize::new(30 << 20);
+        let gauge = || PROCESS.load(Ordering::Relaxed);
+        let budget = MemoryBudget::within_process(usize::MAX, 100 << 20, gauge);
+        assert_eq!(budget.limit(), 70 << 20);
+        assert!(budget.reserve(71 << 20).is_err());
+        budget.reserve(20 << 20).unwrap();
+        PROCESS.store(90 << 20, Ordering::Relaxed);
+        let refusal = budget.reserve(11 << 20).unwrap_err();
+        assert_eq!((refusal.used, refusal.limit), (90 << 20, 100 << 20));
+        assert_eq!(budget.used(), 20 << 20, "a refusal takes nothing");
+        budget.reserve(10 << 20).unwrap();
+        let small = MemoryBudget::within_process(5, 100 << 20, gauge);
+        assert_eq!(small.limit(), 5);
+        let none = MemoryBudget::within_process(usize::MAX, 1, gauge);
+        assert!(none.reserve(1).is_err());
+    }
 
     #[test]
     fn a_refusal_takes_nothing() {

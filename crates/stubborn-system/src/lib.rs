@@ -39,7 +39,7 @@ pub mod structure;
 pub mod successors;
 
 pub use bits::BitSet;
-pub use budget::{Budget, Spent};
+pub use budget::{Budget, Patience, Spent};
 pub use ids::{ChannelId, FieldId, LabelId, ProcessId, TransitionId};
 pub use layout::{Field, FieldKind, Layout};
 pub use matrix::{Matrix, MatrixBuilder};
@@ -70,12 +70,13 @@ pub trait System: Send + Sync {
     fn executor(&self) -> Box<dyn Executor + '_>;
 
     /// The relations between transitions and labels, as precise as `level` asks for
-    /// and the implementation can do. Called once per run, may take a while.
+    /// and the implementation can do. Called once per run, may take a while; where the
+    /// [budget](Self::budget) is spent meanwhile, nothing follows from what they say.
     ///
     /// The default derives them from test, read and write sets alone.
     fn relations(&self, level: RelationLevel) -> Relations {
         let _ = level;
-        Relations::from_sets(self.structure())
+        Relations::from_sets_within(self.structure(), self.budget())
     }
 
     /// What everything that is done about this model together may take. Executors that run
@@ -103,7 +104,8 @@ pub trait Executor: Send {
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors);
 
     /// Whether `label` holds. A guard whose evaluation fails counts as holding: the
-    /// transition is then enabled and its outcome is the failure.
+    /// transition is then enabled and its outcome is the failure. Whoever asks for a proposition
+    /// that may fail asks for a label that holds where it does, too.
     fn label(&mut self, state: &[u32], label: LabelId) -> bool;
 
     /// All labels at once: bit `i` of `out` is label `i`. `out` has one bit a label.

@@ -13,7 +13,8 @@
 //! reduction* (2014): necessary enabling and disabling sets `N_g`, do-not-accord `DNA`,
 //! do-not-left-accord `DNB`, may-be-co-enabled `MC`.
 
-use crate::{FieldId, LabelId, Matrix, MatrixBuilder, Structure, TransitionId};
+use crate::budget::UNLIMITED;
+use crate::{Budget, FieldId, LabelId, Matrix, MatrixBuilder, Structure, TransitionId};
 
 /// An over-approximation: contains every pair for which the fact *can* be true.
 #[derive(Clone, Debug)]
@@ -91,6 +92,12 @@ impl Relations {
     /// The relations that follow from test, read and write sets alone: correct for every
     /// system that keeps the laws of the seam, and the weakest.
     pub fn from_sets(structure: &Structure) -> Self {
+        Self::from_sets_within(structure, &UNLIMITED)
+    }
+
+    /// As [`from_sets`](Self::from_sets); once the budget is spent, nothing follows from them.
+    pub fn from_sets_within(structure: &Structure, budget: &Budget) -> Self {
+        budget.begin("computing relations");
         let (labels, transitions) = (structure.labels.len(), structure.transitions.len());
         let sets = FieldSets::new(structure);
         let writers_of_label = |label: LabelId| -> Vec<u32> {
@@ -105,6 +112,9 @@ impl Relations {
         let mut conflicts = MatrixBuilder::new(transitions, transitions);
         for (field, writers) in sets.writers.iter().enumerate() {
             for writer in writers {
+                if budget.poll().is_some() {
+                    break;
+                }
                 for other in writers.iter().chain(&sets.lookers[field]) {
                     let (a, b) = (*writer as usize, *other as usize);
                     conflicts.insert(TransitionId::new(a), TransitionId::new(b));

@@ -9,7 +9,8 @@
 //! few and the levels say that much is still to come, the reduced searches begin, and what was done
 //! is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
-//! again. All this goes by counts, never by time: the same on every machine.
+//! again. All this goes by counts, never by time: the same on every machine. (When the time is over,
+//! nothing begins any more.)
 
 use stubborn_reduce::ConfigError;
 use stubborn_search::proviso::SafetyProviso;
@@ -85,6 +86,9 @@ impl<'m, 'q> Decider<'m, 'q> {
         if self.best.is_none() {
             self.best = Some(self.best_of_all(level_sizes));
         }
+        if self.model.system().budget().spent().is_some() {
+            return None;
+        }
         let Some(Ok(Estimate { share, .. })) = self.best else {
             // Why there is none is said when the search has ended.
             self.reduce = true;
@@ -107,6 +111,9 @@ impl<'m, 'q> Decider<'m, 'q> {
         mut self,
         ended: &SearchResult,
     ) -> Option<Result<SearchPlan<'m>, ConfigError>> {
+        if self.model.system().budget().spent().is_some() {
+            return None;
+        }
         let out_of_memory = matches!(ended.end, End::Limit(Limit::Memory | Limit::StoreFull));
         match self.best.take() {
             Some(best) if self.reduce => Some(best.map(|best| best.plan)),

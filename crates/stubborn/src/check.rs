@@ -261,9 +261,22 @@ pub fn check(
     questions: &[Question],
     options: &CheckOptions<'_>,
 ) -> Result<Report, CheckError> {
+    check_until(model, questions, options, Stop::AllViolated)
+}
+
+/// The same, until enough is known.
+pub(crate) fn check_until(
+    model: &LoadedModel,
+    questions: &[Question],
+    options: &CheckOptions<'_>,
+    stop: Stop,
+) -> Result<Report, CheckError> {
     let started = Instant::now();
     let run = |planned: &PlannedRun<'_>, decider: Option<&mut Decider<'_, '_>>| {
-        let search = search(model, questions, planned, options, started);
+        let search = Search {
+            stop,
+            ..search(model, questions, planned, options, started)
+        };
         run(model, search, decider)
     };
     let plan = match options.reduction.por {
@@ -413,7 +426,7 @@ fn search<'r>(
     }
 }
 
-fn verdict(result: &SearchResult, violation: Option<&Violation>) -> Verdict {
+pub(crate) fn verdict(result: &SearchResult, violation: Option<&Violation>) -> Verdict {
     match violation {
         Some(_) => Verdict::Violated,
         None if result.is_complete() => Verdict::Holds,

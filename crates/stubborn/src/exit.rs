@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use stubborn::reduce::ConfigError;
 use stubborn::{CheckError, LoadError, SearchError, Verdict};
 
-use crate::terminal;
+use crate::{terminal, watch};
 
 /// The exit status, a contract with scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ impl From<Verdict> for Status {
 pub(crate) struct Failure {
     text: String,
     status: Status,
+    /// Why there is no answer, if that is all.
+    reason: Option<String>,
 }
 
 impl Failure {
@@ -66,6 +68,7 @@ impl Failure {
         Self {
             text: format!("error: {message}\n"),
             status: Status::Wrong,
+            reason: None,
         }
     }
 
@@ -74,6 +77,7 @@ impl Failure {
         Self {
             text: format!("no answer: {message}\n"),
             status: Status::Unknown,
+            reason: Some(message.to_string()),
         }
     }
 
@@ -82,21 +86,29 @@ impl Failure {
         Self {
             text,
             status: Status::Wrong,
+            reason: None,
         }
     }
 
     /// Tells the user; gives the status to exit with.
     pub(crate) fn report(self) -> Status {
-        let _ = std::io::stderr().write_all(self.text.as_bytes());
-        self.status
+        let said = match &self.reason {
+            Some(reason) => watch::give_up(reason),
+            None => None,
+        };
+        watch::conclude();
+        said.unwrap_or_else(|| {
+            terminal::print_error(&self.text);
+            self.status
+        })
     }
 }
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        Self {
-            text: error.text(terminal::stderr_has_colour()),
-            status: Status::Wrong,
+        match error {
+            LoadError::GaveUp(reason) => Self::no_answer(reason),
+            error => Self::shown(error.text(terminal::stderr_has_colour())),
         }
     }
 }
@@ -104,6 +116,7 @@ impl From<LoadError> for Failure {
 impl From<CheckError> for Failure {
     fn from(error: CheckError) -> Self {
         let status = match error {
+            CheckError::Search(SearchError::GaveUp(spent)) => return Self::no_answer(spent),
             CheckError::Search(SearchError::ReplayFailed(_)) => Status::InternalError,
             CheckError::Search(SearchError::Mismatch(_))
             | CheckError::Reduction(_)
@@ -112,6 +125,7 @@ impl From<CheckError> for Failure {
         Self {
             text: format!("error: {error}\n"),
             status,
+            reason: None,
         }
     }
 }

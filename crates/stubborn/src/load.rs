@@ -10,12 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
+use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
 use stubborn_pnml::NetSystem;
 use stubborn_promela::StartName;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Outcome, Property, System, TransitionId};
+use stubborn_system::{Budget, FailureSite, LabelId, Outcome, Property, System, TransitionId};
 
 use crate::languages;
 use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
@@ -111,6 +112,8 @@ pub struct LoadOptions {
     pub starts: Vec<StartName>,
     /// Shuffles the places and transitions of a Petri net.
     pub shuffle: Option<u64>,
+    /// What loading the model, and everything that is done about it afterwards, may take.
+    pub budget: Arc<Budget>,
 }
 
 /// A model that is ready to run.
@@ -120,6 +123,7 @@ pub struct LoadedModel {
     warnings: Vec<Diagnostic>,
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
+    program: Option<Arc<Model>>,
     asserting: Vec<TransitionId>,
     promela: Option<Arc<PromelaModel>>,
     temporal: Vec<Temporal>,
@@ -158,6 +162,14 @@ impl LoadedModel {
     /// sees them.
     pub fn reference(&self) -> &dyn System {
         &*self.reference
+    }
+
+    /// Why a label cannot be evaluated in a state; `None` if it can.
+    pub fn why_label_fails(&self, label: LabelId, state: &[u32]) -> Option<&FailureSite> {
+        let model = self.program.as_ref()?;
+        let expr = &model.program().labels[label.index()].expr;
+        let site = Interpreter::new(model).evaluate(state, expr).err()?;
+        model.program().failures.get(site.index())
     }
 
     /// The net, if the model is one.
@@ -215,6 +227,9 @@ impl LoadedModel {
     }
 
     fn replace(&mut self, by: Result<Parts, BuildError>) -> Result<(), LoadError> {
+        if let Some(gave_up) = LoadError::gave_up(self.system.budget()) {
+            return Err(gave_up);
+        }
         match by {
             Ok(parts) => {
                 *self = Self::new(self.language, self.text.main().clone(), parts);
@@ -231,6 +246,7 @@ impl LoadedModel {
             warnings: parts.warnings,
             system: parts.system,
             reference: parts.reference,
+            program: parts.program,
             asserting: parts.asserting,
             promela: parts.promela,
             temporal: parts.temporal,
@@ -274,9 +290,17 @@ pub enum LoadError {
     },
     /// The model is correct, but too large to run.
     TooLarge(String),
+    /// The budget was spent before the model was loaded; what was reached, and while what was
+    /// done.
+    GaveUp(String),
 }
 
 impl LoadError {
+    fn gave_up(budget: &Budget) -> Option<Self> {
+        budget.poll()?;
+        budget.reason().map(Self::GaveUp)
+    }
+
     /// The message for people, with terminal colours if wanted.
     pub fn text(&self, colour: bool) -> String {
         match self {
@@ -295,6 +319,7 @@ impl LoadError {
             }
             Self::Wrong { text, diagnostics } => text.render(diagnostics, colour),
             Self::TooLarge(reason) => format!("error: the model is too large: {reason}\n"),
+            Self::GaveUp(reason) => format!("no answer: {reason}\n"),
         }
     }
 }
@@ -314,6 +339,7 @@ pub fn load_file(
     language: Option<Language>,
     options: &LoadOptions,
 ) -> Result<LoadedModel, LoadError> {
+    options.budget.begin("reading the model");
     let shown = path.display().to_string();
     let unreadable = |reason: String| LoadError::Unreadable {
         path: shown.clone(),
@@ -381,6 +407,10 @@ pub fn load_text(
         Language::Promela => languages::promela::build(&source, options),
         Language::Pnml => languages::pnml::build(&source, options),
     };
+    // Whoever gives up may deliver anything.
+    if let Some(gave_up) = LoadError::gave_up(&options.budget) {
+        return Err(gave_up);
+    }
     match parts {
         Ok(parts) => Ok(LoadedModel::new(language, source, parts)),
         Err(error) => Err(error.about(source)),
@@ -400,6 +430,8 @@ pub(crate) struct Parts {
     pub(crate) warnings: Vec<Diagnostic>,
     pub(crate) system: Arc<dyn System>,
     pub(crate) reference: Arc<dyn System>,
+    /// The same as guarded commands, where it is a program of them.
+    pub(crate) program: Option<Arc<Model>>,
     pub(crate) asserting: Vec<TransitionId>,
     pub(crate) temporal: Vec<Temporal>,
     pub(crate) expressions: Vec<String>,
@@ -416,10 +448,11 @@ impl Parts {
     pub(crate) fn of_program(
         program: Program,
         warnings: Vec<Diagnostic>,
-        engine: Engine,
+        options: &LoadOptions,
     ) -> Result<Self, BuildError> {
-        let model = Model::new(program).map_err(|e| BuildError::TooLarge(e.to_string()))?;
-        Ok(Self::of_model(model, warnings, engine))
+        let model = Model::within(program, Arc::clone(&options.budget));
+        let model = model.map_err(|e| BuildError::TooLarge(e.to_string()))?;
+        Ok(Self::of_model(model, warnings, options.engine))
     }
 
     /// A packed program, compiled or not.
@@ -433,6 +466,7 @@ impl Parts {
         Self {
             warnings,
             system,
+            program: Some(Arc::clone(&reference)),
             reference,
             asserting,
             temporal: Vec::new(),
@@ -447,23 +481,15 @@ impl Parts {
 
 /// The transitions of a program that contain an assertion, or run on into one.
 fn asserting(model: &Model) -> Vec<TransitionId> {
-    fn asserts(body: &[Statement]) -> bool {
-        body.iter().any(|statement| match statement {
-            Statement::Assert { .. } => true,
-            Statement::If {
-                then, otherwise, ..
-            } => asserts(then) || asserts(otherwise),
-            Statement::While { body, .. } => asserts(body),
-            _ => false,
-        })
-    }
-    let commands = &model.program().commands;
-    let own: Vec<bool> = commands.iter().map(|c| asserts(&c.body)).collect();
+    let commands = model.program().commands.iter();
+    let own: Vec<bool> = commands
+        .map(|c| c.body.iter().any(Statement::asserts))
+        .collect();
     let with_followers = |at: &usize| {
         let mut followers = model.chains().followers(*at).iter();
         own[*at] || followers.any(|f| own[*f as usize])
     };
-    (0..commands.len())
+    (0..own.len())
         .filter(with_followers)
         .map(TransitionId::new)
         .collect()

@@ -8,6 +8,7 @@ mod interrupt;
 mod options;
 mod progress;
 mod terminal;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -381,7 +381,8 @@ pub(crate) struct CheckArgs {
 ///
 /// With --json, one object on standard output: model, language, por, order, threads, store,
 /// states, transitions, deadlocks, invalid_ends (null in languages without end states), depth,
-/// complete, load_seconds, explore_seconds, peak_memory_bytes and bytes_per_state.
+/// complete, load_seconds, explore_seconds, peak_memory_bytes, bytes_per_state and, where steps
+/// fail, failing_steps (what went wrong: runs end there).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

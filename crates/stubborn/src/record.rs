@@ -72,6 +72,9 @@ pub struct StepRecord {
     pub location: Option<String>,
     /// The fields that it changed: name to `[old, new]`.
     pub changes: Map<String, Value>,
+    /// What went wrong in it: a violated assertion, what it failed in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 impl TraceRecord {
@@ -100,6 +103,11 @@ fn record(model: &LoadedModel, step: &TraceStep<'_>) -> StepRecord {
         process: story::process_names(structure, step.transition),
         location: transition.span.map(|span| model.text().place(span)),
         changes: changes.collect(),
+        problems: step
+            .outcome
+            .sites(structure)
+            .map(|site| site.message.clone())
+            .collect(),
     }
 }
 
@@ -223,7 +231,8 @@ impl SavedTrace {
             let structure = system.structure();
             let is_named =
                 |s: &Successor<'_>| structure.transition(s.transition).name == step.transition;
-            let found = successors.iter().filter(is_named).find(|successor| {
+            // Of several ways through a transition, the one on which the same went wrong.
+            let named = successors.iter().filter(is_named).filter_map(|successor| {
                 let one = TraceStep {
                     number: 0,
                     transition: successor.transition,
@@ -231,9 +240,11 @@ impl SavedTrace {
                     before: trace.last_state(),
                     after: successor.state,
                 };
-                record(model, &one).changes == step.changes
+                let found = record(model, &one);
+                let differs = found.problems != step.problems;
+                (found.changes == step.changes).then_some((differs, successor))
             });
-            let Some(found) = found else {
+            let Some((_, found)) = named.min_by_key(|(differs, _)| *differs) else {
                 let number = trace.len() + 1;
                 let name = &step.transition;
                 let problem = if successors.iter().any(|s| is_named(&s)) {

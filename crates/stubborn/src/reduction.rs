@@ -292,6 +292,10 @@ pub(crate) fn chosen<'m>(
         groups = vec![together(groups)];
     }
     let relations = Source::new(model, options)?;
+    if model.system().budget().spent().is_some() {
+        // Nothing follows from the relations, and nothing will be found any more.
+        return Ok(vec![unreduced(questions)]);
+    }
     let runs = groups.into_iter();
     runs.map(|group| run(model, &relations, config, group))
         .collect()
@@ -305,6 +309,9 @@ pub(crate) fn plans<'m>(
     options: &ReductionOptions,
 ) -> Result<Vec<SearchPlan<'m>>, ConfigError> {
     let relations = Source::new(model, options)?;
+    if model.system().budget().spent().is_some() {
+        return Ok(Vec::new());
+    }
     let run = |group: Group, for_goals: Algorithm| {
         let algorithm = match group.aim {
             Aim::Goals(_) => for_goals,

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use stubborn_pnml::{Formula, NetSystem, PlaceId, Preserve, Reduced, ReductionRules};
+use stubborn_pnml::{Formula, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules};
 use stubborn_search::{SearchError, Target, Trace, Violation};
-use stubborn_system::{LabelId, Outcome, Successors, System, TransitionId};
+use stubborn_system::{LabelId, Outcome, Spent, Successors, System, TransitionId};
 
 use crate::check::{Answer, CheckError, CheckOptions, Question, Report, Run};
 use crate::load::{LoadedModel, Parts};
@@ -43,8 +43,10 @@ impl Smaller {
         bad: &[Formula],
     ) -> Option<Self> {
         let original = Arc::clone(model.net()?);
-        let reduced = Reduced::new(original.net(), preserve, rules);
-        let mut system = NetSystem::new(reduced.net.clone()).ok()?;
+        let budget = original.shared_budget();
+        let reduced = Reduced::within(original.net(), preserve, rules, budget);
+        let (net, options) = (reduced.net.clone(), NetOptions::default());
+        let mut system = NetSystem::within(net, options, Arc::clone(budget)).ok()?;
         for formula in bad {
             system.add_label(reduced.translate(formula, original.net())?)?;
         }
@@ -53,6 +55,7 @@ impl Smaller {
             warnings: Vec::new(),
             reference: Arc::clone(&system) as Arc<dyn System>,
             system: Arc::clone(&system) as Arc<dyn System>,
+            program: None,
             asserting: Vec::new(),
             temporal: Vec::new(),
             expressions: Vec::new(),
@@ -99,7 +102,19 @@ impl Smaller {
             .map(|step| stubborn_pnml::TransitionId::new(step.transition.index()))
             .collect();
         let run = self.reduced.original_run(self.original.net(), &run);
-        let trace = self.replayed(&run)?;
+        let trace = match self.replayed(&run) {
+            Err(CheckError::Search(SearchError::GaveUp(spent))) => {
+                return Ok(Violation {
+                    target,
+                    state: self.original.initial_states(),
+                    step: None,
+                    trace: None,
+                    trace_missing: Some(spent.into()),
+                    ..violation.clone()
+                });
+            }
+            replayed => replayed?,
+        };
         let last = trace.last_state();
         let mut executor = self.original.executor();
         let is_bad = match target {
@@ -128,7 +143,12 @@ impl Smaller {
         let mut trace = Trace::new(&self.original.initial_states());
         let mut executor = self.original.executor();
         let mut successors = Successors::new(trace.last_state().len());
-        for transition in run {
+        let budget = self.original.budget();
+        for (number, transition) in run.iter().enumerate() {
+            if number % 64 == 63 && budget.is_overdrawn() {
+                let spent = budget.poll().unwrap_or(Spent::Time);
+                return Err(CheckError::Search(SearchError::GaveUp(spent)));
+            }
             let transition = TransitionId::new(transition.index());
             successors.clear();
             executor.fire(trace.last_state(), transition, &mut successors);
@@ -240,7 +260,11 @@ pub fn explore_smaller(
     rules: ReductionRules,
     options: &CheckOptions<'_>,
 ) -> Option<Result<(Run, NetSizes), CheckError>> {
-    let smaller = Smaller::new(model, &Preserve::Deadlocks, rules, &[])?;
+    let smaller = Smaller::new(model, &Preserve::Deadlocks, rules, &[]);
+    if let Some(spent) = model.net()?.budget().poll() {
+        return Some(Err(CheckError::Search(SearchError::GaveUp(spent))));
+    }
+    let smaller = smaller?;
     let run = crate::explore(&smaller.model, options);
     Some(run.map(|run| (run, smaller.sizes())))
 }

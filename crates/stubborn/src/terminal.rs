@@ -55,14 +55,19 @@ pub(crate) fn print(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Prints a message, not a result.
+pub(crate) fn print_error(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Shows what a model's author should look at.
 pub(crate) fn show_warnings(model: &LoadedModel) {
     if !model.warnings().is_empty() {
         let text = model.text().render(model.warnings(), stderr_has_colour());
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        print_error(&text);
     }
     for property in model.temporal().iter().filter(|p| p.property.is_ok()) {
-        let _ = std::io::stderr().write_all(property.remarks.as_bytes());
+        print_error(&property.remarks);
     }
 }
 

@@ -15,7 +15,7 @@ use stubborn::reduce::measured::{
 };
 use stubborn::reduce::validate::explore::{Explored, explore};
 use stubborn::reduce::{Aim, Algorithm, Choice, Config, Plan, Proviso};
-use stubborn::system::{Executor, Layout, RelationLevel, Relations, Structure, System};
+use stubborn::system::{Budget, Executor, Layout, RelationLevel, Relations, Structure, System};
 use stubborn::{Language, LoadOptions, LoadedModel};
 
 /// `D_s/R_s` and so on.
@@ -247,6 +247,10 @@ impl System for Subject {
 
     fn relations(&self, level: RelationLevel) -> Relations {
         self.model.system().relations(level)
+    }
+
+    fn budget(&self) -> &Budget {
+        self.model.system().budget()
     }
 }
 

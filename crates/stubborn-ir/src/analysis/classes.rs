@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rapidhash::RapidHashMap;
-use stubborn_system::{FieldId, System};
+use stubborn_system::{Budget, FieldId, System};
 
 use super::domains::View;
 use super::pairs::{Decision, First, Pairs, Question};
@@ -28,6 +28,8 @@ const FIRST_ROUND: u64 = 256;
 /// Questions that are sorted into classes, of all rows together: more than that, and there would
 /// be less than an evaluation for each. What is left is too much.
 const MOST_ASKED: usize = 1_000_000;
+/// Columns between two looks at the budget.
+const LOOK_EVERY: usize = 64;
 /// Evaluations for all classes of a relation, a row, at least.
 const ROW_BUDGET: u64 = 1_000;
 
@@ -73,10 +75,14 @@ impl<'p, 'm> Classes<'p, 'm> {
     ) -> Vec<Vec<(u32, Decision)>> {
         let keys: Mutex<Keys> = Mutex::default();
         let most_asked = MOST_ASKED / rows.max(1);
-        let asked = parallel(rows, |at| {
+        let spending = self.pairs.model().budget();
+        let asked = parallel(spending, rows, |at| {
             let mut local = Vec::new();
             let mut asked = 0;
-            for (column, first) in row(at) {
+            for (number, (column, first)) in row(at).enumerate() {
+                if number % LOOK_EVERY == LOOK_EVERY - 1 && spending.poll().is_some() {
+                    break;
+                }
                 local.push(match first {
                     First::Known(decision) => Entry::Known(column, decision),
                     First::Try(question) => {
@@ -125,10 +131,14 @@ impl<'p, 'm> Classes<'p, 'm> {
             if most < 2 * classes[open[0]].budget || most == 0 {
                 return;
             }
-            let tried = parallel(open.len(), |at| {
+            let spending = self.pairs.model().budget();
+            let tried = parallel(spending, open.len(), |at| {
                 let class = &classes[open[at]];
                 self.pairs.decide(class.question, &class.views, most)
             });
+            if spending.spent().is_some() {
+                return;
+            }
             for (at, (decision, spent)) in open.iter().zip(&tried) {
                 left -= spent;
                 classes[*at].decision = *decision;
@@ -146,7 +156,7 @@ impl<'p, 'm> Classes<'p, 'm> {
         classes: &[Class],
         row: impl Fn(usize) -> I + Sync,
     ) -> Vec<Vec<(u32, Decision)>> {
-        parallel(asked.len(), |at| {
+        parallel(self.pairs.model().budget(), asked.len(), |at| {
             let alone = |(entry, (column, first)): (&Entry, (u32, First))| match (entry, first) {
                 (Entry::Try(_, class), First::Try(question)) => {
                     let budget = classes[*class].budget;
@@ -230,8 +240,16 @@ impl Keys {
     }
 }
 
-/// Computes rows on all cores.
-pub(super) fn parallel<R: Send>(rows: usize, row: impl Fn(usize) -> R + Sync) -> Vec<R> {
+/// Computes rows on all cores; nothing more once the budget is spent.
+pub(super) fn parallel<R: Default + Send>(
+    budget: &Budget,
+    rows: usize,
+    row: impl Fn(usize) -> R + Sync,
+) -> Vec<R> {
+    let row = |at| match budget.poll() {
+        None => row(at),
+        Some(_) => R::default(),
+    };
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(rows / 8 + 1);
@@ -288,6 +306,32 @@ mod tests {
         let random = (0..25).map(random_program);
         for program in protocols.into_iter().chain(random) {
             is_the_same(&Model::new(program).expect("a sound program"));
+        }
+    }
+
+    #[test]
+    fn everybody_stops_when_the_budget_is_spent() {
+        use stubborn_system::{Budget, System, TransitionId};
+        for level in [
+            RelationLevel::Sets,
+            RelationLevel::Syntax,
+            RelationLevel::Exact,
+            RelationLevel::Reach,
+            RelationLevel::Located,
+        ] {
+            let budget = std::sync::Arc::new(Budget::unlimited());
+            let model = Model::new(peterson(3)).expect("a sound program");
+            let model = model.with_budget(std::sync::Arc::clone(&budget));
+            let count = model.structure().transitions.len();
+            let conflicts = || {
+                let relations = relations(&model, level);
+                let rows = (0..count).map(TransitionId::new);
+                rows.map(|t| relations.do_not_accord.0.row_indices(t).len())
+                    .sum::<usize>()
+            };
+            assert!(conflicts() > 0, "{level:?}");
+            budget.stop();
+            assert_eq!(conflicts(), 0, "{level:?}");
         }
     }
 

@@ -164,7 +164,7 @@ impl Domains {
     /// A closer one, for which open fields are followed location by location.
     pub(super) fn located(model: &Model, supports: &[Support]) -> Self {
         let plain = Self::reachable(model, supports);
-        if !plain.is_rough {
+        if !plain.is_rough || model.budget().spent().is_some() {
             return plain;
         }
         let quick = Start {
@@ -395,6 +395,9 @@ impl<'m> Fixpoint<'m> {
         while self.dirty.contains(&true) {
             for command in 0..self.dirty.len() {
                 if std::mem::take(&mut self.dirty[command]) {
+                    if self.model.budget().poll().is_some() {
+                        return self.domains;
+                    }
                     self.command(command);
                 }
             }

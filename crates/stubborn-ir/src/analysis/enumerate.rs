@@ -9,6 +9,9 @@ use super::domains::View;
 use crate::Model;
 use crate::interpreter::Interpreter;
 
+/// Evaluations between two looks at the budget of the model.
+pub(super) const LOOK_EVERY: u64 = 64;
+
 /// A label that must hold, or must not, in the states that are tried.
 #[derive(Clone, Debug)]
 pub(super) struct Condition {
@@ -155,7 +158,8 @@ impl<'m> Enumeration<'m> {
             return visit(&mut self.state).map_break(|()| Ended::Stopped);
         }
         for next in 0..self.views[at].1.len() {
-            if self.budget == 0 {
+            let looks = self.budget.is_multiple_of(LOOK_EVERY);
+            if self.budget == 0 || looks && self.model.budget().poll().is_some() {
                 return ControlFlow::Break(Ended::OutOfBudget);
             }
             self.budget -= 1;

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use stubborn_system::{FieldId, LabelId, System};
 
 use super::domains::Domains;
-use super::enumerate::{Condition, Ended, Enumeration};
+use super::enumerate::{Condition, Ended, Enumeration, LOOK_EVERY};
 use super::support::{Support, shares};
 use crate::interpreter::{Interpreter, Stopped};
 use crate::{Model, VarId};
@@ -178,6 +178,9 @@ impl<'m> Analysis<'m> {
         };
         let mut kept = 0;
         for support in supports {
+            if model.budget().poll().is_some() {
+                return None;
+            }
             let step = analysis.step(support, domains)?;
             kept += step.combinations.len();
             if kept > MOST_COMBINATIONS {
@@ -269,7 +272,8 @@ impl<'m> Analysis<'m> {
                 if !std::mem::take(&mut self.dirty[command]) {
                     continue;
                 }
-                if self.command(command).is_none() {
+                let spent = self.model.budget().poll().is_some();
+                if spent || self.command(command).is_none() {
                     return Outcome::OutOfBudget;
                 }
                 let large = self.values.iter().position(|v| v.len() > MOST_VALUES);
@@ -369,6 +373,9 @@ impl<'m> Analysis<'m> {
         let work = step.moved.len() * self.followed.len();
         let work = work + step.written.len() * self.counters.len();
         self.budget = self.budget.checked_sub(1 + work as u64 / 32)?;
+        if self.budget.is_multiple_of(LOOK_EVERY) && model.budget().poll().is_some() {
+            return None;
+        }
         let fails = |g: &LabelId| {
             let expr = &model.program().labels[g.index()].expr;
             self.interpreter.evaluate(state, expr) == Ok(0)

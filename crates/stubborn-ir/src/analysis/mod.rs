@@ -8,7 +8,9 @@
 //! | `reach` | and only values that an over-approximation of the reachable states has (`domains`) |
 //! | `located` | and those of shared variables, location by location (`located`) |
 //!
-//! Every answer errs on the safe side, and tests try to falsify each one with real code.
+//! Every answer errs on the safe side, and tests try to falsify each one with real code. Only when
+//! the [budget](System::budget) of the model is spent, everybody stops where he is, and nothing
+//! follows from what is there.
 
 mod classes;
 mod domains;
@@ -50,8 +52,9 @@ pub fn relations_pair_by_pair(model: &Model, level: RelationLevel) -> Relations 
 
 fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations {
     if level == RelationLevel::Sets {
-        return Relations::from_sets(model.structure());
+        return Relations::from_sets_within(model.structure(), model.budget());
     }
+    model.budget().begin("computing relations");
     let supports = Support::all(model);
     let domains = match level {
         RelationLevel::Sets | RelationLevel::Syntax => None,
@@ -121,7 +124,7 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
         interesting(structure.transition_ids(), conflict, Decision::No)
     });
     let do_not_left_accord = Matrix::from_rows(transitions, left.into_iter().map(columns));
-    let must_disable = parallel(transitions, |t| {
+    let must_disable = parallel(model.budget(), transitions, |t| {
         let t = TransitionId::new(t);
         let never = |u: &TransitionId| pairs.never_after(*u, t);
         structure
@@ -174,4 +177,60 @@ fn symmetric<I: stubborn_system::matrix::Index>(
         }
     }
     Matrix::from_rows(size, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use stubborn_system::FailureKind;
+
+    use super::*;
+    use crate::{Command, Expr, Program, Statement, Variable};
+
+    /// A loop that takes more rounds than an analysis tries ends all the same, and what comes
+    /// after it happens.
+    #[test]
+    fn long_loops_are_not_taken_for_failures() {
+        let mut program = Program::new("a long loop");
+        let i = program.variable(Variable::integer("i", 0, 10_000, 0));
+        let x = program.variable(Variable::integer("x", 0, 1, 0));
+        let site = program.site(FailureKind::EndlessLoop, "endless", None);
+        let below = Expr::less(Expr::Var(i), Expr::Const(10_000));
+        let more = Expr::plus(Expr::Var(i), Expr::Const(1));
+        program.command(Command {
+            name: "count".into(),
+            body: vec![
+                Statement::While {
+                    condition: below,
+                    body: vec![Statement::assign(i, more, site)],
+                    site,
+                },
+                Statement::assign(x, Expr::Const(1), site),
+            ],
+            ..Command::default()
+        });
+        let set = program.label(Expr::equal(Expr::Var(x), Expr::Const(1)));
+        let full = program.label(Expr::equal(Expr::Var(i), Expr::Const(10_000)));
+        program.command(Command {
+            name: "go on".into(),
+            guards: vec![set, full],
+            body: vec![Statement::assign(i, Expr::Const(0), site)],
+            ..Command::default()
+        });
+        let model = Model::new(program).expect("a small program");
+        let (count, go_on) = (TransitionId::new(0), TransitionId::new(1));
+        for level in [
+            RelationLevel::Sets,
+            RelationLevel::Syntax,
+            RelationLevel::Exact,
+            RelationLevel::Reach,
+            RelationLevel::Located,
+        ] {
+            let found = relations(&model, level);
+            assert!(found.may_enable.0.contains(set, count), "{level:?}");
+            assert!(found.may_enable.0.contains(full, count), "{level:?}");
+            assert!(found.may_disable.0.contains(full, go_on), "{level:?}");
+            assert!(!found.never_together.0.contains(set, full), "{level:?}");
+            assert!(found.do_not_accord.0.contains(count, go_on), "{level:?}");
+        }
+    }
 }

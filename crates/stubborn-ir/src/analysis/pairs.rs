@@ -26,11 +26,12 @@ pub(super) enum Question {
 }
 
 /// The answer to a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Decision {
     No,
     Yes,
     /// It would take too many evaluations to know; it counts as what is safe.
+    #[default]
     TooMuch,
 }
 

@@ -29,7 +29,7 @@ const LONG_WAYS: u64 = 1 << 18;
 /// In long chains, stretches that meet go on as one after about this many steps: at states whose
 /// hash has zeros at the top (distinguished points: J.-J. Quisquater, J.-P. Delescaille, *How
 /// easy is collision search?*, 1989).
-const LANDMARK_BITS: u32 = 5;
+const LANDMARK_BITS: u32 = if cfg!(test) { 1 } else { 5 };
 /// Steps between two looks at the budget.
 const POLL: u64 = 1 << 12;
 
@@ -55,6 +55,9 @@ pub struct Runner {
     frames: Vec<Frame>,
     splits: Splits,
     repetition: Repetition,
+    /// [`LONG_CHAIN`] and [`LONG_WAYS`].
+    long_chain: u64,
+    long_ways: u64,
     /// Whether this chain can run in circles.
     repeats: bool,
     /// After how many steps this chain is a long one.
@@ -126,12 +129,21 @@ impl Runner {
             frames: Vec::new(),
             splits: Splits::default(),
             repetition: Repetition::default(),
+            long_chain: LONG_CHAIN,
+            long_ways: LONG_WAYS,
             repeats: false,
             long: 0,
             taken: 0,
             stretches: 0,
             ticks: 0,
         }
+    }
+
+    /// Counts a chain as long after so many steps.
+    #[cfg(test)]
+    pub(super) fn long_after(mut self, steps: u64) -> Self {
+        (self.long_chain, self.long_ways) = (steps, steps);
+        self
     }
 
     /// Replaces the successors from number `from` on, which are those by single commands, by
@@ -180,7 +192,10 @@ impl Runner {
         visitor: &mut impl Visitor,
     ) {
         self.repeats = model.chains().may_repeat(first.transition.index());
-        self.long = if self.repeats { LONG_CHAIN } else { LONG_WAYS };
+        self.long = match self.repeats {
+            true => self.long_chain,
+            false => self.long_ways,
+        };
         self.steps.clear();
         self.frames.clear();
         self.splits.clear();
@@ -250,22 +265,9 @@ impl Runner {
                 1 => {}
                 _ => return Stretch::Split(process),
             }
-            if self.repeats {
-                let process = [process.index() as u32];
-                if self.repetition.is_back(&self.state, &process) {
-                    return Stretch::Endless;
-                }
-            }
-            // A single way meets no other.
-            if self.is_long()
-                && !self.frames.is_empty()
-                && let Some(stretch) = self.landmark(process, at.outcome)
-            {
+            if let Some(stop) = self.came_again(process, at.outcome) {
                 self.steps.truncate(first);
-                return match stretch + 1 == self.stretches {
-                    true => Stretch::Endless,
-                    false => Stretch::Known(stretch),
-                };
+                return stop;
             }
             self.take(first, at, at.outcome, visitor);
             self.steps.truncate(first);
@@ -283,18 +285,35 @@ impl Runner {
         self.state.copy_from_slice(self.steps.state(number));
     }
 
-    /// If the current state is one where stretches that meet become one: the stretch that came
-    /// here before.
-    fn landmark(&mut self, process: ProcessId, outcome: Outcome) -> Option<u64> {
+    /// Whether a stretch does not go on from the current state, because it was here before, or
+    /// because another one was: stretches that meet become one at some states.
+    #[inline]
+    fn came_again(&mut self, process: ProcessId, outcome: Outcome) -> Option<Stretch> {
+        if self.repeats
+            && self
+                .repetition
+                .is_back(&self.state, &[process.index() as u32])
+        {
+            return Some(Stretch::Endless);
+        }
+        // A single way meets no other.
+        if !self.is_long() || self.frames.is_empty() {
+            return None;
+        }
         let point = Point {
             state: &self.state,
             process,
             outcome,
         };
-        match point.hash() >> (u64::BITS - LANDMARK_BITS) {
-            0 => self.splits.insert(point, self.stretches - 1),
-            _ => None,
+        if point.hash() >> (u64::BITS - LANDMARK_BITS) != 0 {
+            return None;
         }
+        let this = self.stretches - 1;
+        let known = self.splits.insert(point, this)?;
+        Some(match known == this {
+            true => Stretch::Endless,
+            false => Stretch::Known(known),
+        })
     }
 
     /// Comes to a split.

@@ -11,14 +11,16 @@
 //! ranges that go on growing jump to the next constant of the program, at last to all that
 //! their type has.
 
+mod evaluations;
 pub(crate) mod occurring;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use stubborn_system::{ChannelId, ProcessId};
+use stubborn_system::{Budget, ChannelId, ProcessId};
 
+pub use self::evaluations::may_fail_somewhere;
 use self::occurring::Seen;
 use crate::chain::counter_after;
 use crate::intervals::{Interval, binary_interval, divide_interval, unary_interval};
@@ -40,9 +42,9 @@ const LOOP_ROUNDS: usize = 12;
 /// Gives variables and messages the smallest ranges that are found to suffice.
 ///
 /// Values that are not in the new ranges are never stored in any run. Program counters and
-/// the order of everything stay as they are.
-pub fn narrow(program: &mut Program) {
-    let Some(ranges) = Ranges::stable(program) else {
+/// the order of everything stay as they are. Nothing is done if the budget is spent.
+pub fn narrow(program: &mut Program, budget: &Budget) {
+    let Some(ranges) = Ranges::stable(program, budget) else {
         return;
     };
     let never_fails = ranges.never_fails();
@@ -67,8 +69,8 @@ pub fn narrow(program: &mut Program) {
 }
 
 /// Finds the commands that never fail, and leaves everything as it is.
-pub fn find_failures(program: &mut Program) {
-    if let Some(ranges) = Ranges::stable(program) {
+pub fn find_failures(program: &mut Program, budget: &Budget) {
+    if let Some(ranges) = Ranges::stable(program, budget) {
         let never_fails = ranges.never_fails();
         note_failures(program, never_fails);
     }
@@ -111,6 +113,7 @@ struct Part {
 /// The ranges found so far.
 struct Ranges<'p> {
     program: &'p Program,
+    budget: &'p Budget,
     /// By variable: all values that it ever has.
     variables: Vec<Interval>,
     /// By channel and item: all values in messages; `None` before the first message.
@@ -155,7 +158,7 @@ struct Env {
 }
 
 impl<'p> Ranges<'p> {
-    fn new(program: &'p Program) -> Self {
+    fn new(program: &'p Program, budget: &'p Budget) -> Self {
         let start = |v: &crate::Variable| {
             let values = v.initial.iter().map(|x| Interval { min: *x, max: *x });
             values.reduce(Interval::join).unwrap_or(Interval {
@@ -183,6 +186,7 @@ impl<'p> Ranges<'p> {
         let places = places.collect();
         let mut ranges = Self {
             program,
+            budget,
             variables,
             items: program
                 .channels
@@ -235,17 +239,23 @@ impl<'p> Ranges<'p> {
         self.rests = rests.into_iter().collect();
     }
 
-    /// Ranges that no run leaves; `None` if the program is too large for that.
-    fn stable(program: &'p Program) -> Option<Self> {
+    /// Ranges that no run leaves; `None` if the program is too large for that, or the budget too
+    /// small.
+    fn stable(program: &'p Program, budget: &'p Budget) -> Option<Self> {
         if program.commands.len() > MOST_COMMANDS {
             return None;
         }
-        let mut ranges = Self::new(program);
+        budget.begin("finding ranges of values");
+        let mut ranges = Self::new(program, budget);
         while let Some(at) = ranges.queue.pop_front() {
+            if budget.poll().is_some() {
+                return None;
+            }
             ranges.queued[at as usize] = false;
             ranges.command(at as usize);
         }
-        Some(ranges)
+        // A command may have given up.
+        budget.spent().is_none().then_some(ranges)
     }
 
     fn wake(queue: &mut VecDeque<u32>, queued: &mut [bool], readers: Option<&Vec<u32>>) {
@@ -288,6 +298,9 @@ impl<'p> Ranges<'p> {
     fn never_fails(&self) -> Vec<bool> {
         let commands = self.program.commands.iter().enumerate();
         let never_fails = commands.map(|(at, command)| {
+            if self.budget.poll().is_some() {
+                return false;
+            }
             let enabled = |holding: &[usize]| Some(self.all(self.enabled(at, holding)?));
             !may_fail(self.program, command, &enabled)
         });
@@ -569,6 +582,10 @@ impl<'p> Ranges<'p> {
                 condition, body, ..
             } => {
                 for round in 0.. {
+                    // Loops inside of loops multiply.
+                    if self.budget.poll().is_some() {
+                        return false;
+                    }
                     let before = env.clone();
                     let mut inside = env.clone();
                     if !self.assume(&mut inside, condition, true) || !self.body(&mut inside, body) {

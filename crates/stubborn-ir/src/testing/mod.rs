@@ -3,9 +3,13 @@
 //!
 //! Only with the cargo feature `testing`.
 
+mod chains;
+mod loops;
 mod protocols;
 mod random;
 
+pub use chains::random_chains;
+pub use loops::{RandomLoop, random_loop};
 pub use protocols::{dining_philosophers, peterson, ring_election};
 pub use random::{random_program, random_state};
 pub use stubborn_system::Random;

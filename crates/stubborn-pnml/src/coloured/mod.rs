@@ -8,6 +8,7 @@ pub(crate) mod terms;
 
 use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::Budget;
 
 use crate::coloured::sorts::{BasicId, Sorts};
 use crate::coloured::terms::{Base, Component, Guard, Summand, Terms};
@@ -65,11 +66,11 @@ pub(crate) struct ColouredNet<'a> {
 pub(crate) fn model(
     raw: &RawNet<'_>,
     nodes: &NodeTable<'_>,
-    limits: &UnfoldLimits,
+    (limits, budget): (&UnfoldLimits, &Budget),
     report: &mut Report,
 ) -> Step<Option<Model>> {
     match typed(raw, nodes, report)? {
-        Some(net) if !report.has_errors() => unfold::unfold(&net, limits, report),
+        Some(net) if !report.has_errors() => unfold::unfold(&net, limits, budget, report),
         _ => Ok(None),
     }
 }

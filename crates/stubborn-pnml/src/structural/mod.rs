@@ -13,6 +13,9 @@
 mod graph;
 mod rules;
 
+use stubborn_system::Budget;
+use stubborn_system::budget::UNLIMITED;
+
 use crate::formula::{Atom, CompareOp, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
 use crate::net::{Arc, Net, Tokens};
@@ -101,6 +104,12 @@ pub struct Reduced {
 impl Reduced {
     /// Applies the rules to a net until none fits.
     pub fn new(net: &Net, preserve: &Preserve, rules: ReductionRules) -> Self {
+        Self::within(net, preserve, rules, &UNLIMITED)
+    }
+
+    /// As [`new`](Self::new), until none fits or the budget is spent.
+    pub fn within(net: &Net, preserve: &Preserve, rules: ReductionRules, budget: &Budget) -> Self {
+        budget.begin("making the net smaller");
         let (watched, kept): (&[PlaceId], Kept) = match preserve {
             Preserve::Deadlocks => (&[], Kept::Deadlocks),
             Preserve::Places(places) => (places, Kept::Markings),
@@ -108,7 +117,7 @@ impl Reduced {
         };
         let mut graph = Graph::new(net, watched);
         let mut delayed = Vec::new();
-        rules::apply(&mut graph, rules, kept, &mut delayed);
+        rules::apply(&mut graph, rules, kept, &mut delayed, budget);
         if kept != Kept::Deadlocks {
             // Nobody sees whether what was delayed is fired at the end.
             delayed.clear();

@@ -10,20 +10,24 @@
 //! itself; and the merged net stops where the net does.
 
 use rapidhash::RapidHashMap;
+use stubborn_system::{Budget, Patience};
 
 use crate::net::{Tokens, Weight};
 use crate::structural::graph::{Graph, Step};
 use crate::structural::{Kept, ReductionRules};
 
 /// Applies the rules until none fits. Each application removes a place or, among transitions
-/// for the same places, a transition, so this ends.
+/// for the same places, a transition, so this ends. What was applied is right also where the budget
+/// does not suffice for the rest.
 pub(super) fn apply(
     graph: &mut Graph,
     rules: ReductionRules,
     kept: Kept,
     delayed: &mut Vec<Vec<u32>>,
+    budget: &Budget,
 ) {
-    loop {
+    while budget.poll().is_none() {
+        let mut patience = Patience::new(budget, 64);
         let mut changed = false;
         if rules.dead_transitions {
             changed |= dead_transitions(graph);
@@ -37,6 +41,9 @@ pub(super) fn apply(
         let places = 0..graph.places.len() as u32;
         if rules.post_agglomeration {
             for place in places.clone() {
+                if patience.spent().is_some() {
+                    return;
+                }
                 changed |= post_agglomeration(graph, place);
             }
         }
@@ -46,6 +53,9 @@ pub(super) fn apply(
         // Merging with what comes later is tried first: a producer that waits does so at the
         // cost of longer transitions, which stand in the way of other mergings.
         for place in places.filter(|_| rules.pre_agglomeration) {
+            if patience.spent().is_some() {
+                return;
+            }
             if let Some(sequences) = pre_agglomeration(graph, place) {
                 delayed.push(sequences);
                 changed = true;

@@ -114,7 +114,12 @@ impl<'s> Enough<'s> {
             .filter_map(|(place, tokens)| Linear::new([(*place, 1)], *tokens))
             .collect();
         constraints.extend(Linear::new([(place, -1)], -few));
-        match self.equation.refutation(&constraints, TIME) {
+        let budget = &self.system.budget;
+        if budget.poll().is_some() {
+            return false;
+        }
+        let time = budget.time_left().map_or(TIME, |left| left.min(TIME));
+        match self.equation.refutation(&constraints, time) {
             Some(sum) => {
                 self.sums.push(sum);
                 true

@@ -25,8 +25,8 @@ use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
-    Executor, FailureKind, FailureSite, FieldId, FieldKind, Label, LabelId, Layout, Property,
-    PropertyKind, RelationLevel, Relations, Structure, System, Transition,
+    Budget, Executor, FailureKind, FailureSite, FieldId, FieldKind, Label, LabelId, Layout,
+    Property, PropertyKind, RelationLevel, Relations, Structure, System, Transition,
 };
 
 use crate::bounds::{BoundSource, Bounds};
@@ -34,6 +34,7 @@ use crate::formula::Formula;
 use crate::ids::PlaceId;
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
+use crate::report;
 use crate::system::executor::NetExecutor;
 pub use crate::system::tables::Census;
 use crate::system::tables::Tables;
@@ -105,6 +106,7 @@ pub struct NetSystem {
     field_of: Vec<FieldId>,
     /// The field that marks the error state, if any step can fail.
     failed: Option<FieldId>,
+    budget: std::sync::Arc<Budget>,
 }
 
 impl NetSystem {
@@ -115,11 +117,25 @@ impl NetSystem {
 
     /// As [`new`](Self::new), with options.
     pub fn with_options(net: Net, options: NetOptions) -> Result<Self, Diagnostic> {
-        let mut invariants = Invariants::find(&net, options.invariants);
+        Self::within(net, options, std::sync::Arc::default())
+    }
+
+    /// As [`with_options`](Self::with_options), with what this and everything that is done about
+    /// the net may take. Fails also if that is too little.
+    pub fn within(
+        net: Net,
+        options: NetOptions,
+        budget: std::sync::Arc<Budget>,
+    ) -> Result<Self, Diagnostic> {
+        let poll = || report::poll(&budget).map_err(|problem| *problem);
+        budget.begin("looking for place invariants");
+        let mut invariants = Invariants::find_within(&net, options.invariants, &budget);
         // Bounds rest on the invariants, so they are multiplied out once more.
         if !invariants.check(&net) {
             invariants = Invariants::default();
         }
+        poll()?;
+        budget.begin("preparing the net for execution");
         let bounds = Bounds::new(&net, &invariants);
         let mut layout = LayoutBuilder::new();
         let mut failures = Vec::new();
@@ -168,7 +184,9 @@ impl NetSystem {
             layout.field(failed).set(&mut state, 1);
             state
         });
+        poll()?;
         let (mut structure, meanings) = structure(&net, &field_of);
+        poll()?;
         structure.failures = failures;
         structure.error_state = error_state;
         let tables = Tables::new(&net, &layout, &field_of, &failure_of, failed);
@@ -182,7 +200,13 @@ impl NetSystem {
             tables,
             field_of,
             failed,
+            budget,
         })
+    }
+
+    /// What everything that is done about it may take.
+    pub fn shared_budget(&self) -> &std::sync::Arc<Budget> {
+        &self.budget
     }
 
     /// The net.
@@ -287,9 +311,14 @@ impl System for NetSystem {
         ))
     }
 
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     fn relations(&self, level: RelationLevel) -> Relations {
+        self.budget.begin("computing relations");
         match level {
-            RelationLevel::Sets => Relations::from_sets(&self.structure),
+            RelationLevel::Sets => Relations::from_sets_within(&self.structure, &self.budget),
             RelationLevel::Syntax | RelationLevel::Exact => relations::from_arcs(self, false),
             RelationLevel::Reach | RelationLevel::Located => relations::from_arcs(self, true),
         }

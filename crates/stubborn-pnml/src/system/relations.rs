@@ -12,7 +12,7 @@
 //!
 //! Nothing here looks at all pairs of transitions: pairs come from the two sides of a place.
 
-use stubborn_system::{Matrix, May, Must, Relations, TransitionId as SystemTransition};
+use stubborn_system::{Matrix, May, Must, Patience, Relations, TransitionId as SystemTransition};
 
 use crate::formula::{Atom, CompareOp, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
@@ -20,6 +20,9 @@ use crate::net::{Net, Weight};
 use crate::system::enough::Enough;
 use crate::system::exclusion::Exclusion;
 use crate::system::{Meaning, NetSystem};
+
+/// Rows between two looks at the budget. Rows that were not looked at any more are empty.
+const ROWS_PER_LOOK: u32 = 16;
 
 /// The relations of a system; `reachable` adds what is known of reachable markings.
 pub(super) fn from_arcs(system: &NetSystem, reachable: bool) -> Relations {
@@ -43,8 +46,8 @@ pub(super) fn from_arcs(system: &NetSystem, reachable: bool) -> Relations {
     }
     let mut exclusion = reachable.then(|| Exclusion::new(system));
     let enough = reachable.then(|| Enough::new(system));
-    let do_not_accord = do_not_accord(net, &around, exclusion.as_mut(), enough);
-    let do_not_left_accord = do_not_left_accord(net, &around, exclusion.as_mut());
+    let do_not_accord = do_not_accord(system, &around, exclusion.as_mut(), enough);
+    let do_not_left_accord = do_not_left_accord(system, &around, exclusion.as_mut());
     let (never_together, must_disable) = match &mut exclusion {
         Some(exclusion) => (
             exclusion.labels(&system.meanings),
@@ -166,7 +169,7 @@ fn cannot_move_left(t: &Neighbour, u: &Neighbour) -> bool {
 }
 
 fn do_not_accord(
-    net: &Net,
+    system: &NetSystem,
     around: &[Around],
     exclusion: Option<&mut Exclusion<'_>>,
     enough: Option<Enough<'_>>,
@@ -180,7 +183,7 @@ fn do_not_accord(
             && enough.as_mut().is_none_or(|enough| !enough.for_both(t, u))
     };
     rows(
-        net,
+        system,
         around,
         conflict,
         |n| n.gives < n.takes,
@@ -190,7 +193,7 @@ fn do_not_accord(
 }
 
 fn do_not_left_accord(
-    net: &Net,
+    system: &NetSystem,
     around: &[Around],
     exclusion: Option<&mut Exclusion<'_>>,
 ) -> Matrix<SystemTransition, SystemTransition> {
@@ -201,7 +204,7 @@ fn do_not_left_accord(
             .is_none_or(|known| !known.never_after(u, t))
     };
     rows(
-        net,
+        system,
         around,
         cannot_move_left,
         |n| n.gives != n.takes,
@@ -213,17 +216,21 @@ fn do_not_left_accord(
 /// The relation row by row: for each transition, the neighbours at its places. At every place at
 /// least one of a related pair is active, so a place with many readers costs them nothing.
 fn rows(
-    net: &Net,
+    system: &NetSystem,
     around: &[Around],
     related: impl Fn(&Neighbour, &Neighbour) -> bool,
     is_active: impl Fn(&Neighbour) -> bool,
     active: impl Fn(&Around) -> &[u32],
     mut possible: impl FnMut(TransitionId, TransitionId) -> bool,
 ) -> Matrix<SystemTransition, SystemTransition> {
-    let count = net.transition_count();
+    let (net, count) = (&system.net, system.net.transition_count());
     let mut last_row = vec![u32::MAX; count];
+    let mut patience = Patience::new(&system.budget, ROWS_PER_LOOK);
     let rows = net.transitions().map(|t| {
         let mut row = Vec::new();
+        if patience.spent().is_some() {
+            return row;
+        }
         for (place, takes, gives) in net.touched(t) {
             let place = &around[place.index()];
             let here = Neighbour {
@@ -246,7 +253,7 @@ fn rows(
                     .for_each(|i| look(&place.neighbours[*i as usize]));
             }
         }
-        row.retain(|u| possible(t, TransitionId(*u)));
+        row.retain(|u| system.budget.spent().is_some() || possible(t, TransitionId(*u)));
         row
     });
     Matrix::from_rows(count, rows)
@@ -259,8 +266,12 @@ fn must_disable(
 ) -> Matrix<SystemTransition, SystemTransition> {
     let count = system.net.transition_count();
     let net = &system.net;
+    let mut patience = Patience::new(&system.budget, ROWS_PER_LOOK);
     let rows = net.transitions().map(|t| {
         let mut row = Vec::new();
+        if patience.spent().is_some() {
+            return row;
+        }
         for (place, takes, gives) in net.touched(t).filter(|(_, takes, gives)| takes > gives) {
             let Some(bound) = system.bounds.bound(place) else {
                 continue;

@@ -19,6 +19,7 @@ mod plan;
 
 use rapidhash::RapidHashMap;
 use stubborn_diagnostics::Diagnostic;
+use stubborn_system::{Budget, Patience};
 
 use crate::coloured::terms::{Atom, Base, Component, Summand};
 use crate::coloured::{ColouredArc, ColouredNet};
@@ -27,9 +28,12 @@ use crate::model::{Model, SourceNodes};
 use crate::names::Names;
 use crate::net::{Net, NetBuilder};
 use crate::relaxed::Relaxed;
-use crate::report::{Report, shown};
+use crate::report::{Report, gave_up, shown};
 use crate::unfold::plan::{Plan, bit, equality};
 use crate::xml::{Fatal, Step};
+
+/// Steps between two looks at the budget.
+const LOOK_EVERY: u32 = 256;
 
 /// How far an unfolding may go before it is given up. All limits count work, never time, so
 /// that the same file gives the same result on every machine.
@@ -60,10 +64,12 @@ impl Default for UnfoldLimits {
 pub(crate) fn unfold(
     net: &ColouredNet<'_>,
     limits: &UnfoldLimits,
+    budget: &Budget,
     report: &mut Report,
 ) -> Step<Option<Model>> {
+    budget.begin("unfolding the coloured net");
     let plans: Vec<Plan> = net.transitions.iter().map(Plan::new).collect();
-    let mut engine = Engine::new(net, &plans, limits);
+    let mut engine = Engine::new(net, &plans, limits, budget);
     if let Err(problem) = engine.run() {
         report.add(*problem)?;
         return Ok(None);
@@ -96,6 +102,7 @@ struct Engine<'n, 'a> {
     net: &'n ColouredNet<'a>,
     plans: &'n [Plan],
     limits: &'n UnfoldLimits,
+    patience: Patience<'n>,
     /// Transitions and pattern numbers that a place's colours are matched with.
     triggers: Vec<Vec<(u32, u32)>>,
     numbers: RapidHashMap<(u32, u64), u32>,
@@ -121,7 +128,12 @@ struct Trigger {
 }
 
 impl<'n, 'a> Engine<'n, 'a> {
-    fn new(net: &'n ColouredNet<'a>, plans: &'n [Plan], limits: &'n UnfoldLimits) -> Self {
+    fn new(
+        net: &'n ColouredNet<'a>,
+        plans: &'n [Plan],
+        limits: &'n UnfoldLimits,
+        budget: &'n Budget,
+    ) -> Self {
         let mut triggers = vec![Vec::new(); net.places.len()];
         for (transition, plan) in plans.iter().enumerate() {
             for (number, pattern) in plan.patterns.iter().enumerate() {
@@ -134,6 +146,7 @@ impl<'n, 'a> Engine<'n, 'a> {
             net,
             plans,
             limits,
+            patience: Patience::new(budget, LOOK_EVERY),
             triggers,
             numbers: RapidHashMap::default(),
             nodes: Vec::new(),
@@ -520,10 +533,19 @@ impl<'n, 'a> Engine<'n, 'a> {
 
     fn count_steps(&mut self, transition: usize, steps: u64) -> Step<()> {
         self.steps += steps;
+        self.look_around()?;
         if self.steps <= self.limits.steps {
             return Ok(());
         }
         Err(self.too_large(transition, "search steps", self.limits.steps as usize))
+    }
+
+    /// Ends the unfolding when the budget is spent.
+    fn look_around(&mut self) -> Step<()> {
+        match self.patience.spent() {
+            None => Ok(()),
+            Some(spent) => Err(gave_up(spent)),
+        }
     }
 
     fn too_large(&self, transition: usize, what: &str, limit: usize) -> Fatal {
@@ -544,9 +566,10 @@ impl<'n, 'a> Engine<'n, 'a> {
 
     /// Builds the net: first as discovered, then without what can never be marked or fire, in
     /// the order of the coloured net.
-    fn finish(self) -> Result<Model, Fatal> {
+    fn finish(mut self) -> Result<Model, Fatal> {
         let draft = self.draft()?;
         let relaxed = Relaxed::new(&draft);
+        self.look_around()?;
         let mut places: Vec<u32> = (0..self.nodes.len() as u32)
             .filter(|node| relaxed.can_be_marked(PlaceId(*node)))
             .collect();
@@ -564,6 +587,7 @@ impl<'n, 'a> Engine<'n, 'a> {
         let mut name = String::new();
         let mut place_starts = vec![0u32; self.net.places.len() + 1];
         for node in places {
+            self.look_around()?;
             let ColouredNode {
                 place,
                 colour,
@@ -575,6 +599,7 @@ impl<'n, 'a> Engine<'n, 'a> {
         }
         let mut transition_starts = vec![0u32; self.net.transitions.len() + 1];
         for instance in transitions {
+            self.look_around()?;
             let (transition, values) = self.instance_key(instance);
             self.transition_name(transition as usize, values, &mut name);
             let new = builder.transition(&name);
@@ -611,7 +636,7 @@ impl<'n, 'a> Engine<'n, 'a> {
         })
     }
 
-    fn draft(&self) -> Result<Net, Fatal> {
+    fn draft(&mut self) -> Result<Net, Fatal> {
         let mut builder = NetBuilder::new("");
         for node in &self.nodes {
             builder.place("", node.initial);

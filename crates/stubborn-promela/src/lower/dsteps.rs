@@ -245,6 +245,18 @@ impl Lowering<'_> {
                         let message = "a rendez-vous cannot be offered inside a d_step";
                         let site = self.program.site(FailureKind::Other, message, Some(span));
                         case.statements.push(Statement::Fail(site));
+                    } else if self.options.lossy {
+                        let mut kept = Body {
+                            statements: Vec::new(),
+                            temps: case.temps,
+                        };
+                        self.send_body(channel, values, *sorted, context, span, &mut kept);
+                        case.temps = kept.temps;
+                        case.statements.push(Statement::If {
+                            condition: self.has_room(channel),
+                            then: kept.statements,
+                            otherwise: Vec::new(),
+                        });
                     } else {
                         let room = self.has_room(channel);
                         self.require(room, span, &mut case);

@@ -49,14 +49,10 @@ impl Lowering<'_> {
             } => {
                 let target = self.target(channel, context);
                 self.by_channel(&target, span, |lowering, channel| {
-                    let found = &lowering.channels.list[channel];
-                    if found.capacity > 0 {
-                        return match lowering.options.lossy {
-                            true => ir::Expr::Const(1),
-                            false => lowering.has_room(channel),
-                        };
+                    match lowering.channels.list[channel].capacity {
+                        0 => lowering.partner_waits(channel, values, context),
+                        _ => lowering.can_send(channel),
                     }
-                    lowering.partner_waits(channel, values, context)
                 })
             }
             Basic::Receive {
@@ -105,6 +101,16 @@ impl Lowering<'_> {
             return ir::Expr::Const(1);
         }
         match graph.nodes.get(at) {
+            Some(DNode::Step(Basic::Send { channel, .. }, ..)) => {
+                let target = self.target(channel, context);
+                self.by_channel(&target, transition.span, |lowering, channel| {
+                    match lowering.channels.list[channel].capacity {
+                        // To offer a rendez-vous is an error, whoever waits for it.
+                        0 => ir::Expr::Const(1),
+                        _ => lowering.can_send(channel),
+                    }
+                })
+            }
             Some(DNode::Step(basic, ..)) => self.executable_basic(basic, transition, context),
             Some(DNode::Choice(options, _)) => {
                 let mut any = ir::Expr::Const(0);
@@ -118,6 +124,14 @@ impl Lowering<'_> {
                 self.executable_node(graph, *next, transition, context, depth + 1)
             }
             Some(DNode::Jump(None)) | None => ir::Expr::Const(1),
+        }
+    }
+
+    /// Whether a buffered channel takes a message.
+    fn can_send(&self, channel: usize) -> ir::Expr {
+        match self.options.lossy {
+            true => ir::Expr::Const(1),
+            false => self.has_room(channel),
         }
     }
 

@@ -35,7 +35,7 @@ pub(crate) use liveness::each_expression;
 pub(crate) use runs::runs_of;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
-use stubborn_system::{FailureKind, LabelId, Outcome, ProcessId};
+use stubborn_system::{Budget, FailureKind, LabelId, Outcome, ProcessId};
 
 use crate::flow::{self, StateNr};
 use crate::hir::{self, ProcId};
@@ -269,6 +269,8 @@ pub(crate) struct Lowering<'a> {
     liveness: Option<liveness::Liveness>,
     observers: Vec<events::Observer>,
     exclusive: exclusive::Claims,
+    /// Once it is spent, nothing follows from what was lowered.
+    budget: &'a Budget,
 }
 
 /// Lowers a model for the starts that `table` provides for.
@@ -277,7 +279,7 @@ pub(crate) fn lower(
     sources: &Sources,
     name: &str,
     table: &Table,
-    options: Options,
+    (options, budget): (Options, &Budget),
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Lowered {
     let bypassed = options.dead_locations.then(|| flow::bypass(source));
@@ -306,8 +308,20 @@ pub(crate) fn lower(
             .then(|| liveness::Liveness::find(source)),
         observers: Vec::new(),
         exclusive: exclusive::Claims::new(),
+        budget,
     };
     lowering.declare();
+    if budget.spent().is_some() {
+        // Not even all variables are there.
+        return Lowered {
+            program: ir::Program::new(name),
+            growth: HashMap::new(),
+            steps: Vec::new(),
+            propositions: Vec::new(),
+            accepting: ir::Expr::Const(0),
+            claims: Vec::new(),
+        };
+    }
     lowering.solve_channels();
     lowering.find_exclusive();
     lowering.declare_observers();
@@ -330,7 +344,7 @@ pub(crate) fn lower(
     let accepting = guards::not(lowering.none_at(|state| state.accept));
     let claims = lowering.claims();
     if options.fuse {
-        let origins = ir::fuse::fuse(&mut lowering.program);
+        let origins = ir::fuse::fuse(&mut lowering.program, budget);
         let steps = std::mem::take(&mut lowering.steps);
         let parts = |origin: &usize| steps[*origin].parts.clone();
         lowering.steps = origins

@@ -52,7 +52,13 @@ impl Lowering<'_> {
         for other in (0..self.slots.len()).filter(|s| *s != slot) {
             if let Some(theirs) = self.slots[other].priority {
                 let higher = ir::Expr::less(ir::Expr::Var(own), ir::Expr::Var(theirs));
-                let can = self.can_move(other, Moves { timeout, provided: true });
+                let can = self.can_move(
+                    other,
+                    Moves {
+                        timeout,
+                        provided: true,
+                    },
+                );
                 all.push(guards::not(guards::and(higher, can)));
             }
         }
@@ -98,7 +104,10 @@ impl Lowering<'_> {
         let pid = self.expr(pid, context);
         let value = self.expr(value, context);
         let site = self.never;
-        let message = format!("`{}`: a priority is a number from 1 to 255", self.text(span));
+        let message = format!(
+            "`{}`: a priority is a number from 1 to 255",
+            self.text(span)
+        );
         let outside = self.program.site(FailureKind::Other, message, Some(span));
         let range = self.program.interval(&value);
         for slot in 0..self.slots.len() {

@@ -21,22 +21,49 @@ pub(super) struct Offer {
     state: StateNr,
     pub(super) location: u32,
     transition: Arc<Transition>,
-    arguments: Vec<Argument>,
+    /// Which of the step's [receives](entries).
+    entry: usize,
     /// Steps of the same process that come first if they match the same message.
     before: Vec<Arc<Transition>>,
 }
 
-/// The receive that a step starts with, if any.
-fn receive(transition: &Transition) -> Option<&Basic> {
-    let basic = match &*transition.action {
-        Action::Basic(basic) => basic,
-        Action::DStep(graph) => match graph.nodes.first()? {
-            DNode::Step(basic, ..) => basic,
-            _ => return None,
-        },
-        _ => return None,
-    };
-    matches!(basic, Basic::Receive { keep: false, .. }).then_some(basic)
+/// What a step can begin with.
+#[derive(Clone, Copy)]
+struct Entry<'t> {
+    basic: &'t Basic,
+    /// The node of the d_step that follows.
+    next: Option<usize>,
+}
+
+impl Entry<'_> {
+    fn receives(&self) -> bool {
+        matches!(self.basic, Basic::Receive { keep: false, .. })
+    }
+}
+
+/// What a step can begin with: one statement, or the guards of the choice that a d_step starts
+/// with, of which the first executable one counts.
+fn entries(transition: &Transition) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    match &*transition.action {
+        Action::Basic(basic) => entries.push(Entry { basic, next: None }),
+        Action::DStep(graph) => {
+            let mut seen = vec![false; graph.nodes.len()];
+            let mut todo = vec![0];
+            while let Some(at) = todo.pop() {
+                if std::mem::replace(&mut seen[at], true) {
+                    continue;
+                }
+                match &graph.nodes[at] {
+                    DNode::Step(basic, next, _) => entries.push(Entry { basic, next: *next }),
+                    DNode::Choice(options, _) => todo.extend(options.iter().rev()),
+                    DNode::Jump(next) => todo.extend(next),
+                }
+            }
+        }
+        Action::Blocked | Action::Jump => {}
+    }
+    entries
 }
 
 impl Lowering<'_> {
@@ -72,38 +99,44 @@ impl Lowering<'_> {
                 };
                 let mut earlier: Vec<Arc<Transition>> = Vec::new();
                 for transition in &kind.flow.states[state].transitions {
-                    let Some(Basic::Receive {
-                        channel: place,
-                        arguments,
-                        ..
-                    }) = receive(transition)
-                    else {
-                        continue;
-                    };
-                    let target = self.target(place, context);
-                    if self.denotes(&target, channel).is_none() {
+                    let all = entries(transition);
+                    let fitting: Vec<usize> = (0..all.len())
+                        .filter(|at| self.is_on(&all[*at], channel, context))
+                        .collect();
+                    if fitting.is_empty() {
                         continue;
                     }
                     let transition = Arc::new(transition.clone());
-                    let before = earlier
+                    let before: Vec<_> = earlier
                         .iter()
                         .filter(|t| t.escape != 0 && t.escape != transition.escape)
                         .cloned()
                         .collect();
-                    offers.push(Offer {
+                    offers.extend(fitting.into_iter().map(|entry| Offer {
                         slot,
                         instance,
                         state,
                         location,
                         transition: transition.clone(),
-                        arguments: arguments.clone(),
-                        before,
-                    });
+                        entry,
+                        before: before.clone(),
+                    }));
                     earlier.push(transition);
                 }
             }
         }
         offers
+    }
+
+    /// Whether a receive can be on a channel.
+    fn is_on(&mut self, entry: &Entry<'_>, channel: usize, context: Context) -> bool {
+        match entry.basic {
+            Basic::Receive { channel: place, .. } if entry.receives() => {
+                let target = self.target(place, context);
+                self.denotes(&target, channel).is_some()
+            }
+            _ => false,
+        }
     }
 
     /// What must hold for an offer to take a message, besides being at its location.
@@ -119,10 +152,21 @@ impl Lowering<'_> {
             ..Context::of(offer.slot, offer.instance)
         };
         let mut all = Vec::from_iter(self.provided(context));
-        all.push(self.takes(&offer.transition, channel, sent, context));
+        let entries = entries(&offer.transition);
+        all.push(self.takes(&entries[offer.entry], channel, sent, context));
+        for first in &entries[..offer.entry] {
+            let executable = match first.basic {
+                Basic::Else => continue,
+                _ if first.receives() => self.takes(first, channel, sent, context),
+                basic => self.executable_basic(basic, &offer.transition, context),
+            };
+            all.push(guards::not(executable));
+        }
         for earlier in &offer.before {
-            let first = self.takes(earlier, channel, sent, context);
-            all.push(guards::not(first));
+            for entry in self::entries(earlier) {
+                let first = self.takes(&entry, channel, sent, context);
+                all.push(guards::not(first));
+            }
         }
         all
     }
@@ -130,16 +174,17 @@ impl Lowering<'_> {
     /// Whether a receive is on this channel and its pattern matches the message.
     fn takes(
         &mut self,
-        transition: &Transition,
+        entry: &Entry<'_>,
         channel: usize,
         sent: &[ir::Expr],
         context: Context,
     ) -> ir::Expr {
-        let Some(Basic::Receive {
+        let Basic::Receive {
             channel: place,
             arguments,
+            keep: false,
             ..
-        }) = receive(transition)
+        } = entry.basic
         else {
             return ir::Expr::Const(0);
         };
@@ -219,7 +264,11 @@ impl Lowering<'_> {
     fn hand_over(&mut self, offer: &Offer, sent: &[ir::Expr], body: &mut Body) {
         let context = Context::of(offer.slot, offer.instance);
         let span = offer.transition.span;
-        if offer.arguments.len() != sent.len() {
+        let entry = entries(&offer.transition)[offer.entry];
+        let Basic::Receive { arguments, .. } = entry.basic else {
+            return;
+        };
+        if arguments.len() != sent.len() {
             self.wrong_length(
                 body,
                 "the number of fields differs from that of the channel",
@@ -228,7 +277,7 @@ impl Lowering<'_> {
         }
         // All values are computed before any variable changes.
         let mut stores: Vec<(&crate::hir::Place, ir::Expr)> = Vec::new();
-        for (argument, value) in offer.arguments.iter().zip(sent) {
+        for (argument, value) in arguments.iter().zip(sent) {
             if let Argument::Store(place) = argument {
                 let value = match value {
                     ir::Expr::Const(value) => ir::Expr::Const(*value),
@@ -251,10 +300,8 @@ impl Lowering<'_> {
                 });
             }
         }
-        if let Action::DStep(graph) = &*offer.transition.action
-            && let Some(DNode::Step(_, Some(next), _)) = graph.nodes.first()
-        {
-            self.d_step_body(graph, *next, &offer.transition, context, body);
+        if let (Action::DStep(graph), Some(next)) = (&*offer.transition.action, entry.next) {
+            self.d_step_body(graph, next, &offer.transition, context, body);
         }
     }
 

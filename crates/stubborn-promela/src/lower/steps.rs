@@ -42,6 +42,9 @@ impl Lowering<'_> {
     pub(super) fn instance_steps(&mut self, slot: usize, instance: usize) {
         let kind = self.type_of(slot, instance);
         for state in kind.flow.reachable() {
+            if self.budget.poll().is_some() {
+                return;
+            }
             let Some(location) = self.location(slot, instance, state) else {
                 continue;
             };
@@ -511,12 +514,7 @@ impl Lowering<'_> {
     }
 
     /// A command of one process, which then goes to the step's target.
-    pub(super) fn own_command(
-        &mut self,
-        step: &Step<'_>,
-        guards: Vec<ir::Expr>,
-        mut body: Body,
-    ) {
+    pub(super) fn own_command(&mut self, step: &Step<'_>, guards: Vec<ir::Expr>, mut body: Body) {
         let location = self
             .location(step.slot, step.instance, step.transition.target)
             .unwrap_or(0);

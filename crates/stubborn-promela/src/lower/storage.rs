@@ -103,6 +103,9 @@ impl Lowering<'_> {
     pub(super) fn declare(&mut self) {
         let source = self.source;
         for (at, variable) in source.globals.iter().enumerate() {
+            if self.budget.poll().is_some() {
+                return;
+            }
             let stores = self.declare_variable(None, at, variable, None, "");
             self.globals.push(stores);
         }

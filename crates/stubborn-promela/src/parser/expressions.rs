@@ -145,7 +145,8 @@ impl Parser<'_> {
                         // One more than the largest number is what a minus makes the smallest.
                         if value > 1 << 31 {
                             let kept = value as i32;
-                            let message = format!("{value} does not fit into 32 bits: it is {kept}");
+                            let message =
+                                format!("{value} does not fit into 32 bits: it is {kept}");
                             self.report(Diagnostic::warning("PML032", message, token.span));
                         }
                         Expr {

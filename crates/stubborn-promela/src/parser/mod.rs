@@ -16,6 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::{Budget, Patience};
 
 use crate::ast::{Model, Name, Reference};
 use crate::token::{Kind, Token};
@@ -101,7 +102,7 @@ const KEYWORDS: &[&str] = &[
 pub(crate) fn parse(
     tokens: Vec<Token>,
     propositions: Vec<Vec<Token>>,
-    diagnostics: &mut Vec<Diagnostic>,
+    (diagnostics, budget): (&mut Vec<Diagnostic>, &Budget),
 ) -> Model {
     let end = tokens.last().map_or(0, |t| t.span.end);
     let mut parser = Parser {
@@ -127,6 +128,7 @@ pub(crate) fn parse(
         formulas: 0,
         remote_labels: Vec::new(),
         too_long: false,
+        patience: Patience::new(budget, 1024),
     };
     let mut model = parser.model();
     for proposition in propositions {
@@ -227,6 +229,7 @@ struct Parser<'a> {
     remote_labels: Vec<(Name, Name)>,
     used: usize,
     too_long: bool,
+    patience: Patience<'a>,
 }
 
 impl Parser<'_> {
@@ -264,6 +267,10 @@ impl Parser<'_> {
 
     fn next(&mut self) -> Token {
         let token = self.rest.pop().unwrap_or_else(|| self.end.clone());
+        if self.patience.spent().is_some() {
+            // Nobody wants to know the rest.
+            self.rest.clear();
+        }
         self.previous = token.kind;
         self.previous_span = token.span;
         token

@@ -4,6 +4,7 @@ mod corpus;
 mod diagnostics;
 mod options;
 mod own_models;
+mod probes;
 mod random_programs;
 mod relations;
 mod robustness;

@@ -50,6 +50,77 @@ fn endless_creation_ends_in_a_clear_failure() {
     assert_eq!(counts.states, 12);
 }
 
+/// Violated assertions and failing steps of uninterrupted sequences, whatever becomes of the way
+/// that they are on. Fused or not, and by whatever kind of sequence.
+#[test]
+fn nothing_that_goes_wrong_in_a_sequence_is_lost() {
+    let endless = "an uninterrupted sequence of steps never ends";
+    let index = "`a[i]`: index outside of the array a";
+    let cases: &[(&str, usize, &[&str])] = &[
+        // Violated on a way that comes back to where it was.
+        ("atomic { x = 0; do :: assert(x == 1) :: break od }", 1, &[]),
+        (
+            "atomic { x = 0; do :: x = 1 - x; assert(x == 0) :: x == 2 -> break od }",
+            2,
+            &[endless],
+        ),
+        // Violated before a step fails.
+        ("atomic { assert(x == 7); a[i] = 1 }", 2, &[index]),
+        ("d_step { assert(x == 7); a[i] = 1 }", 2, &[index]),
+        (
+            "atomic { do :: x < 1 -> x++ :: else -> break od; assert(x == 7); a[i] = 1 }",
+            2,
+            &[index],
+        ),
+        (
+            "atomic { assert(x == 7); if :: a[i] == 1 -> x = 1 :: x == 0 -> x = 2 fi }",
+            3,
+            &[index],
+        ),
+        (
+            "d_step { x = 0; do :: x < 3 -> x++; assert(x != 2) :: else -> break od; a[i] = x }",
+            2,
+            &[index],
+        ),
+        // Violated, and then never an end.
+        (
+            "atomic { assert(x == 7); do :: x = 1 - x od }",
+            2,
+            &[endless],
+        ),
+        // One way has an end, the other one none.
+        (
+            "atomic { if :: x = 1; assert(x == 0); do :: x = 3 - x od :: x = 5 fi }",
+            2,
+            &[endless],
+        ),
+        (
+            "atomic { if :: x = 1 :: x = 2; do :: x == 2 -> x = 3 :: x == 3 -> x = 2 od fi }",
+            1,
+            &[endless],
+        ),
+        // An endless loop that can be left is none.
+        (
+            "atomic { x = 0; do :: x = 1 - x :: x = 1 :: break od }",
+            0,
+            &[],
+        ),
+    ];
+    for (body, errors, failures) in cases {
+        let text = format!("byte x, i = 5; byte a[2]; active proctype P() {{ {body} }}");
+        for fuse in [true, false] {
+            let mut options = stubborn_promela::Options::default();
+            options.lowering.fuse = fuse;
+            let counts = crate::support::count_with(Path::new("m.pml"), &text, 1_000, &options);
+            let counts = counts.expect("a good model");
+            assert_eq!(counts.failures, *failures, "{body}");
+            // Each way counts.
+            assert_eq!(counts.errors.min(*errors), *errors, "{body}");
+            assert_eq!(counts.errors == 0, *errors == 0, "{body}");
+        }
+    }
+}
+
 #[test]
 fn an_endless_atomic_sequence_is_a_failure() {
     let text = "byte x; active proctype A() { atomic { do :: x = 1 - x od } }";

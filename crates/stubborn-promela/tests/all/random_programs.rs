@@ -9,6 +9,10 @@ use crate::support::{Scratch, count, has_spin, spin_counts};
 
 /// Writes a program of a few processes that use two numbers, a buffer and a rendez-vous.
 pub(crate) fn program(seed: u64) -> String {
+    program_with(seed, false)
+}
+
+fn program_with(seed: u64, asserts: bool) -> String {
     let mut random = Random::new(seed);
     let mut text =
         String::from("byte x, y;\nchan q = [2] of { byte };\nchan r = [0] of { byte };\n");
@@ -18,6 +22,7 @@ pub(crate) fn program(seed: u64) -> String {
             random: &mut random,
             inside: Inside::Body,
             loops: 0,
+            asserts,
         };
         let statements = 2 + writer.random.below(3);
         let body = writer.sequence(statements, 2);
@@ -37,6 +42,8 @@ struct Writer<'r> {
     random: &'r mut Random,
     inside: Inside,
     loops: usize,
+    /// Mostly atomic sequences, d_steps with loops, and assertions.
+    asserts: bool,
 }
 
 impl Writer<'_> {
@@ -69,6 +76,9 @@ impl Writer<'_> {
     }
 
     fn simple(&mut self) -> String {
+        if self.asserts && self.random.one_in(3) {
+            return format!("assert({})", self.condition());
+        }
         let number = self.random.below(3);
         let target = self.variable();
         let kinds = if self.inside == Inside::DStep { 3 } else { 8 };
@@ -87,23 +97,33 @@ impl Writer<'_> {
         }
     }
 
+    fn atomic(&mut self, depth: usize) -> String {
+        self.inside = Inside::Atomic;
+        let count = 2 + self.random.below(2);
+        let body = self.sequence(count, depth - 1);
+        self.inside = Inside::Body;
+        format!("atomic {{ {body} }}")
+    }
+
     fn statement(&mut self, depth: usize) -> String {
         if depth == 0 {
             return self.simple();
         }
+        if self.asserts && self.inside == Inside::Body && self.random.one_in(2) {
+            return self.atomic(depth);
+        }
         match self.random.below(9) {
-            0 if self.inside == Inside::Body => {
-                self.inside = Inside::Atomic;
-                let count = 2 + self.random.below(2);
-                let body = self.sequence(count, depth - 1);
-                self.inside = Inside::Body;
-                format!("atomic {{ {body} }}")
-            }
+            0 if self.inside == Inside::Body => self.atomic(depth),
             1 if self.inside != Inside::DStep => {
                 let outer = self.inside;
                 let guard = self.condition();
                 self.inside = Inside::DStep;
-                let body = self.sequence(2, 0);
+                let mut body = self.sequence(2, 0);
+                if self.asserts {
+                    let (round, step) = (self.variable(), self.simple());
+                    body +=
+                        &format!("; do :: {round} < 3 -> {step}; {round}++ :: else -> break od");
+                }
                 self.inside = outer;
                 format!("d_step {{ {guard}; {body} }}")
             }
@@ -139,14 +159,14 @@ impl Writer<'_> {
     }
 }
 
-fn compare(seeds: std::ops::Range<u64>) {
+fn compare(seeds: std::ops::Range<u64>, asserts: bool) {
     if !has_spin() {
         return;
     }
-    let scratch = Scratch::new(&format!("random-{}", seeds.start));
+    let scratch = Scratch::new(&format!("random-{}-{asserts}", seeds.start));
     let mut compared = 0;
     for seed in seeds {
-        let text = program(seed);
+        let text = program_with(seed, asserts);
         let ours = match count(Path::new("m.pml"), &text, 200_000) {
             Ok(counts) => counts,
             Err(message) => panic!("seed {seed}: {message}\n{text}"),
@@ -159,10 +179,14 @@ fn compare(seeds: std::ops::Range<u64>) {
             continue;
         };
         assert_eq!(
-            (ours.states, ours.transitions, ours.errors),
-            (spin.states, spin.transitions, spin.errors),
+            (ours.states, ours.transitions),
+            (spin.states, spin.transitions),
             "seed {seed}:\n{text}"
         );
+        // SPIN counts each violation on a way through a sequence, we count the way.
+        let errors = |count: usize| count.min(if asserts { 1 } else { usize::MAX });
+        let (found, expected) = (errors(ours.errors), errors(spin.errors));
+        assert_eq!(found, expected, "seed {seed}:\n{text}");
         compared += 1;
     }
     assert!(compared > 0, "no program could be compared");
@@ -170,17 +194,20 @@ fn compare(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn a_few_random_programs_have_the_counts_of_spin() {
-    compare(1..9);
+    compare(1..9, false);
+    compare(1..5, true);
 }
 
 #[test]
 #[ignore = "long: compiles a verifier for each program, about half a minute"]
 fn more_random_programs_have_the_counts_of_spin() {
-    compare(9..50);
+    compare(9..50, false);
+    compare(5..50, true);
 }
 
 #[test]
 #[ignore = "long: compiles a verifier for each program, about ten minutes"]
 fn many_random_programs_have_the_counts_of_spin() {
-    compare(100..400);
+    compare(100..400, false);
+    compare(100..400, true);
 }

@@ -196,7 +196,7 @@ pub(crate) fn spin_counts(text: &str, scratch: &Scratch) -> Option<Counts> {
     arguments.extend(flags);
     run("gcc", &arguments)?;
     let pan = folder.join("pan");
-    let out = run(pan.to_str()?, &["-c0", "-n", "-m200000"])?;
+    let out = run(pan.to_str()?, &["-c0", "-n", "-m400000"])?;
     let number = |after: &str| {
         let line = out.lines().find(|l| l.contains(after))?;
         line.split_whitespace().next()?.parse().ok()

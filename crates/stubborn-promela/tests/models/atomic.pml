@@ -116,3 +116,24 @@ active proctype A() { d_step { n = 1; n == 3; n = 2 } }
 /* expect: fails */
 byte n;
 active proctype A() { d_step { n = 1; if :: n == 3 -> n = 2 fi } }
+
+/* model: a loop of many rounds ends */
+/* expect: states 4 transitions 4 errors 0 */
+int i;
+active proctype P() { atomic { do :: i < 140000 -> i++ :: else -> break od }; assert(i == 140000) }
+
+/* model: the same in a d_step, and an assertion that sees it */
+/* expect: states 4 transitions 4 errors 1 */
+int i;
+active proctype P() { d_step { i = 0; do :: i < 1500000 -> i++ :: else -> break od }; assert(i == 5) }
+
+/* model: two ways to one state after many rounds, one of which violates an assertion */
+/* expect: states 3 transitions 4 errors 1 */
+byte b, j; int i;
+active proctype P() {
+  atomic {
+    do :: i < 3000 -> i++ :: else -> break od;
+    if :: b = 0 :: assert(b == 1) fi;
+    do :: j < 3 -> j++ :: else -> break od
+  }
+}

@@ -7,9 +7,11 @@
 
 use std::collections::HashMap;
 
-use super::MeasureError;
+use stubborn_system::Patience;
+
 use super::evidence::{Evidence, Parts, Shape};
 use super::space::{StateId, StateSpace};
+use super::{MeasureError, gave_up};
 
 /// Most memory for evidence.
 const MEMORY: usize = 1 << 30;
@@ -25,6 +27,7 @@ impl Contexts {
         space: &StateSpace,
         shape: Shape,
         parts: Parts,
+        patience: &mut Patience<'_>,
     ) -> Result<Self, MeasureError> {
         let mut found = Self {
             evidence: Vec::new(),
@@ -33,6 +36,7 @@ impl Contexts {
         let mut known: HashMap<u64, Vec<u32>> = HashMap::new();
         let mut seen = Vec::new();
         for_each_component(space, |component| {
+            gave_up(patience)?;
             let mut own = Evidence::new(shape);
             seen.clear();
             for state in component {

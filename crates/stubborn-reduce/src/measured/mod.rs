@@ -31,7 +31,7 @@ mod space;
 use std::collections::HashMap;
 use std::fmt;
 
-use stubborn_system::{Matrix, Relations, System, TransitionId};
+use stubborn_system::{Matrix, Patience, Relations, Spent, System, TransitionId};
 
 pub use crate::config::{Dependency, Precedence};
 pub use reduction::{MeasuredReduction, validate};
@@ -77,6 +77,8 @@ pub enum MeasureError {
     /// In some state, both are enabled, neither disables the other, and their order matters:
     /// [`Dependency::Disabling`] does not see that.
     OrderMatters(TransitionId, TransitionId),
+    /// The budget of the system was spent before.
+    GaveUp(Spent),
 }
 
 impl fmt::Display for MeasureError {
@@ -96,11 +98,23 @@ impl fmt::Display for MeasureError {
                 "the order of {t:?} and {u:?} matters although neither disables the other; the \
                  dependency `disabling` is for models in which that never happens, such as nets"
             ),
+            Self::GaveUp(spent) => spent.fmt(f),
         }
     }
 }
 
 impl std::error::Error for MeasureError {}
+
+/// States between two looks at the budget.
+const LOOK_EVERY: u32 = 64;
+
+/// Fails once the budget is spent.
+fn gave_up(patience: &mut Patience<'_>) -> Result<(), MeasureError> {
+    match patience.spent() {
+        None => Ok(()),
+        Some(spent) => Err(MeasureError::GaveUp(spent)),
+    }
+}
 
 /// Computes relations from all reachable states of a model, of which there may be at most
 /// `limit`.
@@ -122,11 +136,14 @@ pub fn measure(
     let static_dependency = by_level(dependency.level());
     let static_precedence = by_level(precedence.level());
 
+    system.budget().begin("computing relations from all states");
     let space = StateSpace::explore(system, limit)?;
+    let mut patience = Patience::new(system.budget(), LOOK_EVERY);
     let shape = Shape::new(system.structure());
     let mut everywhere = Evidence::new(shape);
     if fixed.any() {
         for state in space.states() {
+            gave_up(&mut patience)?;
             everywhere.observe(&space, state, fixed);
         }
     }
@@ -166,7 +183,7 @@ pub fn measure(
         }
     };
     let (contexts, context_of) = if dynamic.any() {
-        let found = Contexts::find(&space, shape, dynamic)?;
+        let found = Contexts::find(&space, shape, dynamic, &mut patience)?;
         let of_state = space.states().map(|state| {
             let words: Box<[u32]> = space.words_of(state).into();
             (words, found.of_state(state))
@@ -176,6 +193,10 @@ pub fn measure(
     } else {
         (vec![context(&everywhere)], None)
     };
+    // Relations by analysis give up silently.
+    if let Some(spent) = system.budget().poll() {
+        return Err(MeasureError::GaveUp(spent));
+    }
     Ok(MeasuredRelations {
         dependency,
         precedence,

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use stubborn_system::{BitSet, Successors, System};
+use stubborn_system::{BitSet, Patience, Successors, System};
 
-use super::MeasureError;
+use super::{LOOK_EVERY, MeasureError, gave_up};
 
 /// A state of a [`StateSpace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +64,7 @@ impl StateSpace {
         let mut own = Vec::new();
         let mut state = vec![0; words];
         let mut at = 0;
+        let mut patience = Patience::new(system.budget(), LOOK_EVERY);
         while at * words < space.states.len() {
             if space.len() > limit {
                 return Err(MeasureError::TooManyStates(limit));
@@ -73,6 +74,7 @@ impl StateSpace {
             space.labels.extend_from_slice(labels.words());
             successors.clear();
             executor.successors(&state, &mut successors);
+            gave_up(&mut patience)?;
             own.clear();
             for successor in successors.iter().filter(|s| error != Some(s.state)) {
                 let target = number(&mut space.states, successor.state);

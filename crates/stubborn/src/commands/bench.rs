@@ -101,7 +101,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
             ..CheckOptions::default()
         };
         let before = processor_time();
-        let result = growing(&mut model, None, |model| stubborn::explore(model, &options))?.result;
+        let result = growing(&mut model, |model| stubborn::explore(model, &options))?.result;
         let processor = processor_time().saturating_sub(before).as_secs_f64();
         let wall = result.time.explore.as_secs_f64();
         if !result.is_complete() || result.states < args.min_states {

@@ -3,6 +3,7 @@
 mod temporal;
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -13,13 +14,14 @@ use stubborn::{
 };
 
 use super::{
-    Figures, figures_json, growing, load_with, search_options, why_incomplete, write_file,
+    Figures, budget, figures_json, growing, load_with, search_options, why_incomplete, write_file,
 };
 use crate::exit::{Failure, Status};
 use crate::options::CheckArgs;
 use crate::options::trail_file;
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, print};
+use crate::watch::{self, LastWords};
 
 /// Counterexamples with more steps are shown by their beginning and end.
 const LONG_TRACE: usize = 200;
@@ -30,6 +32,8 @@ const LISTED: usize = 6;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
+    let nothing = [("verdict", json!("unknown")), ("properties", json!([]))];
+    let budget = budget(&args.model, &args.search, args.output.json, &nothing)?;
     let load_options = LoadOptions {
         invariants: args.invariant.clone(),
         temporal: temporal::texts(&args.temporal)?,
@@ -38,6 +42,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
             acceptance: args.spin.acceptance,
             ..args.model.promela.options()
         },
+        budget: Arc::clone(&budget),
         ..LoadOptions::default()
     };
     let (mut model, load_time) = load_with(&args.model, load_options, quiet)?;
@@ -50,7 +55,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     options.observer = Some(&show);
     Asked::new(args, &model)?;
     let started = Instant::now();
-    let results = growing(&mut model, args.search.timeout, |model| {
+    let results = growing(&mut model, |model| {
         let asked = Asked::new(args, model).unwrap_or_default();
         let mut results = Results::default();
         if !asked.questions.is_empty() {
@@ -60,26 +65,40 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
                 Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
             };
         }
-        let mut options = options.clone();
-        let time = options.limits.time;
-        options.limits.time = time.map(|time| time.saturating_sub(started.elapsed()));
         results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
         results.time = started.elapsed();
         Ok(results)
     })?;
     drop(line);
 
+    if results.verdict() == Verdict::Violated {
+        let brief = match args.output.json {
+            true => json_text(args, &model, &results, load_time, false),
+            false => brief(&results, Paint::for_stdout()),
+        };
+        let is_object = args.output.json;
+        watch::know(move |reason| LastWords {
+            text: match is_object {
+                true => brief.clone(),
+                false => format!("{brief}\n(no steps to show: {reason})\n"),
+            },
+            status: Status::Violated,
+        });
+    } else {
+        watch::conclude();
+    }
+    let output = match args.output.json {
+        true => json_text(args, &model, &results, load_time, true),
+        false => text(args, &model, &results, load_time),
+    };
+    watch::conclude();
     if let Some(path) = &args.trace {
         save_first(&model, &results, path)?;
     }
     if let Some(file) = &args.spin.trail {
         save_trail(&model, &results, &trail_file(file, &args.model.model))?;
     }
-    if args.output.json {
-        print(&json_text(args, &model, &results, load_time));
-    } else {
-        print(&text(args, &model, &results, load_time));
-    }
+    print(&output);
     Ok(results.verdict().into())
 }
 
@@ -114,8 +133,8 @@ impl Results {
     /// The numbers of all searches, those of temporal properties last.
     fn figures(&self) -> Vec<Figures> {
         let searches = self.report.runs.iter().map(|run| Figures::of(&run.result));
-        let checks = self.temporal.iter().filter_map(|a| a.result.as_ref());
-        searches.chain(checks.map(Figures::of_temporal)).collect()
+        let checks = self.temporal.iter().flat_map(temporal::figures);
+        searches.chain(checks).collect()
     }
 
     /// All of these together, with the time of everything.
@@ -261,17 +280,24 @@ fn save_trail(
 
 // ---- for scripts ----
 
-fn json_text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) -> String {
+fn json_text(
+    args: &CheckArgs,
+    model: &LoadedModel,
+    results: &Results,
+    load: Duration,
+    traces: bool,
+) -> String {
     let runs = results.figures();
     let total = results.total(&runs);
     let mut object = figures_json(model, &args.search, &results.reductions(), &total, load);
     let report = &results.report;
     let properties = report.answers.iter().map(|answer| {
+        let trace = trace_of(answer).filter(|_| traces);
         let mut property = json!({
             "name": answer.question.name,
             "kind": answer.question.kind.name(),
             "verdict": answer.verdict.name(),
-            "trace": trace_of(answer).map(|trace| json!(TraceRecord::new(model, trace))),
+            "trace": trace.map(|trace| json!(TraceRecord::new(model, trace))),
             "por": report.runs[answer.run].reduction,
         });
         if let Value::Object(fields) = &mut property {
@@ -280,7 +306,7 @@ fn json_text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Dur
         property
     });
     let temporal = results.temporal.iter();
-    let temporal = temporal.map(|answer| temporal::json(model, answer));
+    let temporal = temporal.map(|answer| temporal::json(model, answer, traces));
     object.insert("properties".into(), properties.chain(temporal).collect());
     format!("{}\n", Value::Object(object))
 }
@@ -292,8 +318,7 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
     let report = &results.report;
     let mut out = verdicts(report, paint);
     for answer in &results.temporal {
-        let label = labelled(answer.verdict, paint);
-        let _ = writeln!(out, "{label}  {}", answer.title);
+        let _ = writeln!(out, "{}", temporal_verdict(answer, paint));
         if let Some(notice) = answer.notice.as_ref().filter(|_| !args.output.quiet) {
             let _ = writeln!(out, "          ({notice})");
         }
@@ -333,13 +358,26 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         .any(|verdict| verdict == Verdict::Unknown)
     {
         let searches = report.runs.iter();
-        let mut reasons = searches.filter_map(|run| why_incomplete(&run.result, args.search.store));
-        let mut limits = results.temporal.iter().filter_map(temporal::why_unknown);
+        let store = args.search.store;
+        let mut reasons = searches.filter_map(|run| why_incomplete(model, &run.result, store));
+        let why = |answer: &TemporalAnswer| temporal::why_unknown(model, answer, store);
+        let mut limits = results.temporal.iter().filter_map(why);
         if let Some(reason) = reasons.next().or_else(|| limits.next()) {
             let _ = writeln!(out, "{}: {reason}", paint.unsure("no answer"));
         }
     }
     out
+}
+
+/// The verdicts alone.
+fn brief(results: &Results, paint: Paint) -> String {
+    let temporal = results.temporal.iter();
+    let temporal = temporal.map(|answer| temporal_verdict(answer, paint) + "\n");
+    verdicts(&results.report, paint) + &temporal.collect::<String>()
+}
+
+fn temporal_verdict(answer: &TemporalAnswer, paint: Paint) -> String {
+    format!("{}  {}", labelled(answer.verdict, paint), answer.title)
 }
 
 /// A verdict as it begins a line.
@@ -426,8 +464,15 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
         (Target::Deadlock | Target::InvalidEnd, _) => story::why_stuck(system, &violation.state),
         (Target::Label(label), _) => {
             let place = story::source_line(model, question.span);
-            let values = story::why_bad(system, label, &violation.state);
-            format!("  It does not hold there{values}\n{place}")
+            let state = &violation.state;
+            let why = match model.why_label_fails(label, state) {
+                None => format!(
+                    "does not hold there{}",
+                    story::why_bad(system, label, state)
+                ),
+                Some(site) => story::why_undefined(system, label, state, &site.message),
+            };
+            format!("  It {why}\n{place}")
         }
         (target, Some((_, outcome))) => {
             let site = match target {

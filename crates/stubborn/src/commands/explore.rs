@@ -6,16 +6,27 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stubborn::emptiness::{Compared, Counts, ExplorationResult, Proviso};
+use stubborn::search::SearchResult;
 use stubborn::{CheckOptions, LoadedModel};
 
-use super::{Figures, figures_json, growing, load, search_options, why_incomplete};
+use super::{
+    Figures, budget, figures_json, growing, load, search_options, why_ended, why_incomplete,
+};
 use crate::exit::{Failure, Status};
 use crate::options::{ExploreArgs, ProvisoList, StoreName};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, grouped, print};
+use crate::watch;
+
+/// Most failing steps that are named.
+const SHOWN_FAILURES: usize = 4;
 
 pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
-    let (mut model, load_time) = load(&args.model, &[], args.output.quiet || args.output.json)?;
+    // A comparison prints an object for each proviso, and none for all.
+    let json = args.output.json && args.comparison.compare.is_none();
+    let budget = budget(&args.model, &args.search, json, &[])?;
+    let quiet = args.output.quiet || args.output.json;
+    let (mut model, load_time) = load(&args.model, &[], quiet, &budget)?;
     let mut options = search_options(&args.search, &args.reduction, "none")?;
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
@@ -23,6 +34,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     if let Some(ProvisoList(provisos)) = &args.comparison.compare {
         let (status, text) = compared(args, &mut model, provisos, &options)?;
         drop(line);
+        watch::conclude();
         print(&text);
         return Ok(status);
     }
@@ -32,18 +44,17 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
                 "--structural keeps deadlocks, not the infinite runs that a cycle proviso is for",
             ));
         }
-        let (reduction, result) = growing(&mut model, args.search.timeout, |model| {
+        let (reduction, result) = growing(&mut model, |model| {
             stubborn::explore_with_proviso(model, proviso, &options)
         })?;
         drop(line);
+        watch::conclude();
         return Ok(with_proviso(args, &model, &reduction, &result, load_time));
     }
     let started = Instant::now();
     let (run, smaller) = match args.net.structural {
         None => {
-            let run = growing(&mut model, args.search.timeout, |model| {
-                stubborn::explore(model, &options)
-            })?;
+            let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
             (run, None)
         }
         Some(rules) => match stubborn::explore_smaller(&model, rules, &options) {
@@ -53,20 +64,26 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     };
     let result = run.result;
     drop(line);
+    watch::conclude();
 
     let figures = Figures {
         // With relations and everything else that the search needed first.
         explore_seconds: started.elapsed().as_secs_f64(),
         ..Figures::of(&result)
     };
-    let incomplete = why_incomplete(&result, args.search.store);
+    let incomplete = why_incomplete(&model, &result, args.search.store);
     let status = if incomplete.is_some() {
         Status::Unknown
     } else {
         Status::Fine
     };
     if args.output.json {
-        let object = figures_json(&model, &args.search, &run.reduction, &figures, load_time);
+        let mut object = figures_json(&model, &args.search, &run.reduction, &figures, load_time);
+        // Scripts rely on the fields; one more is for models that need it.
+        let failing = failing(&model, &result);
+        if !failing.is_empty() {
+            object.insert("failing_steps".into(), failing.into());
+        }
         print(&format!("{}\n", Value::Object(object)));
         return Ok(status);
     }
@@ -80,6 +97,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         None => counted(figures.deadlocks.unwrap_or(0), "deadlock"),
     };
     let _ = writeln!(text, "{ends}");
+    text += &failing_lines(&failing(&model, &result));
     if let Some(sizes) = smaller {
         let _ = writeln!(
             text,
@@ -124,7 +142,7 @@ fn compared(
 ) -> Result<(Status, String), Failure> {
     let seeds = args.comparison.seeds(args.search.seed);
     let all: RefCell<Vec<Compared>> = RefCell::default();
-    let name = growing(model, args.search.timeout, |model| {
+    let name = growing(model, |model| {
         all.borrow_mut().clear();
         stubborn::compare_provisos(model, provisos, &seeds, options, &mut |one| {
             if args.output.json {
@@ -165,8 +183,9 @@ fn compared(
     if let Some(limit) = limit {
         let _ = writeln!(
             text,
-            "{}: {limit}",
-            Paint::for_stdout().unsure("incomplete")
+            "{}: {}",
+            Paint::for_stdout().unsure("incomplete"),
+            why_ended(model, limit)
         );
     }
     Ok((status, text))
@@ -218,12 +237,42 @@ fn with_proviso(
     if let Some(limit) = result.limit {
         let _ = writeln!(
             text,
-            "{}: {limit}",
-            Paint::for_stdout().unsure("incomplete")
+            "{}: {}",
+            Paint::for_stdout().unsure("incomplete"),
+            why_ended(model, limit)
         );
     }
     print(&text);
     status
+}
+
+/// Steps that failed, in words and with their places. Runs end there, in one error state.
+fn failing(model: &LoadedModel, result: &SearchResult) -> Vec<String> {
+    let failures = &model.system().structure().failures;
+    let sites = result.failed.iter().map(|site| &failures[site]);
+    let words = sites.map(|site| match site.span {
+        Some(span) => format!("{} ({})", site.message, model.text().place(span)),
+        None => site.message.clone(),
+    });
+    let mut words: Vec<String> = words.collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+fn failing_lines(failing: &[String]) -> String {
+    let mut text = String::new();
+    for one in failing.iter().take(SHOWN_FAILURES) {
+        let _ = writeln!(text, "a step fails, and its run ends: {one}");
+    }
+    if let Some(more) = failing.len().checked_sub(SHOWN_FAILURES + 1) {
+        let _ = writeln!(
+            text,
+            "and {} more that fail",
+            counted(more as u64 + 1, "step")
+        );
+    }
+    text
 }
 
 fn levels(sizes: &[u64]) -> String {

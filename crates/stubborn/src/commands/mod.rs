@@ -14,20 +14,22 @@ pub(crate) mod protocol;
 pub(crate) mod simulate;
 pub(crate) mod validate;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use stubborn::emptiness::{CheckResult, ExplorationResult};
 use stubborn::search::peak_resident_bytes;
+use stubborn::system::Budget;
 use stubborn::{
-    CheckError, CheckOptions, End, Language, Limits, LoadOptions, LoadedModel, SearchResult,
+    CheckError, CheckOptions, End, Language, Limit, Limits, LoadOptions, LoadedModel, SearchResult,
     StoreOptions, load_file,
 };
 
-use crate::exit::Failure;
-use crate::interrupt;
+use crate::exit::{Failure, Status};
 use crate::options::{MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
 use crate::terminal::{bytes, counted, grouped, show_warnings};
+use crate::watch::{self, LastWords};
 
 /// Bytes of a bitstate store where the user names no limit.
 const BITSTATE_BYTES: usize = 256 << 20;
@@ -39,11 +41,13 @@ fn load(
     args: &ModelArgs,
     invariants: &[String],
     quiet: bool,
+    budget: &Arc<Budget>,
 ) -> Result<(LoadedModel, Duration), Failure> {
     let options = LoadOptions {
         invariants: invariants.to_vec(),
         ignore_temporal: true,
         promela: args.promela.options(),
+        budget: Arc::clone(budget),
         ..LoadOptions::default()
     };
     load_with(args, options, quiet)
@@ -71,21 +75,58 @@ fn load_with(
 /// Asks, and asks again with a larger model as long as it turns out to be too small.
 fn growing<T>(
     model: &mut LoadedModel,
-    limit: Option<Duration>,
     ask: impl Fn(&LoadedModel) -> Result<T, CheckError>,
 ) -> Result<T, Failure> {
-    let started = Instant::now();
     loop {
         match ask(model) {
-            Err(CheckError::Outgrown) if limit.is_some_and(|l| started.elapsed() > l) => {
-                return Err(Failure::no_answer(
-                    "the time was over when the model still started more and more processes",
-                ));
+            Err(CheckError::Outgrown) => {
+                if let Some(spent) = model.system().budget().poll() {
+                    return Err(Failure::no_answer(format!(
+                        "{spent} when the model still started more and more processes"
+                    )));
+                }
+                model.grow()?;
             }
-            Err(CheckError::Outgrown) => model.grow()?,
             answer => return Ok(answer?),
         }
     }
+}
+
+/// The budget of a command, which begins now; and what it says if that is spent before there is
+/// an answer.
+fn budget(
+    model: &ModelArgs,
+    search: &SearchArgs,
+    json: bool,
+    more: &[(&'static str, Value)],
+) -> Result<Arc<Budget>, Failure> {
+    let memory = match search.memory_limit {
+        Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
+        Some(MemoryLimit::Unlimited) => None,
+        None => free_memory().map(|free| free / 5 * 4),
+    };
+    let language = model.language.map(Into::into);
+    let language = language.or_else(|| Language::of_path(&model.model));
+    let started = Instant::now();
+    let head = head_json(&model.model.display().to_string(), language, search, "none");
+    let more = more.to_vec();
+    watch::begin(search.timeout, memory, move |reason| LastWords {
+        text: match json {
+            false => format!("no answer: {reason}\n"),
+            true => {
+                let figures = Figures {
+                    peak_memory: peak_resident_bytes().unwrap_or(0),
+                    ..Figures::default()
+                };
+                let mut object = with_figures(head.clone(), &figures, started.elapsed());
+                let more = more.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
+                object.extend(more);
+                object.insert("reason".into(), json!(reason));
+                format!("{}\n", Value::Object(object))
+            }
+        },
+        status: Status::Unknown,
+    })
 }
 
 /// What the flags say about the search.
@@ -95,23 +136,13 @@ fn search_options(
     default_reduction: &str,
 ) -> Result<CheckOptions<'static>, Failure> {
     let mut store = StoreOptions::new(args.store.into());
-    let memory = match args.memory_limit {
-        Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
-        Some(MemoryLimit::Unlimited) => None,
-        None => {
-            store.bitstate_bytes = Some(BITSTATE_BYTES);
-            free_memory().map(|free| free / 5 * 4)
-        }
-    };
+    store.bitstate_bytes = args.memory_limit.is_none().then_some(BITSTATE_BYTES);
     Ok(CheckOptions {
         order: args.order.into(),
         threads: usize::from(args.threads),
         store,
         limits: Limits {
             states: args.max_states,
-            memory,
-            time: args.timeout,
-            interrupt: Some(interrupt::listen()?),
             ..Limits::default()
         },
         reduction: reduction.options(args.seed.unwrap_or(0), default_reduction)?,
@@ -275,15 +306,37 @@ fn figures_json(
     figures: &Figures,
     load: Duration,
 ) -> Map<String, Value> {
+    let head = head_json(model.name(), Some(model.language()), search, reduction);
+    let mut object = with_figures(head, figures, load);
+    if let Some(reason) = model.system().budget().reason() {
+        object.insert("reason".into(), json!(reason));
+    }
+    object
+}
+
+/// What it begins with.
+fn head_json(
+    model: &str,
+    language: Option<Language>,
+    search: &SearchArgs,
+    reduction: &str,
+) -> Map<String, Value> {
     let head = [
-        ("model", json!(model.name())),
-        ("language", json!(model.language().name())),
+        ("model", json!(model)),
+        ("language", json!(language.map(Language::name))),
         ("por", json!(reduction)),
         ("order", json!(search.order.name())),
         ("threads", json!(search.threads)),
         ("store", json!(search.store.name())),
     ];
-    let mut object: Map<String, Value> = head.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+    head.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+}
+
+fn with_figures(
+    mut object: Map<String, Value>,
+    figures: &Figures,
+    load: Duration,
+) -> Map<String, Value> {
     for (key, value) in figures.json() {
         if key == "explore_seconds" {
             object.insert("load_seconds".into(), json!(load.as_secs_f64()));
@@ -294,15 +347,22 @@ fn figures_json(
 }
 
 /// What to say where a search has not seen everything.
-fn why_incomplete(result: &SearchResult, store: StoreName) -> Option<String> {
+fn why_incomplete(model: &LoadedModel, result: &SearchResult, store: StoreName) -> Option<String> {
     match result.end {
-        End::Limit(limit) => Some(format!("{limit}; this is what was seen until then")),
+        End::Limit(limit) => Some(why_ended(model, limit)),
         End::Lossy => Some(format!(
             "the {} store may have taken different states for equal",
             store.name()
         )),
         End::Complete | End::Violation => None,
     }
+}
+
+/// What ended a search too early, in words.
+fn why_ended(model: &LoadedModel, limit: Limit) -> String {
+    let reason = model.system().budget().reason();
+    let reason = reason.unwrap_or_else(|| limit.to_string());
+    format!("{reason}; this is what was seen until then")
 }
 
 /// The text of a file that the user names.

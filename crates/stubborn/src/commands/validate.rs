@@ -1,6 +1,7 @@
 //! `stubborn validate`: does a reduction keep what it must, on this very model?
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use stubborn::reduce::validate::{Limits, Report, validate};
 use stubborn::reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, measured};
@@ -13,7 +14,7 @@ use crate::options::ValidateArgs;
 use crate::terminal::{Paint, counted, print};
 
 pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
-    let (mut model, _) = load(&args.model, &args.invariant, false)?;
+    let (mut model, _) = load(&args.model, &args.invariant, false, &Arc::default())?;
     grow(&mut model, args)?;
     let options = args.reduction.options(args.seed, "auto")?;
     let measured = match &options.measured {
@@ -86,7 +87,7 @@ fn grow(model: &mut LoadedModel, args: &ValidateArgs) -> Result<(), Failure> {
     let mut options = CheckOptions::default();
     options.reduction.por = Por::None;
     options.limits.states = Some(args.max_states as u64);
-    growing(model, None, |model| {
+    growing(model, |model| {
         stubborn::explore(model, &options).map(|_| ())
     })
 }

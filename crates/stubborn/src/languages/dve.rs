@@ -2,17 +2,18 @@
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
 use stubborn_dve::Lowered;
-use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, Property};
+use stubborn_emptiness::{Claim, ClaimEdge};
 use stubborn_ir::UnaryOp;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_system::{LabelId, PropertyKind};
 
 use crate::load::{BuildError, LoadOptions, Parts};
+use crate::temporal::evaluation::Evaluations;
 use crate::temporal::read::{drafts, first_error};
 use crate::temporal::{Origin, Temporal};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
-    let (lowered, diagnostics) = stubborn_dve::compile(source);
+    let (lowered, diagnostics) = stubborn_dve::compile_within(source, &options.budget);
     let Some(mut lowered) = lowered else {
         return Err(BuildError::Model(diagnostics));
     };
@@ -36,18 +37,21 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     }
     let mut temporal = Vec::new();
     if !options.ignore_temporal {
-        temporal.extend(property_process(&mut lowered));
+        temporal.extend(property_process(&mut lowered, &options.budget));
         for draft in drafts(&options.temporal)? {
-            temporal.push(draft.finish(|text| proposition(&mut lowered, text))?);
+            let mut property = draft.finish(|text| proposition(&mut lowered, text))?;
+            property.evaluations =
+                Evaluations::of(&property, lowered.program_mut(), &options.budget);
+            temporal.push(property);
         }
     }
-    let mut parts = Parts::of_program(lowered.into_program(), diagnostics, options.engine)?;
+    let mut parts = Parts::of_program(lowered.into_program(), diagnostics, options)?;
     parts.temporal = temporal;
     Ok(parts)
 }
 
 /// The automaton that the model has as a process.
-fn property_process(lowered: &mut Lowered) -> Option<Temporal> {
+fn property_process(lowered: &mut Lowered, budget: &stubborn_system::Budget) -> Option<Temporal> {
     let automaton = lowered.automaton()?.clone();
     let edges = automaton.edges.iter().map(|edge| ClaimEdge {
         source: edge.source,
@@ -59,15 +63,15 @@ fn property_process(lowered: &mut Lowered) -> Option<Temporal> {
         accepting: automaton.accepting,
         edges: edges.collect(),
     };
-    let guards = ClaimGuards::new(lowered.program_mut(), &claim);
+    let (evaluations, property) = Evaluations::of_claim(claim, lowered.program_mut(), budget);
     Some(Temporal {
         title: format!("no run of the process {}", automaton.name),
         name: automaton.name,
         span: None,
         origin: Origin::Model,
         remarks: String::new(),
-        finite_runs: None,
-        property: Ok(Property::from_claim(&claim, guards)),
+        evaluations,
+        property: Ok(property),
     })
 }
 

@@ -6,17 +6,19 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 use stubborn_emptiness::Property;
 use stubborn_ltl::formula::{Formula as Ltl, Formulas, Node};
 use stubborn_pnml::{
-    ContestProperty, Formula, Model, NetSystem, Question, Shuffled, parse_state_formula,
-    read_properties,
+    ContestProperty, Formula, Model, NetOptions, NetSystem, Question, Shuffled, UnfoldLimits,
+    load_within, parse_state_formula, read_properties,
 };
 use stubborn_system::LabelId;
 
 use crate::load::{BuildError, LoadOptions, Parts};
+use crate::temporal::evaluation::Evaluations;
 use crate::temporal::read::{Draft, drafts, shortened, within};
 use crate::temporal::{Obstacle, Origin, Temporal, TemporalText};
 
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
-    let (model, mut diagnostics) = stubborn_pnml::load(source);
+    let limits = UnfoldLimits::default();
+    let (model, mut diagnostics) = load_within(source, &limits, &options.budget);
     let Some(model) = model else {
         return Err(BuildError::Model(diagnostics));
     };
@@ -65,13 +67,14 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         }
         net = shuffled.net;
     }
-    let mut system = match NetSystem::new(net) {
-        Ok(system) => system,
-        Err(problem) => {
-            diagnostics.push(problem);
-            return Err(BuildError::Model(diagnostics));
-        }
-    };
+    let mut system =
+        match NetSystem::within(net, NetOptions::default(), Arc::clone(&options.budget)) {
+            Ok(system) => system,
+            Err(problem) => {
+                diagnostics.push(problem);
+                return Err(BuildError::Model(diagnostics));
+            }
+        };
     for (name, formula) in invariants {
         // A state formula: its parser and its reader saw to that.
         let _ = system.add_invariant(name, formula, None);
@@ -99,6 +102,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         reference: Arc::clone(&system) as Arc<dyn stubborn_system::System>,
         net: Some(Arc::clone(&system)),
         system,
+        program: None,
         asserting: Vec::new(),
         temporal,
         expressions: Vec::new(),
@@ -162,7 +166,8 @@ fn contest_formula(system: &mut NetSystem, id: &str, formula: &Formula) -> Tempo
         span: None,
         origin: Origin::File,
         remarks: String::new(),
-        finite_runs: None,
+        // Nothing in a net can fail.
+        evaluations: Evaluations::default(),
         property: property.map_err(|error| Obstacle::TooLarge(error.to_string())),
     }
 }

@@ -9,19 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
-use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, FiniteRuns, Property};
+use stubborn_emptiness::{Claim, ClaimEdge, Property};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_ir::{Model, Program};
 use stubborn_ltl::parser::Syntax;
 use stubborn_promela::source::{FileLoader, Sources};
-use stubborn_promela::{Loaded, Options, load, lower};
+use stubborn_promela::{Loaded, Options, load, lower, parse_within};
 use stubborn_system::{
     Budget, Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations,
     Structure, Successors, System, TransitionId,
 };
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts};
+use crate::temporal::evaluation::{Evaluations, Partial};
 use crate::temporal::read::{Draft, drafts, within};
 use crate::temporal::{Obstacle, Origin, Temporal};
 use crate::text::ModelText;
@@ -48,8 +49,8 @@ pub struct PromelaOptions {
     pub single_statements: bool,
     /// Note which statements searches reach; see [`unreached`](crate::spin::unreached).
     pub coverage: bool,
-    /// Add a temporal property: no infinite run comes to `accept` labels of processes again
-    /// and again.
+    /// Add a temporal property: no run comes to `accept` labels of processes again and again, or
+    /// ends at one.
     pub acceptance: bool,
 }
 
@@ -81,11 +82,13 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         claims: !options.ignore_temporal,
         acceptance: promela.acceptance,
         expressions: options.expressions.clone(),
+        budget: Arc::clone(&options.budget),
     };
     if !options.ignore_temporal {
         // Formulas first: what they say must be known when the model is lowered.
         let definitions = &promela.definitions;
-        let parsed = stubborn_promela::parse(path, source.text(), definitions, &FileLoader);
+        let (text, budget) = (source.text(), &wanted.budget);
+        let parsed = parse_within(path, text, definitions, &FileLoader, budget);
         if has_errors(&parsed.diagnostics) {
             return Err(BuildError::Files(
                 Box::new(parsed.sources),
@@ -118,6 +121,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
                 dead_variables: promela.dead_variables,
                 dead_locations: promela.dead_locations,
             },
+            budget: Arc::clone(&wanted.budget),
         };
         match load(path, source.text(), &settings, &FileLoader) {
             Ok(loaded) => return parts(loaded, Arc::new(wanted)),
@@ -183,6 +187,8 @@ struct Wanted {
     acceptance: bool,
     /// Expressions that only have to be looked at.
     expressions: Vec<String>,
+    /// For everything that is done about the model.
+    budget: Arc<Budget>,
 }
 
 /// An expression for the front-end, and where it stands in what the user wrote.
@@ -275,10 +281,29 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     let mut temporal = Vec::new();
     let claims = &loaded.lowered.claims;
     let adds_claims = wanted.claims && !claims.is_empty();
-    let model = if wanted.invariants.is_empty() && !adds_claims && !wanted.acceptance {
+    let mut formulas = Vec::new();
+    for draft in &wanted.drafts {
+        let resolve = |text: &str| {
+            label(text).ok_or_else(|| {
+                let span = Span::new(0, text.len());
+                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
+            })
+        };
+        formulas.push(draft.finish(resolve)?);
+    }
+    let partial = formulas
+        .iter()
+        .map(|property| Partial::all(property, &loaded.lowered.program, &wanted.budget));
+    let partial: Vec<Vec<Partial>> = partial.collect();
+    let adds_labels = partial.iter().any(|partial| !partial.is_empty());
+    let adds_properties = !wanted.invariants.is_empty() || adds_claims || wanted.acceptance;
+    let model = if !adds_properties && !adds_labels {
         loaded.model.clone()
     } else {
         let mut program = loaded.lowered.program.clone();
+        for (property, partial) in formulas.iter_mut().zip(partial) {
+            property.evaluations = Evaluations::new(partial, &mut program);
+        }
         for text in &wanted.invariants {
             if let Some(violated_by) = label(&violated(text)) {
                 program.properties.push(ProgramProperty {
@@ -290,23 +315,20 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
             }
         }
         if wanted.claims {
-            temporal.extend(claims.iter().map(|claim| never_claim(&mut program, claim)));
+            temporal.extend(
+                claims
+                    .iter()
+                    .map(|claim| never_claim(&mut program, claim, &wanted.budget)),
+            );
         }
         if wanted.acceptance {
             let accepting = loaded.lowered.accepting.clone();
             temporal.push(no_acceptance(program.label(accepting)));
         }
-        Model::new(program).map_err(|error| BuildError::TooLarge(error.to_string()))?
+        let packed = Model::within(program, Arc::clone(&wanted.budget));
+        packed.map_err(|error| BuildError::TooLarge(error.to_string()))?
     };
-    for draft in &wanted.drafts {
-        let resolve = |text: &str| {
-            label(text).ok_or_else(|| {
-                let span = Span::new(0, text.len());
-                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
-            })
-        };
-        temporal.push(draft.finish(resolve)?);
-    }
+    temporal.extend(formulas);
     temporal.extend(wanted.broken.iter().cloned());
     let warnings = loaded.diagnostics.clone();
     let text = ModelText::Several(loaded.sources.clone());
@@ -350,7 +372,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
 }
 
 /// A never claim as a property: no run is accepted by it or reaches its end.
-fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
+fn never_claim(program: &mut Program, claim: &lower::Claim, budget: &Budget) -> Temporal {
     let mut edges = Vec::new();
     for (source, state) in claim.states.iter().enumerate() {
         edges.extend(state.edges.iter().map(|edge| ClaimEdge {
@@ -372,7 +394,7 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         accepting: states.map(|state| state.accepting || state.end).collect(),
         edges,
     };
-    let guards = ClaimGuards::new(program, &automaton);
+    let (evaluations, property) = Evaluations::of_claim(automaton, program, budget);
     // SPIN's own name for a claim without one cannot be typed easily.
     let name = claim.name.trim_matches(':');
     Temporal {
@@ -384,13 +406,13 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         span: None,
         origin: Origin::Model,
         remarks: String::new(),
-        finite_runs: None,
-        property: Ok(Property::from_claim(&automaton, guards)),
+        evaluations,
+        property: Ok(property),
     }
 }
 
-/// That no infinite run comes to accepting states again and again: what SPIN's `-a` looks for
-/// where there is no claim.
+/// That no run comes to accepting states again and again: what SPIN's `-a` looks for where there
+/// is no claim. A run that ends in such a state stays there (SPIN: "accept stutter").
 fn no_acceptance(accepting: LabelId) -> Temporal {
     let (property, _) = Property::parse(
         "<> [] !accepting",
@@ -404,7 +426,7 @@ fn no_acceptance(accepting: LabelId) -> Temporal {
         span: None,
         origin: Origin::User,
         remarks: String::new(),
-        finite_runs: Some(FiniteRuns::Ignore),
+        evaluations: Evaluations::default(),
         property: property.ok_or_else(|| Obstacle::Wrong(String::new())),
     }
 }

@@ -51,9 +51,10 @@ pub(crate) struct SpinArgs {
     #[arg(long, help_heading = "Promela", conflicts_with = "dead_locations")]
     pub(crate) coverage: bool,
 
-    /// Check, too, that no infinite run comes to `accept` labels again and again
+    /// Check, too, that no run comes to `accept` labels again and again
     ///
-    /// As SPIN's -a for models without a claim; the property is called `accept`.
+    /// As SPIN's -a for models without a claim; the property is called `accept`. A run that ends
+    /// at such a label stays there, see --finite-runs.
     #[arg(long, help_heading = "Promela")]
     pub(crate) acceptance: bool,
 }

@@ -12,6 +12,7 @@ use stubborn_ltl::hoa::read_hoa;
 use stubborn_ltl::parser::{Atoms, Syntax, parse};
 use stubborn_system::LabelId;
 
+use super::evaluation::Evaluations;
 use super::{Obstacle, Origin, Temporal, TemporalText};
 use crate::load::BuildError;
 
@@ -164,7 +165,7 @@ impl Draft {
             span: Some(span),
             origin: Origin::Model,
             remarks: String::new(),
-            finite_runs: None,
+            evaluations: Evaluations::default(),
             property: Err(Obstacle::Wrong(stubborn_diagnostics::render(
                 source, problems, false,
             ))),
@@ -227,7 +228,7 @@ impl Draft {
             span: self.span,
             origin: self.origin,
             remarks,
-            finite_runs: None,
+            evaluations: Evaluations::default(),
             property: Ok(property),
         })
     }

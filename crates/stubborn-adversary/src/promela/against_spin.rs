@@ -1,0 +1,432 @@
+//! Programs against SPIN: counts of states and transitions, and verdicts.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::arena::{Arena, Mismatch, Round};
+use crate::coverage::Coverage;
+use crate::minimise::minimise;
+use crate::subject::{Folder, Status, Subject};
+
+use super::answers::{Answer, Verdict, all_features, first_words, note_program};
+use super::ast::{Kind, Node, Style};
+use super::generate::{Case, Features, case};
+use super::spin::{NoAnswer, PROCESSES, Search, Spin};
+
+/// More states than this are not compared.
+const STATES: &str = "20000";
+
+/// How long a mismatch is made smaller.
+const MINIMISING: Duration = Duration::from_secs(60);
+
+/// The arena `spin`.
+#[derive(Debug)]
+pub struct AgainstSpin {
+    features: Features,
+    spin: Result<Spin, String>,
+}
+
+impl AgainstSpin {
+    /// Programs with some of these features.
+    pub fn new(features: Features) -> Self {
+        // SPIN as it is distributed has no `X`, and trusts `xr` and `xs` when it does not reduce.
+        let features = features.less(&["next", "xr"]);
+        Self {
+            features,
+            spin: Spin::find(),
+        }
+    }
+}
+
+impl Arena for AgainstSpin {
+    fn name(&self) -> &'static str {
+        "spin"
+    }
+
+    fn available(&self) -> Result<(), String> {
+        self.spin.clone().map(|_| ())
+    }
+
+    fn features(&self) -> Vec<String> {
+        let mut all = all_features();
+        let absent = ["operator X", "node Xr", "node Xs"];
+        all.retain(|feature| !absent.contains(&feature.as_str()));
+        for property in [
+            "invalid end",
+            "errors",
+            "assertions",
+            "accept",
+            "p0",
+            "never",
+        ] {
+            for verdict in [Verdict::Holds, Verdict::Violated] {
+                all.push(format!("verdict {property} {verdict:?}"));
+            }
+        }
+        all
+    }
+
+    fn round(&self, seed: u64, subject: &Subject, coverage: &mut Coverage) -> Round {
+        let Ok(spin) = self.spin else {
+            return Round::default();
+        };
+        let case = case(seed, &self.features);
+        note_program(&case, coverage);
+        let mut judge = Judge::new(spin, subject, &case, coverage);
+        let mismatch = judge.judge();
+        let comparisons = judge.comparisons;
+        let mismatch = mismatch.map(|found| {
+            let again = |case: &Case| {
+                let mut unused = Coverage::default();
+                Judge::new(spin, subject, case, &mut unused).judge()
+            };
+            let smallest = minimise(case, MINIMISING, |smaller| {
+                again(smaller).is_some_and(|mismatch| mismatch.what == found.what)
+            });
+            again(&smallest).unwrap_or(found)
+        });
+        Round {
+            comparisons,
+            mismatch,
+        }
+    }
+}
+
+/// Compares all answers about one program.
+struct Judge<'a> {
+    spin: Spin,
+    subject: &'a Subject,
+    case: &'a Case,
+    coverage: &'a mut Coverage,
+    folder: Folder,
+    spin_folder: Folder,
+    comparisons: u64,
+}
+
+impl<'a> Judge<'a> {
+    fn new(spin: Spin, subject: &'a Subject, case: &'a Case, coverage: &'a mut Coverage) -> Self {
+        let text = case.program.text(Style::default());
+        Self {
+            spin,
+            subject,
+            case,
+            coverage,
+            folder: subject.folder(&[("m.pml".into(), text)]),
+            spin_folder: subject.folder(&[]),
+            comparisons: 0,
+        }
+    }
+
+    fn ask(&self, command: &str, more: &[&str]) -> Answer {
+        Answer::ask(self.subject, self.folder.path(), self.case, command, more)
+    }
+
+    /// Translates and compiles for SPIN.
+    fn prepare(&self, style: Style, flags: &[&str]) -> Result<(), NoAnswer> {
+        let text = self.case.program.text(style);
+        let loss: &[&str] = if self.case.message_loss { &["-m"] } else { &[] };
+        self.spin
+            .translate(self.subject, self.spin_path(), &text, loss)?;
+        self.compile(flags)
+    }
+
+    fn compile(&self, flags: &[&str]) -> Result<(), NoAnswer> {
+        let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        // A claim is a process of SPIN's.
+        let claim = i64::from(!flags.iter().any(|flag| flag == "-DNOCLAIM"));
+        let most = self.case.max_processes + claim;
+        flags.push(format!("-D{PROCESSES}={most}"));
+        self.spin.compile(self.subject, self.spin_path(), &flags)
+    }
+
+    fn has_priorities(&self) -> bool {
+        let program = &self.case.program;
+        let started = |n: &Node| n.kind == Kind::Run && n.number > 0;
+        let enabled = program.mentions("enabled");
+        enabled
+            || program.has(Kind::Priority)
+            || program.has(Kind::SetPriority)
+            || program.any(&mut |n| started(n))
+    }
+
+    fn spin_path(&self) -> &Path {
+        self.spin_folder.path()
+    }
+
+    fn search(&self, arguments: &[&str]) -> Result<Search, NoAnswer> {
+        let mut arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
+        // Steps inside of atomic sequences are on SPIN's stack.
+        let long = |node: &Node| node.kind == Kind::Number && node.number >= 1000;
+        let deep = self.case.program.any(&mut |node| long(node));
+        arguments.push(if deep {
+            "-m1000000".into()
+        } else {
+            "-m50000".into()
+        });
+        self.spin.search(self.subject, self.spin_path(), &arguments)
+    }
+
+    fn judge(&mut self) -> Option<Mismatch> {
+        let explored = self.ask("explore", &["--por", "none", "--max-states", STATES]);
+        if let Some(found) = self.judge_run(&explored) {
+            return found;
+        }
+        // With priorities, SPIN's mask of unused bytes hides local bits. It is needed for cycles.
+        let flags = ["-DSAFETY", "-DNOCLAIM", "-DNOFAIR", "-DNOCOMP"];
+        let prepared = self.prepare(Style::default(), &flags);
+        let search = match prepared.and_then(|()| self.search(&[])) {
+            Ok(search) => search,
+            Err(NoAnswer::Refused(why)) => return self.judge_refusal(&explored, &why),
+            Err(NoAnswer::Unknown(why)) => {
+                self.coverage.note(&format!("no-answer {}", reason(&why)));
+                return None;
+            }
+        };
+        if explored.refused() {
+            self.comparisons += 1;
+            let what = format!("refused: {}", first_words(&explored.run.stderr));
+            return Some(explored.mismatch(self.case, &what, &search.summary()));
+        }
+        if let Some(found) = self.judge_counts(&explored, &search) {
+            return Some(found);
+        }
+        let checked = self.ask("check", &["--por", "none", "--acceptance"]);
+        if let Some(found) = self.judge_run(&checked) {
+            return found;
+        }
+        let found = self.judge_safety(&checked, &search);
+        let found = found.or_else(|| self.judge_labels(&checked));
+        found.or_else(|| self.judge_claims(&checked))
+    }
+
+    /// The verdict, if a run says enough by itself.
+    fn judge_run(&mut self, answer: &Answer) -> Option<Option<Mismatch>> {
+        if let Some(crash) = answer.run.crash() {
+            let what = format!("crash: {}", first_words(&crash));
+            return Some(Some(answer.mismatch(self.case, &what, "no crash")));
+        }
+        let skipped = match answer.run.status {
+            Status::Timeout => "skipped timeout",
+            Status::Exit(3) => "skipped too many states",
+            _ => return None,
+        };
+        self.coverage.note(skipped);
+        Some(None)
+    }
+
+    fn judge_refusal(&mut self, explored: &Answer, why: &str) -> Option<Mismatch> {
+        self.comparisons += 1;
+        self.coverage.note("verdict refused");
+        if explored.refused() || explained_refusal(why) {
+            return None;
+        }
+        let what = format!("accepted: {}", reason(why));
+        Some(explored.mismatch(self.case, &what, why))
+    }
+
+    fn judge_counts(&mut self, explored: &Answer, search: &Search) -> Option<Mismatch> {
+        if !search.complete || !explored.complete() {
+            self.coverage.note("skipped incomplete");
+            return None;
+        }
+        // Whether an escape that fails keeps the main part from moving is left open, and whether
+        // a process of high priority does that others have to wait for.
+        let waited_for = self.case.program.has(Kind::Unless) || self.has_priorities();
+        if search.failing > 0 && waited_for {
+            return None;
+        }
+        self.comparisons += 1;
+        // There is one state for all that fails.
+        let failed = u64::from(search.failing > 0);
+        let counts = [
+            ("states", search.states + failed),
+            ("transitions", search.edges + search.failing),
+            ("invalid_ends", search.count("invalid end state")),
+        ];
+        for (name, expected) in counts {
+            if explored.number(name) != Some(expected) {
+                let expected = format!("{name} {expected}\n{}", search.summary());
+                return Some(explored.mismatch(self.case, &format!("number of {name}"), &expected));
+            }
+        }
+        None
+    }
+
+    /// Whether a verdict is SPIN's. What SPIN did not find before a limit may be there.
+    fn compare(
+        &mut self,
+        answer: &Answer,
+        name: &str,
+        violated: bool,
+        search: &Search,
+    ) -> Option<Mismatch> {
+        let expected = Verdict::of(violated);
+        let temporal = !["invalid end", "errors", "assertions"].contains(&name);
+        let complete = search.complete && !(temporal && self.has_priorities());
+        if expected == Verdict::Holds && !complete {
+            return None;
+        }
+        self.comparisons += 1;
+        self.coverage.note(&format!("verdict {name} {expected:?}"));
+        let got = answer.verdict(name);
+        if got == expected {
+            return None;
+        }
+        let kind = if name.starts_with('p') { "ltl" } else { name };
+        let what = format!("{kind}: {got:?} instead of {expected:?}");
+        let expected = format!("{name}: {expected:?}\n{}", search.summary());
+        Some(answer.mismatch(self.case, &what, &expected))
+    }
+
+    /// As [`Self::compare`], for fair runs. SPIN's search for them overlooks some that end.
+    fn compare_fair(
+        &mut self,
+        answer: &Answer,
+        name: &str,
+        violated: bool,
+        search: &Search,
+    ) -> Option<Mismatch> {
+        match !violated && answer.ends() {
+            true => None,
+            false => self.compare(answer, name, violated, search),
+        }
+    }
+
+    fn judge_safety(&mut self, checked: &Answer, search: &Search) -> Option<Mismatch> {
+        if checked.refused() {
+            // One of the claims, see there.
+            return None;
+        }
+        let ends = search.count("invalid end state") > 0;
+        let found = self.compare(checked, "invalid end", ends, search);
+        let found = found.or_else(|| self.compare(checked, "errors", search.failing > 0, search));
+        // SPIN says so in other words of messages that have too few fields, and of traces.
+        let wrong = [
+            "assertion violated",
+            "too few parameters",
+            "missing pars",
+            "event_trace",
+        ];
+        let wrong = wrong.iter().any(|message| search.count(message) > 0);
+        found.or_else(|| self.compare(checked, "assertions", wrong, search))
+    }
+
+    /// Cycles through labels of processes, without a claim.
+    fn judge_labels(&mut self, checked: &Answer) -> Option<Mismatch> {
+        let labelled = |start: &str| {
+            let mut label = |n: &Node| n.kind == Kind::Label && n.name.starts_with(start);
+            let mut process = |n: &Node| n.kind == Kind::Process && n.any(&mut label);
+            self.case.program.any(&mut process)
+        };
+        let (accept, progress) = (labelled("accept"), labelled("progress"));
+        let mut found = None;
+        if accept && self.compile(&["-DNOCLAIM"]).is_ok() {
+            let cycles = |search: &Search| search.count("accept") > 0;
+            if let Ok(search) = self.search(&["-a"]) {
+                found = self.compare(checked, "accept", cycles(&search), &search);
+            }
+            if let (None, Ok(search)) = (&found, self.search(&["-a", "-f"])) {
+                let arguments = ["--acceptance", "--property", "accept", "--fairness"];
+                let fair = self.ask("check", &arguments);
+                found = self.compare_fair(&fair, "accept", cycles(&search), &search);
+            }
+        }
+        // Here, too, SPIN counts a claim as a process.
+        if found.is_none() && progress && !self.case.program.mentions("_nr_pr") {
+            if let (Ok(()), Ok(search)) = (self.compile(&["-DNP"]), self.search(&["-l"])) {
+                let formula = "[] <> !np_";
+                let arguments = ["--only", "--ltl", formula, "--finite-runs", "ignore"];
+                let answer = self.ask("check", &arguments);
+                let cycles = search.count("non-progress cycle") > 0;
+                found = self.compare(&answer, formula, cycles, &search);
+            }
+        }
+        found
+    }
+
+    fn judge_claims(&mut self, checked: &Answer) -> Option<Mismatch> {
+        let units = &self.case.program.parts;
+        let claims: Vec<String> = units
+            .iter()
+            .filter_map(|unit| match unit.kind {
+                Kind::Ltl => Some(unit.name.clone()),
+                Kind::Never => Some("never".to_owned()),
+                _ => None,
+            })
+            .collect();
+        if claims.is_empty() {
+            return None;
+        }
+        match self.prepare(Style { claim: true }, &[]) {
+            Ok(()) => {}
+            Err(NoAnswer::Refused(why)) => return self.judge_refusal(checked, &why),
+            Err(NoAnswer::Unknown(why)) => {
+                self.coverage.note(&format!("no-answer {}", reason(&why)));
+                return None;
+            }
+        }
+        for name in &claims {
+            let spin_name = match name.as_str() {
+                "never" => "never_0",
+                name => name,
+            };
+            let search = match self.search(&["-a", "-N", spin_name]) {
+                Ok(search) => search,
+                Err(NoAnswer::Refused(why) | NoAnswer::Unknown(why)) => {
+                    self.coverage.note(&format!("no-answer {}", reason(&why)));
+                    continue;
+                }
+            };
+            if checked.refused() {
+                self.comparisons += 1;
+                let what = format!("refused: {}", first_words(&checked.run.stderr));
+                return Some(checked.mismatch(self.case, &what, &search.summary()));
+            }
+            let found = self.compare(checked, name, violates_claim(&search), &search);
+            if found.is_some() {
+                return found;
+            }
+            if let Ok(search) = self.search(&["-a", "-f", "-N", spin_name]) {
+                let fair = self.ask("check", &["--property", name, "--fairness"]);
+                let found = self.compare_fair(&fair, name, violates_claim(&search), &search);
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Whether a search along a claim found what the claim forbids, or a proposition that has no
+/// value. There are no other assertions in such a search than those of the claim.
+fn violates_claim(search: &Search) -> bool {
+    let wrong = [
+        "acceptance cycle",
+        "end state in claim",
+        "assertion violated",
+        "claim fails",
+    ];
+    wrong.iter().any(|message| search.count(message) > 0)
+}
+
+/// Why SPIN refuses, without places and numbers.
+fn reason(message: &str) -> String {
+    let line = message
+        .lines()
+        .find(|line| line.contains("rror") || line.contains("pan"));
+    let line = line.or_else(|| message.lines().nth(1)).unwrap_or_default();
+    let after = line.split("rror: ").nth(1).unwrap_or(line);
+    first_words(after)
+}
+
+/// Refusals that say something about SPIN only: the program has a meaning.
+fn explained_refusal(why: &str) -> bool {
+    let explained = [
+        // Also where a `break` leaves the loop before a `d_step`.
+        "jump into d_step sequence",
+        "remote reference in d_step",
+        "cannot use 'enabled()' in models with synchronous channels",
+    ];
+    explained.iter().any(|message| why.contains(message))
+}

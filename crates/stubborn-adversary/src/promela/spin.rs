@@ -1,0 +1,256 @@
+//! SPIN as an oracle: its verifier with a few changes (see `oracle.c`), compiled and run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::subject::{Run, Status, Subject};
+
+/// SPIN's version whose verifier is known here.
+const VERSION: &str = "Spin Version 6.5.2";
+
+/// What is inserted.
+const ORACLE: &str = include_str!("oracle.c");
+
+/// Passages of a verifier, each there once, and what takes their place.
+const CHANGES: &[(&str, &str)] = &[
+    (
+        "\t\t\tif (!(_m = do_transit(t, II)))\n\t\t\t{\tcontinue;\n",
+        "\t\t\tif (!(_m = adversary_transit(t, II)))\n\t\t\t{\tADVERSARY_STEP_FAILED(t, _n)\n\t\t\t\tcontinue;\n",
+    ),
+    (
+        "#include BACKWARD_MOVES\nR999:\t\t\t/* jumps here when done */\n#endif\n",
+        "\t\t\tadversary_inside = -1;\n#include BACKWARD_MOVES\nR999:\t\t\t/* jumps here when done */\n#endif\n",
+    ),
+    (
+        "\t\t\t((P0 *)_this)->_p = tt;\n\t\t} /* all options */",
+        "\t\t\t((P0 *)_this)->_p = tt;\n\t\t\tadversary_undone(depth);\n\t\t} /* all options */",
+    ),
+    (
+        "int\nBoundcheck(int x, int y, int a1, int a2, Trans *a3)\n{\n\tspin_assert((x >= 0 && x < y), \"- invalid array index\",\n\t\ta1, a2, a3);\n\treturn x;\n}\n",
+        "",
+    ),
+    (
+        "\tuerror = dfs_uerror;\n\tUerror = dfs_Uerror;\n",
+        "\tuerror = adversary_uerror;\n\tUerror = adversary_Uerror;\n\tadversary_catch();\n",
+    ),
+    (
+        "wrap_stats(void)\n{",
+        "wrap_stats(void)\n{\tadversary_print();",
+    ),
+    ("(h < MAXPROC)", "(h < ADVERSARY_PROCESSES)"),
+    ("if (h >= MAXPROC)", "if (h >= ADVERSARY_PROCESSES)"),
+];
+
+/// Before this, everything is declared that the insertion uses.
+const PLACE: &str = "int qs_empty(void);\n";
+
+/// Which C compiler to use: the fastest to compile, what it makes runs for milliseconds.
+#[derive(Clone, Copy, Debug)]
+enum Compiler {
+    Tcc,
+    Gcc,
+}
+
+/// SPIN, where it is installed.
+#[derive(Clone, Copy, Debug)]
+pub struct Spin(Compiler);
+
+/// What a search of SPIN's found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// States stored.
+    pub states: u64,
+    /// Edges between them.
+    pub edges: u64,
+    /// Steps that failed, from states and inside of atomic sequences.
+    pub failing: u64,
+    /// How often each message came.
+    pub messages: BTreeMap<String, u64>,
+    /// Whether no limit was reached.
+    pub complete: bool,
+}
+
+impl Search {
+    /// How often messages came that contain this.
+    pub fn count(&self, text: &str) -> u64 {
+        let of = self
+            .messages
+            .iter()
+            .filter(|(message, _)| message.contains(text));
+        of.map(|(_, count)| count).sum()
+    }
+
+    /// All in a few lines, for people.
+    pub fn summary(&self) -> String {
+        let mut text = format!(
+            "SPIN: {} states, {} transitions, {} failing steps{}",
+            self.states,
+            self.edges,
+            self.failing,
+            if self.complete {
+                ""
+            } else {
+                ", a limit was reached"
+            }
+        );
+        for (message, count) in &self.messages {
+            text.push_str(&format!("\n{count} times: {message}"));
+        }
+        text
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub enum NoAnswer {
+    /// The translator does not accept the program.
+    Refused(String),
+    /// The verifier could not be compiled, crashed, or took too long.
+    Unknown(String),
+}
+
+/// The macro with the most processes that there may be.
+pub const PROCESSES: &str = "ADVERSARY_PROCESSES";
+
+const TIME: Duration = Duration::from_secs(5);
+
+impl Spin {
+    /// SPIN, if it can be used here.
+    pub fn find() -> Result<Self, String> {
+        let output = |program: &str, flag: &str| {
+            let out = Command::new(program).arg(flag).output().ok()?;
+            Some(String::from_utf8_lossy(&out.stdout).into_owned())
+        };
+        let version = output("spin", "-V").ok_or("spin is not installed")?;
+        if !version.contains(VERSION) {
+            return Err(format!("this is not {VERSION}: {}", version.trim()));
+        }
+        match (output("tcc", "-v"), output("gcc", "--version")) {
+            (Some(_), _) => Ok(Self(Compiler::Tcc)),
+            (None, Some(_)) => Ok(Self(Compiler::Gcc)),
+            (None, None) => Err("neither tcc nor gcc is installed".into()),
+        }
+    }
+
+    /// Translates a program to a verifier, in a folder for nothing else.
+    pub fn translate(
+        self,
+        subject: &Subject,
+        folder: &Path,
+        text: &str,
+        flags: &[&str],
+    ) -> Result<(), NoAnswer> {
+        let write = |name: &str, text: &str| {
+            fs::write(folder.join(name), text)
+                .map_err(|error| NoAnswer::Unknown(format!("{name}: {error}")))
+        };
+        let verifier = folder.join("pan.c");
+        // There may be one of another program.
+        let _ = fs::remove_file(&verifier);
+        write("m.pml", text)?;
+        let mut command = Command::new("spin");
+        command
+            .args(["-a", "-o1", "-o2", "-o3"])
+            .args(flags)
+            .arg("m.pml");
+        let run = subject.child(folder, command, TIME);
+        let made = fs::read(&verifier).ok();
+        let made = made.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        // SPIN goes on after some complaints, and says that there were errors.
+        let harmless = |line: &str| line.contains("dubious use of 'else'");
+        let refused = run
+            .stdout
+            .lines()
+            .any(|line| line.contains("rror") && !harmless(line));
+        let refused = refused && run.status != Status::Exit(0);
+        let Some(mut made) = made.filter(|_| !refused) else {
+            return Err(match run.status {
+                Status::Exit(_) => NoAnswer::Refused(run.summary()),
+                _ => NoAnswer::Unknown(run.summary()),
+            });
+        };
+        for (old, new) in CHANGES {
+            if made.matches(old).count() != 1 {
+                return Err(NoAnswer::Unknown(format!(
+                    "not once in the verifier: {old}"
+                )));
+            }
+            made = made.replacen(old, new, 1);
+        }
+        made = made.replacen(PLACE, &format!("{PLACE}{ORACLE}"), 1);
+        write("pan.c", &made)
+    }
+
+    /// Compiles the verifier and searches with it.
+    pub fn compile(
+        self,
+        subject: &Subject,
+        folder: &Path,
+        flags: &[String],
+    ) -> Result<(), NoAnswer> {
+        let mut command = match self.0 {
+            Compiler::Tcc => Command::new("tcc"),
+            Compiler::Gcc => Command::new("gcc"),
+        };
+        command.args(["-w", "-o", "pan", "pan.c", "-DNOREDUCE", "-DVECTORSZ=9000"]);
+        command.args(["-DMEMLIM=1000", "-DNFAIR=3"]).args(flags);
+        if !flags.iter().any(|flag| flag.contains(PROCESSES)) {
+            command.arg(format!("-D{PROCESSES}=MAXPROC"));
+        }
+        let run = subject.child(folder, command, TIME);
+        match run.status {
+            Status::Exit(0) => Ok(()),
+            _ => Err(NoAnswer::Unknown(run.summary())),
+        }
+    }
+
+    /// A search with the verifier that was compiled last.
+    pub fn search(
+        self,
+        subject: &Subject,
+        folder: &Path,
+        arguments: &[String],
+    ) -> Result<Search, NoAnswer> {
+        let mut command = Command::new(folder.join("pan"));
+        command.args(["-c0", "-n", "-w16"]).args(arguments);
+        let run = subject.child(folder, command, TIME);
+        match run.status {
+            Status::Exit(0) => read(&run)
+                .ok_or_else(|| NoAnswer::Unknown(format!("unreadable: {}", run.summary()))),
+            _ => Err(NoAnswer::Unknown(run.summary())),
+        }
+    }
+}
+
+fn read(run: &Run) -> Option<Search> {
+    let out = &run.stdout;
+    let number = |after: &str| -> Option<u64> {
+        let line = out.lines().find(|line| line.contains(after))?;
+        line.split_whitespace()
+            .next()?
+            .parse::<f64>()
+            .ok()
+            .map(|n| n as u64)
+    };
+    let mut messages = BTreeMap::new();
+    for line in out.lines() {
+        if let Some((count, message)) = line
+            .strip_prefix("ADVERSARY ")
+            .and_then(|rest| rest.split_once(' '))
+        {
+            *messages.entry(message.trim().to_owned()).or_default() += count.parse::<u64>().ok()?;
+        }
+    }
+    Some(Search {
+        states: number("states, stored")?,
+        // SPIN counts the initial state as a transition.
+        edges: number("transitions (")?.checked_sub(1)?,
+        failing: messages.remove("failing steps")?,
+        messages,
+        complete: !out.contains("max search depth too small")
+            && !out.contains("Search not completed"),
+    })
+}

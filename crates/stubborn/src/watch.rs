@@ -1,0 +1,118 @@
+//! One budget for a whole command: made when it starts, polled by everybody, and guarded by a
+//! watchman.
+//!
+//! Whatever takes long looks at the budget and gives up when it is spent. Some things cannot look:
+//! a linear program, a large table that moves, a pipe that nobody writes to. The watchman is for
+//! these. When the limits are overstepped by more than a little, he says what is known, which is
+//! nothing, or that something is violated, and ends the program.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use stubborn::system::Budget;
+use stubborn::system::budget::resident_bytes;
+
+use crate::exit::{Failure, Status};
+use crate::interrupt;
+use crate::terminal::{bytes, print};
+
+/// Time after the end until the watchman acts: the trace of a violation may take half a second.
+const MORE_TIME: Duration = Duration::from_millis(600);
+/// Memory beyond the limit at which he acts.
+const MORE_MEMORY: usize = 48 << 20;
+/// How often he looks.
+const ROUND: Duration = Duration::from_millis(10);
+
+/// What to say when there is no answer, or not the whole one; made from the reason.
+type Speech = Box<dyn Fn(&str) -> LastWords + Send>;
+
+/// What a program says when it ends too early.
+pub(crate) struct LastWords {
+    /// For standard output.
+    pub(crate) text: String,
+    /// How to end.
+    pub(crate) status: Status,
+}
+
+impl LastWords {
+    fn say(&self) -> Status {
+        print(&self.text);
+        self.status
+    }
+}
+
+/// There as long as the watchman may speak.
+static SPEECH: Mutex<Option<Speech>> = Mutex::new(None);
+
+fn speech() -> MutexGuard<'static, Option<Speech>> {
+    SPEECH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The budget of a command that begins now. Without an answer, `last_words` are said.
+pub(crate) fn begin(
+    time: Option<Duration>,
+    memory: Option<usize>,
+    last_words: impl Fn(&str) -> LastWords + Send + 'static,
+) -> Result<Arc<Budget>, Failure> {
+    let gauge = || resident_bytes().unwrap_or(0);
+    let budget = Budget::unlimited().with_time(time);
+    let budget = Arc::new(budget.with_memory(memory, gauge));
+    *speech() = Some(Box::new(last_words));
+    interrupt::stop(&budget)?;
+    if let Some(most) = memory.filter(|most| gauge() > *most) {
+        return Err(Failure::no_answer(format!(
+            "the memory limit of {} is below the {} that the program takes before it has read \
+             anything",
+            bytes(most as u64),
+            bytes(gauge() as u64),
+        )));
+    }
+    if budget.deadline().is_some() || memory.is_some() {
+        let watched = Arc::clone(&budget);
+        let thread = std::thread::Builder::new().name("watchman".into());
+        let started = thread.spawn(move || watch(&watched));
+        started.map_err(|error| Failure::wrong(format!("cannot start a thread: {error}")))?;
+    }
+    Ok(budget)
+}
+
+/// Something is known already: this is said if there is no time for more.
+pub(crate) fn know(last_words: impl Fn(&str) -> LastWords + Send + 'static) {
+    let mut speech = speech();
+    if speech.is_some() {
+        *speech = Some(Box::new(last_words));
+    }
+}
+
+/// From now on, nobody but the caller speaks.
+pub(crate) fn conclude() {
+    *speech() = None;
+}
+
+/// Says what there is to say without an answer; `None` if that was done.
+pub(crate) fn give_up(reason: &str) -> Option<Status> {
+    let last_words = speech().take()?;
+    Some(last_words(reason).say())
+}
+
+/// Looks now and then whether the budget is overdrawn.
+fn watch(budget: &Budget) {
+    let is_late = |end: Instant| Instant::now() >= end + MORE_TIME;
+    let is_full = |(most, gauge): (usize, fn() -> usize)| gauge() > most + MORE_MEMORY;
+    loop {
+        std::thread::sleep(ROUND);
+        // For those who never look at the clock themselves.
+        budget.poll();
+        if !budget.deadline().is_some_and(is_late) && !budget.memory().is_some_and(is_full) {
+            continue;
+        }
+        let mut speech = speech();
+        if let Some(last_words) = speech.take() {
+            let reason = budget.reason().unwrap_or_default();
+            let status = last_words(&reason).say();
+            // Nobody can say anything any more: the lock is held.
+            std::process::exit(status.code().into());
+        }
+        return;
+    }
+}
