@@ -133,6 +133,7 @@ impl Followed {
                 })
                 .collect(),
             depths: (0..count).collect(),
+            ends_at_failures: true,
             states: (0..count).collect(),
         };
         let of = |bits: &[u64]| states.iter().map(|state| bits[*state]).collect();

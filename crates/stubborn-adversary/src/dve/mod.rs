@@ -19,7 +19,9 @@ use crate::hoa;
 use crate::judge::{Attempt, Counts, Expectation, Experiment, Known, Truth, attack};
 use crate::minimise::{Shrink, without_some};
 use crate::random::Random;
-use crate::reference::automaton::{Automaton, Edge, Label, Runs, Valuation, accepts_some_run};
+use crate::reference::automaton::{
+    Automaton, Edge, Label, Runs, Valuation, accepts_some_run, looks_at_failure,
+};
 use crate::reference::graph::{FiniteRuns, Graph};
 use crate::reference::ltl::{self, Formula};
 use crate::reference::program::{Expr, Program, State};
@@ -293,7 +295,7 @@ impl Attempt for DveAttempt {
             } => {
                 let nodes = graph.states.len() << ltl::guesses(formula);
                 let valuation = valuation(graph, propositions);
-                if nodes > MOST_NODES || (valuation.has_failures() && nodes > MOST_NODES / 8) {
+                if nodes > MOST_NODES {
                     return None;
                 }
                 let names: Vec<String> = propositions
@@ -311,9 +313,13 @@ impl Attempt for DveAttempt {
                 if *syntax == Syntax::Spot {
                     arguments.extend(words(&["--syntax", "spot"]));
                 }
-                let violated = ltl::is_violated(graph, &valuation, formula, self.runs());
                 seen = propositions.clone();
-                vec![temporal(text, violated, &valuation)]
+                vec![if ltl::looks_at_failure(formula, &valuation) {
+                    temporal(text, "ltl that fails", true)
+                } else {
+                    let bad = ltl::is_violated(graph, &valuation, formula, self.runs());
+                    temporal(text, "ltl", bad)
+                }]
             }
             Question::Hoa {
                 propositions,
@@ -329,18 +335,33 @@ impl Attempt for DveAttempt {
                 }
                 files.push((AUTOMATON.to_owned(), hoa::text(automaton, &names)));
                 arguments.extend(words(&["--only", "--hoa", AUTOMATON]));
-                let violated = accepts_some_run(graph, &valuation, automaton, self.runs());
                 seen = propositions.clone();
-                vec![temporal(AUTOMATON.into(), violated, &valuation)]
+                let runs = self.runs();
+                let bad = accepts_some_run(graph, &valuation, automaton, runs);
+                let mut known = temporal(AUTOMATON.into(), "automaton", bad);
+                if valuation.has_failure() {
+                    known.kind = "automaton that fails";
+                    // A proposition that no run of the automaton asks for may be left out.
+                    known.truth = match looks_at_failure(graph, &valuation, automaton, runs) {
+                        true => Truth::Violated,
+                        false => Truth::Open,
+                    };
+                }
+                vec![known]
             }
             Question::Property(process) => {
                 let (automaton, guards) = automaton_of(process);
                 let valuation = valuation(graph, &guards);
                 arguments.extend(words(&["--property", PROPERTY]));
-                let violated = accepts_some_run(graph, &valuation, &automaton, self.runs());
                 property = Some(process);
                 seen = Vec::new();
-                vec![temporal(PROPERTY.into(), violated, &valuation)]
+                let runs = self.runs();
+                vec![if looks_at_failure(graph, &valuation, &automaton, runs) {
+                    temporal(PROPERTY.into(), "claim that fails", true)
+                } else {
+                    let bad = accepts_some_run(graph, &valuation, &automaton, runs);
+                    temporal(PROPERTY.into(), "claim", bad)
+                }]
             }
         };
         let model = print::program(&self.system.program, property, &seen);
@@ -374,16 +395,11 @@ fn is_simple(proposition: &Expr) -> bool {
     }
 }
 
-fn temporal(name: String, violated: bool, valuation: &Valuation) -> Known {
+fn temporal(name: String, kind: &'static str, bad: bool) -> Known {
     Known {
         name,
-        kind: "ltl",
-        truth: match (violated, valuation.has_failures()) {
-            (true, _) => Truth::Violated,
-            // Whether what fails is looked at depends on the automaton.
-            (false, true) => Truth::Open,
-            (false, false) => Truth::Holds,
-        },
+        kind,
+        truth: Truth::bad(bad),
         shortest: None,
         is_optional: false,
     }
@@ -587,8 +603,7 @@ impl DveAttempt {
             return true;
         }
         let ends = run.cycle.is_empty();
-        let may_end =
-            graph.steps[run.last()].is_empty() && self.runs().finite == FiniteRuns::Stutter;
+        let may_end = graph.is_end(run.last()) && self.runs().finite == FiniteRuns::Stutter;
         let runs = Runs {
             finite: FiniteRuns::Stutter,
             fair: false,
@@ -678,7 +693,10 @@ fn common_features(safety: bool) -> Vec<String> {
     let mut all = configuration::features(safety);
     all.extend(formula::features());
     all.extend(hoa::FEATURES.map(str::to_owned));
-    all.extend(["truth ltl Holds", "truth ltl Violated"].map(str::to_owned));
+    for kind in ["ltl", "automaton"] {
+        all.push(format!("truth {kind} Holds"));
+        all.push(format!("truth {kind} Violated"));
+    }
     all
 }
 
@@ -698,11 +716,13 @@ impl Arena for Dve {
     fn features(&self) -> Vec<String> {
         let mut all = common_features(true);
         all.extend(generate::FEATURES.map(str::to_owned));
-        for kind in ["deadlock", "errors", "assertion", "invariant"] {
+        for kind in ["deadlock", "errors", "assertion", "invariant", "claim"] {
             all.push(format!("truth {kind} Holds"));
             all.push(format!("truth {kind} Violated"));
         }
-        all.push("truth ltl Open".into());
+        for kind in ["ltl", "automaton", "claim"] {
+            all.push(format!("truth {kind} that fails Violated"));
+        }
         all
     }
 

@@ -742,7 +742,7 @@ impl Attempt for NetAttempt {
                             let known = match formula {
                                 // `all-paths globally` of a condition is about markings,
                                 // whatever runs that end are worth.
-                                Formula::Globally(inner) if is_state_formula(inner) => {
+                                Formula::Globally(inner) if ltl::is_state_formula(inner) => {
                                     let runs = Runs {
                                         finite: FiniteRuns::Stutter,
                                         fair: false,
@@ -792,10 +792,10 @@ impl Attempt for NetAttempt {
                 Expectation::Examined(answers)
             }
         };
-        if !is_complete {
+        if !is_complete && !self.configuration.has("--max-states") {
             arguments.extend(words(&["--max-states", "3000"]));
         }
-        let is_plain = is_complete && matches!(self.system.source, Source::Plain(_));
+        let is_plain = matches!(self.system.source, Source::Plain(_)) && !graph.has_failure();
         Some(Experiment {
             files,
             arguments,
@@ -1045,7 +1045,7 @@ impl NetAttempt {
                     Some(Examined::Invariant(condition)) => breaks(condition),
                     // `all-paths globally` of a condition is an invariant: its end is enough.
                     Some(Examined::Ltl(Formula::Globally(inner))) if run.cycle.is_empty() => {
-                        is_state_formula(inner)
+                        ltl::is_state_formula(inner)
                             || violates(&Formula::Globally(inner.clone()), propositions)
                     }
                     Some(Examined::Ltl(formula)) => violates(formula, propositions),
@@ -1058,20 +1058,6 @@ impl NetAttempt {
             false => Err("the run does not violate it".into()),
         }
     }
-}
-
-fn is_state_formula(formula: &Formula) -> bool {
-    let is_temporal = matches!(
-        formula,
-        Formula::Next(_)
-            | Formula::Finally(_)
-            | Formula::Globally(_)
-            | Formula::Until(..)
-            | Formula::WeakUntil(..)
-            | Formula::Release(..)
-            | Formula::StrongRelease(..)
-    );
-    !is_temporal && formula.operands().into_iter().all(is_state_formula)
 }
 
 /// Everything that is asked about nets.

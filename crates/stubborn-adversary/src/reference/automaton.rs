@@ -1,6 +1,6 @@
 //! Büchi automata over propositions, and whether one accepts a run of a graph.
 
-use super::cycles::has_marked_cycle;
+use super::cycles::{Marked, has_marked_cycle};
 use super::graph::{FiniteRuns, Graph};
 
 /// A condition on propositions.
@@ -30,6 +30,20 @@ impl Label {
             Self::Not(inner) => !inner.holds(letter),
             Self::And(left, right) => left.holds(letter) && right.holds(letter),
             Self::Or(left, right) => left.holds(letter) || right.holds(letter),
+        }
+    }
+}
+
+impl Label {
+    /// The propositions in it, as bits.
+    pub fn propositions(&self) -> u64 {
+        match self {
+            Self::True | Self::False => 0,
+            Self::Proposition(number) => 1 << number,
+            Self::Not(inner) => inner.propositions(),
+            Self::And(left, right) | Self::Or(left, right) => {
+                left.propositions() | right.propositions()
+            }
         }
     }
 }
@@ -72,20 +86,8 @@ pub struct Valuation {
 }
 
 impl Valuation {
-    /// The letters that a state can be read as: a proposition that cannot be evaluated is
-    /// read as either truth.
-    pub fn letters(&self, state: usize) -> Vec<u64> {
-        let (holds, fails) = (self.holds[state], self.fails[state]);
-        let mut letters = vec![holds & !fails];
-        for bit in (0..64).filter(|bit| fails >> bit & 1 == 1) {
-            let more: Vec<u64> = letters.iter().map(|letter| letter | 1 << bit).collect();
-            letters.extend(more);
-        }
-        letters
-    }
-
-    /// Whether something cannot be evaluated somewhere.
-    pub fn has_failures(&self) -> bool {
+    /// Whether some proposition cannot be evaluated in some state.
+    pub fn has_failure(&self) -> bool {
         self.fails.iter().any(|fails| *fails != 0)
     }
 }
@@ -116,7 +118,7 @@ pub(super) fn fair_step<S>(graph: &Graph<S>, state: usize, movers: u64) -> u64 {
 }
 
 /// Whether the automaton accepts some run of the graph. The letter of an edge is that of the
-/// state that it leaves.
+/// state that it leaves; what cannot be evaluated counts as false.
 pub fn accepts_some_run<S>(
     graph: &Graph<S>,
     valuation: &Valuation,
@@ -128,20 +130,48 @@ pub fn accepts_some_run<S>(
     let all = own | runs.fair_marks(graph) << sets;
     let starts = &automaton.starts;
     has_marked_cycle(starts, all, |node| {
-        let (state, at) = (node / automaton.states, node % automaton.states);
-        let mut out = Vec::new();
-        let letters = valuation.letters(state);
-        for edge in automaton.edges.iter().filter(|edge| edge.source == at) {
-            if !letters.iter().any(|letter| edge.label.holds(*letter)) {
-                continue;
-            }
+        edges_of(graph, valuation, automaton, runs, node)
+    })
+}
+
+/// The edges of a node of the product: a state of the graph with one of the automaton.
+fn edges_of<S>(
+    graph: &Graph<S>,
+    valuation: &Valuation,
+    automaton: &Automaton,
+    runs: Runs,
+    node: usize,
+) -> Vec<Marked> {
+    let (state, at) = (node / automaton.states, node % automaton.states);
+    let mut out = Vec::new();
+    for edge in automaton.edges.iter().filter(|edge| edge.source == at) {
+        if edge.label.holds(valuation.holds[state]) {
             for (target, movers) in graph.moves(state, runs.finite) {
-                let marks = edge.marks | fair_step(graph, state, movers) << sets;
+                let marks = edge.marks | fair_step(graph, state, movers) << automaton.sets;
                 out.push((target * automaton.states + edge.target, marks));
             }
         }
-        out
-    })
+    }
+    out
+}
+
+/// Whether the automaton comes into a state together with the system where a proposition of
+/// one of its edges cannot be evaluated.
+pub fn looks_at_failure<S>(
+    graph: &Graph<S>,
+    valuation: &Valuation,
+    automaton: &Automaton,
+    runs: Runs,
+) -> bool {
+    let mut found = false;
+    // Who comes by looks.
+    has_marked_cycle(&automaton.starts, 0, |node| {
+        let (state, at) = (node / automaton.states, node % automaton.states);
+        let mut edges = automaton.edges.iter().filter(|edge| edge.source == at);
+        found |= edges.any(|edge| edge.label.propositions() & valuation.fails[state] != 0);
+        edges_of(graph, valuation, automaton, runs, node)
+    });
+    found
 }
 
 #[cfg(test)]
@@ -213,16 +243,32 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_evaluated_is_read_as_either_truth() {
-        let mut unknown = valuation();
-        unknown.fails = vec![1, 0];
-        for label in [
-            Label::Proposition(0),
-            Label::Not(Box::new(Label::Proposition(0))),
-        ] {
-            assert!(accepts_some_run(&graph(), &unknown, &always(label), ALL));
-        }
-        assert_eq!(unknown.letters(0), [0, 1]);
-        assert_eq!(unknown.letters(1), [0]);
+    fn only_what_an_automaton_comes_to_is_looked_at() {
+        // It waits for state 1 and then looks.
+        let mut automaton = always(Label::Proposition(0));
+        automaton.states = 2;
+        automaton.edges.push(Edge {
+            source: 0,
+            target: 1,
+            label: Label::Not(Box::new(Label::Proposition(0))),
+            marks: 0,
+        });
+        automaton.edges.push(Edge {
+            source: 1,
+            target: 1,
+            label: Label::Proposition(1),
+            marks: 0,
+        });
+        let looks = |fails: [u64; 2]| {
+            let valuation = Valuation {
+                fails: fails.to_vec(),
+                ..valuation()
+            };
+            looks_at_failure(&graph(), &valuation, &automaton, ALL)
+        };
+        assert!(!looks([0, 0]));
+        assert!(!looks([2, 0]), "nobody looks there");
+        assert!(looks([0, 2]));
+        assert!(looks([1, 0]));
     }
 }

@@ -21,6 +21,9 @@ pub struct Graph<S> {
     pub steps: Vec<Vec<Step<usize>>>,
     /// How many steps each is away.
     pub depths: Vec<usize>,
+    /// Whether a run ends where all steps fail, as it does where there is none. Otherwise
+    /// nothing is known of what happens there.
+    pub ends_at_failures: bool,
 }
 
 /// What happens to a run in a state without steps.
@@ -86,6 +89,7 @@ impl<S: Clone + Eq + Hash> Graph<S> {
             states,
             steps,
             depths,
+            ends_at_failures: is_complete,
         };
         (graph, is_complete)
     }
@@ -131,22 +135,28 @@ impl<S> Graph<S> {
         failing.map(|(state, _)| self.depths[state] + 1).min()
     }
 
-    /// The steps that runs take from a state: a failing step ends a run, and a state without
-    /// any step is repeated, or not.
-    pub fn moves(&self, state: usize, finite_runs: FiniteRuns) -> Vec<(usize, u64)> {
+    /// Whether a run ends in a state: there is no step, or none that does not fail.
+    pub fn is_end(&self, state: usize) -> bool {
         let steps = &self.steps[state];
-        if steps.is_empty() && finite_runs == FiniteRuns::Stutter {
+        let goes_on = steps.iter().any(|step| step.target.is_some());
+        !goes_on && (steps.is_empty() || self.ends_at_failures)
+    }
+
+    /// The steps that runs take from a state. A state in which runs end is repeated, or not.
+    pub fn moves(&self, state: usize, finite_runs: FiniteRuns) -> Vec<(usize, u64)> {
+        if self.is_end(state) && finite_runs == FiniteRuns::Stutter {
             return vec![(state, 0)];
         }
-        let moves = steps.iter();
+        let moves = self.steps[state].iter();
         moves
             .filter_map(|step| Some((step.target?, step.movers)))
             .collect()
     }
 
-    /// The processes with a step, as bits.
+    /// The processes with a step that does not fail, as bits.
     pub fn able(&self, state: usize) -> u64 {
         let steps = self.steps[state].iter();
+        let steps = steps.filter(|step| step.target.is_some());
         steps.fold(0, |able, step| able | step.movers)
     }
 
@@ -214,9 +224,13 @@ mod tests {
     }
 
     #[test]
-    fn runs_end_at_failures_and_repeat_deadlocks() {
-        let graph = counter();
+    fn runs_avoid_failures_and_repeat_ends() {
+        let mut graph = counter();
         assert_eq!(graph.moves(3, FiniteRuns::Stutter), [(4, 1)]);
+        graph.steps[3].remove(0);
+        assert_eq!(graph.moves(3, FiniteRuns::Stutter), [(3, 0)]);
+        graph.ends_at_failures = false;
+        assert_eq!(graph.moves(3, FiniteRuns::Stutter), []);
         assert_eq!(graph.moves(4, FiniteRuns::Stutter), [(4, 0)]);
         assert_eq!(graph.moves(4, FiniteRuns::Ignore), []);
     }

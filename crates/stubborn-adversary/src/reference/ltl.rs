@@ -193,7 +193,52 @@ pub fn guesses(formula: &Formula) -> usize {
     numbers.guesses
 }
 
-/// Whether some run of the graph violates the formula.
+/// Whether a formula is about one state only.
+pub fn is_state_formula(formula: &Formula) -> bool {
+    let is_temporal = matches!(
+        formula,
+        Formula::Next(_)
+            | Formula::Finally(_)
+            | Formula::Globally(_)
+            | Formula::Until(..)
+            | Formula::WeakUntil(..)
+            | Formula::Release(..)
+            | Formula::StrongRelease(..)
+    );
+    !is_temporal && formula.operands().into_iter().all(is_state_formula)
+}
+
+/// The value of a formula about one state, from left to right and no further than needed;
+/// `None` if a proposition on the way cannot be evaluated.
+fn value(formula: &Formula, holds: u64, fails: u64) -> Option<bool> {
+    let value = |formula: &Formula| value(formula, holds, fails);
+    Some(match formula {
+        Formula::True => true,
+        Formula::False => false,
+        Formula::Proposition(number) if fails >> number & 1 == 1 => return None,
+        Formula::Proposition(number) => holds >> number & 1 == 1,
+        Formula::Not(a) => !value(a)?,
+        Formula::And(a, b) => value(a)? && value(b)?,
+        Formula::Or(a, b) => value(a)? || value(b)?,
+        Formula::Implies(a, b) => !value(a)? || value(b)?,
+        Formula::Equivalent(a, b) => value(a)? == value(b)?,
+        _ => return None,
+    })
+}
+
+/// Whether a part of the formula without temporal operators cannot be evaluated in some
+/// state.
+pub fn looks_at_failure(formula: &Formula, valuation: &Valuation) -> bool {
+    if is_state_formula(formula) {
+        let mut states = valuation.holds.iter().zip(&valuation.fails);
+        return states.any(|(holds, fails)| value(formula, *holds, *fails).is_none());
+    }
+    let mut operands = formula.operands().into_iter();
+    operands.any(|operand| looks_at_failure(operand, valuation))
+}
+
+/// Whether some run of the graph violates the formula. What cannot be evaluated counts as
+/// false.
 pub fn is_violated<S>(
     graph: &Graph<S>,
     valuation: &Valuation,
@@ -203,48 +248,32 @@ pub fn is_violated<S>(
     let mut numbers = Numbers::default();
     let bad = not(numbers.core(formula));
     let variants = 1 << numbers.guesses;
-    // A node is a state, a way to read its letter, and guesses.
-    let letters: Vec<Vec<u64>> = (0..graph.states.len())
-        .map(|state| valuation.letters(state))
-        .collect();
-    let widest = letters.iter().map(Vec::len).max().unwrap_or(1);
-    let node =
-        |state: usize, reading: usize, guess: usize| (state * widest + reading) * variants + guess;
-    let nodes_of = |state: usize| {
-        let readings = 0..letters[state].len();
-        readings.flat_map(move |reading| (0..variants).map(move |guess| (reading, guess)))
-    };
-    let starts: Vec<usize> = nodes_of(0)
-        .filter(|(reading, guess)| bad.holds(letters[0][*reading], *guess))
-        .map(|(reading, guess)| node(0, reading, guess))
+    let letters = &valuation.holds;
+    // A node is a state with guesses.
+    let starts: Vec<usize> = (0..variants)
+        .filter(|guess| bad.holds(letters[0], *guess))
         .collect();
     let untils = numbers.untils;
     let all = ((1 << untils) - 1) | runs.fair_marks(graph) << untils;
-    // For every state: its readings and guesses with the guesses that were right before.
-    let before: Vec<Vec<(usize, usize, usize)>> = (0..graph.states.len())
-        .map(|state| {
-            let nodes = nodes_of(state);
-            nodes
-                .map(|(reading, guess)| {
-                    let right = bad.guesses_before(letters[state][reading], guess);
-                    (reading, guess, right)
-                })
+    // For every state and its guesses, the guesses that were right before.
+    let before: Vec<Vec<usize>> = letters
+        .iter()
+        .map(|letter| {
+            let guesses = 0..variants;
+            guesses
+                .map(|guess| bad.guesses_before(*letter, guess))
                 .collect()
         })
         .collect();
     has_marked_cycle(&starts, all, |from| {
-        let (state, reading, guess) = (
-            from / variants / widest,
-            from / variants % widest,
-            from % variants,
-        );
-        let fulfilled = bad.fulfilled(letters[state][reading], guess);
+        let (state, guess) = (from / variants, from % variants);
+        let fulfilled = bad.fulfilled(letters[state], guess);
         let mut out = Vec::new();
         for (target, movers) in graph.moves(state, runs.finite) {
             let marks = fulfilled | fair_step(graph, state, movers) << untils;
-            for (reading, next, right) in &before[target] {
+            for (next, right) in before[target].iter().enumerate() {
                 if *right == guess {
-                    out.push((node(target, *reading, *next), marks));
+                    out.push((target * variants + next, marks));
                 }
             }
         }
@@ -386,5 +415,24 @@ mod tests {
         assert!(is_violated(&graph, &valuation, &until, ALL));
         let weak = Formula::WeakUntil(p(), q());
         assert!(!is_violated(&graph, &valuation, &weak, ALL));
+    }
+
+    #[test]
+    fn what_is_not_needed_is_not_evaluated() {
+        let p = |number| Box::new(Formula::Proposition(number));
+        // 0 holds in the first state, and 1 cannot be evaluated there.
+        let valuation = Valuation {
+            holds: vec![1, 2],
+            fails: vec![2, 0],
+        };
+        let fails = |formula: &Formula| looks_at_failure(formula, &valuation);
+        assert!(!fails(&Formula::Or(p(0), p(1))));
+        assert!(fails(&Formula::Or(p(1), p(0))));
+        assert!(fails(&Formula::Implies(p(0), p(1))));
+        assert!(fails(&Formula::Or(p(0), Box::new(Formula::Finally(p(1))))));
+        assert!(!fails(&Formula::Globally(Box::new(Formula::Or(
+            p(0),
+            p(1)
+        )))));
     }
 }

@@ -61,7 +61,7 @@ impl Net {
 
     /// So many markings, and whether these are all.
     pub fn explore_some(&self, limit: usize) -> (Graph<Marking>, bool) {
-        Graph::explore_some(self.initial.clone(), limit, |marking| {
+        let (graph, is_complete) = Graph::explore_some(self.initial.clone(), limit, |marking| {
             (0..self.transitions.len())
                 .filter(|transition| self.is_enabled(marking, *transition))
                 .map(|transition| Step {
@@ -69,7 +69,13 @@ impl Net {
                     movers: 0,
                 })
                 .collect()
-        })
+        });
+        let graph = Graph {
+            // A net knows no largest number: it would go on.
+            ends_at_failures: false,
+            ..graph
+        };
+        (graph, is_complete)
     }
 
     /// Whether one of these transitions can fire.
