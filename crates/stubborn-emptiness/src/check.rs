@@ -77,7 +77,7 @@ pub enum Expansion {
     Visible,
 }
 
-/// What a run that ends, because no step is possible, means for a property of infinite runs.
+/// What a run that ends, because no step is possible or every one fails, means for a property of infinite runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum FiniteRuns {
     /// It goes on by repeating its last state for ever.

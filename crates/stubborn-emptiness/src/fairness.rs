@@ -8,6 +8,8 @@
 //! product (Choueka, *Theories of automata on ω-tapes*, 1974): a node also knows the set it waits
 //! for, and an edge that completes the round is accepting.
 //!
+//! A process that can only take steps that fail is not able to move.
+//!
 //! Which steps a process has depends on interleavings, so partial-order reduction does not go
 //! with it.
 
@@ -63,10 +65,10 @@ impl Fair {
     }
 
     /// Notes who has a step.
-    pub(crate) fn look_at(&mut self, successors: &Successors) {
+    pub(crate) fn look_at(&mut self, steps: impl Iterator<Item = TransitionId>) {
         match self {
-            Self::Marked(marks) => marks.look_at(successors),
-            Self::Counted(rounds) => rounds.look_at(successors),
+            Self::Marked(marks) => marks.look_at(steps),
+            Self::Counted(rounds) => rounds.look_at(steps),
         }
     }
 
@@ -126,8 +128,8 @@ impl FairMarks {
         })
     }
 
-    fn look_at(&mut self, successors: &Successors) {
-        let able = successors.transitions().iter().fold(0, |able, transition| {
+    fn look_at(&mut self, steps: impl Iterator<Item = TransitionId>) {
+        let able = steps.fold(0, |able, transition| {
             able | self.of_transition[transition.index()].0
         });
         self.idle = Marks(self.all.0 & !able);
@@ -170,9 +172,9 @@ impl FairRounds {
     }
 
     /// Notes who has a step.
-    fn look_at(&mut self, successors: &Successors) {
+    fn look_at(&mut self, steps: impl Iterator<Item = TransitionId>) {
         self.able.fill(false);
-        for transition in successors.transitions() {
+        for transition in steps {
             for process in &self.of_transition[transition.index()] {
                 self.able[*process as usize] = true;
             }
@@ -218,7 +220,8 @@ pub(crate) fn is_fair(system: &dyn System, cycle: &[&[u32]]) -> bool {
         successors.clear();
         executor.successors(pair[0], &mut successors);
         let mut able = vec![false; structure.processes.len()];
-        for successor in successors.iter() {
+        let error = structure.error_state.as_deref();
+        for successor in successors.iter().filter(|s| error != Some(s.state)) {
             for process in &structure.transition(successor.transition).processes {
                 able[process.index()] = true;
                 satisfied[process.index()] |= successor.state == pair[1];

@@ -198,7 +198,9 @@ pub(crate) fn confirm(
     let mut successors = stubborn_system::Successors::new(words);
     let first = &states[cycle_start * words..][..words];
     executor.successors(first, &mut successors);
-    let ends = successors.is_empty();
+    // On a cycle of steps there is one that does not fail.
+    let error = system.structure().error_state.as_deref();
+    let ends = successors.iter().all(|s| error == Some(s.state));
     if ends {
         // The system stands still; only the automaton moved.
         if states[cycle_start * words..]

@@ -3,10 +3,10 @@
 //! A node is a state of the system with a state of the automaton: one word more at the end
 //! of the vector, so that any exact store holds it and one handle names it. A step of the
 //! system goes with an edge of the automaton that can be taken on the letter of the *source*
-//! state. Where the system has no step, the run is extended by repeating the state for
-//! ever: the automaton moves alone. That is done here, behind the reduction (or not done, if
-//! finite runs are to be ignored). A step that fails ends the run; the error is for others
-//! to report.
+//! state. Where the system has no step but such that fail, the run is extended by repeating the
+//! state for ever: the automaton moves alone. That is done here, behind the reduction (or not done,
+//! if finite runs are to be ignored). So whatever is reached is on some run; that a step fails is
+//! for others to report.
 //!
 //! The classic reduction sees the system state only, so kept steps are a function of it; which
 //! nodes are expanded by the proviso depends on the automaton's state too, see
@@ -276,8 +276,10 @@ impl<'a> Product<'a> {
         let state = &self.cursor.words()[..words];
         let from = self.automaton_state(self.cursor.words()[words]);
         self.executor.successors(state, &mut self.successors);
+        let error = self.system.structure().error_state.as_deref();
         if let Some(fair) = &mut self.fair {
-            fair.look_at(&self.successors);
+            let fine = self.successors.iter().filter(|s| error != Some(s.state));
+            fair.look_at(fine.map(|s| s.transition));
         }
         let expanded_anyway = match (&mut self.reducers.shared, part) {
             (Some(shared), Part::Kept) => shared.contains(state),
@@ -304,7 +306,7 @@ impl<'a> Product<'a> {
         let first = out.len();
         self.batch.clear();
         self.batch_marks.clear();
-        if self.successors.is_empty() {
+        if self.successors.iter().all(|s| error == Some(s.state)) {
             if part != Part::Rest && self.stutters {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
@@ -315,7 +317,6 @@ impl<'a> Product<'a> {
             }
             return Ok(false);
         }
-        let error = self.system.structure().error_state.as_deref();
         for number in 0..self.successors.len() {
             let successor = self.successors.get(number);
             let transition: TransitionId = successor.transition;

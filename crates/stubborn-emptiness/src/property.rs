@@ -254,6 +254,39 @@ pub struct Claim {
     pub edges: Vec<ClaimEdge>,
 }
 
+impl Claim {
+    /// The same claim with a state more that it never leaves, and that violates the property: it
+    /// gets there from a state of the claim where a label holds.
+    #[must_use]
+    pub fn with_violations(&self, violations: impl IntoIterator<Item = (usize, LabelId)>) -> Self {
+        let mut claim = self.clone();
+        let last = claim.accepting.len();
+        claim.accepting.push(true);
+        let entering = violations.into_iter().map(|(source, label)| ClaimEdge {
+            source,
+            target: last,
+            guard: Some(label),
+        });
+        claim.edges.extend(entering);
+        claim.edges.push(ClaimEdge {
+            source: last,
+            target: last,
+            guard: None,
+        });
+        claim
+    }
+
+    /// The same claim, in which only the last state is accepting.
+    #[must_use]
+    pub fn with_last_accepting(mut self) -> Self {
+        let last = self.accepting.len().saturating_sub(1);
+        for (at, accepting) in self.accepting.iter_mut().enumerate() {
+            *accepting = at == last;
+        }
+        self
+    }
+}
+
 /// An edge of a [`Claim`].
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimEdge {

@@ -167,6 +167,11 @@ impl Expr {
     pub fn negation(operand: Expr) -> Expr {
         Expr::Unary(UnaryOp::Not, Box::new(operand))
     }
+    /// As a label, true exactly where the operand cannot be evaluated: a label that fails counts
+    /// as holding, and 0 does not hold.
+    pub fn failure(operand: Expr) -> Expr {
+        Expr::and(operand, Expr::Const(0))
+    }
     /// Whether a process is at a location.
     pub fn at(program: &Program, process: ProcessId, location: u32) -> Expr {
         let counter = program.processes[process.index()].counter;

@@ -77,6 +77,15 @@ impl Known {
         }
     }
 
+    /// The same with values in these ranges.
+    #[must_use]
+    pub(crate) fn within(&self, ranges: HashMap<VarId, Interval>) -> Self {
+        Self {
+            lengths: self.lengths.clone(),
+            ranges,
+        }
+    }
+
     /// Drops what may have changed after these variables were assigned, or channels used.
     fn forget(&mut self, variables: &BTreeSet<VarId>) {
         self.ranges

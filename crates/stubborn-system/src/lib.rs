@@ -103,7 +103,8 @@ pub trait Executor: Send {
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors);
 
     /// Whether `label` holds. A guard whose evaluation fails counts as holding: the
-    /// transition is then enabled and its outcome is the failure.
+    /// transition is then enabled and its outcome is the failure. Whoever asks for a proposition
+    /// that may fail asks for a label that holds where it does, too.
     fn label(&mut self, state: &[u32], label: LabelId) -> bool;
 
     /// All labels at once: bit `i` of `out` is label `i`. `out` has one bit a label.

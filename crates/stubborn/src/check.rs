@@ -261,13 +261,23 @@ pub fn check(
     questions: &[Question],
     options: &CheckOptions<'_>,
 ) -> Result<Report, CheckError> {
+    check_until(model, questions, options, Stop::AllViolated)
+}
+
+/// The same, until enough is known.
+pub(crate) fn check_until(
+    model: &LoadedModel,
+    questions: &[Question],
+    options: &CheckOptions<'_>,
+    stop: Stop,
+) -> Result<Report, CheckError> {
     let started = Instant::now();
     let run = |planned: &PlannedRun<'_>, more: Option<&Decider<'_, '_>>| {
-        run(
-            model,
-            search(model, questions, planned, options, started),
-            more,
-        )
+        let search = Search {
+            stop,
+            ..search(model, questions, planned, options, started)
+        };
+        run(model, search, more)
     };
     let plan = match options.reduction.por {
         Por::Auto => {
@@ -412,7 +422,7 @@ fn search<'r>(
     }
 }
 
-fn verdict(result: &SearchResult, violation: Option<&Violation>) -> Verdict {
+pub(crate) fn verdict(result: &SearchResult, violation: Option<&Violation>) -> Verdict {
     let lossy = matches!(result.store, StoreKind::Bitstate | StoreKind::Compact);
     match violation {
         Some(_) => Verdict::Violated,

@@ -69,7 +69,8 @@ pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Trace, TraceStep, Violation,
 };
-pub use temporal::check::{TemporalAnswer, check_temporal};
+pub use temporal::check::{Evaluated, TemporalAnswer, check_temporal};
+pub use temporal::evaluation::{EvaluationFailure, Evaluations};
 pub use temporal::explore::{compare_provisos, explore_with_proviso};
 pub use temporal::{Obstacle, Origin, Temporal, TemporalOptions, TemporalText};
 pub use text::ModelText;

@@ -10,11 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
+use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::{Model, Program, Statement};
 use stubborn_jit::CompiledModel;
 use stubborn_pnml::NetSystem;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Outcome, Property, System, TransitionId};
+use stubborn_system::{FailureSite, LabelId, Outcome, Property, System, TransitionId};
 
 use crate::languages;
 use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
@@ -117,6 +118,7 @@ pub struct LoadedModel {
     warnings: Vec<Diagnostic>,
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
+    program: Option<Arc<Model>>,
     asserting: Vec<TransitionId>,
     promela: Option<Arc<PromelaModel>>,
     temporal: Vec<Temporal>,
@@ -155,6 +157,14 @@ impl LoadedModel {
     /// sees them.
     pub fn reference(&self) -> &dyn System {
         &*self.reference
+    }
+
+    /// Why a label cannot be evaluated in a state; `None` if it can.
+    pub fn why_label_fails(&self, label: LabelId, state: &[u32]) -> Option<&FailureSite> {
+        let model = self.program.as_ref()?;
+        let expr = &model.program().labels[label.index()].expr;
+        let site = Interpreter::new(model).evaluate(state, expr).err()?;
+        model.program().failures.get(site.index())
     }
 
     /// The net, if the model is one.
@@ -228,6 +238,7 @@ impl LoadedModel {
             warnings: parts.warnings,
             system: parts.system,
             reference: parts.reference,
+            program: parts.program,
             asserting: parts.asserting,
             promela: parts.promela,
             temporal: parts.temporal,
@@ -397,6 +408,8 @@ pub(crate) struct Parts {
     pub(crate) warnings: Vec<Diagnostic>,
     pub(crate) system: Arc<dyn System>,
     pub(crate) reference: Arc<dyn System>,
+    /// The same as guarded commands, where it is a program of them.
+    pub(crate) program: Option<Arc<Model>>,
     pub(crate) asserting: Vec<TransitionId>,
     pub(crate) temporal: Vec<Temporal>,
     pub(crate) expressions: Vec<String>,
@@ -430,6 +443,7 @@ impl Parts {
         Self {
             warnings,
             system,
+            program: Some(Arc::clone(&reference)),
             reference,
             asserting,
             temporal: Vec::new(),

@@ -11,7 +11,8 @@ use stubborn_diagnostics::Span;
 use stubborn_emptiness::Property;
 use stubborn_search::{Trace, TraceStep};
 use stubborn_system::{
-    Executor, FieldId, FieldKind, Label, LabelId, ProcessId, Structure, System, TransitionId,
+    Executor, FieldId, FieldKind, Label, LabelId, ProcessId, Structure, Successors, System,
+    TransitionId,
 };
 
 use crate::load::LoadedModel;
@@ -233,6 +234,26 @@ pub fn why_stuck(system: &dyn System, state: &[u32]) -> String {
     out
 }
 
+/// Why no run goes on from `state`: nobody can move, or every step fails.
+pub fn why_over(system: &dyn System, state: &[u32]) -> String {
+    let mut successors = Successors::new(system.layout().words());
+    system.executor().successors(state, &mut successors);
+    if successors.is_empty() {
+        return why_stuck(system, state);
+    }
+    let structure = system.structure();
+    let mut out = String::from("  Every step fails there:\n");
+    for step in successors.iter().take(SHOWN) {
+        let name = &structure.transition(step.transition).name;
+        let why = step
+            .outcome
+            .site(structure)
+            .map_or("", |site| &site.message);
+        let _ = writeln!(out, "    {name}: {why}");
+    }
+    out
+}
+
 /// A text two blanks farther to the right.
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
@@ -305,6 +326,21 @@ pub fn why_bad(system: &dyn System, label: LabelId, state: &[u32]) -> String {
         String::new()
     } else {
         format!(": {values}")
+    }
+}
+
+/// Why a label cannot be evaluated in a state: the values that it looks at, but for the elements
+/// of arrays where there are others, and what went wrong.
+pub fn why_undefined(system: &dyn System, label: LabelId, state: &[u32], message: &str) -> String {
+    let layout = system.layout();
+    let mut label = system.structure().label(label).clone();
+    let is_element = |field: &FieldId| layout.field(*field).name.ends_with(']');
+    if !label.tests.iter().all(is_element) {
+        label.tests.retain(|field| !is_element(field));
+    }
+    match values(system, &label, state, None) {
+        values if values.is_empty() => format!("cannot be evaluated there: {message}"),
+        values => format!("cannot be evaluated there ({values}): {message}"),
     }
 }
 

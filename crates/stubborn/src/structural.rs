@@ -53,6 +53,7 @@ impl Smaller {
             warnings: Vec::new(),
             reference: Arc::clone(&system) as Arc<dyn System>,
             system: Arc::clone(&system) as Arc<dyn System>,
+            program: None,
             asserting: Vec::new(),
             temporal: Vec::new(),
             expressions: Vec::new(),

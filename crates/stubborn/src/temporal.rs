@@ -6,6 +6,7 @@
 //! [`mod@check`] answers them.
 
 pub(crate) mod check;
+pub(crate) mod evaluation;
 pub(crate) mod explore;
 pub(crate) mod read;
 
@@ -13,6 +14,8 @@ use stubborn_diagnostics::Span;
 use stubborn_emptiness::{Emptiness, Expansion, FiniteRuns, Property, SteeringMode};
 use stubborn_ltl::parser::Syntax;
 use stubborn_reduce::Visibility;
+
+use self::evaluation::Evaluations;
 
 /// A temporal property that a user adds to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub struct Temporal {
     pub remarks: String,
     /// What runs that end mean for it, whatever [`TemporalOptions`] say.
     pub finite_runs: Option<FiniteRuns>,
+    /// What it evaluates, and may fail to.
+    pub evaluations: Evaluations,
     /// The property, or why it cannot be checked.
     pub property: Result<Property, Obstacle>,
 }

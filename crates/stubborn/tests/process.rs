@@ -516,3 +516,40 @@ fn explorations_with_a_proviso_take_strategies_that_ask_the_search() {
         Some(2)
     );
 }
+
+/// A proposition that cannot be evaluated violates its property, with a trace to where it fails.
+#[test]
+fn evaluations_that_fail_are_told_and_replayed() {
+    let folder = folder("evaluations");
+    let trace = folder.join("failure.json");
+    let trace = trace.to_str().expect("the name is plain");
+    for (model, arguments, steps) in [
+        ("tests/models/ltlindex.pml", &[][..], 6),
+        (
+            "tests/models/ltlindex.dve",
+            &["--only", "--ltl", "<> (arr[a] != 0)"][..],
+            3,
+        ),
+    ] {
+        let check = [&["check", "--json", "--trace", trace, model], arguments].concat();
+        let output = run(&check);
+        assert_eq!(output.status.code(), Some(1));
+        let object = json(&output);
+        let properties = object["properties"].as_array().expect("a list");
+        let property = properties.last().expect("the formula");
+        assert_eq!(property["kind"], "ltl");
+        assert_eq!(property["verdict"], "violated");
+        let stem = property["trace"]["stem"].as_array().expect("a list");
+        let cycle = property["trace"]["cycle"].as_array().expect("a list");
+        assert_eq!((stem.len(), cycle.len()), (steps, 0));
+        let proposition = property["failure"]["proposition"].as_str();
+        let proposition = proposition.expect("a text");
+        assert!(proposition.starts_with("arr[a]"), "{proposition}");
+        let message = property["failure"]["message"].as_str();
+        assert!(message.expect("a text").contains("array arr"));
+        let replayed = run(&["simulate", model, "--replay", trace]);
+        assert_eq!(replayed.status.code(), Some(0));
+        let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
+        assert!(text.contains("a = 3") && !text.contains("a = 4"), "{text}");
+    }
+}

@@ -10,7 +10,8 @@ use stubborn_system::{LabelId, Successors, System};
 /// accepted run has to collect again and again.
 pub(crate) type Step = (Vec<u32>, Vec<bool>);
 
-/// Whether the automaton accepts a run of the system; `steps` says what is possible in a state.
+/// Whether the automaton accepts a run of the system; `steps` says what is possible in a state,
+/// from the successors that are not by steps that fail.
 pub(crate) fn accepts_some_run(
     system: &dyn System,
     automaton: &Automaton,
@@ -36,10 +37,13 @@ pub(crate) fn accepts_some_run(
         for (at, label) in labels.iter().enumerate() {
             letter[0] |= u64::from(executor.label(&state, *label)) << at;
         }
-        let mut successors = Successors::new(words);
-        executor.successors(&state, &mut successors);
-        let mut steps = steps(&state, &successors);
-        steps.retain(|(target, _)| system.structure().error_state.as_ref() != Some(target));
+        let (mut all, mut successors) = (Successors::new(words), Successors::new(words));
+        executor.successors(&state, &mut all);
+        let error = system.structure().error_state.as_deref();
+        for step in all.iter().filter(|s| error != Some(s.state)) {
+            successors.append(step);
+        }
+        let steps = steps(&state, &successors);
         let mut own = Vec::new();
         for (target, more) in steps {
             for edge in automaton.successors(from, &letter) {

@@ -11,6 +11,7 @@
 //! ranges that go on growing jump to the next constant of the program, at last to all that
 //! their type has.
 
+mod evaluations;
 pub(crate) mod occurring;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use stubborn_system::{ChannelId, ProcessId};
 
+pub use self::evaluations::may_fail_somewhere;
 use self::occurring::Seen;
 use crate::chain::counter_after;
 use crate::intervals::{Interval, binary_interval, divide_interval, unary_interval};

@@ -5,11 +5,30 @@ use std::collections::HashSet;
 use stubborn_system::{Successors, System};
 
 use super::*;
+use crate::interpreter::Interpreter;
 use crate::testing::{dining_philosophers, peterson, random_program, ring_election};
 use crate::{Model, Variable};
 
 /// Most states that a test looks at.
 const ENOUGH: usize = 20_000;
+
+/// States that runs reach, without the one that failed steps lead to.
+fn reached(model: &Model) -> HashSet<Vec<u32>> {
+    let mut executor = model.executor();
+    let mut seen = HashSet::from([model.initial_states()]);
+    let mut todo = VecDeque::from([model.initial_states()]);
+    let mut successors = Successors::new(model.layout().words());
+    while let Some(state) = todo.pop_front() {
+        successors.clear();
+        executor.successors(&state, &mut successors);
+        for next in successors.iter().filter(|s| !model.is_error(s.state)) {
+            if seen.len() < ENOUGH && seen.insert(next.state.to_vec()) {
+                todo.push_back(next.state.to_vec());
+            }
+        }
+    }
+    seen
+}
 
 /// The numbers of states, of steps by transition, and of failures.
 fn explored(program: &Program) -> (usize, Vec<usize>, usize) {
@@ -147,4 +166,91 @@ fn what_never_fails_is_found_by_location() {
     };
     assert!(never_fails("enter") && never_fails("count"));
     assert!(!never_fails("fail") && !never_fails("late"));
+}
+
+/// What is said never to fail never does; what is said to hold where an expression fails does so
+/// there and nowhere else.
+#[test]
+fn evaluations_fail_only_where_they_may() {
+    let (mut failing, mut excluded) = (0, 0);
+    for seed in 0..400 {
+        let program = random_program(seed);
+        let model = Model::new(program.clone()).expect("a well-formed program");
+        let interpreter = Interpreter::new(&model);
+        let mut executor = model.executor();
+        let exprs: Vec<Expr> = program.labels.iter().map(|l| l.expr.clone()).collect();
+        let may_fail = may_fail_somewhere(&program, &exprs);
+        let mut labels = program.clone();
+        let labels = exprs.iter().map(|e| labels.label(Expr::failure(e.clone())));
+        let labels: Vec<_> = labels.collect();
+        let states = reached(&model);
+        for ((expr, label), may_fail) in exprs.iter().zip(labels).zip(may_fail) {
+            let fails = |state: &&Vec<u32>| interpreter.evaluate(state, expr).is_err();
+            let failures = states.iter().filter(fails).count();
+            assert!(may_fail || failures == 0, "{seed}: {expr:?}");
+            failing += usize::from(failures > 0);
+            excluded += usize::from(!may_fail && program.may_fail(expr));
+            // Labels of failures that the program has.
+            if label.index() < program.labels.len() {
+                for state in &states {
+                    assert_eq!(
+                        executor.label(state, label),
+                        fails(&state),
+                        "{seed}: {expr:?}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(failing > 100 && excluded > 10, "{failing} {excluded}");
+}
+
+#[test]
+fn conditions_in_front_of_an_index_count() {
+    let mut program = Program::new("array");
+    let index = program.variable(Variable::integer("i", 0, 9, 0));
+    let array = program.variable(Variable::array("a", 0, 3, vec![0; 3]));
+    let site = program.out_of_range_site("i", None);
+    let below = |number| Expr::less(Expr::Var(index), Expr::Const(number));
+    let element = || Expr::Element(array, Box::new(Expr::Var(index)), site);
+    let guard = program.label(below(5));
+    program.command(Command {
+        name: "count".into(),
+        guards: vec![guard],
+        body: vec![Statement::assign(
+            index,
+            Expr::plus(Expr::Var(index), Expr::Const(1)),
+            site,
+        )],
+        ..Command::default()
+    });
+    let five = |divisor| {
+        let (dividend, divisor) = (Box::new(Expr::Const(5)), Box::new(divisor));
+        Expr::Divide(crate::DivideOp::Quotient, dividend, divisor, site)
+    };
+    let cases = [
+        (element(), true),
+        (Expr::and(below(3), element()), false),
+        (Expr::and(below(4), element()), true),
+        (Expr::and(element(), below(3)), true),
+        (Expr::or(Expr::negation(below(3)), element()), false),
+        (Expr::negation(Expr::and(below(3), element())), false),
+        (Expr::failure(Expr::and(below(3), element())), false),
+        (five(Expr::minus(Expr::Const(5), Expr::Var(index))), true),
+        (five(Expr::minus(Expr::Const(6), Expr::Var(index))), false),
+        (five(Expr::minus(Expr::Const(9), Expr::Var(index))), false),
+        (
+            Expr::If(
+                Box::new(below(3)),
+                Box::new(element()),
+                Box::new(five(Expr::Var(index))),
+            ),
+            false,
+        ),
+    ];
+    let exprs: Vec<Expr> = cases.iter().map(|(expr, _)| expr.clone()).collect();
+    let found = may_fail_somewhere(&program, &exprs);
+    for ((expr, expected), found) in cases.iter().zip(found) {
+        assert_eq!(found, *expected, "{expr:?}");
+    }
 }

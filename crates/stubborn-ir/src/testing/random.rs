@@ -26,7 +26,8 @@ pub fn random_program(seed: u64) -> Program {
     generator.temporaries = 0;
     for _ in 0..generator.rng.below(4) {
         let proposition = generator.expr(3);
-        generator.program.label(proposition);
+        generator.program.label(proposition.clone());
+        generator.program.label(Expr::failure(proposition));
     }
     generator.program
 }

@@ -114,8 +114,8 @@ impl Results {
     /// The numbers of all searches, those of temporal properties last.
     fn figures(&self) -> Vec<Figures> {
         let searches = self.report.runs.iter().map(|run| Figures::of(&run.result));
-        let checks = self.temporal.iter().filter_map(|a| a.result.as_ref());
-        searches.chain(checks.map(Figures::of_temporal)).collect()
+        let checks = self.temporal.iter().flat_map(temporal::figures);
+        searches.chain(checks).collect()
     }
 
     /// All of these together, with the time of everything.
@@ -334,7 +334,8 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
     {
         let searches = report.runs.iter();
         let mut reasons = searches.filter_map(|run| why_incomplete(&run.result, args.search.store));
-        let mut limits = results.temporal.iter().filter_map(temporal::why_unknown);
+        let why = |answer: &TemporalAnswer| temporal::why_unknown(answer, args.search.store);
+        let mut limits = results.temporal.iter().filter_map(why);
         if let Some(reason) = reasons.next().or_else(|| limits.next()) {
             let _ = writeln!(out, "{}: {reason}", paint.unsure("no answer"));
         }
@@ -426,8 +427,15 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
         (Target::Deadlock | Target::InvalidEnd, _) => story::why_stuck(system, &violation.state),
         (Target::Label(label), _) => {
             let place = story::source_line(model, question.span);
-            let values = story::why_bad(system, label, &violation.state);
-            format!("  It does not hold there{values}\n{place}")
+            let state = &violation.state;
+            let why = match model.why_label_fails(label, state) {
+                None => format!(
+                    "does not hold there{}",
+                    story::why_bad(system, label, state)
+                ),
+                Some(site) => story::why_undefined(system, label, state, &site.message),
+            };
+            format!("  It {why}\n{place}")
         }
         (_, Some((_, outcome))) => match outcome.site(structure) {
             Some(site) => match story::source_line(model, site.span) {

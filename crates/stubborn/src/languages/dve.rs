@@ -2,12 +2,13 @@
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
 use stubborn_dve::Lowered;
-use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, Property};
+use stubborn_emptiness::{Claim, ClaimEdge};
 use stubborn_ir::UnaryOp;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_system::{LabelId, PropertyKind};
 
 use crate::load::{BuildError, LoadOptions, Parts};
+use crate::temporal::evaluation::Evaluations;
 use crate::temporal::read::{drafts, first_error};
 use crate::temporal::{Origin, Temporal};
 
@@ -38,7 +39,9 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     if !options.ignore_temporal {
         temporal.extend(property_process(&mut lowered));
         for draft in drafts(&options.temporal)? {
-            temporal.push(draft.finish(|text| proposition(&mut lowered, text))?);
+            let mut property = draft.finish(|text| proposition(&mut lowered, text))?;
+            property.evaluations = Evaluations::of(&property, lowered.program_mut());
+            temporal.push(property);
         }
     }
     let mut parts = Parts::of_program(lowered.into_program(), diagnostics, options.engine)?;
@@ -59,7 +62,7 @@ fn property_process(lowered: &mut Lowered) -> Option<Temporal> {
         accepting: automaton.accepting,
         edges: edges.collect(),
     };
-    let guards = ClaimGuards::new(lowered.program_mut(), &claim);
+    let (evaluations, property) = Evaluations::of_claim(claim, lowered.program_mut());
     Some(Temporal {
         title: format!("no run of the process {}", automaton.name),
         name: automaton.name,
@@ -67,7 +70,8 @@ fn property_process(lowered: &mut Lowered) -> Option<Temporal> {
         origin: Origin::Model,
         remarks: String::new(),
         finite_runs: None,
-        property: Ok(Property::from_claim(&claim, guards)),
+        evaluations,
+        property: Ok(property),
     })
 }
 

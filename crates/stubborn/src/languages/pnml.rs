@@ -12,6 +12,7 @@ use stubborn_pnml::{
 use stubborn_system::LabelId;
 
 use crate::load::{BuildError, LoadOptions, Parts};
+use crate::temporal::evaluation::Evaluations;
 use crate::temporal::read::{Draft, drafts, shortened, within};
 use crate::temporal::{Obstacle, Origin, Temporal, TemporalText};
 
@@ -99,6 +100,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         reference: Arc::clone(&system) as Arc<dyn stubborn_system::System>,
         net: Some(Arc::clone(&system)),
         system,
+        program: None,
         asserting: Vec::new(),
         temporal,
         expressions: Vec::new(),
@@ -163,6 +165,8 @@ fn contest_formula(system: &mut NetSystem, id: &str, formula: &Formula) -> Tempo
         origin: Origin::File,
         remarks: String::new(),
         finite_runs: None,
+        // Nothing in a net can fail.
+        evaluations: Evaluations::default(),
         property: property.map_err(|error| Obstacle::TooLarge(error.to_string())),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
-use stubborn_emptiness::{Claim, ClaimEdge, ClaimGuards, FiniteRuns, Property};
+use stubborn_emptiness::{Claim, ClaimEdge, FiniteRuns, Property};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_ir::{Model, Program};
@@ -22,6 +22,7 @@ use stubborn_system::{
 };
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts};
+use crate::temporal::evaluation::{Evaluations, Partial};
 use crate::temporal::read::{Draft, drafts, within};
 use crate::temporal::{Obstacle, Origin, Temporal};
 use crate::text::ModelText;
@@ -274,10 +275,29 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     let mut temporal = Vec::new();
     let claims = &loaded.lowered.claims;
     let adds_claims = wanted.claims && !claims.is_empty();
-    let model = if wanted.invariants.is_empty() && !adds_claims && !wanted.acceptance {
+    let mut formulas = Vec::new();
+    for draft in &wanted.drafts {
+        let resolve = |text: &str| {
+            label(text).ok_or_else(|| {
+                let span = Span::new(0, text.len());
+                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
+            })
+        };
+        formulas.push(draft.finish(resolve)?);
+    }
+    let partial = formulas
+        .iter()
+        .map(|property| Partial::all(property, &loaded.lowered.program));
+    let partial: Vec<Vec<Partial>> = partial.collect();
+    let adds_labels = partial.iter().any(|partial| !partial.is_empty());
+    let adds_properties = !wanted.invariants.is_empty() || adds_claims || wanted.acceptance;
+    let model = if !adds_properties && !adds_labels {
         loaded.model.clone()
     } else {
         let mut program = loaded.lowered.program.clone();
+        for (property, partial) in formulas.iter_mut().zip(partial) {
+            property.evaluations = Evaluations::new(partial, &mut program);
+        }
         for text in &wanted.invariants {
             if let Some(violated_by) = label(&violated(text)) {
                 program.properties.push(ProgramProperty {
@@ -297,15 +317,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         }
         Model::new(program).map_err(|error| BuildError::TooLarge(error.to_string()))?
     };
-    for draft in &wanted.drafts {
-        let resolve = |text: &str| {
-            label(text).ok_or_else(|| {
-                let span = Span::new(0, text.len());
-                Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
-            })
-        };
-        temporal.push(draft.finish(resolve)?);
-    }
+    temporal.extend(formulas);
     temporal.extend(wanted.broken.iter().cloned());
     let warnings = loaded.diagnostics.clone();
     let text = ModelText::Several(loaded.sources.clone());
@@ -371,7 +383,7 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         accepting: states.map(|state| state.accepting || state.end).collect(),
         edges,
     };
-    let guards = ClaimGuards::new(program, &automaton);
+    let (evaluations, property) = Evaluations::of_claim(automaton, program);
     // SPIN's own name for a claim without one cannot be typed easily.
     let name = claim.name.trim_matches(':');
     Temporal {
@@ -384,7 +396,8 @@ fn never_claim(program: &mut Program, claim: &lower::Claim) -> Temporal {
         origin: Origin::Model,
         remarks: String::new(),
         finite_runs: None,
-        property: Ok(Property::from_claim(&automaton, guards)),
+        evaluations,
+        property: Ok(property),
     }
 }
 
@@ -404,6 +417,7 @@ fn no_acceptance(accepting: LabelId) -> Temporal {
         origin: Origin::User,
         remarks: String::new(),
         finite_runs: Some(FiniteRuns::Ignore),
+        evaluations: Evaluations::default(),
         property: property.ok_or_else(|| Obstacle::Wrong(String::new())),
     }
 }

@@ -14,14 +14,15 @@ use stubborn_emptiness::{
     ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
-use stubborn_search::{Beyond, Limit, Limits, Reached, StoreKind};
+use stubborn_search::{Beyond, Limit, Limits, Reached, Stop, StoreKind, Target, Trace};
 use stubborn_system::Relations;
 
+use super::evaluation::{EvaluationFailure, Evaluations};
 use super::{Obstacle, Temporal};
 use crate::auto::{LARGEST_SHARE, state_share};
-use crate::check::{CheckError, CheckOptions, Verdict};
+use crate::check::{self as safety, CheckError, CheckOptions, Run, Verdict};
 use crate::load::LoadedModel;
-use crate::reduction::Por;
+use crate::reduction::{Por, ProvisoChoice};
 
 /// A temporal property with its verdict.
 #[derive(Clone, Debug)]
@@ -38,6 +39,19 @@ pub struct TemporalAnswer {
     pub notice: Option<String>,
     /// What the check found, a counterexample too; `None` if there was no check.
     pub result: Option<CheckResult>,
+    /// What was done besides to find evaluations that fail, if anything.
+    pub evaluated: Option<Evaluated>,
+    /// The evaluation that failed, if that is the violation.
+    pub failure: Option<EvaluationFailure>,
+}
+
+/// How evaluations that fail were looked for.
+#[derive(Clone, Debug)]
+pub enum Evaluated {
+    /// By a search of the system.
+    System(Box<Run>),
+    /// In the product with the claim.
+    Product(Box<CheckResult>),
 }
 
 /// Answers temporal properties of a model, one after the other.
@@ -69,6 +83,14 @@ struct Question<'q> {
     finite_runs: FiniteRuns,
 }
 
+fn verdict_of(result: &CheckResult) -> Verdict {
+    match result.verdict {
+        stubborn_emptiness::Verdict::Holds => Verdict::Holds,
+        stubborn_emptiness::Verdict::Violated => Verdict::Violated,
+        stubborn_emptiness::Verdict::Unknown(_) => Verdict::Unknown,
+    }
+}
+
 struct Checker<'a, 'o> {
     model: &'a LoadedModel,
     options: &'a CheckOptions<'o>,
@@ -76,7 +98,7 @@ struct Checker<'a, 'o> {
     relations: OnceLock<Relations>,
 }
 
-impl Checker<'_, '_> {
+impl<'o> Checker<'_, 'o> {
     fn answer(&self, temporal: &Temporal) -> Result<TemporalAnswer, CheckError> {
         let mut answer = TemporalAnswer {
             name: temporal.name.clone(),
@@ -85,6 +107,8 @@ impl Checker<'_, '_> {
             reduction: "none".into(),
             notice: None,
             result: None,
+            evaluated: None,
+            failure: None,
         };
         let property = match &temporal.property {
             Ok(property) => property,
@@ -110,11 +134,7 @@ impl Checker<'_, '_> {
             finite_runs: finite_runs.unwrap_or(self.options.temporal.finite_runs),
         };
         let (result, unpaid) = self.run(question)?;
-        answer.verdict = match result.verdict {
-            stubborn_emptiness::Verdict::Holds => Verdict::Holds,
-            stubborn_emptiness::Verdict::Violated => Verdict::Violated,
-            stubborn_emptiness::Verdict::Unknown(_) => Verdict::Unknown,
-        };
+        answer.verdict = verdict_of(&result);
         answer.notice = match &result.reduction {
             ReductionUse::On { name, .. } => {
                 // Its variants are left out, as for other questions.
@@ -127,7 +147,91 @@ impl Checker<'_, '_> {
             ReductionUse::Off(why) => Some(format!("checked without reduction: {why}")),
         };
         answer.result = Some(result);
+        if !temporal.evaluations.is_empty() {
+            self.evaluate(temporal, question.finite_runs, &mut answer)?;
+        }
         Ok(answer)
+    }
+
+    /// Looks for evaluations that fail: along the run that was found, or everywhere.
+    fn evaluate(
+        &self,
+        temporal: &Temporal,
+        finite_runs: FiniteRuns,
+        answer: &mut TemporalAnswer,
+    ) -> Result<(), CheckError> {
+        let evaluations = &temporal.evaluations;
+        let along = |run: &Trace| evaluations.first_failure(self.model, run);
+        if answer.verdict == Verdict::Violated {
+            let found = answer
+                .result
+                .as_ref()
+                .and_then(|r| r.counterexample.as_ref());
+            answer.failure = found.and_then(|found| along(&found.trace));
+            return Ok(());
+        }
+        let (verdict, failure, evaluated) = match evaluations.of_claim_alone() {
+            None => {
+                let run = self.search_failures(evaluations)?;
+                let violations = run.result.violations.iter();
+                let failure = violations.filter_map(|v| v.trace.as_ref()).find_map(along);
+                let verdict = crate::check::verdict(&run.result, run.result.violations.first());
+                (verdict, failure, Evaluated::System(Box::new(run)))
+            }
+            // Where all runs count, the product has shown it.
+            // (What is reached is on a fair run, too.)
+            Some(_) if finite_runs == FiniteRuns::Stutter => return Ok(()),
+            Some(property) => {
+                let (result, _) = self.run(Question {
+                    property,
+                    finite_runs: FiniteRuns::Stutter,
+                })?;
+                let found = result.counterexample.as_ref();
+                let failure = found.and_then(|found| along(&found.trace));
+                (
+                    verdict_of(&result),
+                    failure,
+                    Evaluated::Product(Box::new(result)),
+                )
+            }
+        };
+        if verdict == Verdict::Violated || answer.verdict == Verdict::Holds {
+            answer.verdict = verdict;
+        }
+        if verdict == Verdict::Violated && failure.is_none() {
+            answer.notice = Some("in some state a proposition cannot be evaluated".into());
+        }
+        (answer.failure, answer.evaluated) = (failure, Some(evaluated));
+        Ok(())
+    }
+
+    /// A search for states in which an evaluation fails, as for any other safety question.
+    fn search_failures(&self, evaluations: &Evaluations) -> Result<Run, CheckError> {
+        let questions: Vec<safety::Question> = evaluations
+            .labels()
+            .map(|label| safety::Question {
+                name: String::new(),
+                kind: safety::QuestionKind::Invariant,
+                target: Target::Label(label),
+                span: None,
+            })
+            .collect();
+        let mut options = self.options.clone();
+        options.limits = self.limits();
+        // What users say about provisos is about cycles here.
+        options.reduction.proviso = ProvisoChoice::Auto;
+        let search = |options: &CheckOptions<'_>| {
+            safety::check_until(self.model, &questions, options, Stop::FirstViolation)
+        };
+        let mut report = match search(&options) {
+            // As for products: a reduction that does not go with the question is left out.
+            Err(CheckError::Reduction(_)) => {
+                options.reduction.por = Por::None;
+                search(&options)?
+            }
+            report => report?,
+        };
+        Ok(report.runs.swap_remove(0))
     }
 
     /// The check, and whether a reduction was left aside because it would not pay.
@@ -251,7 +355,6 @@ impl Checker<'_, '_> {
 
     fn check<'c>(&'c self, question: Question<'c>) -> Check<'c> {
         let options = self.options;
-        let left = |time: Duration| time.saturating_sub(self.started.elapsed());
         Check {
             replay: Some(self.model.reference()),
             emptiness: options.temporal.emptiness,
@@ -262,12 +365,18 @@ impl Checker<'_, '_> {
             weak_fairness: options.temporal.weak_fairness,
             threads: options.threads.min(Check::MOST_THREADS),
             store: options.store.clone(),
-            limits: Limits {
-                time: options.limits.time.map(left),
-                ..options.limits
-            },
+            limits: self.limits(),
             observer: options.observer,
             ..Check::new(self.model.system(), question.property)
+        }
+    }
+
+    /// With what is left of the time.
+    fn limits(&self) -> Limits<'o> {
+        let left = |time: Duration| time.saturating_sub(self.started.elapsed());
+        Limits {
+            time: self.options.limits.time.map(left),
+            ..self.options.limits
         }
     }
 

@@ -12,6 +12,7 @@ use stubborn_ltl::hoa::read_hoa;
 use stubborn_ltl::parser::{Atoms, Syntax, parse};
 use stubborn_system::LabelId;
 
+use super::evaluation::Evaluations;
 use super::{Obstacle, Origin, Temporal, TemporalText};
 use crate::load::BuildError;
 
@@ -165,6 +166,7 @@ impl Draft {
             origin: Origin::Model,
             remarks: String::new(),
             finite_runs: None,
+            evaluations: Evaluations::default(),
             property: Err(Obstacle::Wrong(stubborn_diagnostics::render(
                 source, problems, false,
             ))),
@@ -228,6 +230,7 @@ impl Draft {
             origin: self.origin,
             remarks,
             finite_runs: None,
+            evaluations: Evaluations::default(),
             property: Ok(property),
         })
     }

@@ -3,14 +3,16 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use stubborn::emptiness::{Counterexample, Verdict as CheckVerdict};
+use stubborn::emptiness::{CheckResult, Counterexample, Verdict as CheckVerdict};
 use stubborn::record::TraceRecord;
-use stubborn::{LoadedModel, TemporalAnswer, TemporalText, Trace, story};
+use stubborn::{
+    Evaluated, EvaluationFailure, LoadedModel, TemporalAnswer, TemporalText, Trace, story,
+};
 
 use super::shortened;
-use crate::commands::{Figures, read_file};
+use crate::commands::{Figures, read_file, why_incomplete};
 use crate::exit::Failure;
-use crate::options::{CheckArgs, TemporalArgs};
+use crate::options::{CheckArgs, StoreName, TemporalArgs};
 use crate::terminal::counted;
 
 /// The properties that the flags add.
@@ -44,15 +46,33 @@ fn counterexample(answer: &TemporalAnswer) -> Option<&Counterexample> {
 
 /// The run that violates a property.
 pub(super) fn trace_of(answer: &TemporalAnswer) -> Option<&Trace> {
-    counterexample(answer).map(|found| &found.trace)
+    match &answer.failure {
+        Some(failure) => Some(&failure.trace),
+        None => counterexample(answer).map(|found| &found.trace),
+    }
+}
+
+/// The numbers of all searches for a property.
+pub(super) fn figures(answer: &TemporalAnswer) -> Vec<Figures> {
+    let product = answer.result.as_ref().map(Figures::of_temporal);
+    let evaluated = answer.evaluated.as_ref().map(|evaluated| match evaluated {
+        Evaluated::System(run) => Figures::of(&run.result),
+        Evaluated::Product(result) => Figures::of_temporal(result),
+    });
+    product.into_iter().chain(evaluated).collect()
 }
 
 /// The limit that kept a property from being decided.
-pub(super) fn why_unknown(answer: &TemporalAnswer) -> Option<String> {
-    match answer.result.as_ref()?.verdict {
+pub(super) fn why_unknown(answer: &TemporalAnswer, store: StoreName) -> Option<String> {
+    let of = |result: &CheckResult| match result.verdict {
         CheckVerdict::Unknown(limit) => Some(format!("{limit}; this is what was seen until then")),
         CheckVerdict::Holds | CheckVerdict::Violated => None,
-    }
+    };
+    let product = answer.result.as_ref().and_then(of);
+    product.or_else(|| match answer.evaluated.as_ref()? {
+        Evaluated::System(run) => why_incomplete(&run.result, store),
+        Evaluated::Product(result) => of(result),
+    })
 }
 
 /// For scripts.
@@ -65,8 +85,16 @@ pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer) -> Value {
         "por": answer.reduction,
         "notice": answer.notice,
     });
-    if let (Value::Object(fields), Some(result)) = (&mut property, &answer.result) {
-        fields.extend(Figures::of_temporal(result).json());
+    let searches = figures(answer);
+    if let (Value::Object(fields), Some((first, rest))) = (&mut property, searches.split_first()) {
+        fields.extend(rest.iter().fold(first.clone(), Figures::add).json());
+    }
+    if let (Value::Object(fields), Some(failure)) = (&mut property, &answer.failure) {
+        let failure = json!({
+            "proposition": failure.proposition,
+            "message": failure.message,
+        });
+        fields.insert("failure".into(), failure);
     }
     property
 }
@@ -74,6 +102,9 @@ pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer) -> Value {
 /// The story of a violation.
 pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswer) -> String {
     let what = format!("A violation of: {}", answer.title);
+    if let Some(failure) = &answer.failure {
+        return failed(args, model, answer, failure);
+    }
     let Some(found) = counterexample(answer) else {
         return format!("{what}\n  (no steps to show: there was no memory left for them)\n");
     };
@@ -95,7 +126,30 @@ pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswe
     }
     if found.ends {
         out += "  The run ends there, and counts as repeating its last state for ever.\n";
-        out += &story::why_stuck(system, trace.last_state());
+        out += &story::why_over(system, trace.last_state());
     }
     out
+}
+
+/// The story of an evaluation that fails.
+fn failed(
+    args: &CheckArgs,
+    model: &LoadedModel,
+    answer: &TemporalAnswer,
+    failure: &EvaluationFailure,
+) -> String {
+    let system = model.reference();
+    let trace = &failure.trace;
+    let mut out = match trace.len() {
+        0 => format!("A violation of: {}, in the initial state\n", answer.title),
+        steps => {
+            let steps = counted(steps as u64, "step");
+            format!("A violation of: {}, after {steps}:\n", answer.title)
+        }
+    };
+    out += &shortened(args, &story::steps(system, trace));
+    let message = &failure.message;
+    let why = story::why_undefined(system, failure.label, trace.last_state(), message);
+    let _ = writeln!(out, "  {} {why}", failure.proposition);
+    out + &story::source_line(model, failure.span)
 }
