@@ -350,7 +350,6 @@ fn orders_that_matter_are_kept_at_length() {
     run_chains(10_000..10_000 + 1_200 * length());
 }
 
-<<<<<<< ours
 /// Components with several ways in, from states that are left at once, and states in them that
 /// wait and enter each other on the same letters, with marks on edges: there is always another
 /// short cut, and what a run collects it collects on the way round.
@@ -479,13 +478,8 @@ fn short_cuts_that_never_end_lose_nothing_at_length() {
     run_entangled(10_000..10_000 + 1_000 * length());
 }
 
-/// A system, labels of it to be propositions, and relations that are exact or weaker.
-fn random_case(seed: u64, random: &mut Random) -> (Tiny, Vec<LabelId>, Relations) {
-    let shape = Shape {
-=======
 fn shape(seed: u64) -> Shape {
     Shape {
->>>>>>> theirs
         processes: seed % 2 == 1,
         remote_counters: seed % 5 == 1,
         nondeterminism: seed.is_multiple_of(3),
