@@ -27,12 +27,7 @@
 //! an enabled member that can make one of them false brings in all transitions that can make one
 //! of them true, so that no path outside the set reaches the goal. For a goal by the outcome of a
 //! step: a member that can change the outcome brings in the step, and the step what can change its
-//! outcome. *Proof.* Take a shortest path to a goal from a state of the reduced graph. If a member of
-//! the set is on it, D1 moves the first of them to the front, and a shorter path is left; it
-//! cannot be the step itself whose outcome is sought, as what would have to change its outcome
-//! or to enable it were a member before it. If none is, every enabled member leads to a state from
-//! which the same steps lead to the goal, and so on along the edges that the proviso promises, up
-//! to a state where the first step is taken. (Local reduction keeps V, as in its paper.)
+//! outcome. The proof is in `docs/soundness.md`. (Local reduction keeps V, as in its paper.)
 //!
 //! A safety proviso asks that *some* kept step leads on to a state where all is taken, and what was
 //! left out must still be possible there. That is so after every key transition, so sets are
