@@ -370,7 +370,7 @@ fn examined(run: &Run, answers: &BTreeMap<String, String>) -> Result<u64, Wrong>
         let got = lines.find_map(|line| line.strip_prefix(beginning)?.strip_prefix(' '));
         let got = got.map(|rest| rest.split(' ').next().unwrap_or(rest));
         if got != Some(expected.as_str()) {
-            let question = beginning.split(' ').last().unwrap_or(beginning);
+            let question = beginning.split(' ').next_back().unwrap_or(beginning);
             let question = if question.starts_with("f-") {
                 "formula"
             } else {
