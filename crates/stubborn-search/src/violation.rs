@@ -67,11 +67,10 @@ impl<'a> ValueOrder<'a> {
     }
 
     pub(crate) fn compare_findings(&self, left: &Finding, right: &Finding) -> Ordering {
-        let step = |f: &Finding| f.step.map(|(t, outcome)| (t, outcome));
         left.length
             .cmp(&right.length)
             .then_with(|| self.compare(&left.state, &right.state))
-            .then_with(|| step(left).cmp(&step(right)))
+            .then_with(|| left.step.cmp(&right.step))
     }
 }
 

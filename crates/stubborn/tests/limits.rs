@@ -527,12 +527,12 @@ fn no_interrupt_makes_an_answer_wrong() {
         let mut text = format!("byte fork[{n}];\n");
         for i in 0..n {
             let next = (i + 1) % n;
-            let _ = write!(
+            let _ = writeln!(
                 text,
                 "process P{i} {{ state think, one, eat; init think; trans \
                  think -> one {{ guard fork[{i}] == 0; effect fork[{i}] = 1; }}, \
                  one -> eat {{ guard fork[{next}] == 0; effect fork[{next}] = 1; }}, \
-                 eat -> think {{ effect fork[{i}] = 0, fork[{next}] = 0; }}; }}\n"
+                 eat -> think {{ effect fork[{i}] = 0, fork[{next}] = 0; }}; }}"
             );
         }
         text + "system async;\n"

@@ -332,14 +332,16 @@ impl<'a> Judge<'a> {
             }
         }
         // Here, too, SPIN counts a claim as a process.
-        if found.is_none() && progress && !self.case.program.mentions("_nr_pr") {
-            if let (Ok(()), Ok(search)) = (self.compile(&["-DNP"]), self.search(&["-l"])) {
-                let formula = "[] <> !np_";
-                let arguments = ["--only", "--ltl", formula, "--finite-runs", "ignore"];
-                let answer = self.ask("check", &arguments);
-                let cycles = search.count("non-progress cycle") > 0;
-                found = self.compare(&answer, formula, cycles, &search);
-            }
+        if found.is_none()
+            && progress
+            && !self.case.program.mentions("_nr_pr")
+            && let (Ok(()), Ok(search)) = (self.compile(&["-DNP"]), self.search(&["-l"]))
+        {
+            let formula = "[] <> !np_";
+            let arguments = ["--only", "--ltl", formula, "--finite-runs", "ignore"];
+            let answer = self.ask("check", &arguments);
+            let cycles = search.count("non-progress cycle") > 0;
+            found = self.compare(&answer, formula, cycles, &search);
         }
         found
     }

@@ -738,7 +738,7 @@ impl Generator {
             return number(*self.random.pick(&wide));
         }
         if self.mtypes > 0 && self.random.chance(1, 8) {
-            return place(&format!("m{}", self.random.between(1, self.mtypes)));
+            return place(format!("m{}", self.random.between(1, self.mtypes)));
         }
         number(*self.random.pick(&[0, 0, 1, 1, 1, 2, 2, 3]))
     }
@@ -1128,7 +1128,7 @@ impl Generator {
                 vec![node(Kind::Unless, "", 0, vec![main, sequence(escape)])]
             }
             5 | 6 => vec![self.repetition(depth)],
-            7 | 8 | 9 => vec![self.selection(depth)],
+            7..=9 => vec![self.selection(depth)],
             10 if self.on("for") => self.counted(depth),
             11 if self.on("block") => {
                 let declaration = self
