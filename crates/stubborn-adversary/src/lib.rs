@@ -7,7 +7,7 @@
 //!
 //! - [`arena`]: a kind of systems, and what comes out of comparing one of them;
 //! - [`subject`]: the program under attack, as a child process;
-//! - [`reference`]: the naive checker;
+//! - [`mod@reference`]: the naive checker;
 //! - [`minimise`]: makes a mismatch small (Zeller, Hildebrandt, *Simplifying and isolating
 //!   failure-inducing input*, 2002);
 //! - [`coverage`]: what was tried how often, and what never;
