@@ -88,7 +88,7 @@ impl Checker<'_, '_> {
         };
         let property = match &temporal.property {
             Ok(property) => property,
-            Err(Obstacle::TooLarge(why) | Obstacle::Wrong(why)) => {
+            Err(Obstacle::TooLarge(why) | Obstacle::Wrong(why) | Obstacle::CountsSteps(why)) => {
                 answer.notice = Some(why.clone());
                 return Ok(answer);
             }
