@@ -2,7 +2,8 @@
 //!
 //! Runs in which a process is able to step from some point on and never does are often not
 //! meant. They are left out by more acceptance sets, one for each process: an edge belongs to
-//! it if the process moves, or has no step in the state that the edge leaves. An emptiness check
+//! it if the process moves, or has no step in the state that the edge leaves (a
+//! [partner](Structure::passive_partners) that can only be met has none). An emptiness check
 //! for generalised automata does the rest. Where there are more processes than marks, and for
 //! nested searches, which want one set, the sets are counted off one after the other in the
 //! product (Choueka, *Theories of automata on ω-tapes*, 1974): a node also knows the set it waits
@@ -93,6 +94,8 @@ impl Fair {
 #[derive(Clone, Debug)]
 pub(crate) struct FairMarks {
     of_transition: Vec<Marks>,
+    /// The same for those whose own step it is.
+    of_movers: Vec<Marks>,
     all: Marks,
     /// The sets of processes without a step in the state in hand.
     idle: Marks,
@@ -105,10 +108,11 @@ impl FairMarks {
         let mut set_of = vec![None; structure.processes.len()];
         let mut sets = first;
         let mut of_transition = Vec::with_capacity(structure.transitions.len());
+        let mut of_movers = Vec::with_capacity(structure.transitions.len());
         let mut all = Marks::NONE;
-        for transition in &structure.transitions {
-            let mut marks = Marks::NONE;
-            for process in &transition.processes {
+        for id in structure.transition_ids() {
+            let (mut marks, mut moving) = (Marks::NONE, Marks::NONE);
+            for process in &structure.transition(id).processes {
                 let set = *set_of[process.index()].get_or_insert_with(|| {
                     sets += 1;
                     sets - 1
@@ -117,12 +121,17 @@ impl FairMarks {
                     return None;
                 }
                 marks = marks.union(Marks(1 << set));
+                if structure.movers(id).contains(process) {
+                    moving = marks;
+                }
             }
             of_transition.push(marks);
+            of_movers.push(moving);
             all = all.union(marks);
         }
         Some(Self {
             of_transition,
+            of_movers,
             all,
             idle: Marks::NONE,
         })
@@ -130,7 +139,7 @@ impl FairMarks {
 
     fn look_at(&mut self, steps: impl Iterator<Item = TransitionId>) {
         let able = steps.fold(0, |able, transition| {
-            able | self.of_transition[transition.index()].0
+            able | self.of_movers[transition.index()].0
         });
         self.idle = Marks(self.all.0 & !able);
     }
@@ -146,17 +155,18 @@ impl FairMarks {
 pub(crate) struct FairRounds {
     automaton_sets: u32,
     processes: u32,
-    /// The processes of each transition.
-    of_transition: Vec<Vec<u32>>,
+    /// The processes of each transition, those whose own step it is first, and their number.
+    of_transition: Vec<(Vec<u32>, usize)>,
     /// In the state in hand, processes that have a step.
     able: Vec<bool>,
 }
 
 impl FairRounds {
     fn new(structure: &Structure, automaton_sets: u32) -> Self {
-        let of_transition = structure.transitions.iter().map(|transition| {
-            let processes = transition.processes.iter();
-            processes.map(|process| process.index() as u32).collect()
+        let of_transition = structure.transition_ids().map(|id| {
+            let processes = structure.transition(id).processes.iter();
+            let processes = processes.map(|process| process.index() as u32);
+            (processes.collect(), structure.movers(id).len())
         });
         Self {
             automaton_sets,
@@ -175,7 +185,8 @@ impl FairRounds {
     fn look_at(&mut self, steps: impl Iterator<Item = TransitionId>) {
         self.able.fill(false);
         for transition in steps {
-            for process in &self.of_transition[transition.index()] {
+            let (processes, movers) = &self.of_transition[transition.index()];
+            for process in &processes[..*movers] {
                 self.able[*process as usize] = true;
             }
         }
@@ -194,7 +205,7 @@ impl FairRounds {
             None => marks.has(set),
             Some(process) => {
                 let moves = transition.is_some_and(|transition| {
-                    self.of_transition[transition.index()].contains(&process)
+                    self.of_transition[transition.index()].0.contains(&process)
                 });
                 moves || !self.able[process as usize]
             }
@@ -222,8 +233,10 @@ pub(crate) fn is_fair(system: &dyn System, cycle: &[&[u32]]) -> bool {
         let mut able = vec![false; structure.processes.len()];
         let error = structure.error_state.as_deref();
         for successor in successors.iter().filter(|s| error != Some(s.state)) {
-            for process in &structure.transition(successor.transition).processes {
+            for process in structure.movers(successor.transition) {
                 able[process.index()] = true;
+            }
+            for process in &structure.transition(successor.transition).processes {
                 satisfied[process.index()] |= successor.state == pair[1];
             }
         }

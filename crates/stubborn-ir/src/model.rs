@@ -486,6 +486,7 @@ fn structure(
         failures: program.failures.clone(),
         error_state,
         valid_end: program.valid_end,
+        passive_partners: program.passive_partners,
     }
 }
 

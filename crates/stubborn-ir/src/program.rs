@@ -369,6 +369,8 @@ pub struct Program {
     pub failures: Vec<FailureSite>,
     /// Holds in states where stopping is fine; see [`stubborn_system::Structure::valid_end`].
     pub valid_end: Option<LabelId>,
+    /// See [`stubborn_system::Structure::passive_partners`].
+    pub passive_partners: bool,
     /// Failure of a [chain](crate::chain) of commands that never ends.
     pub endless: Option<Site>,
     label_index: RapidHashMap<Expr, LabelId>,

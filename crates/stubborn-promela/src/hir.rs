@@ -313,3 +313,12 @@ pub struct Program {
     /// Priorities occur somewhere.
     pub uses_priority: bool,
 }
+
+impl Program {
+    /// Whether some channel has no room for messages.
+    pub fn has_rendezvous(&self) -> bool {
+        let locals = self.processes.iter().flat_map(|p| &p.locals);
+        let mut leaves = locals.chain(&self.globals).flat_map(|v| &v.leaves);
+        leaves.any(|l| matches!(&l.initial, LeafInitial::Channel(ty) if ty.capacity == 0))
+    }
+}

@@ -122,6 +122,9 @@ pub struct Structure {
     /// In a language with valid end states: holds in a state where stopping is fine.
     /// Without it, every state without successors is a deadlock.
     pub valid_end: Option<LabelId>,
+    /// In a transition of two processes only the first one moves, and the other one lets it: to
+    /// fairness, a process that could only be the second one cannot move.
+    pub passive_partners: bool,
 }
 
 impl Structure {
@@ -129,6 +132,16 @@ impl Structure {
     #[inline]
     pub fn transition(&self, id: TransitionId) -> &Transition {
         &self.transitions[id.index()]
+    }
+
+    /// The processes for which a transition is a step of their own.
+    #[inline]
+    pub fn movers(&self, id: TransitionId) -> &[ProcessId] {
+        let processes = &self.transitions[id.index()].processes;
+        match (self.passive_partners, processes.as_slice()) {
+            (true, [first, ..]) => std::slice::from_ref(first),
+            (_, all) => all,
+        }
     }
 
     /// One label.

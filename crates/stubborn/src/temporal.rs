@@ -71,6 +71,8 @@ pub enum Obstacle {
     Wrong(String),
     /// Its automaton would be too large, in words.
     TooLarge(String),
+    /// It depends on steps that the model was loaded without, in words.
+    CountsSteps(String),
 }
 
 /// Who states a temporal property.

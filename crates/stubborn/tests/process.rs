@@ -574,7 +574,7 @@ fn promela_verdicts_are_those_of_spin() {
         "ignore",
     ][..];
     let fair = &["--acceptance", "--property", "accept", "--fairness"][..];
-    let cases: [(&str, &[&str], i32); 16] = [
+    let cases: [(&str, &[&str], i32); 24] = [
         // An array of bool, and a bool alone in a message, has bytes.
         (
             "bool g[2]; active proctype P() { g[0] = 2; assert(g[0] == 0) }",
@@ -665,6 +665,56 @@ fn promela_verdicts_are_those_of_spin() {
         (
             "byte x; active proctype A() { accept: do :: x = 1 - x od } ltl p { [] (x < 2) }",
             &["--acceptance"],
+            1,
+        ),
+        // A process that can only be met in a rendez-vous may wait for ever.
+        (
+            "chan c = [0] of { byte }; byte x; active proctype A() { do :: c!1 od }
+            active proctype B() { do :: c?1 od } active proctype D() { c?1; x = 5 }
+            ltl p { <> (x == 5) }",
+            &["--fairness"],
+            1,
+        ),
+        (
+            "chan c = [0] of { byte }; byte x; active proctype A() { do :: c?1 od }
+            active proctype B() { do :: c!1 od } active proctype D() { c!1; x = 5 }
+            ltl p { <> (x == 5) }",
+            &["--fairness"],
+            0,
+        ),
+        // A run that ends is fair.
+        (
+            "byte x; active proctype A() { x = 1 } ltl p { <>[] (x == 0) }",
+            &["--fairness"],
+            1,
+        ),
+        // Who counts steps needs all of them.
+        (
+            "byte x; active proctype P() { x = 2; skip; skip; x = 1 } ltl p { X X X (x == 2) }",
+            &["--dead-locations"],
+            3,
+        ),
+        (
+            "byte x; active proctype P() { x = 2; x == 2; x = 1 }
+            active proctype Q() { byte v; v = 1; v = 2; v = 3; v = 4 }
+            ltl p { !(X X X X (x == 0)) }",
+            &["--merge"],
+            3,
+        ),
+        (
+            "byte x; active proctype P() { x = 2; skip; skip; x = 1 } ltl p { [] (x < 2) }",
+            &["--dead-locations", "--merge", "--dead-variables"],
+            1,
+        ),
+        // Locals that somebody looks at are not local.
+        (
+            "byte x; active proctype A() { byte v; v = 1; v = 2; x = 1 } ltl p { [] (A:v != 1) }",
+            &["--merge"],
+            1,
+        ),
+        (
+            "byte x; active proctype A() { byte v; v = 1; v = 2; x = 1 }",
+            &["--merge", "--only", "--invariant", "A:v != 1"],
             1,
         ),
     ];

@@ -5,9 +5,9 @@
 //! nobody can see the location, a process may as well be at the next one already: steps that
 //! led to it lead on. States with a process at a dead location are never deadlocks, and
 //! nothing that can be asserted is different there, so verdicts stay the same. A circle of
-//! dead locations keeps one of them: a process that runs around it forever still does.
+//! dead locations keeps all of them: a process that runs around it forever still does.
 
-use super::{Action, Flow, StateNr};
+use super::{Action, Flow, StateNr, Transition};
 use crate::ast::ProcessKind;
 use crate::hir::{Basic, Expr, Program};
 use crate::lower::each_expression;
@@ -16,11 +16,7 @@ use crate::lower::each_expression;
 pub(crate) fn bypass(program: &Program) -> Program {
     let mut program = program.clone();
     let provided = program.processes.iter().any(|p| p.provided.is_some());
-    let mut looks_at_processes = program.uses_last || program.uses_priority || provided;
-    each_expression(&program, &mut |expr| {
-        looks_at_processes |= matches!(expr, Expr::Enabled(..) | Expr::PcValue(_));
-    });
-    if looks_at_processes {
+    if program.uses_priority || provided || looks_at_control(&program) {
         return program;
     }
     for process in &mut program.processes {
@@ -29,6 +25,30 @@ pub(crate) fn bypass(program: &Program) -> Program {
         }
     }
     program
+}
+
+/// Whether some step depends on where another process is, labels aside: on `_last`, `enabled` or
+/// `pc_value`, or on nobody being ready for a rendez-vous, as an `else` beside a send does, or
+/// whatever an escape that begins with a send keeps from moving.
+pub(crate) fn looks_at_control(program: &Program) -> bool {
+    let mut looks = program.uses_last || program.has_rendezvous() && refuses_partners(program);
+    each_expression(program, &mut |expr| {
+        looks |= matches!(expr, Expr::Enabled(..) | Expr::PcValue(_));
+    });
+    looks
+}
+
+fn refuses_partners(program: &Program) -> bool {
+    let mut states = program.processes.iter().flat_map(|p| &p.flow.states);
+    states.any(|state| {
+        let steps = &state.transitions;
+        let is_else = |step: &Transition| matches!(&*step.action, Action::Basic(Basic::Else));
+        let has_else = steps.iter().any(is_else);
+        let sends = |step: &Transition| matches!(&*step.action, Action::Basic(Basic::Send { .. }));
+        steps
+            .iter()
+            .any(|step| sends(step) && (has_else || step.escape != 0))
+    })
 }
 
 fn lead_on(flow: &mut Flow) {

@@ -7,16 +7,26 @@
 //! merged step, but never continue one. Inside atomic sequences shared variables do not matter.
 //!
 //! The marks are always made, because SPIN's trails leave merged statements out; the lowering
-//! looks at them only if asked to.
+//! looks at them only if asked to, and never where some step [depends](super::looks_at_control)
+//! on where another process is: there SPIN's merging can lose errors.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{Action, Flow, Transition};
 use crate::ast::Probe;
-use crate::hir::{Argument, Basic, Expr, LeafInitial, Place, ProcId, Program, VarKey};
+use crate::hir::{Argument, Basic, Expr, Place, ProcId, Program, VarKey};
+use crate::lower::{each_expression, each_global, globals_of, runs_of};
 
 /// Sets [`Transition::merges`] in all process types.
 pub(crate) fn merge(program: &mut Program, remote_labels: &[(crate::ast::Name, crate::ast::Name)]) {
+    // Nothing is local where locals are looked at from outside.
+    let mut locals_are_seen = false;
+    each_expression(program, &mut |expr| {
+        locals_are_seen |= matches!(expr, Expr::RemoteVariable { .. });
+    });
+    if locals_are_seen {
+        return;
+    }
     let mut marks: Vec<Vec<bool>> = Vec::new();
     for at in 0..program.processes.len() {
         marks.push(Merging::new(program, ProcId(at), remote_labels).marks());
@@ -28,6 +38,31 @@ pub(crate) fn merge(program: &mut Program, remote_labels: &[(crate::ast::Name, c
             }
         }
     }
+}
+
+/// Whether every global that is declared `local` is used by one process at most, and by no
+/// proposition.
+pub(crate) fn locals_are_private(program: &Program) -> bool {
+    let mut used = BTreeSet::new();
+    for expr in &program.propositions {
+        each_global(expr, &mut used);
+    }
+    let is_local = |global: &usize| program.globals[*global].local;
+    if used.iter().any(is_local) {
+        return false;
+    }
+    let states = || program.processes.iter().flat_map(|p| &p.flow.states);
+    let steps = || states().flat_map(|s| &s.transitions);
+    let started: BTreeSet<usize> = steps()
+        .flat_map(|step| runs_of(&step.action))
+        .map(|run| run.process.0)
+        .collect();
+    program.processes.iter().enumerate().all(|(at, process)| {
+        let several = process.active > 1 || started.contains(&at);
+        let globals = globals_of(process);
+        let mut own = globals.into_iter().filter(is_local);
+        own.all(|global| used.insert(global) && !several)
+    })
 }
 
 struct Merging<'p> {
@@ -53,16 +88,13 @@ impl<'p> Merging<'p> {
         let flow = &found.flow;
         let labels = flow.labels.iter();
         let remote = remote_labels.iter().filter(|(p, _)| *p == found.name);
-        let variables = program.processes.iter().flat_map(|p| &p.locals);
-        let mut leaves = variables.chain(&program.globals).flat_map(|v| &v.leaves);
         Self {
             program,
             process,
             flow,
             labelled: labels.map(|(_, state)| *state).collect(),
             watched: remote.filter_map(|(_, l)| flow.label_state(l)).collect(),
-            has_rendezvous: leaves
-                .any(|l| matches!(&l.initial, LeafInitial::Channel(ty) if ty.capacity == 0)),
+            has_rendezvous: program.has_rendezvous(),
             all_shared: program.processes.iter().any(|p| p.provided.is_some()),
         }
     }

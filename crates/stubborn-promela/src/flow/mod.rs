@@ -11,8 +11,8 @@ mod elements;
 mod graph;
 mod merge;
 
-pub(crate) use bypass::bypass;
-pub(crate) use merge::merge;
+pub(crate) use bypass::{bypass, looks_at_control};
+pub(crate) use merge::{locals_are_private, merge};
 
 use std::sync::Arc;
 

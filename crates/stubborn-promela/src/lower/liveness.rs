@@ -14,7 +14,7 @@ use super::Lowering;
 use super::steps::Body;
 use super::storage::Store;
 use crate::flow::{Action, DNode, StateNr, Transition};
-use crate::hir::{Argument, Basic, Expr, Place, ProcId, Program, Scalar, VarKey};
+use crate::hir::{Argument, Basic, Expr, Place, ProcId, Process, Program, Scalar, VarKey};
 
 /// A number of a process type: local variable and leaf.
 type Number = (usize, usize);
@@ -139,6 +139,57 @@ pub(crate) fn each_expression(program: &Program, look: &mut dyn FnMut(&Expr)) {
         for step in process.flow.states.iter().flat_map(|s| &s.transitions) {
             each_basic(step, &mut |basic| each_expr(basic, &mut look));
         }
+    }
+}
+
+/// The globals that the steps and the clause of a process type refer to.
+pub(crate) fn globals_of(process: &Process) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut look = |expr: &Expr| each_global(expr, &mut found);
+    process.provided.iter().for_each(&mut look);
+    for step in process.flow.states.iter().flat_map(|s| &s.transitions) {
+        each_basic(step, &mut |basic| each_expr(basic, &mut look));
+    }
+    for step in process.flow.states.iter().flat_map(|s| &s.transitions) {
+        each_basic(step, &mut |basic| {
+            each_target(basic, &mut |variable| {
+                if let VarKey::Global(at) = variable {
+                    found.insert(at);
+                }
+            });
+        });
+    }
+    found
+}
+
+/// The globals that an expression refers to.
+pub(crate) fn each_global(expr: &Expr, found: &mut BTreeSet<usize>) {
+    if let Expr::Load(place) | Expr::Len(place) | Expr::Probe(_, place) = expr
+        && let VarKey::Global(at) = place.variable
+    {
+        found.insert(at);
+    }
+    if let Expr::Poll { channel, .. } = expr
+        && let VarKey::Global(at) = channel.variable
+    {
+        found.insert(at);
+    }
+    parts(expr).into_iter().for_each(|e| each_global(e, found));
+}
+
+/// The variables that a statement assigns.
+fn each_target(basic: &Basic, look: &mut dyn FnMut(VarKey)) {
+    match basic {
+        Basic::Assign(place, _) => look(place.variable),
+        Basic::AssignAll(variable, _) => look(*variable),
+        Basic::Receive { arguments, .. } => {
+            for argument in arguments {
+                if let Argument::Store(place) = argument {
+                    look(place.variable);
+                }
+            }
+        }
+        _ => {}
     }
 }
 

@@ -31,7 +31,7 @@ mod storage;
 use std::collections::HashMap;
 
 pub use claims::{Claim, ClaimEdge, ClaimState};
-pub(crate) use liveness::each_expression;
+pub(crate) use liveness::{each_expression, each_global, globals_of};
 pub(crate) use runs::runs_of;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
@@ -282,9 +282,15 @@ pub(crate) fn lower(
     (options, budget): (Options, &Budget),
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Lowered {
+    let options = Options {
+        merge: options.merge && !flow::looks_at_control(source) && flow::locals_are_private(source),
+        ..options
+    };
     let bypassed = options.dead_locations.then(|| flow::bypass(source));
     let source = bypassed.as_ref().unwrap_or(source);
     let mut program = ir::Program::new(name);
+    // Who receives in a rendez-vous waits for the sender to move.
+    program.passive_partners = true;
     let never = program.site(FailureKind::Other, "this cannot happen", None);
     let mut lowering = Lowering {
         source,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use stubborn_promela::{Options, lower};
 
+use crate::probes::probes;
 use crate::random_programs::program;
 use crate::support::{Counts, count_with, examples};
 
@@ -65,6 +66,7 @@ fn verdict(counts: &Counts) -> (bool, bool) {
 #[test]
 fn verdicts_stay_the_same() {
     let texts = examples().into_iter().map(|e| e.text);
+    let texts = texts.chain(probes().into_iter().map(|p| p.text));
     let mut fewer = 0;
     for text in texts.chain((0..60).map(program)) {
         let plain = counts(&text, lower::Options::default());
@@ -132,6 +134,71 @@ fn dead_locations_are_left_out() {
     let circle =
         "active proctype A() { do :: skip od } active proctype B() { timeout -> assert(false) }";
     assert_eq!(counts(circle, options).errors, 0, "it runs around forever");
+}
+
+/// Where a process is matters to those who find nobody ready for a rendez-vous, and to those who
+/// ask for the last process, a control state or a local: each assertion fails only while a process
+/// is at a place that could be left out otherwise.
+#[test]
+fn control_that_others_look_at_stays() {
+    let refused = [
+        "if :: c!1 :: else -> assert(false) fi",
+        "{ assert(false) } unless { c!1 }",
+        "{ assert(false) } unless { if :: c!1 :: z == 7 fi }",
+    ];
+    let mut texts = Vec::new();
+    for refused in refused {
+        texts.push(format!(
+            "chan c = [0] of {{ byte }}; byte z;
+            active proctype A() {{ z == 1; {refused} }}
+            active proctype B() {{ z = 1; skip; end: c?1 }}"
+        ));
+        // SPIN's merging overlooks this one.
+        texts.push(format!(
+            "chan c = [0] of {{ byte }}; chan d = [1] of {{ byte }}; byte z;
+            active proctype A() {{ z == 1; {refused} }}
+            active proctype B() {{ byte v; xr d; d?v; v = 2; end: c?1 }}
+            active proctype D() {{ xs d; d!1; end: d!2; z = 1 }}"
+        ));
+    }
+    texts.push(
+        "byte y; active proctype B() { end: _last == 1; y = 1; end1: _last == 1; assert(false) }
+        active proctype A() { byte v; v = 1; v = 2; end: y == 9 }"
+            .into(),
+    );
+    texts.push(
+        "byte y; active proctype A() { byte v; v = 1; v = 2; v = 3; y = 1 }
+        active proctype B() { assert(pc_value(0) != 2) }"
+            .into(),
+    );
+    texts.push(
+        "byte y; active proctype A() { end: y == 1; skip; end1: y == 2 }
+        active proctype B() { y = 1; end: enabled(0); y = 3; assert(!enabled(0)) }"
+            .into(),
+    );
+    texts.push(
+        "byte x; active proctype A() { byte v; v = 1; v = 2; x = 1 }
+        active proctype B() { end: A:v == 1 -> assert(false) }"
+            .into(),
+    );
+    texts.push(
+        "local byte x; byte y; active proctype A() { x = 1; x = 2; y = 1 }
+        active proctype B() { end: x == 1 -> assert(false) }"
+            .into(),
+    );
+    for text in &texts {
+        let plain = counts(text, lower::Options::default());
+        assert!(plain.errors > 0, "{text}");
+        for switches in 1..8 {
+            let options = lower::Options {
+                merge: switches & 1 != 0,
+                dead_variables: switches & 2 != 0,
+                dead_locations: switches & 4 != 0,
+                ..lower::Options::default()
+            };
+            assert!(counts(text, options).errors > 0, "{options:?}\n{text}");
+        }
+    }
 }
 
 #[test]

@@ -9,15 +9,15 @@ use std::path::Path;
 
 use crate::support::{Counts, Scratch, count, has_spin, spin_counts};
 
-struct Probe {
+pub(crate) struct Probe {
     /// File and line.
     place: String,
     expected: String,
     spin: String,
-    text: String,
+    pub(crate) text: String,
 }
 
-fn probes() -> Vec<Probe> {
+pub(crate) fn probes() -> Vec<Probe> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/probes");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .expect("the probes are part of the sources")

@@ -83,6 +83,11 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         acceptance: promela.acceptance,
         expressions: options.expressions.clone(),
         budget: Arc::clone(&options.budget),
+        leaves_out_steps: match (promela.merge, promela.dead_locations) {
+            (true, _) => Some("--merge"),
+            (_, true) => Some("--dead-locations"),
+            _ => None,
+        },
     };
     if !options.ignore_temporal {
         // Formulas first: what they say must be known when the model is lowered.
@@ -189,6 +194,8 @@ struct Wanted {
     expressions: Vec<String>,
     /// For everything that is done about the model.
     budget: Arc<Budget>,
+    /// The option that leaves out steps, if there is one.
+    leaves_out_steps: Option<&'static str>,
 }
 
 /// An expression for the front-end, and where it stands in what the user wrote.
@@ -330,6 +337,11 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     };
     temporal.extend(formulas);
     temporal.extend(wanted.broken.iter().cloned());
+    if let Some(option) = wanted.leaves_out_steps {
+        for temporal in &mut temporal {
+            needs_all_steps(temporal, option);
+        }
+    }
     let warnings = loaded.diagnostics.clone();
     let text = ModelText::Several(loaded.sources.clone());
     // What was added to the program changes no command.
@@ -369,6 +381,17 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     }
     parts.promela = Some(promela);
     Ok(parts)
+}
+
+/// Leaving out steps that nobody sees is fine only for those who do not count steps.
+fn needs_all_steps(temporal: &mut Temporal, option: &str) {
+    let invariant = |p: &Property| p.is_stutter_invariant() == Some(true);
+    if temporal.property.as_ref().is_ok_and(|p| !invariant(p)) {
+        let why = format!(
+            "not checked: {option} leaves out steps, and this property may depend on their number"
+        );
+        temporal.property = Err(Obstacle::CountsSteps(why));
+    }
 }
 
 /// A never claim as a property: no run is accepted by it or reaches its end.

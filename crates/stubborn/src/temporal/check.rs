@@ -112,7 +112,7 @@ impl<'o> Checker<'_, 'o> {
         };
         let property = match &temporal.property {
             Ok(property) => property,
-            Err(Obstacle::TooLarge(why) | Obstacle::Wrong(why)) => {
+            Err(Obstacle::TooLarge(why) | Obstacle::Wrong(why) | Obstacle::CountsSteps(why)) => {
                 answer.notice = Some(why.clone());
                 return Ok(answer);
             }
