@@ -1307,7 +1307,7 @@ impl Generator {
         }
         let low = self.random.between(0, 1);
         let high = match self.random.chance(1, 4) {
-            true => binary("&", self.value(0), number(3)),
+            true => binary("&", place(self.random.pick(&scalars)), number(3)),
             false => number(low + self.random.between(0, 2)),
         };
         vec![node(

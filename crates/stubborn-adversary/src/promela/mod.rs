@@ -4,13 +4,11 @@
 //! - [`generate`]: random programs, biased to corners of the language;
 //! - [`spin`]: SPIN's verifier as an oracle;
 //! - [`answers`]: what the program under attack says;
-//! - [`configuration`]: ways to ask for the same answers;
 //! - [`against_spin`], [`reductions`]: the arenas.
 
 pub mod against_spin;
 pub mod answers;
 pub mod ast;
-pub mod configuration;
 pub mod generate;
 pub mod reductions;
 pub mod spin;

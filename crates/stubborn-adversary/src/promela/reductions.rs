@@ -1,100 +1,48 @@
-//! Programs against themselves: every way to search must give the verdicts of the plain one,
+//! Programs against themselves: every way to search must give the answers of the plain one,
 //! the unreduced search by the interpreter, which keeps whole states.
 
-use std::fs;
-use std::path::Path;
+use std::cell::OnceCell;
 use std::process::Command;
+use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::arena::{Arena, Mismatch, Round};
+use crate::configuration::{self, Configuration, Task};
 use crate::coverage::Coverage;
+use crate::judge::{Attempt, Counts, Expectation, Experiment, Known, Truth, attack};
 use crate::minimise::{Shrink, minimise, without_some};
 use crate::random::Random;
-use crate::subject::{Folder, Status, Subject};
+use crate::subject::{Status, Subject};
 
 use super::answers::{self, Answer, Verdict, first_words, note_program};
 use super::ast::{Kind, Style};
-use super::configuration::{self, Options};
 use super::generate::{Case, Features, case};
 use super::spin::Spin;
 
 /// More states than this are too many.
-const STATES: u64 = 4000;
+const STATES: &str = "4000";
 
 /// How long a mismatch is made smaller.
 const MINIMISING: Duration = Duration::from_secs(60);
 
-/// Kinds of properties that are about reaching something.
-const GOALS: &[&str] = &["assertion", "error", "invariant"];
-
 /// Attacks on one program.
 const ATTACKS: usize = 24;
+
+/// Options for Promela alone; they keep verdicts, not sizes.
+const SWITCHES: [&str; 3] = ["--merge", "--dead-variables", "--dead-locations"];
 
 /// The arena `promela`.
 #[derive(Debug)]
 pub struct Reductions {
     features: Features,
-    spin: bool,
+    has_spin: bool,
 }
 
 impl Reductions {
     /// Programs with some of these features.
     pub fn new(features: Features) -> Self {
-        let spin = Spin::find().is_ok();
-        Self { features, spin }
-    }
-}
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Verdicts.
-    Check,
-    /// Verdicts, or no answer: with a limit.
-    Limited,
-    /// Sizes, or what is left of them.
-    Explore,
-    /// What the program says of its own reduction.
-    Validate,
-    /// Whether a saved counterexample can be followed.
-    Replay,
-    /// Whether SPIN can follow a counterexample.
-    Trail,
-}
-
-/// A program, what is asked, and in which way.
-#[derive(Clone, Debug)]
-struct Attack {
-    case: Case,
-    question: Options,
-    way: Way,
-    options: Options,
-}
-
-impl Shrink for Attack {
-    fn candidates(&self) -> Vec<Self> {
-        let mut all = Vec::new();
-        for options in without_some(&self.options) {
-            all.push(Self {
-                options,
-                ..self.clone()
-            });
-        }
-        for question in without_some(&self.question) {
-            all.push(Self {
-                question,
-                ..self.clone()
-            });
-        }
-        for case in self.case.candidates() {
-            all.push(Self {
-                case,
-                ..self.clone()
-            });
-        }
-        all
+        let has_spin = Spin::find().is_ok();
+        Self { features, has_spin }
     }
 }
 
@@ -108,17 +56,11 @@ impl Arena for Reductions {
     }
 
     fn features(&self) -> Vec<String> {
-        let mut all = configuration::all();
-        let ways = [
-            Way::Check,
-            Way::Limited,
-            Way::Explore,
-            Way::Validate,
-            Way::Replay,
-            Way::Trail,
-        ];
-        all.extend(ways.map(|way| format!("way {way:?}")));
+        let mut all = configuration::features(true);
+        all.extend(SWITCHES.map(|switch| format!("option {switch}")));
         all.extend(answers::all_features());
+        all.push("way validate".into());
+        all.push("way trail".into());
         all
     }
 
@@ -127,101 +69,93 @@ impl Arena for Reductions {
         note_program(&case, coverage);
         let mut random = Random::new(seed ^ 0x5eed);
         let question = question(&case, &mut random);
-        let mut round = Round::default();
         let plain = match Plain::ask(subject, &case, &question) {
-            Ok(plain) => plain,
-            Err(Verdictless::Wrong(mismatch)) => {
-                round.mismatch = Some(*mismatch);
-                return round;
+            Ok(plain) => Rc::new(plain),
+            Err(NoPlain::Wrong(mismatch)) => {
+                let mismatch = Some(*mismatch);
+                return Round {
+                    comparisons: 1,
+                    mismatch,
+                };
             }
-            Err(Verdictless::Skipped(why)) => {
+            Err(NoPlain::Skipped(why)) => {
                 coverage.note(&format!("skipped {why}"));
-                return round;
+                return Round::default();
             }
         };
-        for _ in 0..ATTACKS {
-            let attack = self.attack(&case, &question, &plain, &mut random);
-            for option in attack
-                .options
-                .iter()
-                .filter(|option| option[0] != "--property")
-            {
-                coverage.note(&configuration::noted(option));
+        let attempts: Vec<Attack<'_>> = (0..ATTACKS)
+            .map(|_| Attack::random(subject, &case, &question, &plain, &mut random))
+            .collect();
+        let mut round = attack(attempts, subject, coverage);
+        let mut more = |chance, way: Way| {
+            if round.mismatch.is_none() && random.chance(1, chance) {
+                coverage.note(&format!("way {way:?}").to_lowercase());
+                round.comparisons += 1;
+                round.mismatch = way.attack(subject, &case, &mut random);
             }
-            coverage.note(&format!("way {:?}", attack.way));
-            let (comparisons, mismatch) = attack.judge(subject, &plain, coverage);
-            round.comparisons += comparisons;
-            if let Some(found) = mismatch {
-                round.mismatch = Some(attack.minimised(subject, found));
-                break;
-            }
+        };
+        more(8, Way::Validate);
+        if self.has_spin && plain.checked.run.status == Status::Exit(1) {
+            more(8, Way::Trail);
         }
         round
     }
 }
 
-/// What is asked beyond what the model states.
-fn question(case: &Case, random: &mut Random) -> Options {
+/// What is asked beyond what the model states, and what questions mean.
+fn question(case: &Case, random: &mut Random) -> Vec<Vec<String>> {
     let mut all = Vec::new();
+    let mut option = |words: &[&str]| {
+        all.push(
+            words
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>(),
+        );
+    };
     let style = Style::default();
-    if case
+    let accept = case
         .program
-        .any(&mut |n| n.kind == Kind::Label && n.name.starts_with("accept"))
-    {
-        all.push(vec!["--acceptance".to_owned()]);
+        .any(&mut |n| n.kind == Kind::Label && n.name.starts_with("accept"));
+    if accept {
+        option(&["--acceptance"]);
     }
     if random.chance(1, 4) {
-        all.push(vec![
-            "--invariant".to_owned(),
-            case.invariant.expression_text(style),
-        ]);
+        option(&["--invariant", &case.invariant.expression_text(style)]);
     }
     if random.chance(1, 3) {
-        all.push(vec![
-            "--ltl".to_owned(),
-            case.formula.expression_text(style),
-        ]);
+        option(&["--ltl", &case.formula.expression_text(style)]);
     }
     if random.chance(1, 8) {
-        all.push(vec!["--deadlock".to_owned()]);
+        option(&["--deadlock"]);
     }
     if random.chance(1, 8) {
-        all.push(vec!["--finite-runs".to_owned(), "ignore".to_owned()]);
+        option(&["--finite-runs", "ignore"]);
     }
     if random.chance(1, 8) {
-        all.push(vec!["--fairness".to_owned()]);
+        option(&["--fairness"]);
     }
     all
 }
 
 /// The answers that all others are compared with.
 struct Plain {
-    folder: Folder,
     checked: Answer,
     explored: Answer,
 }
 
 /// Why there are none.
-enum Verdictless {
+enum NoPlain {
     Wrong(Box<Mismatch>),
     Skipped(&'static str),
 }
 
 impl Plain {
-    fn ask(subject: &Subject, case: &Case, question: &Options) -> Result<Self, Verdictless> {
-        let text = case.program.text(Style::default());
-        let folder = subject.folder(&[("m.pml".into(), text)]);
-        let limit = STATES.to_string();
-        let plain = [
-            "--engine",
-            "interpreted",
-            "--store",
-            "plain",
-            "--max-states",
-            &limit,
-        ];
-        let mut words = vec!["--por", "none"];
-        words.extend(plain);
+    fn ask(subject: &Subject, case: &Case, question: &[Vec<String>]) -> Result<Self, NoPlain> {
+        let folder = subject.folder(&[("m.pml".into(), case.program.text(Style::default()))]);
+        let plain = "--por none --engine interpreted --store plain --max-states";
+        let mut words: Vec<&str> = plain.split(' ').collect();
+        words.push(STATES);
         let explored = Answer::ask(subject, folder.path(), case, "explore", &words);
         words.extend(question.iter().flatten().map(String::as_str));
         let checked = Answer::ask(subject, folder.path(), case, "check", &words);
@@ -229,303 +163,292 @@ impl Plain {
             if let Some(crash) = answer.run.crash() {
                 let what = format!("crash: {}", first_words(&crash));
                 let mismatch = answer.mismatch(case, &what, "no crash");
-                return Err(Verdictless::Wrong(Box::new(mismatch)));
+                return Err(NoPlain::Wrong(Box::new(mismatch)));
             }
             match answer.run.status {
-                Status::Timeout => return Err(Verdictless::Skipped("timeout")),
-                Status::Exit(2) => return Err(Verdictless::Skipped("refused")),
-                Status::Exit(3) => return Err(Verdictless::Skipped("too many states")),
+                Status::Timeout => return Err(NoPlain::Skipped("timeout")),
+                Status::Exit(2) => return Err(NoPlain::Skipped("refused")),
+                Status::Exit(3) => return Err(NoPlain::Skipped("too many states")),
                 _ => {}
             }
         }
-        Ok(Self {
-            folder,
-            checked,
-            explored,
+        Ok(Self { checked, explored })
+    }
+
+    /// Every property: its name, its kind, what is true of it, and the length of its trace.
+    fn known(&self) -> Vec<Known> {
+        let properties = self.checked.properties().into_iter().flatten();
+        properties
+            .filter_map(|property| {
+                let name = property["name"].as_str()?.to_owned();
+                let kinds = ["deadlock", "error", "assertion", "invariant", "ltl"];
+                let kind = kinds.into_iter().find(|kind| property["kind"] == *kind)?;
+                Some(Known {
+                    truth: match self.checked.verdict(&name) {
+                        Verdict::Holds => Truth::Holds,
+                        Verdict::Violated => Truth::Violated,
+                        Verdict::Unknown => Truth::Open,
+                    },
+                    name,
+                    kind,
+                    shortest: property["trace"]["stem"].as_array().map(Vec::len),
+                    is_optional: false,
+                })
+            })
+            .collect()
+    }
+
+    fn counts(&self) -> Option<Counts> {
+        let number = |name| self.explored.number(name).map(|number| number as usize);
+        // There is one state for all that fails.
+        let has_failure = self.checked.verdict("errors") != Verdict::Holds;
+        Some(Counts {
+            states: number("states")?,
+            transitions: number("transitions")?,
+            deadlocks: number("deadlocks")?.checked_sub(usize::from(has_failure))?,
+            has_failure,
         })
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    fn violated(&self) -> bool {
-        self.checked.run.status == Status::Exit(1)
     }
 }
 
-impl Reductions {
-    fn attack(
-        &self,
+/// A program, what is asked, and in which way.
+#[derive(Clone)]
+struct Attack<'a> {
+    subject: &'a Subject,
+    case: Case,
+    question: Vec<Vec<String>>,
+    task: Task,
+    configuration: Configuration,
+    replay: bool,
+    plain: OnceCell<Option<Rc<Plain>>>,
+}
+
+impl<'a> Attack<'a> {
+    fn random(
+        subject: &'a Subject,
         case: &Case,
-        question: &Options,
-        plain: &Plain,
+        question: &[Vec<String>],
+        plain: &Rc<Plain>,
         random: &mut Random,
-    ) -> Attack {
-        let way = match random.below(32) {
-            0..=3 => Way::Explore,
-            4 if random.chance(1, 3) => Way::Validate,
-            5 | 6 => Way::Limited,
-            7..=9 if plain.violated() => Way::Replay,
-            10 if plain.violated() && self.spin => Way::Trail,
-            _ => Way::Check,
-        };
-        let mut options = configuration::search(random);
-        options.extend(configuration::reduction(random));
-        match way {
-            Way::Explore => {}
-            Way::Validate => {
-                let known = [
-                    "--engine",
-                    "--merge",
-                    "--dead-variables",
-                    "--dead-locations",
-                ];
-                let searching = ["--order", "--threads", "--store"];
-                options.retain(|o| {
-                    known.contains(&o[0].as_str()) || !searching.contains(&o[0].as_str())
-                });
-            }
-            _ => {
-                options.extend(configuration::proviso(random));
-                options.extend(configuration::temporal(random));
-            }
+    ) -> Self {
+        let tasks = [
+            Task::Explore,
+            Task::ExploreReduced,
+            Task::Safety,
+            Task::Goals,
+            Task::Temporal,
+        ];
+        let task = tasks[random.weighted(&[1, 2, 5, 3, 6])];
+        let mut configuration = Configuration::random(random, task);
+        // These are part of the question.
+        let groups = &mut configuration.groups;
+        groups.retain(|group| !["--finite-runs", "--fairness"].contains(&group[0].as_str()));
+        // From 5 ms a run for the first ones to over 100 ms for the last ones and the default.
+        groups.retain(|group| group[0] != "--relations");
+        let level = random.weighted(&[20, 24, 10, 2, 1, 1]);
+        let levels = ["sets", "syntax", "exact", "reach", "located"];
+        if let (true, Some(level)) = (configuration.has("--por"), levels.get(level)) {
+            configuration.push("--relations", Some(level));
         }
-        if options[..].iter().any(|option| option[1..] == ["goal"]) && way != Way::Explore {
-            // It answers everything but deadlocks, and nothing temporal.
-            for property in plain.checked.properties().into_iter().flatten() {
-                let kind = property["kind"].as_str().unwrap_or_default();
-                if let (Some(name), true) = (property["name"].as_str(), GOALS.contains(&kind)) {
-                    options.push(vec!["--property".to_owned(), name.to_owned()]);
+        if !matches!(task, Task::Explore | Task::ExploreReduced) {
+            for switch in SWITCHES {
+                if random.chance(1, 6) {
+                    configuration.push(switch, None);
                 }
             }
         }
-        match way {
-            Way::Limited => options.push(match random.below(3) {
-                0 => vec!["--max-states".to_owned(), random.between(1, 60).to_string()],
-                1 => vec!["--memory-limit".to_owned(), "40K".to_owned()],
-                _ => vec!["--timeout".to_owned(), "3".to_owned()],
-            }),
-            // A trail counts every step.
-            Way::Trail => {
-                options.retain(|o| !["--dead-locations", "--merge"].contains(&o[0].as_str()))
-            }
-            _ => {}
-        }
-        Attack {
+        Self {
+            subject,
             case: case.clone(),
-            question: question.clone(),
-            way,
-            options,
+            question: question.to_vec(),
+            task,
+            configuration,
+            replay: random.chance(1, 6),
+            plain: OnceCell::from(Some(Rc::clone(plain))),
         }
+    }
+
+    /// The same about another program or question.
+    fn about(&self, case: Case, question: Vec<Vec<String>>) -> Self {
+        Self {
+            case,
+            question,
+            plain: OnceCell::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether a property belongs to the task.
+    fn asks(&self, known: &Known) -> bool {
+        match self.task {
+            Task::Safety => known.kind != "ltl",
+            Task::Goals => !["ltl", "deadlock"].contains(&known.kind),
+            _ => true,
+        }
+    }
+
+    /// Whether counterexamples are as short as those of the plain search.
+    fn is_shortest(&self) -> bool {
+        let longer = ["--order", "--por", "--threads"];
+        let longer = longer.iter().chain(&SWITCHES);
+        !longer
+            .into_iter()
+            .any(|option| self.configuration.has(option))
+            && self.configuration.is_unreduced()
+            && !self.configuration.is_lossy()
     }
 }
 
-impl Attack {
-    /// The smallest attack that finds the same, and what it finds.
-    fn minimised(self, subject: &Subject, found: Mismatch) -> Mismatch {
-        let again = |attack: &Attack| {
-            let plain = Plain::ask(subject, &attack.case, &attack.question).ok()?;
-            attack.judge(subject, &plain, &mut Coverage::default()).1
+impl Shrink for Attack<'_> {
+    fn candidates(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        if self.replay {
+            let replay = false;
+            all.push(Self {
+                replay,
+                ..self.clone()
+            });
+        }
+        for configuration in self.configuration.candidates() {
+            all.push(Self {
+                configuration,
+                ..self.clone()
+            });
+        }
+        for question in without_some(&self.question) {
+            all.push(self.about(self.case.clone(), question));
+        }
+        for case in self.case.candidates() {
+            all.push(self.about(case, self.question.clone()));
+        }
+        all
+    }
+}
+
+impl Attempt for Attack<'_> {
+    fn experiment(&self) -> Option<Experiment<'_>> {
+        let ask = || Plain::ask(self.subject, &self.case, &self.question).ok();
+        let plain = self.plain.get_or_init(|| ask().map(Rc::new)).as_ref()?;
+        let (command, expectation) = match self.task {
+            Task::Explore | Task::ExploreReduced => {
+                ("explore", Expectation::Explored(plain.counts()?))
+            }
+            _ => {
+                let mut known = plain.known();
+                known.retain(|known| self.asks(known));
+                for known in &mut known {
+                    known.shortest = known
+                        .shortest
+                        .filter(|_| known.kind != "ltl" && self.is_shortest());
+                }
+                ("check", Expectation::Checked(known))
+            }
         };
-        let smallest = minimise(self, MINIMISING, |smaller| {
+        let mut arguments = answers::model_arguments(command, &self.case);
+        // The experiment adds it.
+        arguments.retain(|argument| argument != "--json");
+        let mut replay = None;
+        if let Expectation::Checked(known) = &expectation {
+            if known.is_empty() {
+                return None;
+            }
+            let asked = self.question.iter().filter(|words| match words[0].as_str() {
+                "--acceptance" | "--ltl" => self.task == Task::Temporal,
+                "--deadlock" => self.task != Task::Goals,
+                _ => true,
+            });
+            arguments.extend(asked.flatten().cloned());
+            if self.task != Task::Temporal {
+                // What options add is asked in any case.
+                let own = |known: &&Known| known.kind != "invariant" && known.name != "deadlock";
+                let own: Vec<&Known> = known.iter().filter(own).collect();
+                if own.is_empty() {
+                    arguments.push("--only".to_owned());
+                }
+                for known in own {
+                    arguments.extend(["--property".to_owned(), known.name.clone()]);
+                }
+            }
+            if self.replay {
+                let mut words = answers::model_arguments("simulate", &self.case);
+                let switches = SWITCHES.iter().filter(|s| self.configuration.has(s));
+                words.extend(switches.map(|switch| (*switch).to_owned()));
+                words.extend(["--replay".to_owned(), "trace.json".to_owned()]);
+                replay = Some(words);
+            }
+        }
+        Some(Experiment {
+            files: vec![("m.pml".into(), self.case.program.text(Style::default()))],
+            arguments,
+            configuration: &self.configuration,
+            expectation,
+            replay,
+            may_give_up: false,
+            judge: None,
+        })
+    }
+}
+
+/// Other ways to find something wrong.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// By what the program says of its own reduction.
+    Validate,
+    /// By a counterexample that SPIN cannot follow.
+    Trail,
+}
+
+impl Way {
+    fn attack(self, subject: &Subject, case: &Case, random: &mut Random) -> Option<Mismatch> {
+        let words = match self {
+            Self::Validate => {
+                let sets = Configuration::random(random, Task::ExploreReduced);
+                let own = ["--por", "--weak", "--no-nds", "--start", "--scapegoat"];
+                let kept = sets
+                    .groups
+                    .into_iter()
+                    .filter(|group| own.contains(&group[0].as_str()));
+                let mut words = kept.collect::<Vec<_>>().concat();
+                let level = *random.pick(&["sets", "syntax", "exact"]);
+                words.extend(["--relations".to_owned(), level.to_owned()]);
+                words
+            }
+            Self::Trail => vec!["--trail".to_owned()],
+        };
+        let found = self.mismatch(subject, case, &words)?;
+        let again = |case: &Case| self.mismatch(subject, case, &words);
+        let smallest = minimise(case.clone(), MINIMISING, |smaller| {
             again(smaller).is_some_and(|mismatch| mismatch.what == found.what)
         });
-        again(&smallest).unwrap_or(found)
+        again(&smallest).or(Some(found))
     }
 
-    fn ask(&self, subject: &Subject, plain: &Plain, command: &str, more: &[&str]) -> Answer {
-        let mut words: Vec<&str> = Vec::new();
-        if command == "check" {
-            words.extend(self.question.iter().flatten().map(String::as_str));
-        }
-        words.extend(self.options.iter().flatten().map(String::as_str));
-        words.extend(more);
-        Answer::ask(subject, plain.path(), &self.case, command, &words)
-    }
-
-    /// How many answers were compared, and the first wrong one.
-    fn judge(
-        &self,
-        subject: &Subject,
-        plain: &Plain,
-        coverage: &mut Coverage,
-    ) -> (u64, Option<Mismatch>) {
-        let answer = match self.way {
-            Way::Check | Way::Limited => self.ask(subject, plain, "check", &[]),
-            Way::Explore => self.ask(subject, plain, "explore", &[]),
-            Way::Validate => self.ask(subject, plain, "validate", &[]),
-            Way::Replay => self.ask(subject, plain, "check", &["--trace", "t.json"]),
-            Way::Trail => self.ask(subject, plain, "check", &["--trail"]),
+    fn mismatch(self, subject: &Subject, case: &Case, words: &[String]) -> Option<Mismatch> {
+        let folder = subject.folder(&[("m.pml".into(), case.program.text(Style::default()))]);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let command = match self {
+            Self::Validate => "validate",
+            Self::Trail => "check",
         };
+        let answer = Answer::ask(subject, folder.path(), case, command, &words);
         if let Some(crash) = answer.run.crash() {
             let what = format!("crash: {}", first_words(&crash));
-            return (1, Some(answer.mismatch(&self.case, &what, "no crash")));
+            return Some(answer.mismatch(case, &what, "no crash"));
         }
-        if answer.refused() {
-            coverage.note(&format!("refused {}", first_words(&answer.run.stderr)));
-            return (0, None);
-        }
-        if answer.run.status == Status::Timeout {
-            coverage.note("skipped timeout");
-            return (0, None);
-        }
-        match self.way {
-            Way::Check | Way::Limited => self.judge_verdicts(&answer, plain, coverage),
-            Way::Explore => (1, self.judge_sizes(&answer, plain)),
-            Way::Validate => {
-                let wrong = answer.run.status == Status::Exit(1);
-                let wrong =
-                    wrong.then(|| answer.mismatch(&self.case, "validate", "a valid reduction"));
-                (1, wrong)
-            }
-            Way::Replay | Way::Trail => {
-                let (comparisons, wrong) = self.judge_verdicts(&answer, plain, coverage);
-                let wrong = wrong.or_else(|| match self.way {
-                    Way::Replay => self.judge_replay(subject, plain, &answer),
-                    _ => self.judge_trail(subject, plain, &answer),
-                });
-                (comparisons + 1, wrong)
-            }
-        }
-    }
-
-    fn has(&self, words: &[&str]) -> bool {
-        self.options
-            .iter()
-            .any(|option| words.iter().all(|word| option.iter().any(|o| o == word)))
-    }
-
-    /// Whether a search may overlook states, and must not say that something holds.
-    fn lossy(&self) -> bool {
-        self.has(&["bitstate"]) || self.has(&["compact"])
-    }
-
-    fn judge_verdicts(
-        &self,
-        answer: &Answer,
-        plain: &Plain,
-        coverage: &mut Coverage,
-    ) -> (u64, Option<Mismatch>) {
-        let mut comparisons = 0;
-        let properties = plain.checked.properties().map_or(&[][..], Vec::as_slice);
-        let mut unknown = false;
-        for property in properties {
-            let Some(name) = property["name"].as_str() else {
-                continue;
-            };
-            if self.has(&["--property"]) && !self.has(&[name]) {
-                continue;
-            }
-            comparisons += 1;
-            let kind = property["kind"].as_str().unwrap_or_default();
-            let (expected, got) = (plain.checked.verdict(name), answer.verdict(name));
-            coverage.note(&format!("verdict {kind} {got:?}"));
-            unknown |= got == Verdict::Unknown;
-            let right = match got {
-                Verdict::Unknown => self.way == Way::Limited || self.lossy(),
-                // A lossy store that has overlooked nothing it knows of.
-                Verdict::Holds if self.lossy() => false,
-                got => got == expected,
-            };
-            if !right {
-                let what = format!("{kind}: {got:?} instead of {expected:?}");
-                let expected = format!("{name}: {expected:?}");
-                return (
-                    comparisons,
-                    Some(answer.mismatch(&self.case, &what, &expected)),
-                );
-            }
-        }
-        let violated = |p: &Value| p["verdict"] == "violated";
-        let said = answer
-            .properties()
-            .is_some_and(|all| all.iter().any(violated));
-        let expected = match (said, unknown) {
-            (true, _) => 1,
-            (false, true) => 3,
-            (false, false) => 0,
-        };
-        let right = answer.run.status == Status::Exit(expected);
-        let wrong = (!right).then(|| {
-            answer.mismatch(
-                &self.case,
-                "exit status",
-                &format!("exit status {expected}"),
-            )
-        });
-        (comparisons, wrong)
-    }
-
-    fn judge_sizes(&self, answer: &Answer, plain: &Plain) -> Option<Mismatch> {
-        if self.lossy() {
+        if answer.run.status != Status::Exit(1) {
             return None;
         }
-        let numbers = |name: &str| Some((plain.explored.number(name)?, answer.number(name)?));
-        let differs = |name: &str| numbers(name).is_none_or(|(a, b)| a != b);
-        let grows = |name: &str| numbers(name).is_none_or(|(a, b)| a < b);
-        let fewer = self.has(&["--merge"])
-            || self.has(&["--dead-variables"])
-            || self.has(&["--dead-locations"]);
-        let full = self.has(&["none"]) || self.has(&["auto"]);
-        // Merging may add states, SPIN's does as well.
-        let states = match (full, fewer) {
-            (_, true) if self.has(&["--merge"]) => None,
-            (true, false) => Some(differs("states") || differs("transitions")),
-            _ => Some(grows("states")),
-        };
-        let ends = !fewer && (differs("invalid_ends") || self.loses_deadlocks(plain, &differs));
-        let what = match (states, ends) {
-            (Some(true), _) => "size",
-            (_, true) => "number of deadlocks",
-            _ => return None,
-        };
-        Some(answer.mismatch(&self.case, what, &plain.explored.run.stdout))
-    }
-
-    /// A state of failure has no successors, and a reduction may miss it.
-    fn loses_deadlocks(&self, plain: &Plain, differs: &impl Fn(&str) -> bool) -> bool {
-        plain.checked.verdict("errors") == Verdict::Holds && differs("deadlocks")
-    }
-
-    fn judge_replay(&self, subject: &Subject, plain: &Plain, found: &Answer) -> Option<Mismatch> {
-        if found.run.status != Status::Exit(1) {
-            return None;
+        if let Self::Validate = self {
+            return Some(answer.mismatch(case, "validate", "a valid reduction"));
         }
-        let mut arguments = answers::model_arguments("simulate", &self.case);
-        for switch in ["--merge", "--dead-variables", "--dead-locations"] {
-            if self.has(&[switch]) {
-                arguments.push(switch.to_owned());
-            }
-        }
-        arguments.extend(["--replay".to_owned(), "t.json".to_owned()]);
-        let run = subject.run(plain.path(), &arguments, answers::TIME);
-        let replayed = Answer { arguments, run };
-        if replayed.run.status == Status::Exit(0) || replayed.run.status == Status::Timeout {
-            return None;
-        }
-        let mut mismatch = replayed.mismatch(&self.case, "replay", "the run that was saved");
-        let trace = fs::read_to_string(plain.path().join("t.json")).unwrap_or_default();
-        mismatch.files.push(("t.json".to_owned(), trace));
-        mismatch.got = format!("saved by: {}\n{}", found.arguments.join(" "), mismatch.got);
-        Some(mismatch)
-    }
-
-    fn judge_trail(&self, subject: &Subject, plain: &Plain, found: &Answer) -> Option<Mismatch> {
-        let trail = plain.path().join("m.pml.trail");
-        if found.run.status != Status::Exit(1) || !trail.exists() {
-            return None;
-        }
-        let mut command = Command::new("spin");
-        command.args(["-t", "m.pml"]);
-        let run = subject.child(plain.path(), command, answers::TIME);
-        let _ = fs::remove_file(trail);
+        let mut spin = Command::new("spin");
+        spin.args(["-t", "m.pml"]);
+        let run = subject.child(folder.path(), spin, answers::TIME);
         let lost = ["doesn't match", "lost trail", "cannot find pid"];
-        let wrong = lost.iter().any(|word| run.stdout.contains(word));
-        if !wrong {
+        if !lost.iter().any(|word| run.stdout.contains(word)) {
             return None;
         }
-        let mut mismatch = found.mismatch(&self.case, "trail", "a trail that `spin -t` follows");
+        let mut mismatch = answer.mismatch(case, "trail", "a trail that `spin -t` follows");
         mismatch.got = run.summary();
         Some(mismatch)
     }
