@@ -352,11 +352,14 @@ impl Attempt for Attack<'_> {
             if known.is_empty() {
                 return None;
             }
-            let asked = self.question.iter().filter(|words| match words[0].as_str() {
-                "--acceptance" | "--ltl" => self.task == Task::Temporal,
-                "--deadlock" => self.task != Task::Goals,
-                _ => true,
-            });
+            let asked = self
+                .question
+                .iter()
+                .filter(|words| match words[0].as_str() {
+                    "--acceptance" | "--ltl" => self.task == Task::Temporal,
+                    "--deadlock" => self.task != Task::Goals,
+                    _ => true,
+                });
             arguments.extend(asked.flatten().cloned());
             if self.task != Task::Temporal {
                 // What options add is asked in any case.
