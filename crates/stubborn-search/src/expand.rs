@@ -1,8 +1,8 @@
 //! Expanding one state: successors, targets, reduction. The same for all orders.
 
 use stubborn_system::{
-    BitSet, Executor, Expansion, FailureKind, LabelId, Outcome, Reducer, Structure, Successor,
-    Successors, TransitionId,
+    BitSet, Budget, Executor, Expansion, FailureKind, LabelId, Outcome, Reducer, Structure,
+    Successor, Successors, TransitionId,
 };
 
 use stubborn_store::{Cursor, Worker};
@@ -92,6 +92,7 @@ pub(crate) struct Expander<'a> {
     pub(crate) failed: BitSet,
     pub(crate) keeper: FindingKeeper<'a>,
     looks_at_outcomes: bool,
+    budget: &'a Budget,
     /// The reduction looks at what was seen before.
     pub(crate) tells_what_is_known: bool,
     /// Of [`expand_again`](Self::expand_again).
@@ -113,6 +114,7 @@ impl<'a> Expander<'a> {
             fired: BitSet::new(transitions),
             failed: BitSet::new(checks.sites.len()),
             looks_at_outcomes: checks.looks_at_outcomes(),
+            budget: search.system.budget(),
             keeper,
             last_choice: Choice::All,
             tells_what_is_known: search.reduction.is_some_and(|r| !r.is_function_of_state()),
@@ -131,7 +133,7 @@ impl<'a> Expander<'a> {
         if !self.checks.labels.is_empty() {
             self.check_labels(state, depth);
         }
-        if self.looks_at_outcomes {
+        if self.looks_at_outcomes && !self.successors.all_fine() {
             self.check_outcomes(state, depth);
         }
         match self.tells_what_is_known {
@@ -266,6 +268,10 @@ impl<'a> Expander<'a> {
 
     #[cold]
     fn count_end(&mut self, state: &[u32], depth: u64) {
+        // Steps may have been left out then.
+        if self.budget.spent().is_some() {
+            return;
+        }
         self.counts.deadlocks += 1;
         let is_error = self.checks.is_error(state);
         let is_valid = match self.checks.valid_end {
@@ -295,6 +301,7 @@ impl<'a> Expander<'a> {
         }
     }
 
+    #[cold]
     fn check_outcomes(&mut self, state: &[u32], depth: u64) {
         for number in 0..self.successors.len() {
             let outcome = self.successors.outcome(number);

@@ -381,8 +381,8 @@ pub(crate) struct CheckArgs {
 ///
 /// With --json, one object on standard output: model, language, por, order, threads, store,
 /// states, transitions, deadlocks, invalid_ends (null in languages without end states), depth,
-/// complete, load_seconds, explore_seconds, peak_memory_bytes, bytes_per_state and failing_steps
-/// (what went wrong where steps fail: runs end there).
+/// complete, load_seconds, explore_seconds, peak_memory_bytes and bytes_per_state; if steps fail,
+/// also failing_steps: what goes wrong, where runs end.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -71,7 +71,10 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     };
     if args.output.json {
         let mut object = figures_json(&model, &args.search, &run.reduction, &figures, load_time);
-        object.insert("failing_steps".into(), failing(&model, &result).into());
+        let failing = failing(&model, &result);
+        if !failing.is_empty() {
+            object.insert("failing_steps".into(), failing.into());
+        }
         print(&format!("{}\n", Value::Object(object)));
         return Ok(status);
     }
