@@ -75,6 +75,7 @@ pub fn fuse(program: &mut Program, budget: &Budget) -> Vec<Vec<usize>> {
                         body: way.body,
                         priority: command.priority,
                         continues: None,
+                        endless: None,
                         never_fails: false,
                         span: command.span,
                     });

@@ -28,12 +28,6 @@ pub enum Stopped {
     GaveUp,
 }
 
-impl From<Site> for Stopped {
-    fn from(site: Site) -> Self {
-        Self::Failed(site)
-    }
-}
-
 /// Executes a [`Model`] by walking its program.
 pub struct Interpreter<'m> {
     model: &'m Model,
@@ -106,17 +100,14 @@ impl<'m> Interpreter<'m> {
         let transition = TransitionId::new(at as usize);
         let (words, mask) = out.push_copy(transition, state);
         let mut run = Run::new(model, words, mask, &mut self.temps);
-        let result = match guards {
-            Ok(()) => run.whole_body(&command.body),
-            Err(site) => Err(Stopped::Failed(site)),
-        };
-        let violated = run.violated;
+        let result = guards.and_then(|()| run.whole_body(&command.body));
+        let (violated, gave_up) = (run.violated, run.gave_up);
         match result {
+            Ok(()) if violated == Outcome::FINE => {}
             Ok(()) => out.set_last_outcome(violated),
-            Err(Stopped::GaveUp) => out.pop(),
-            Err(Stopped::Failed(site)) => {
+            Err(site) => {
                 out.pop();
-                if let Some(error) = &model.structure().error_state {
+                if let (Some(error), false) = (&model.structure().error_state, gave_up) {
                     let outcome = violated.then(Outcome::failure(site.index()));
                     out.push(transition, state, error, outcome);
                 }
@@ -146,11 +137,14 @@ impl<'m> Interpreter<'m> {
     /// The state that running statements from `state` leads to, ignoring guards; used by
     /// analyses that try commands on partial states, and gives up on long loops.
     pub fn run_body(&mut self, state: &mut [u32], body: &[Statement]) -> Result<(), Stopped> {
-        Run {
+        let mut run = Run {
             most_rounds: TRIED_ROUNDS,
             ..Run::new(self.model, state, &mut self.mask, &mut self.temps)
-        }
-        .whole_body(body)
+        };
+        run.whole_body(body).map_err(|site| match run.gave_up {
+            true => Stopped::GaveUp,
+            false => Stopped::Failed(site),
+        })
     }
 
     /// What the first command of a transition prints when it runs in `state`.
@@ -347,6 +341,8 @@ struct Run<'a> {
     /// Of all loops so far, and the most before it gives up.
     rounds: u64,
     most_rounds: u64,
+    /// The body did not fail, but would take too long.
+    gave_up: bool,
 }
 
 impl<'a> Run<'a> {
@@ -365,6 +361,7 @@ impl<'a> Run<'a> {
             printed: None,
             rounds: 0,
             most_rounds: u64::MAX,
+            gave_up: false,
         }
     }
 
@@ -380,19 +377,19 @@ impl<'a> Run<'a> {
     }
 
     /// Runs a whole body: temporaries start at 0.
-    fn whole_body(&mut self, body: &[Statement]) -> Result<(), Stopped> {
+    fn whole_body(&mut self, body: &[Statement]) -> Result<(), Site> {
         if !self.temps.is_empty() {
             self.temps.fill(0);
         }
         self.body(body)
     }
 
-    fn body(&mut self, body: &[Statement]) -> Result<(), Stopped> {
+    fn body(&mut self, body: &[Statement]) -> Result<(), Site> {
         body.iter()
             .try_for_each(|statement| self.statement(statement))
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<(), Stopped> {
+    fn statement(&mut self, statement: &Statement) -> Result<(), Site> {
         match statement {
             Statement::Assign {
                 target,
@@ -400,7 +397,7 @@ impl<'a> Run<'a> {
                 site,
             } => {
                 let value = self.value(value)?;
-                Ok(self.assign(target, value, *site)?)
+                self.assign(target, value, *site)
             }
             Statement::Let(temp, value) => {
                 self.temps[temp.index()] = self.value(value)?;
@@ -411,14 +408,14 @@ impl<'a> Run<'a> {
                 values,
                 order,
                 site,
-            } => Ok(self.send(channel, values, *order, *site)?),
+            } => self.send(channel, values, *order, *site),
             Statement::Receive {
                 channel,
                 position,
                 targets,
                 remove,
                 site,
-            } => Ok(self.receive(channel, position.as_ref(), targets, *remove, *site)?),
+            } => self.receive(channel, position.as_ref(), targets, *remove, *site),
             Statement::If {
                 condition,
                 then,
@@ -435,11 +432,10 @@ impl<'a> Run<'a> {
                 let mut repetition = Repetition::default();
                 let mut temps: Vec<u32> = Vec::new();
                 while self.value(condition)? != 0 {
-                    self.count_round()?;
                     temps.clear();
                     temps.extend(self.temps.iter().map(|t| *t as u32));
-                    if repetition.is_back(self.words, &temps) {
-                        return Err(Stopped::Failed(*site));
+                    if self.takes_too_long() || repetition.is_back(self.words, &temps) {
+                        return Err(*site);
                     }
                     self.body(body)?;
                 }
@@ -451,7 +447,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(())
             }
-            Statement::Fail(site) => Err(Stopped::Failed(*site)),
+            Statement::Fail(site) => Err(*site),
             Statement::Print { text, arguments } => {
                 if self.printed.is_some() {
                     let values = arguments.iter().map(|a| self.value(a));
@@ -465,13 +461,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn count_round(&mut self) -> Result<(), Stopped> {
+    /// Counts a round of a loop.
+    fn takes_too_long(&mut self) -> bool {
         self.rounds += 1;
-        let polled = self.rounds.is_multiple_of(POLL) && self.model.budget().poll().is_some();
-        match polled || self.rounds > self.most_rounds {
-            true => Err(Stopped::GaveUp),
-            false => Ok(()),
-        }
+        let spent = self.rounds.is_multiple_of(POLL) && self.model.budget().poll().is_some();
+        self.gave_up = spent || self.rounds > self.most_rounds;
+        self.gave_up
     }
 
     fn assign(&mut self, target: &Place, value: i32, site: Site) -> Result<(), Site> {

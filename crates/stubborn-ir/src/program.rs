@@ -317,6 +317,9 @@ pub struct Command {
     /// system, commands of that process (of priority 0, with it as their first process) run on
     /// until one of them continues with nobody, or none is enabled. See [`crate::chain`].
     pub continues: Option<ProcessId>,
+    /// Failure of a chain that starts with this command and never ends; see
+    /// [`Program::command`].
+    pub endless: Option<Site>,
     /// It was found never to fail, although its expressions could by the ranges of their
     /// variables.
     pub never_fails: bool,
@@ -371,8 +374,6 @@ pub struct Program {
     pub valid_end: Option<LabelId>,
     /// See [`stubborn_system::Structure::passive_partners`].
     pub passive_partners: bool,
-    /// Failure of a [chain](crate::chain) of commands that never ends.
-    pub endless: Option<Site>,
     label_index: RapidHashMap<Expr, LabelId>,
 }
 
@@ -483,7 +484,8 @@ impl Program {
         }
     }
 
-    /// Adds a command; guards for its source locations are put in front of the others.
+    /// Adds a command; guards for its source locations are put in front of the others, and a
+    /// command that starts chains gets a place for the failure of endless ones.
     pub fn command(&mut self, mut command: Command) {
         let mut guards = Vec::new();
         for (process, source) in command.processes.iter().zip(&command.sources) {
@@ -497,9 +499,9 @@ impl Program {
             }
         }
         command.guards = guards;
-        if command.continues.is_some() && self.endless.is_none() {
+        if command.continues.is_some() {
             let message = "an uninterrupted sequence of steps never ends";
-            self.endless = Some(self.site(FailureKind::EndlessLoop, message, command.span));
+            command.endless = Some(self.site(FailureKind::EndlessLoop, message, command.span));
         }
         self.commands.push(command);
     }

@@ -93,6 +93,7 @@ pub(crate) struct Expander<'a> {
     pub(crate) failed: BitSet,
     pub(crate) keeper: FindingKeeper<'a>,
     looks_at_outcomes: bool,
+    budget: &'a Budget,
     /// The reduction looks at what was seen before.
     pub(crate) tells_what_is_known: bool,
     /// Of [`expand_again`](Self::expand_again).
@@ -115,6 +116,7 @@ impl<'a> Expander<'a> {
             fired: BitSet::new(transitions),
             failed: BitSet::new(checks.sites.len()),
             looks_at_outcomes: checks.looks_at_outcomes(),
+            budget: search.system.budget(),
             keeper,
             last_choice: Choice::All,
             tells_what_is_known: search.reduction.is_some_and(|r| !r.is_function_of_state()),
@@ -138,7 +140,7 @@ impl<'a> Expander<'a> {
         if !self.checks.labels.is_empty() {
             self.check_labels(state, depth);
         }
-        if self.looks_at_outcomes {
+        if self.looks_at_outcomes && !self.successors.all_fine() {
             self.check_outcomes(state, depth);
         }
         match self.tells_what_is_known {
@@ -273,6 +275,10 @@ impl<'a> Expander<'a> {
 
     #[cold]
     fn count_end(&mut self, state: &[u32], depth: u64) {
+        // Steps may have been left out then.
+        if self.budget.spent().is_some() {
+            return;
+        }
         self.counts.deadlocks += 1;
         let is_error = self.checks.is_error(state);
         let is_valid = match self.checks.valid_end {
@@ -302,6 +308,7 @@ impl<'a> Expander<'a> {
         }
     }
 
+    #[cold]
     fn check_outcomes(&mut self, state: &[u32], depth: u64) {
         for number in 0..self.successors.len() {
             let outcome = self.successors.outcome(number);

@@ -144,6 +144,12 @@ impl Successors {
         self.outcomes[index]
     }
 
+    /// Whether no step had a bad outcome.
+    #[inline]
+    pub fn all_fine(&self) -> bool {
+        self.outcomes.iter().fold(0, |all, one| all | one.0) == 0
+    }
+
     /// All successors in order.
     pub fn iter(&self) -> impl Iterator<Item = Successor<'_>> {
         (0..self.len()).map(|i| self.get(i))

@@ -322,6 +322,111 @@ fn memory_and_time_limits_end_cleanly() {
     }
 }
 
+/// What goes wrong inside an uninterrupted sequence is found and named, by compiled code and by
+/// the interpreter, and its trace can be replayed.
+#[test]
+fn sequences_hide_nothing() {
+    let rounds = "do :: i < 300000 -> i++ :: else -> break od";
+    let count =
+        format!("int i; active proctype P() {{ atomic {{ {rounds} }}; assert(i == 300000) }}");
+    let wrong = format!("int i; active proctype P() {{ atomic {{ {rounds} }}; assert(i == 5) }}");
+    let array = |body: &str| format!("byte x, i = 5; byte a[2]; active proctype P() {{ {body} }}");
+    let assertions = ["--property", "assertions"];
+    let cases: Vec<(String, &[&str], i32, &str)> = vec![
+        (count, &[], 0, ""),
+        (wrong.clone(), &[], 1, "assert(i == 5)"),
+        (wrong, &assertions, 1, "assert(i == 5)"),
+        (
+            array("atomic { x = 0; do :: assert(x == 1) :: break od }"),
+            &[],
+            1,
+            "assert(x == 1)",
+        ),
+        (
+            array(
+                "int n; atomic { do :: n < 3000 -> n++ :: else -> break od;
+                 if :: x = 0 :: assert(x == 1) fi; do :: i < 9 -> i++ :: else -> break od }",
+            ),
+            &[],
+            1,
+            "assert(x == 1)",
+        ),
+        (
+            array("atomic { assert(x == 7); a[i] = 1 }"),
+            &assertions,
+            1,
+            "assert(x == 7)",
+        ),
+        (
+            array("d_step { assert(x == 7); a[i] = 1 }"),
+            &assertions,
+            1,
+            "assert(x == 7)",
+        ),
+        (
+            array("atomic { do :: x < 1 -> x++ :: else -> break od; assert(x == 7); a[i] = 1 }"),
+            &assertions,
+            1,
+            "assert(x == 7)",
+        ),
+        (
+            array("atomic { assert(x == 7); a[i] = 1 }"),
+            &["--property", "errors"],
+            1,
+            "index outside",
+        ),
+        (
+            array("x = 1; atomic { assert(x == 7); do :: x = 1 - x od }"),
+            &assertions,
+            1,
+            "assert(x == 7)",
+        ),
+    ];
+    let folder = folder("sequences");
+    for (number, (text, arguments, status, shown)) in cases.iter().enumerate() {
+        let path = folder.join(format!("m{number}.pml"));
+        let trace = folder.join(format!("t{number}.json"));
+        std::fs::write(&path, text).expect("it can be written");
+        let (path, trace) = (path.to_str().unwrap(), trace.to_str().unwrap());
+        for engine in ["compiled", "interpreted"] {
+            let mut all = vec!["check", path, "-q", "--engine", engine, "--trace", trace];
+            all.extend(*arguments);
+            let output = run(&all);
+            let out = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(
+                output.status.code(),
+                Some(*status),
+                "{engine} {text}\n{out}"
+            );
+            assert!(out.contains(shown), "{engine} {text}\n{out}");
+            if *status == 1 {
+                let again = run(&["simulate", path, "--replay", trace]);
+                let out = String::from_utf8_lossy(&again.stdout);
+                assert_eq!(again.status.code(), Some(0), "{text}\n{out}");
+                assert!(out.contains(shown), "{text}\n{out}");
+            }
+        }
+    }
+}
+
+#[test]
+fn explore_tells_of_steps_that_fail() {
+    let path = folder("endless sequences").join("m.pml");
+    let text = "byte x; active proctype P() { x = 1;\n atomic { x = 1; do :: x = 1 - x od } }";
+    std::fs::write(&path, text).expect("it can be written");
+    let path = path.to_str().expect("a plain name");
+    for engine in ["compiled", "interpreted"] {
+        let output = run(&["explore", path, "--engine", engine]);
+        assert_eq!(output.status.code(), Some(0));
+        let out = String::from_utf8_lossy(&output.stdout);
+        let wanted = "an uninterrupted sequence of steps never ends";
+        assert!(out.contains(wanted) && out.contains("m.pml:2:"), "{out}");
+        let output = run(&["explore", path, "--engine", engine, "--json"]);
+        let list = &json(&output)["failing_steps"];
+        assert_eq!(list.as_array().map(Vec::len), Some(1), "{list}");
+    }
+}
+
 #[test]
 fn a_reader_that_stops_is_no_error() {
     let mut child = stubborn(&[

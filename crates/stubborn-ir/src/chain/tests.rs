@@ -118,7 +118,7 @@ fn plain(
     for at in 0..after.len() {
         let stuck = ending[at] == 0 && reached[at].iter().all(|b| ending[*b] == 0);
         if stuck && reached[at].iter().all(|b| reached[*b].contains(&at)) {
-            let site = model.program().endless.expect("there are chains");
+            let site = commands[transition.index()].endless.expect("a chain");
             let error = model.structure().error_state.clone().expect("it can fail");
             ends.insert((error, configs[at].2.then(Outcome::failure(site.index()))));
         }
@@ -136,6 +136,11 @@ fn plain(
 fn ways_from(at: usize, after: &[Vec<usize>], ending: &[u64]) -> u64 {
     let further: u64 = after[at].iter().map(|b| ways_from(*b, after, ending)).sum();
     ending[at] + further
+}
+
+fn endless_site(model: &Model, t: TransitionId) -> Option<usize> {
+    let command = &model.program().commands[t.index()];
+    command.endless.map(|site| site.index())
 }
 
 fn set(out: &Successors) -> Ends {
@@ -195,7 +200,7 @@ fn chains_end_as_plain_walks_say() {
                 compared += usize::from(expected.len() > 1);
                 for (_, outcome) in &expected {
                     let (violated, failed) = (outcome.violated(), outcome.failed());
-                    let endless = failed == model.program().endless.map(|s| s.index());
+                    let endless = failed == endless_site(&model, t);
                     seen[0] += usize::from(violated.is_some() && failed.is_none());
                     seen[1] += usize::from(violated.is_some() && failed.is_some() && !endless);
                     seen[2] += usize::from(violated.is_none() && endless && failed.is_some());
@@ -228,7 +233,7 @@ fn check_explanation(
         became = became.then(out.outcome(0));
         at = out.state(0).to_vec();
     }
-    let endless = model.program().endless.map(|s| s.index());
+    let endless = endless_site(model, t);
     if target.1.failed() == endless && endless.is_some() {
         assert_eq!(became.violated(), target.1.violated(), "{context}");
     } else {
@@ -291,7 +296,7 @@ fn long_chains_end_and_endless_ones_do_not() {
     // Never as many as there are values.
     let model = Model::new(counting(400_000, 300_000)).expect("a small program");
     let out = successors(&model);
-    let endless = model.program().endless.map(|s| Outcome::failure(s.index()));
+    let endless = endless_site(&model, out.get(0).transition).map(Outcome::failure);
     assert_eq!((out.len(), Some(out.outcome(0))), (1, endless));
 }
 
@@ -315,6 +320,50 @@ fn a_chain_without_choice_takes_no_memory() {
     assert_eq!(out.len(), 1);
     let shown = format!("{runner:?}");
     assert!(shown.len() < 2_000, "{shown}");
+}
+
+/// A loop that gives up in the middle of a chain is neither its end nor a trap.
+#[test]
+fn chains_with_steps_that_give_up_end_nowhere() {
+    let mut program = Program::new("a long loop in a chain");
+    let names = ["start", "loop", "done"].map(String::from).to_vec();
+    let process = program.process("P", names, 0);
+    let counter = program.processes[process.index()].counter;
+    let i = program.variable(Variable::integer("i", 0, 1 << 20, 0));
+    let site = program.site(FailureKind::EndlessLoop, "endless", None);
+    let more = Expr::plus(Expr::Var(i), Expr::Const(1));
+    let count = Statement::While {
+        condition: Expr::less(Expr::Var(i), Expr::Const(1 << 20)),
+        body: vec![Statement::assign(i, more, site)],
+        site,
+    };
+    // One step that loops, and one that goes back: without the first, there would be no end.
+    let go = |to: i32| Statement::assign(counter, Expr::Const(to), site);
+    for (name, from, body, continues) in [
+        ("start", 0, vec![go(1)], Some(process)),
+        ("count", 1, vec![count, go(2)], None),
+        ("again", 1, vec![go(1)], Some(process)),
+    ] {
+        program.command(Command {
+            name: name.into(),
+            processes: vec![process],
+            sources: vec![Some(from)],
+            body,
+            continues,
+            ..Command::default()
+        });
+    }
+    for without in [None, Some(2)] {
+        let mut program = program.clone();
+        without.map(|at| program.commands.remove(at));
+        let model = Model::new(program).expect("a small program");
+        let out = successors(&model);
+        assert_eq!((out.len(), out.outcome(0)), (1, Outcome::FINE));
+        let budget = Arc::new(Budget::unlimited().with_time(Some(Duration::ZERO)));
+        let model = model.with_budget(budget);
+        assert!(successors(&model).is_empty());
+        assert_eq!(model.budget().spent(), Some(Spent::Time));
+    }
 }
 
 /// A spent budget leaves successors out, and says so.

@@ -58,6 +58,8 @@ pub struct Runner {
     /// [`LONG_CHAIN`] and [`LONG_WAYS`].
     long_chain: u64,
     long_ways: u64,
+    /// The command that this chain starts with.
+    first: TransitionId,
     /// Whether this chain can run in circles.
     repeats: bool,
     /// After how many steps this chain is a long one.
@@ -131,6 +133,7 @@ impl Runner {
             repetition: Repetition::default(),
             long_chain: LONG_CHAIN,
             long_ways: LONG_WAYS,
+            first: TransitionId::new(0),
             repeats: false,
             long: 0,
             taken: 0,
@@ -191,6 +194,7 @@ impl Runner {
         steps: &mut impl FnMut(ProcessId, &[u32], &mut Successors),
         visitor: &mut impl Visitor,
     ) {
+        self.first = first.transition;
         self.repeats = model.chains().may_repeat(first.transition.index());
         self.long = match self.repeats {
             true => self.long_chain,
@@ -218,7 +222,7 @@ impl Runner {
                 }
                 Stretch::Endless => {
                     self.note_end();
-                    endless(model, at.outcome, visitor)
+                    endless(model, self.first, at.outcome, visitor)
                 }
                 Stretch::Known(known) => {
                     self.note_cut(known);
@@ -261,6 +265,8 @@ impl Runner {
             }
             steps(process, &self.state, &mut self.steps);
             match self.steps.len() - first {
+                // A loop inside a step may have given up.
+                0 if model.budget().spent().is_some() => return Stretch::GaveUp,
                 0 => return Stretch::End,
                 1 => {}
                 _ => return Stretch::Split(process),
@@ -384,7 +390,7 @@ impl Runner {
                 self.note_end();
             } else if frame.back_to >= frame.stretch {
                 self.note_end();
-                if endless(model, frame.outcome, visitor).is_break() {
+                if endless(model, self.first, frame.outcome, visitor).is_break() {
                     return None;
                 }
             } else {
@@ -404,10 +410,16 @@ struct Way {
     depth: usize,
 }
 
-/// Reports a way that never ends.
-fn endless(model: &Model, before: Outcome, visitor: &mut impl Visitor) -> ControlFlow<()> {
-    match (model.program().endless, &model.structure().error_state) {
-        (Some(site), Some(error)) => {
+/// Reports a way that never ends, if no step of the walk can have been left out.
+fn endless(
+    model: &Model,
+    first: TransitionId,
+    before: Outcome,
+    visitor: &mut impl Visitor,
+) -> ControlFlow<()> {
+    let site = model.program().commands[first.index()].endless;
+    match (site, &model.structure().error_state) {
+        (Some(site), Some(error)) if model.budget().spent().is_none() => {
             visitor.end(error, before.then(Outcome::failure(site.index())))
         }
         _ => ControlFlow::Continue(()),

@@ -605,6 +605,7 @@ impl Lowering<'_> {
             priority,
             continues,
             span: Some(span),
+            endless: None,
             never_fails: false,
         });
         self.steps.push(StepInfo { parts });
