@@ -73,13 +73,7 @@ fn verdicts_stay_the_same() {
         if !plain.complete {
             continue;
         }
-        for switches in 1..8 {
-            let options = lower::Options {
-                merge: switches & 1 != 0,
-                dead_variables: switches & 2 != 0,
-                dead_locations: switches & 4 != 0,
-                ..lower::Options::default()
-            };
+        for options in switches().skip(1) {
             let other = counts(&text, options);
             assert_eq!(verdict(&other), verdict(&plain), "{options:?}\n{text}");
             assert!(other.states <= plain.states, "{options:?}\n{text}");
@@ -186,19 +180,39 @@ fn control_that_others_look_at_stays() {
         active proctype B() { end: x == 1 -> assert(false) }"
             .into(),
     );
+    // What a clause reads, and what a d_step may leave as it was, is alive.
+    texts.push(
+        "byte x = 1; proctype P(byte k) provided (k == 1) { x = k; end: x = 2; assert(false) }
+        init { run P(x) }"
+            .into(),
+    );
+    texts.push(
+        "byte x; active proctype A() { byte v; v = 5; x = 2;
+            d_step { if :: x == 1 -> v = 3 :: else fi }; assert(v != 5) }"
+            .into(),
+    );
     for text in &texts {
-        let plain = counts(text, lower::Options::default());
-        assert!(plain.errors > 0, "{text}");
-        for switches in 1..8 {
-            let options = lower::Options {
-                merge: switches & 1 != 0,
-                dead_variables: switches & 2 != 0,
-                dead_locations: switches & 4 != 0,
-                ..lower::Options::default()
-            };
+        for options in switches() {
             assert!(counts(text, options).errors > 0, "{options:?}\n{text}");
         }
     }
+    // A process that others hold back is not yet where it could be met.
+    let text = "chan c = [0] of { byte }; byte y, z;
+        active proctype P() { y = 1; skip; end: c?1 }
+        active proctype H() priority 2 { y == 1; if :: c!1 -> assert(false) :: z = 1 fi }";
+    for options in switches() {
+        assert_eq!(counts(text, options).errors, 0, "{options:?}\n{text}");
+    }
+}
+
+/// All combinations of the options, none of them first.
+fn switches() -> impl Iterator<Item = lower::Options> {
+    (0..8).map(|switches| lower::Options {
+        merge: switches & 1 != 0,
+        dead_variables: switches & 2 != 0,
+        dead_locations: switches & 4 != 0,
+        ..lower::Options::default()
+    })
 }
 
 #[test]
