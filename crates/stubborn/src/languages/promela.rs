@@ -21,7 +21,7 @@ use stubborn_system::{
     Structure, Successors, System, TransitionId,
 };
 
-use crate::load::{BuildError, Engine, LoadOptions, Parts};
+use crate::load::{BuildError, Engine, LoadOptions, Parts, TRANSLATING};
 use crate::temporal::read::{Draft, drafts, within};
 use crate::temporal::{Obstacle, Origin, Temporal};
 use crate::text::ModelText;
@@ -303,6 +303,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         let packed = Model::within(program, Arc::clone(&wanted.budget));
         packed.map_err(|error| BuildError::TooLarge(error.to_string()))?
     };
+    wanted.budget.begin(TRANSLATING);
     for draft in &wanted.drafts {
         let resolve = |text: &str| {
             label(text).ok_or_else(|| {
