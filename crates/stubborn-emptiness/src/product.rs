@@ -18,7 +18,7 @@ use stubborn_ltl::components::{Components, Strength};
 use stubborn_search::Limit;
 use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 use stubborn_system::{
-    BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
+    BitSet, Executor, Expansion, LabelId, Reducer, Spent, Successors, System, TransitionId,
 };
 
 use crate::fairness::Fair;
@@ -191,7 +191,8 @@ impl<'a> Product<'a> {
     pub(crate) fn check_time(&mut self) -> Result<(), Limit> {
         let budget = self.system.budget();
         self.looks = self.looks.wrapping_add(1);
-        match self.looks.is_multiple_of(64) && budget.is_overdrawn() {
+        let stopped = budget.spent() == Some(Spent::Interrupted);
+        match stopped || self.looks.is_multiple_of(64) && budget.is_overdrawn() {
             true => Err(budget.poll().map_or(Limit::Time, Into::into)),
             false => Ok(()),
         }

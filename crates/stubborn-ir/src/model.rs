@@ -72,6 +72,7 @@ impl Model {
             None => Ok(()),
             Some(spent) => Err(ModelError(spent.to_string())),
         };
+        budget.begin("packing the model");
         check(&program)?;
         program.commands.sort_by_key(dispatch_key);
         let chains = Chains::new(&program);

@@ -35,7 +35,7 @@ pub(crate) enum CompileError {
     TooLarge,
     /// No thread could be started to compile on.
     NoThread,
-    /// Nobody wants the code any more.
+    /// Nobody wants the code any more, or there is no time or memory for it.
     Cancelled,
 }
 
@@ -114,7 +114,8 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     fn function(&mut self, emit: impl FnOnce(&Unit, Blank)) -> Result<FuncId, CompileError> {
-        if self.cancelled.load(Ordering::Relaxed) {
+        let is_over = self.unit.model.budget().spent().is_some();
+        if is_over || self.cancelled.load(Ordering::Relaxed) {
             return Err(CompileError::Cancelled);
         }
         self.module.clear_context(&mut self.context);

@@ -12,6 +12,7 @@
 //! store it uses an empty one, and may get lost.
 
 use stubborn_store::{Cursor, Worker};
+use stubborn_system::Spent;
 
 use crate::context::Context;
 use crate::expand::{Choice, Expander};
@@ -125,7 +126,8 @@ impl<'a> Rerun<'a> {
 
     fn check_time(&self) -> Result<(), TraceMissing> {
         let budget = self.context.search.system.budget();
-        if self.context.control.was_interrupted() {
+        let stopped = budget.spent() == Some(Spent::Interrupted);
+        if stopped || self.context.control.was_interrupted() {
             return Err(TraceMissing::Interrupted);
         }
         match budget.is_overdrawn() {

@@ -68,6 +68,9 @@ impl MemoryBudget {
     /// may have `most`: what it has now is not to be had, and whatever it takes beside, as
     /// `gauge` tells, is seen before a table grows.
     pub fn within_process(limit: usize, most: usize, gauge: fn() -> usize) -> Arc<Self> {
+        if gauge() > most / 8 {
+            trim();
+        }
         Arc::new(Self {
             limit: limit.min(most.saturating_sub(gauge())),
             process: Some((most, gauge)),
@@ -86,7 +89,11 @@ impl MemoryBudget {
         if bytes >= LARGE
             && let Some((most, gauge)) = self.process
         {
-            let used = gauge();
+            let mut used = gauge();
+            if used.saturating_add(bytes) > most {
+                trim();
+                used = gauge();
+            }
             if used.saturating_add(bytes) > most {
                 return Err(OutOfMemory {
                     requested: bytes,
@@ -149,6 +156,18 @@ impl MemoryBudget {
         }
     }
 }
+
+/// Makes the allocator give back what it keeps for later: after a large analysis that is much, and
+/// a table needs it more.
+#[cfg(all(target_os = "linux", target_env = "gnu", not(loom)))]
+fn trim() {
+    // SAFETY: it may be called at any time, on any thread.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Other allocators do so by themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", not(loom))))]
+fn trim() {}
 
 #[cfg(test)]
 mod tests {

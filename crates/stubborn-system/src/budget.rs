@@ -163,11 +163,11 @@ impl Budget {
         self.spent()
     }
 
-    /// Whether even what is worth finishing must stop, such as the trace of a violation that was
-    /// found in time: it gets half a second more.
+    /// Whether it is too late even for what is worth finishing, such as the trace of a violation
+    /// that was found in time: it gets half a second more.
     pub fn is_overdrawn(&self) -> bool {
-        let is_late = |end: Instant| end.checked_add(GRACE).is_some_and(|e| Instant::now() >= e);
-        self.spent() == Some(Spent::Interrupted) || self.deadline.is_some_and(is_late)
+        let late = |end: Instant| Instant::now().saturating_duration_since(end);
+        self.deadline.is_some_and(|end| late(end) >= GRACE)
     }
 
     /// Ends it from outside.
@@ -305,6 +305,16 @@ mod tests {
             reason.as_deref(),
             Some("the run was interrupted while sleeping")
         );
+    }
+
+    #[test]
+    fn what_is_worth_finishing_has_a_little_more_time() {
+        assert!(!Budget::unlimited().is_overdrawn());
+        let over = Budget::unlimited().with_time(Some(Duration::ZERO));
+        assert_eq!(over.poll(), Some(Spent::Time));
+        assert!(!over.is_overdrawn());
+        std::thread::sleep(GRACE);
+        assert!(over.is_overdrawn());
     }
 
     #[test]

@@ -425,6 +425,9 @@ fn reason(error: &std::io::Error) -> String {
     }
 }
 
+/// What takes the time where formulas are large, for messages.
+pub(crate) const TRANSLATING: &str = "translating temporal properties";
+
 /// What a front-end delivers.
 pub(crate) struct Parts {
     pub(crate) warnings: Vec<Diagnostic>,

@@ -169,13 +169,16 @@ pub(crate) struct SearchArgs {
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_states: Option<u64>,
 
-    /// Most memory for states and queues, such as 500M or 8G
+    /// Most memory for the whole program, such as 500M or 8G
     ///
-    /// `none` is no limit. By default, 80% of the memory that is free at the start.
+    /// Loading and analysing the model count, too. `none` is no limit. By default, 80% of the
+    /// memory that is free at the start.
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     pub(crate) memory_limit: Option<MemoryLimit>,
 
-    /// Stop after so many seconds
+    /// Stop so many seconds after the start of the program
+    ///
+    /// Loading and analysing the model count, too.
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
 }

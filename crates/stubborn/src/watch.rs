@@ -9,14 +9,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use stubborn::system::Budget;
 use stubborn::system::budget::resident_bytes;
+use stubborn::system::{Budget, Spent};
 
 use crate::exit::{Failure, Status};
 use crate::interrupt;
 use crate::terminal::{bytes, print};
 
-/// Time after the end until the watchman acts: the trace of a violation may take half a second.
+/// Time after the end, or after somebody asked to stop, until the watchman acts: the trace of a
+/// violation may take half a second.
 const MORE_TIME: Duration = Duration::from_millis(600);
 /// Memory beyond the limit at which he acts.
 const MORE_MEMORY: usize = 48 << 20;
@@ -97,13 +98,18 @@ pub(crate) fn give_up(reason: &str) -> Option<Status> {
 
 /// Looks now and then whether the budget is overdrawn.
 fn watch(budget: &Budget) {
-    let is_late = |end: Instant| Instant::now() >= end + MORE_TIME;
-    let is_full = |(most, gauge): (usize, fn() -> usize)| gauge() > most + MORE_MEMORY;
+    let is_late = |end: Instant| Instant::now().saturating_duration_since(end) >= MORE_TIME;
+    let is_full =
+        |(most, gauge): (usize, fn() -> usize)| gauge().saturating_sub(most) > MORE_MEMORY;
+    let mut stopped = None;
     loop {
         std::thread::sleep(ROUND);
         // For those who never look at the clock themselves.
-        budget.poll();
-        if !budget.deadline().is_some_and(is_late) && !budget.memory().is_some_and(is_full) {
+        if budget.poll() == Some(Spent::Interrupted) {
+            stopped.get_or_insert_with(Instant::now);
+        }
+        let is_over = stopped.is_some_and(is_late) || budget.deadline().is_some_and(is_late);
+        if !is_over && !budget.memory().is_some_and(is_full) {
             continue;
         }
         let mut speech = speech();

@@ -308,7 +308,8 @@ fn figures_json(
 ) -> Map<String, Value> {
     let head = head_json(model.name(), Some(model.language()), search, reduction);
     let mut object = with_figures(head, figures, load);
-    if let Some(reason) = model.system().budget().reason() {
+    let reason = model.system().budget().reason();
+    if let Some(reason) = reason.filter(|_| !figures.complete) {
         object.insert("reason".into(), json!(reason));
     }
     object

@@ -7,7 +7,7 @@ use stubborn_ir::UnaryOp;
 use stubborn_ir::program::ProgramProperty;
 use stubborn_system::{LabelId, PropertyKind};
 
-use crate::load::{BuildError, LoadOptions, Parts};
+use crate::load::{BuildError, LoadOptions, Parts, TRANSLATING};
 use crate::temporal::evaluation::Evaluations;
 use crate::temporal::read::{drafts, first_error};
 use crate::temporal::{Origin, Temporal};
@@ -37,6 +37,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     }
     let mut temporal = Vec::new();
     if !options.ignore_temporal {
+        options.budget.begin(TRANSLATING);
         temporal.extend(property_process(&mut lowered, &options.budget));
         for draft in drafts(&options.temporal)? {
             let mut property = draft.finish(|text| proposition(&mut lowered, text))?;

@@ -11,7 +11,7 @@ use stubborn_pnml::{
 };
 use stubborn_system::LabelId;
 
-use crate::load::{BuildError, LoadOptions, Parts};
+use crate::load::{BuildError, LoadOptions, Parts, TRANSLATING};
 use crate::temporal::evaluation::Evaluations;
 use crate::temporal::read::{Draft, drafts, shortened, within};
 use crate::temporal::{Obstacle, Origin, Temporal, TemporalText};
@@ -79,6 +79,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         // A state formula: its parser and its reader saw to that.
         let _ = system.add_invariant(name, formula, None);
     }
+    options.budget.begin(TRANSLATING);
     let mut temporal = Vec::new();
     for (id, formula) in &contest {
         temporal.push(contest_formula(&mut system, id, formula));

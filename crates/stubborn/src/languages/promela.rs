@@ -21,7 +21,7 @@ use stubborn_system::{
     Structure, Successors, System, TransitionId,
 };
 
-use crate::load::{BuildError, Engine, LoadOptions, Parts};
+use crate::load::{BuildError, Engine, LoadOptions, Parts, TRANSLATING};
 use crate::temporal::evaluation::{Evaluations, Partial};
 use crate::temporal::read::{Draft, drafts, within};
 use crate::temporal::{Obstacle, Origin, Temporal};
@@ -289,6 +289,7 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     let claims = &loaded.lowered.claims;
     let adds_claims = wanted.claims && !claims.is_empty();
     let mut formulas = Vec::new();
+    wanted.budget.begin(TRANSLATING);
     for draft in &wanted.drafts {
         let resolve = |text: &str| {
             label(text).ok_or_else(|| {
