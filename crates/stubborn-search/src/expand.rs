@@ -93,7 +93,6 @@ pub(crate) struct Expander<'a> {
     pub(crate) failed: BitSet,
     pub(crate) keeper: FindingKeeper<'a>,
     looks_at_outcomes: bool,
-    budget: &'a Budget,
     /// The reduction looks at what was seen before.
     pub(crate) tells_what_is_known: bool,
     /// Of [`expand_again`](Self::expand_again).
@@ -116,7 +115,6 @@ impl<'a> Expander<'a> {
             fired: BitSet::new(transitions),
             failed: BitSet::new(checks.sites.len()),
             looks_at_outcomes: checks.looks_at_outcomes(),
-            budget: search.system.budget(),
             keeper,
             last_choice: Choice::All,
             tells_what_is_known: search.reduction.is_some_and(|r| !r.is_function_of_state()),
@@ -275,10 +273,6 @@ impl<'a> Expander<'a> {
 
     #[cold]
     fn count_end(&mut self, state: &[u32], depth: u64) {
-        // Steps may have been left out then.
-        if self.budget.spent().is_some() {
-            return;
-        }
         self.counts.deadlocks += 1;
         let is_error = self.checks.is_error(state);
         let is_valid = match self.checks.valid_end {
