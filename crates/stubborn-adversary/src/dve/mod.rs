@@ -341,8 +341,10 @@ impl Attempt for DveAttempt {
                 let mut known = temporal(AUTOMATON.into(), "automaton", bad);
                 if valuation.has_failure() {
                     known.kind = "automaton that fails";
-                    // A proposition that no run of the automaton asks for may be left out.
-                    known.truth = match looks_at_failure(graph, &valuation, automaton, runs) {
+                    // A proposition that the automaton can do without may be left out. Where a run
+                    // that looks at a failure is accepted all the same, nothing can be left out.
+                    known.truth = match bad && looks_at_failure(graph, &valuation, automaton, runs)
+                    {
                         true => Truth::Violated,
                         false => Truth::Open,
                     };
