@@ -14,7 +14,9 @@ fuzz_target!(|text: &str| {
             continue;
         };
         let shown = formulas.display(formula, syntax).to_string();
-        let (again, _) = parse(&mut formulas, &shown, syntax, &mut AnyName);
-        assert_eq!(again, Some(formula), "{shown}");
+        let (again, messages) = parse(&mut formulas, &shown, syntax, &mut AnyName);
+        // Chains of operators nest less deeply than the parentheses that they are printed with.
+        let is_too_deep = messages.iter().any(|message| message.code == "LTL005");
+        assert!(again == Some(formula) || is_too_deep, "{shown}");
     }
 });

@@ -133,10 +133,11 @@ impl Expressions<'_, '_> {
                     && !(0..i64::from(size)).contains(&i64::from(value))
                 {
                     let message = format!("index {value} is outside the array `{}`", variable.name);
-                    let help = format!(
-                        "its elements are 0 to {}; this leads to the error state",
-                        size - 1
-                    );
+                    let elements = match size.checked_sub(1) {
+                        Some(last) => format!("its elements are 0 to {last}"),
+                        None => "it has no elements".to_owned(),
+                    };
+                    let help = format!("{elements}; this leads to the error state");
                     self.reporter.push(
                         Diagnostic::warning(codes::INDEX_NEVER_VALID, message, span).help(help),
                     );

@@ -54,6 +54,10 @@ fn mistakes_have_codes() {
         ("PML034", body("return 1")),
         ("PML035", body("l: byte k; k = 1")),
         ("PML040", "byte x;".into()),
+        (
+            "PML055",
+            "proctype P(byte a) { skip } byte b = a; init { skip }".into(),
+        ),
         ("PML041", "byte x; byte x; init { skip }".into()),
         ("PML043", "byte _pid; init { skip }".into()),
         ("PML044", "mtype:none m; init { skip }".into()),
