@@ -13,6 +13,8 @@
 //! - [`coverage`]: what was tried how often, and what never;
 //! - [`campaign`]: rounds on several threads until the time is over.
 
+#![forbid(unsafe_code)]
+
 pub mod arena;
 pub mod campaign;
 pub mod configuration;

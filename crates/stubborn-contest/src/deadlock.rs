@@ -7,11 +7,12 @@
 
 use std::time::{Duration, Instant};
 
+use stubborn_plan::reduction::Made;
 use stubborn_pnml::{
     Atom, Formula, Linearise, Net, NetSystem, Preserve, Reduced, ReductionRules, StateEquation,
     no_deadlock_by_traps,
 };
-use stubborn_reduce::{Aim, StubbornReduction};
+use stubborn_reduce::Aim;
 use stubborn_system::Successors;
 
 use crate::answer::{Technique, Value};
@@ -59,7 +60,7 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
     {
         return Some((true, with(&[Technique::RandomWalk])));
     }
-    let search = |reduction: Option<&StubbornReduction>, way: Way| {
+    let search = |reduction: Option<&Made<'_>>, way: Way| {
         let mut found = false;
         let mut look = |_: &[u32], successors: &Successors| {
             found |= successors.is_empty();

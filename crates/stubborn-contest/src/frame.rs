@@ -1,15 +1,17 @@
 //! What all examinations share: the instance, the clock, the limits, and how to search.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use stubborn_plan::reduction::{Made, usual_algorithm};
+use stubborn_plan::{CheckOptions, Planner};
 use stubborn_pnml::{Model, NetSystem, PlaceId, ReductionRules};
-use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
-use stubborn_search::{End, Limits, Order, Search};
-use stubborn_system::{Reduction, RelationLevel, System};
+use stubborn_reduce::{Aim, Config};
+use stubborn_search::{End, Limits, Order};
+use stubborn_system::{RelationLevel, Successors, System};
 
 use crate::answer::{Line, Technique, Value};
-use crate::watch::{Visitor, Watched};
 
 /// How to examine.
 #[derive(Clone, Debug)]
@@ -56,6 +58,10 @@ pub(crate) const SHORT: f64 = 0.06;
 
 /// Time without a limit.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
+
+/// Sees a state and its successors; false if it has seen enough. What it collects must not depend
+/// on order or repetition: a search may expand a state more than once.
+pub(crate) type Visitor<'v> = dyn FnMut(&[u32], &Successors) -> bool + Send + 'v;
 
 /// An examination in progress.
 pub(crate) struct Frame<'f> {
@@ -136,48 +142,53 @@ impl<'f> Frame<'f> {
 
     /// Explores a net and shows every state to the visitor, until it has seen enough or the time
     /// is over.
-    pub(crate) fn explore<'v>(
+    pub(crate) fn explore(
         &self,
-        system: &'v NetSystem,
-        reduction: Option<&StubbornReduction>,
+        system: &NetSystem,
+        reduction: Option<&Made<'_>>,
         way: Way,
-        visitor: &'v mut Visitor<'v>,
+        visitor: &mut Visitor<'_>,
     ) -> Coverage {
-        let watched = Watched::new(system, Some(visitor), self.options.interrupt);
-        let search = Search {
-            reduction: reduction.map(|r| r as &dyn Reduction),
+        let visitor = Mutex::new(visitor);
+        let visit = |state: &[u32], successors: &Successors| {
+            let mut visitor = visitor.lock().unwrap_or_else(PoisonError::into_inner);
+            (*visitor)(state, successors)
+        };
+        let options = CheckOptions {
             order: way.order,
             seed: way.seed,
-            limits: Limits {
-                memory: self.options.memory,
-                time: Some(way.time),
-                interrupt: Some(&watched.stop),
-                ..Limits::default()
-            },
-            ..Search::new(&watched)
+            limits: self.limits(way.time),
+            ..CheckOptions::default()
         };
-        match search.run() {
-            Ok(result) if result.end == End::Complete && !watched.has_overflown() => {
+        match Planner::new(system, &options).visit(reduction, &visit) {
+            // Where a place had more tokens than fit, nothing is known of what was not seen.
+            Ok(result) if result.end == End::Complete && result.failed.count() == 0 => {
                 Coverage::Complete
             }
             _ => Coverage::Partial,
         }
     }
 
+    /// The limits of a search that may take so long.
+    pub(crate) fn limits(&self, time: Duration) -> Limits<'_> {
+        Limits {
+            memory: self.options.memory,
+            time: Some(time),
+            interrupt: self.options.interrupt,
+            ..Limits::default()
+        }
+    }
+
     /// A reduction of a net for an aim, if reductions are allowed and the net is not too large
     /// for the tables that they need. Sets are strong.
-    pub(crate) fn reduction(&self, system: &NetSystem, aim: Aim) -> Option<StubbornReduction> {
+    pub(crate) fn reduction<'s>(&self, system: &'s NetSystem, aim: Aim) -> Option<Made<'s>> {
         let transitions = system.structure().transitions.len();
         if !self.options.stubborn_sets || transitions > MOST_TRANSITIONS {
             return None;
         }
-        let algorithm = match aim {
-            Aim::Goals(_) => Algorithm::Goal,
-            Aim::Deadlocks | Aim::Traces { .. } => Algorithm::Beam,
-        };
-        let plan = Plan::new(&Config::new(algorithm), aim).ok()?;
+        let config = Config::new(usual_algorithm(&aim));
         let relations = system.relations(RelationLevel::Reach);
-        StubbornReduction::new(system, &relations, plan).ok()
+        Made::new(system, &relations, &config, aim).ok()
     }
 }
 

@@ -11,10 +11,11 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use stubborn_plan::reduction::Made;
 use stubborn_pnml::{
     Atom, BoundSource, Formula, Linearise, NetSystem, PlaceId, Relaxed, StateEquation, TransitionId,
 };
-use stubborn_reduce::{Aim, Goals, StubbornReduction};
+use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Outcome, Successors, System};
 
 use crate::answer::{Technique, Value};
@@ -250,12 +251,12 @@ pub(crate) fn decide(
 }
 
 /// Sets that keep every way to the question's candidates.
-fn for_candidates(
+fn for_candidates<'s>(
     frame: &Frame<'_>,
-    system: &NetSystem,
+    system: &'s NetSystem,
     question: &dyn ByFiring,
     firing: &Firing,
-) -> Option<StubbornReduction> {
+) -> Option<Made<'s>> {
     let wanted = question.candidates(firing).into_iter().flatten();
     let mut goals = Goals {
         any_of: Vec::new(),
@@ -277,7 +278,7 @@ fn search(
     system: &NetSystem,
     question: &dyn ByFiring,
     firing: &mut Firing,
-    reduction: Option<&StubbornReduction>,
+    reduction: Option<&Made<'_>>,
     share: f64,
 ) -> Option<bool> {
     if frame.is_over() {

@@ -33,6 +33,8 @@
 //! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl` | the examinations |
 //! | `terminal` | terminal components of full and reduced graphs |
 
+#![forbid(unsafe_code)]
+
 mod answer;
 mod bounds;
 mod deadlock;
@@ -46,7 +48,6 @@ mod terminal;
 #[cfg(test)]
 mod testing;
 mod walk;
-mod watch;
 
 use std::fmt;
 use std::str::FromStr;

@@ -53,7 +53,7 @@ fn decide(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>
     }
     if let Some(reduction) = frame.reduction(system, Aim::Deadlocks) {
         let time = frame.left().mul_f64(0.6);
-        if let Ok(terminal) = components(system, Some(&reduction), memory, time) {
+        if let Ok(terminal) = components(system, Some(reduction.reduction()), memory, time) {
             let techniques = vec![Technique::Explicit, Technique::StubbornSets];
             return Some((live(&terminal), techniques));
         }
@@ -87,7 +87,7 @@ mod tests {
     /// The transitions that fire in every terminal component.
     fn live(
         system: &NetSystem,
-        reduction: Option<&StubbornReduction>,
+        reduction: Option<&dyn stubborn_system::Reduction>,
     ) -> Result<Vec<bool>, Failed> {
         // A net that is not bounded ends at the limit.
         let terminal = components(system, reduction, Some(4 << 20), TIME)?;

@@ -9,18 +9,17 @@
 use std::cell::OnceCell;
 use std::time::Duration;
 
-use stubborn_emptiness::{Check, Property, ReductionRequest, Verdict};
+use stubborn_emptiness::{FiniteRuns, Property, Verdict};
 use stubborn_ltl::formula::{Formula as Temporal, Formulas, Node};
+use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion};
 use stubborn_pnml::{
     Formula, Linearise, NetSystem, PlaceId, Preserve, Reduced, ReductionRules, StateEquation,
 };
 use stubborn_reduce::{Algorithm, Config};
-use stubborn_search::Limits;
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
 
 use crate::answer::{Technique, Value};
 use crate::frame::{Frame, MOST_TRANSITIONS};
-use crate::watch::Watched;
 
 /// A formula that should hold on every path.
 pub(crate) struct Claim {
@@ -93,26 +92,31 @@ fn check(
         frame.options.stubborn_sets && system.net().transition_count() <= MOST_TRANSITIONS;
     let relations =
         reduces.then(|| relations.get_or_init(|| system.relations(RelationLevel::Reach)));
-    let watched = Watched::new(system, None, frame.options.interrupt);
-    let check = Check {
-        reduction: relations.map(|relations| ReductionRequest {
-            config: Config::new(Algorithm::Beam),
-            relations,
-            proviso: stubborn_emptiness::Proviso::default(),
-            fitting: stubborn_emptiness::Fitting::default(),
-        }),
-        limits: Limits {
-            memory: frame.options.memory,
-            time: Some(time),
-            interrupt: Some(&watched.stop),
-            ..Limits::default()
-        },
-        ..Check::new(&watched, &ready.property)
+    system.forget_overflow();
+    let por = match relations {
+        Some(_) => Por::Chosen(Config::new(Algorithm::Beam)),
+        None => Por::None,
     };
-    let result = check.run().ok()?;
+    let options = CheckOptions {
+        limits: frame.limits(time),
+        reduction: ReductionOptions {
+            por,
+            ..ReductionOptions::default()
+        },
+        ..CheckOptions::default()
+    };
+    let mut planner = Planner::new(system, &options);
+    if let Some(relations) = relations {
+        planner = planner.with_relations(relations);
+    }
+    let question = TemporalQuestion {
+        property: &ready.property,
+        finite_runs: FiniteRuns::Stutter,
+    };
+    let result = planner.check_temporal(question).ok()?.result;
     let value = match result.verdict {
         Verdict::Violated => false,
-        Verdict::Holds if !watched.has_overflown() => true,
+        Verdict::Holds if !system.has_overflown() => true,
         Verdict::Holds | Verdict::Unknown(_) => return None,
     };
     let mut techniques = vec![Technique::Explicit, Technique::StateCompression];

@@ -21,7 +21,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stubborn_pnml::NetSystem;
-use stubborn_reduce::StubbornReduction;
 use stubborn_store::{
     Batch, Cursor, MemoryBudget, StateHandle, Store, StoreKind, StoreOptions, Worker,
 };
@@ -74,7 +73,7 @@ struct Graph<'g> {
 /// Finds the terminal components of a net's graph, full or reduced.
 pub(crate) fn components(
     system: &NetSystem,
-    reduction: Option<&StubbornReduction>,
+    reduction: Option<&dyn Reduction>,
     memory: Option<usize>,
     time: Duration,
 ) -> Result<Terminal, Failed> {
@@ -250,66 +249,27 @@ impl Graph<'_> {
         Ok(Seen { fired, ignoring })
     }
 
-    /// The components that no edge leaves (Tarjan, "Depth-first search and linear graph
-    /// algorithms", 1972, with a stack of its own).
+    /// The components that no edge leaves.
     fn terminal_components(&self) -> Vec<Vec<u32>> {
-        const NONE: u32 = u32::MAX;
+        let target = |state: u32, edge: usize| self.edges(state).get(edge).copied();
         let count = self.starts.len();
-        let mut index = vec![NONE; count];
-        let mut low = vec![0u32; count];
-        let mut done = vec![false; count];
-        let mut open: Vec<u32> = Vec::new();
-        // State, next edge, and whether an edge leads to a finished component.
-        let mut path: Vec<(u32, u32, bool)> = Vec::new();
-        let mut terminal = Vec::new();
-        let mut next_index = 0u32;
         // Every state can be reached from the first one.
-        if count > 0 {
-            path.push((0, 0, false));
+        let roots = (count > 0).then_some(0);
+        let (component, number) = stubborn_graph::components(count, roots, target);
+        let mut is_left = vec![false; number as usize];
+        for state in 0..count as u32 {
+            let own = component[state as usize];
+            let leaves = |to: &u32| component[*to as usize] != own;
+            is_left[own as usize] |= self.edges(state).iter().any(leaves);
         }
-        while let Some((state, edge, leaves)) = path.last_mut() {
-            let at = *state as usize;
-            if *edge == 0 && index[at] == NONE {
-                index[at] = next_index;
-                low[at] = next_index;
-                next_index += 1;
-                open.push(*state);
-            }
-            if let Some(target) = self.edges(*state).get(*edge as usize) {
-                *edge += 1;
-                let to = *target as usize;
-                if index[to] == NONE {
-                    path.push((*target, 0, false));
-                } else if done[to] {
-                    *leaves = true;
-                } else {
-                    low[at] = low[at].min(index[to]);
-                }
-                continue;
-            }
-            let (state, leaves) = (*state, *leaves);
-            path.pop();
-            let is_root = low[state as usize] == index[state as usize];
-            let mut left = leaves;
-            if is_root {
-                let first = open.iter().rposition(|s| *s == state).unwrap_or(0);
-                let members = open.split_off(first);
-                for member in &members {
-                    done[*member as usize] = true;
-                }
-                if !leaves {
-                    terminal.push(members);
-                }
-                left = true;
-            }
-            if let Some((parent, _, parent_leaves)) = path.last_mut() {
-                *parent_leaves |= left;
-                let parent = *parent as usize;
-                if !is_root {
-                    low[parent] = low[parent].min(low[state as usize]);
-                }
+        let mut terminal: Vec<Vec<u32>> = vec![Vec::new(); number as usize];
+        for state in 0..count as u32 {
+            let own = component[state as usize] as usize;
+            if !is_left[own] {
+                terminal[own].push(state);
             }
         }
+        terminal.retain(|members| !members.is_empty());
         terminal
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use stubborn_pnml::{NetSystem, Random};
 use stubborn_system::{Outcome, Successors, System};
 
-use crate::watch::Visitor;
+use crate::frame::Visitor;
 
 /// The first walks have so many steps.
 const SHORT: usize = 256;

@@ -5,6 +5,8 @@
 //! names, else in `shared/corpus` beside the repository. Nothing needs them: a test that does
 //! not find them says so and passes.
 
+#![forbid(unsafe_code)]
+
 pub mod tsv;
 
 use std::path::PathBuf;

@@ -17,6 +17,8 @@
 //! assert!(text.contains("byte x = 300;"));
 //! ```
 
+#![forbid(unsafe_code)]
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// A half-open range of byte offsets into a [`SourceFile`].

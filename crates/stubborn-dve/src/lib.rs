@@ -109,6 +109,8 @@
 //! | DVE081 | Warning: a constant outside the range of the variable it is stored in. |
 //! | DVE090 | So many transitions, or pairs of them on rendezvous channels, that the model is too large. |
 
+#![forbid(unsafe_code)]
+
 pub mod ast;
 pub mod codes;
 pub mod evaluate;

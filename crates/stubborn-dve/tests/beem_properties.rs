@@ -160,54 +160,19 @@ fn has_accepting_cycle(model: &Model, automaton: &Automaton) -> bool {
     accepting_component(&edges, &accepting)
 }
 
-/// Tarjan's algorithm without recursion: whether some strongly connected component has both
-/// an edge inside and an accepting node.
+/// Whether some strongly connected component has both an edge inside and an accepting node.
 fn accepting_component(edges: &[Vec<usize>], accepting: &[bool]) -> bool {
-    let (mut index, mut low) = (vec![0; edges.len()], vec![0; edges.len()]);
-    let mut on_stack = vec![false; edges.len()];
-    let (mut stack, mut calls, mut next) = (Vec::new(), Vec::new(), 1);
-    for root in 0..edges.len() {
-        if index[root] != 0 {
-            continue;
+    let target = |node: u32, edge: usize| Some(*edges[node as usize].get(edge)? as u32);
+    let nodes = 0..edges.len() as u32;
+    let found = stubborn_graph::for_each_component(edges.len(), nodes, target, |component| {
+        let first = component[0] as usize;
+        let cyclic = component.len() > 1 || edges[first].contains(&first);
+        match cyclic && component.iter().any(|n| accepting[*n as usize]) {
+            true => Err(()),
+            false => Ok(()),
         }
-        calls.push((root, 0));
-        while let Some((node, edge)) = calls.pop() {
-            if edge == 0 {
-                index[node] = next;
-                low[node] = next;
-                next += 1;
-                stack.push(node);
-                on_stack[node] = true;
-            } else {
-                low[node] = low[node].min(low[edges[node][edge - 1]]);
-            }
-            let unseen = (edge..edges[node].len()).find(|at| {
-                let target = edges[node][*at];
-                if index[target] != 0 && on_stack[target] {
-                    low[node] = low[node].min(index[target]);
-                }
-                index[target] == 0
-            });
-            if let Some(at) = unseen {
-                calls.push((node, at + 1));
-                calls.push((edges[node][at], 0));
-                continue;
-            }
-            if low[node] == index[node] {
-                let start = stack
-                    .iter()
-                    .rposition(|n| *n == node)
-                    .expect("it is on the stack");
-                let component = stack.split_off(start);
-                component.iter().for_each(|n| on_stack[*n] = false);
-                let cyclic = component.len() > 1 || edges[node].contains(&node);
-                if cyclic && component.iter().any(|n| accepting[*n]) {
-                    return true;
-                }
-            }
-        }
-    }
-    false
+    });
+    found.is_err()
 }
 
 fn compare_ltl(from: usize, to: usize) {

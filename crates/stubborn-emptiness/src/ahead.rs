@@ -25,7 +25,7 @@
 use std::collections::VecDeque;
 
 use rapidhash::RapidHashMap;
-use stubborn_ltl::components::components_of;
+use stubborn_graph::components;
 use stubborn_search::Limit;
 
 use crate::proviso::Rule;
@@ -226,7 +226,7 @@ impl<S: Space> Graph<'_, S> {
         };
         let roots = suspects.iter().copied();
         let (component, count) =
-            components_of(self.nodes.len(), roots, |node, at| targets(node).nth(at));
+            components(self.nodes.len(), roots, |node, at| targets(node).nth(at));
         // Many cycles go through the node with most edges to it from the component, so that
         // few more have to be expanded.
         let mut incoming = vec![0_u32; self.nodes.len()];
@@ -255,7 +255,7 @@ impl<S: Space> Graph<'_, S> {
             return Vec::new();
         };
         let plain = || (0..self.nodes.len() as Number).filter(|n| !self.full[*n as usize]);
-        let (component, count) = components_of(self.nodes.len(), plain(), |node, at| {
+        let (component, count) = components(self.nodes.len(), plain(), |node, at| {
             self.plain_targets(node).nth(at)
         });
         let mut members: Vec<Vec<Number>> = vec![Vec::new(); count as usize];
@@ -301,8 +301,7 @@ impl<S: Space> Graph<'_, S> {
             targets.filter_map(|target| places[*target as usize])
         };
         let all = 0..nodes.len() as Number;
-        let (component, _) =
-            components_of(nodes.len(), all.clone(), |node, at| targets(node).nth(at));
+        let (component, _) = components(nodes.len(), all.clone(), |node, at| targets(node).nth(at));
         let is_on_cycle = |place: &Number| {
             let own = component[*place as usize];
             targets(*place).any(|target| component[target as usize] == own)

@@ -9,9 +9,10 @@ use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{MemoryBudget, Store, StoreOptions};
-use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, System};
+use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, Spent, System};
 
 use crate::fairness::Fair;
+use crate::gate::Gate;
 use crate::lasso::{self, Counterexample, Region};
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
@@ -118,13 +119,23 @@ struct Frame<'f> {
     watcher: Watcher<'f>,
     reductions: &'f Reductions,
     store: &'f Store,
+    bounds: Bounds<'f>,
+}
+
+/// What keeps the walks of one check within limits.
+#[derive(Clone, Copy)]
+struct Bounds<'f> {
     memory: &'f Arc<MemoryBudget>,
     started: Instant,
+    gate: Option<&'f Gate>,
 }
 
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
 const MOST_WALKS: u32 = 12;
+
+/// Of the thread of a check that can be paused: as much as a program's first thread has.
+const STACK: usize = 8 << 20;
 
 impl<'a> Check<'a> {
     /// Most threads that a check uses.
@@ -156,6 +167,45 @@ impl<'a> Check<'a> {
     /// Where the parts do not fit together, and where a counterexample turns out not to be
     /// one: then something in this program is wrong.
     pub fn run(&self) -> Result<CheckResult, SearchError> {
+        self.run_through(None)
+    }
+
+    /// The same in several goes. The check waits when it has entered more than `first` states, and
+    /// `ask` is told how many it was allowed: it says how many may follow, or `None` to end it
+    /// there. Meanwhile the caller can do what it likes: the check has threads of its own.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_in_goes(
+        &self,
+        first: u64,
+        ask: impl FnMut(u64) -> Option<u64>,
+    ) -> Result<CheckResult, SearchError> {
+        /// Whoever waits for the check must not wait for one that has panicked.
+        struct Close<'g>(&'g Gate);
+        impl Drop for Close<'_> {
+            fn drop(&mut self) {
+                self.0.close();
+            }
+        }
+        let gate = Gate::new(first);
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            let walk = thread.spawn_scoped(scope, || {
+                let _close = Close(&gate);
+                self.run_through(Some(&gate))
+            });
+            let Ok(walk) = walk else {
+                // Without another thread there is nobody to wait for.
+                return self.run();
+            };
+            gate.attend(ask);
+            walk.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn run_through(&self, gate: Option<&Gate>) -> Result<CheckResult, SearchError> {
         let started = Instant::now();
         let spending = self.system.budget();
         spending.begin("preparing the automaton of a property");
@@ -187,15 +237,21 @@ impl<'a> Check<'a> {
         let prepare_time = started.elapsed();
         spending.begin("");
         let mut result = match by_state {
-            false => self.search(&prepared, &reductions, proviso)?,
-            true => self.search_by_state(&prepared, &reductions, proviso)?,
+            false => self.search(&prepared, &reductions, proviso, gate)?,
+            true => self.search_by_state(&prepared, &reductions, proviso, gate)?,
         };
         // The one place where a check may say that a property holds. If the budget was spent at
         // any time, executors may have given up, and nobody knows.
-        if let (Verdict::Holds | Verdict::Unknown(_), Some(spent)) =
-            (result.verdict, spending.poll())
-        {
-            result.verdict = Verdict::Unknown(spent.into());
+        match (spending.conclude(), result.verdict) {
+            // A run of a model that is too small is none of the model.
+            (Some(Spent::Outgrown), _) => {
+                result.verdict = Verdict::Unknown(Limit::Outgrown);
+                result.counterexample = None;
+            }
+            (Some(spent), Verdict::Holds | Verdict::Unknown(_)) => {
+                result.verdict = Verdict::Unknown(spent.into());
+            }
+            _ => {}
         }
         result.reduction = used;
         result.prepare_time = prepare_time;
@@ -307,10 +363,14 @@ impl<'a> Check<'a> {
         prepared: &Prepared,
         reductions: &Reductions,
         proviso: Proviso,
+        gate: Option<&Gate>,
     ) -> Result<CheckResult, SearchError> {
-        let memory = self.limits.memory_budget(self.system);
-        let frame = (&memory, Instant::now());
-        let (result, _) = self.walk(prepared, reductions, proviso, frame, None)?;
+        let bounds = Bounds {
+            memory: &self.limits.memory_budget(self.system),
+            started: Instant::now(),
+            gate,
+        };
+        let (result, _) = self.walk(prepared, reductions, proviso, bounds, None)?;
         Ok(result)
     }
 
@@ -321,6 +381,7 @@ impl<'a> Check<'a> {
         prepared: &Prepared,
         reductions: &Reductions,
         mut proviso: Proviso,
+        gate: Option<&Gate>,
     ) -> Result<CheckResult, SearchError> {
         let memory = self.limits.memory_budget(self.system);
         let shared = Store::new(self.system.layout().words(), &self.store, &memory);
@@ -328,20 +389,19 @@ impl<'a> Check<'a> {
             Ok(store) => store,
             Err(error) => return Ok(CheckResult::unknown(prepared, limit_of(error))),
         };
-        let started = Instant::now();
+        let bounds = Bounds {
+            memory: &memory,
+            started: Instant::now(),
+            gate,
+        };
         let mut walks = 0;
         loop {
             walks += 1;
             if walks == MOST_WALKS {
                 proviso = Proviso::FULL;
             }
-            let (mut result, is_final) = self.walk(
-                prepared,
-                reductions,
-                proviso,
-                (&memory, started),
-                Some(&shared),
-            )?;
+            let (mut result, is_final) =
+                self.walk(prepared, reductions, proviso, bounds, Some(&shared))?;
             if is_final || walks == MOST_WALKS || result.verdict != Verdict::Holds {
                 result.walks = walks;
                 return Ok(result);
@@ -356,7 +416,7 @@ impl<'a> Check<'a> {
         prepared: &Prepared,
         reductions: &Reductions,
         proviso: Proviso,
-        (memory, started): (&Arc<MemoryBudget>, Instant),
+        bounds: Bounds<'_>,
         shared: Option<&Store>,
     ) -> Result<(CheckResult, bool), SearchError> {
         let mut result = CheckResult::unknown(prepared, Limit::Memory);
@@ -372,7 +432,7 @@ impl<'a> Check<'a> {
             ));
         }
         let width = self.system.layout().words() + 1;
-        let store = match Store::new(width, &self.store, memory) {
+        let store = match Store::new(width, &self.store, bounds.memory) {
             Ok(store) => store,
             Err(error) => {
                 result.verdict = Verdict::Unknown(limit_of(error));
@@ -395,8 +455,7 @@ impl<'a> Check<'a> {
             },
             reductions,
             store: &store,
-            memory,
-            started,
+            bounds,
         };
         let mut is_final = true;
         if self.threads > 1 {
@@ -405,8 +464,8 @@ impl<'a> Check<'a> {
             is_final = self.walk_alone(&frame, proviso, shared, &mut result)?;
         }
         result.store_bytes = store.bytes();
-        result.peak_bytes = memory.peak();
-        result.time = started.elapsed();
+        result.peak_bytes = bounds.memory.peak();
+        result.time = bounds.started.elapsed();
         Ok((result, is_final))
     }
 
@@ -430,10 +489,11 @@ impl<'a> Check<'a> {
         };
         let surroundings = Surroundings {
             store: frame.store,
-            memory: frame.memory,
+            memory: frame.bounds.memory,
             budget: self.system.budget(),
             limits: self.limits,
-            started: frame.started,
+            gate: frame.bounds.gate,
+            started: frame.bounds.started,
             observer: self.observer,
         };
         Product::new(self.system, &frame.watcher, reducers, surroundings)

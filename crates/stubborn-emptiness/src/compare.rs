@@ -86,7 +86,7 @@ impl Exploration<'_> {
             remembered.begin(rank);
             let mut walk = Walk::new(&mut remembered, proviso, Emptiness::Components, None);
             let ended = walk.run();
-            let limit = spending.poll().map(Into::into).or(ended.err());
+            let limit = spending.conclude().map(Into::into).or(ended.err());
             let mut counts = walk.counts;
             counts.transitions += remembered.doubles;
             tell(Compared {

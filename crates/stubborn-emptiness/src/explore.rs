@@ -117,7 +117,7 @@ impl<'a> Exploration<'a> {
         let mut walk = Walk::new(&mut graph, self.proviso, Emptiness::Components, None);
         let ended = walk.run();
         // Whatever was spent on the way: then executors may have given up, and nobody knows.
-        result.limit = spending.poll().map(Into::into).or(ended.err());
+        result.limit = spending.conclude().map(Into::into).or(ended.err());
         result.counts = walk.counts;
         result.counts.transitions += graph.doubles.values().sum::<u64>();
         result.deadlocks = graph.deadlocks;
@@ -220,6 +220,7 @@ impl<'a> Graph<'a> {
             deadlocks: 0,
             invalid_ends: 0,
             pulse: Pulse::new(Surroundings {
+                gate: None,
                 store,
                 memory: budget,
                 budget: what.system.budget(),

@@ -62,6 +62,8 @@
 //! | [`space`], `product`, `pulse` | what is walked, within which limits |
 //! | `lasso` | counterexamples |
 
+#![forbid(unsafe_code)]
+
 mod ahead;
 mod branching;
 mod check;
@@ -70,6 +72,7 @@ mod claim;
 mod compare;
 mod explore;
 mod fairness;
+mod gate;
 mod lasso;
 mod nested;
 pub mod parallel;

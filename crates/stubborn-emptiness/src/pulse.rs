@@ -8,6 +8,7 @@ use stubborn_search::{Limit, Limits, Progress};
 use stubborn_store::{MemoryBudget, Store, StoreError};
 use stubborn_system::Budget;
 
+use crate::gate::Gate;
 use crate::space::{Counts, Edge};
 
 /// How often limits are looked at, in nodes.
@@ -23,6 +24,8 @@ pub(crate) struct Surroundings<'a> {
     /// Of the system.
     pub(crate) budget: &'a Budget,
     pub(crate) limits: Limits<'a>,
+    /// Where to wait for more states, instead of ending at their limit.
+    pub(crate) gate: Option<&'a Gate>,
     /// When the walk began, or the first of several.
     pub(crate) started: Instant,
     pub(crate) observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
@@ -40,7 +43,11 @@ pub(crate) struct Pulse<'a> {
 impl<'a> Pulse<'a> {
     pub(crate) fn new(surroundings: Surroundings<'a>) -> Self {
         Self {
-            most_states: surroundings.limits.states.unwrap_or(u64::MAX),
+            // At a gate, one asks at once.
+            most_states: match surroundings.gate {
+                Some(_) => 0,
+                None => surroundings.limits.states.unwrap_or(u64::MAX),
+            },
             surroundings,
             last_report: Default::default(),
             granted: 0,
@@ -66,8 +73,8 @@ impl<'a> Pulse<'a> {
         let around = &self.surroundings;
         let limits = &around.limits;
         if counts.states > self.most_states {
-            let more = limits.more_states(self.most_states);
-            self.most_states = more.ok_or(Limit::States)?;
+            let gate = around.gate.ok_or(Limit::States)?;
+            self.most_states = gate.pass(counts.states)?;
         }
         let interrupt = limits.interrupt;
         if interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {

@@ -256,9 +256,9 @@ fn the_parity_automaton_as_it_is_loses_the_violation() {
         classic: vec![reduction],
         ..Reductions::default()
     };
-    let reduced = check.search(&as_is, &classic, Proviso::SOURCE);
+    let reduced = check.search(&as_is, &classic, Proviso::SOURCE, None);
     assert_eq!(reduced.map(|r| r.verdict), Ok(Verdict::Holds));
-    let full = check.search(&as_is, &Reductions::default(), Proviso::NONE);
+    let full = check.search(&as_is, &Reductions::default(), Proviso::NONE, None);
     assert_eq!(full.map(|r| r.verdict), Ok(Verdict::Violated));
 }
 

@@ -11,7 +11,7 @@
 //! themselves are sticky, and of the others enough to hit every cycle of "may make a guard
 //! true of".
 
-use stubborn_ltl::components::components_of;
+use stubborn_graph::components;
 use stubborn_system::{
     BitSet, Expansion, Reducer, Reduction, Relations, SetMember, Structure, TransitionId,
 };
@@ -40,7 +40,7 @@ pub fn sticky_transitions(structure: &Structure, relations: &Relations) -> BitSe
     loop {
         let plain = |at: &u32| !sticky.contains(*at as usize);
         let roots: Vec<u32> = (0..count as u32).filter(plain).collect();
-        let (component, components) = components_of(count, roots.iter().copied(), |node, at| {
+        let (component, components) = components(count, roots.iter().copied(), |node, at| {
             let mut helpers = helped_by[node as usize].iter().copied();
             helpers.by_ref().filter(plain).nth(at)
         });

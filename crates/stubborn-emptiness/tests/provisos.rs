@@ -7,8 +7,8 @@
 use stubborn_emptiness::proviso::Proviso;
 use stubborn_emptiness::space::{Counts, Edge, Node, Space, flags};
 use stubborn_emptiness::walk::{Emptiness, Walk};
+use stubborn_graph::components;
 use stubborn_ltl::automaton::Marks;
-use stubborn_ltl::components::components_of;
 use stubborn_ltl::random::Random;
 use stubborn_search::Limit;
 
@@ -178,7 +178,7 @@ fn walked_with_actions(edges: Vec<Vec<u32>>, kept: Vec<Vec<bool>>, actions: Vec<
             targets.filter(|to| left(*to)).nth(at)
         };
         let roots: Vec<u32> = (0..graph.edges.len() as u32).filter(|n| left(*n)).collect();
-        let (component, _) = components_of(graph.edges.len(), roots.clone(), target);
+        let (component, _) = components(graph.edges.len(), roots.clone(), target);
         for node in roots.into_iter().filter(|n| has(*n as usize)) {
             let own = component[node as usize];
             let mut targets = graph.explored(node as usize).map(|(to, _)| to);

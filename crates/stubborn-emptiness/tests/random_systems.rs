@@ -7,8 +7,8 @@ use stubborn_emptiness::{
     Check, Emptiness, Expansion, FiniteRuns, Fitting, Property, Proviso, ReductionOff,
     ReductionRequest, ReductionUse, SteeringMode, StickyReduction, Verdict,
 };
+use stubborn_graph::components;
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
-use stubborn_ltl::components::components_of;
 use stubborn_ltl::formula::{Formula, Formulas, Node};
 use stubborn_ltl::guard::Guard;
 use stubborn_ltl::random::Random;
@@ -764,7 +764,7 @@ fn sticky_transitions_cut_all_cycles() {
         }
         let all = 0..reduced.len() as u32;
         let target = |node: u32, at: usize| reduced[node as usize].get(at).copied();
-        let (component, _) = components_of(reduced.len(), all, target);
+        let (component, _) = components(reduced.len(), all, target);
         for (state, targets) in reduced.iter().enumerate() {
             for to in targets {
                 let is_on_cycle = component[state] == component[*to as usize];

@@ -35,6 +35,8 @@
 //! assert_eq!(successors.len(), 1);
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod analysis;
 pub mod chain;
 pub mod effects;

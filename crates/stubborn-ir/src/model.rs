@@ -89,9 +89,20 @@ impl Model {
                     || chains.followers(c).iter().any(|f| own[*f as usize])
             })
             .collect();
+        let asserts: Vec<bool> = program
+            .commands
+            .iter()
+            .map(|c| c.body.iter().any(Statement::asserts))
+            .collect();
         let with_error_state = fails.iter().any(|f| *f);
         let (encoding, layout) = Encoding::new(&program, with_error_state);
-        let structure = structure(&program, &encoding, &layout, &chains, (&fails, &budget));
+        let structure = structure(
+            &program,
+            &encoding,
+            &layout,
+            &chains,
+            (&fails, &asserts, &budget),
+        );
         poll()?;
         let dispatch = Dispatch::new(&program, &encoding);
         let largest_priority = program
@@ -417,7 +428,7 @@ fn structure(
     encoding: &Encoding,
     layout: &Layout,
     chains: &Chains,
-    (fails, budget): (&[bool], &Budget),
+    (fails, asserts, budget): (&[bool], &[bool], &Budget),
 ) -> Structure {
     let labels = program.labels.iter().map(|label| {
         let mut effects = Effects::new(program, encoding);
@@ -459,6 +470,8 @@ fn structure(
                     writes,
                     nondeterministic: command.continues.is_some(),
                     may_fail: *may_fail,
+                    may_violate: asserts[at]
+                        || chains.followers(at).iter().any(|f| asserts[*f as usize]),
                     priority: command.priority,
                     span: command.span,
                 }

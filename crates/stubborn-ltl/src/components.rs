@@ -1,69 +1,13 @@
 //! Strongly connected components and what kind of runs stay in them.
 //!
-//! Tarjan's algorithm without recursion. Components are numbered so that edges lead
-//! to smaller or equal numbers: component 0 has no way out. The kinds follow Renault,
+//! Components are numbered so that edges lead to smaller or equal numbers: component 0 has no way
+//! out. The kinds follow Renault,
 //! Duret-Lutz, Kordon, Poitrenaud, "Strength-based decomposition of the property Büchi
 //! automaton for faster model checking" (2013): weaker components allow cheaper
 //! emptiness checks.
 
 use crate::automaton::{Automaton, Draft, Marks, StateId};
 use crate::guard::{Guard, Guards};
-
-/// The component of every node of a graph with `count` nodes; `target(node, i)` is
-/// the `i`-th successor. Nodes that cannot be reached from `roots` get `u32::MAX`.
-pub fn components_of(
-    count: usize,
-    roots: impl IntoIterator<Item = u32>,
-    target: impl Fn(u32, usize) -> Option<u32>,
-) -> (Vec<u32>, u32) {
-    const NONE: u32 = u32::MAX;
-    let mut component = vec![NONE; count];
-    let mut order = vec![NONE; count];
-    let mut low = vec![NONE; count];
-    let (mut next_order, mut next_component) = (0, 0);
-    let mut stack: Vec<u32> = Vec::new();
-    let mut path: Vec<(u32, usize)> = Vec::new();
-    for root in roots {
-        if order[root as usize] != NONE {
-            continue;
-        }
-        path.push((root, 0));
-        while let Some((node, edge)) = path.last_mut() {
-            let node = *node;
-            let at = node as usize;
-            if *edge == 0 {
-                order[at] = next_order;
-                low[at] = next_order;
-                next_order += 1;
-                stack.push(node);
-            }
-            *edge += 1;
-            match target(node, *edge - 1) {
-                Some(next) if order[next as usize] == NONE => path.push((next, 0)),
-                Some(next) if component[next as usize] == NONE => {
-                    low[at] = low[at].min(order[next as usize]);
-                }
-                Some(_) => {}
-                None => {
-                    path.pop();
-                    if let Some((parent, _)) = path.last() {
-                        low[*parent as usize] = low[*parent as usize].min(low[at]);
-                    }
-                    if low[at] == order[at] {
-                        while let Some(member) = stack.pop() {
-                            component[member as usize] = next_component;
-                            if member == node {
-                                break;
-                            }
-                        }
-                        next_component += 1;
-                    }
-                }
-            }
-        }
-    }
-    (component, next_component)
-}
 
 /// What the runs that stay in a component are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +36,8 @@ impl Components {
     /// The components of the part that can be reached.
     pub fn of_draft(draft: &Draft) -> Self {
         let target = |node: u32, i: usize| draft.edges[node as usize].get(i).map(|e| e.target.0);
-        let (component, count) = components_of(draft.edges.len(), [draft.initial.0], target);
+        let (component, count) =
+            stubborn_graph::components(draft.edges.len(), [draft.initial.0], target);
         let mut marks: Vec<Option<Marks>> = vec![None; count as usize];
         for (source, edges) in draft.edges.iter().enumerate() {
             for edge in edges {
@@ -180,7 +125,7 @@ impl Components {
                 kept.nth(i).map(|e| e.target.0)
             };
             let members = draft.states().filter(|s| inside(*s)).map(|s| s.0);
-            let (parts, count) = components_of(draft.edges.len(), members, target);
+            let (parts, count) = stubborn_graph::components(draft.edges.len(), members, target);
             let mut sizes = vec![0; count as usize];
             parts
                 .iter()

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use rapidhash::RapidHashMap;
 
 use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
-use crate::components::components_of;
 use crate::guard::{Guard, Guards};
 use crate::lasso::{Lasso, Letter};
 use crate::product::joint_propositions;
+use stubborn_graph::components;
 
 struct GraphEdge {
     guard: Guard,
@@ -83,7 +83,7 @@ impl Graph {
     /// A node of an accepting component, with the component of every node.
     fn accepting_node(&self) -> Option<(u32, Vec<u32>)> {
         let target = |node: u32, i: usize| self.edges[node as usize].get(i).map(|e| e.target);
-        let (component, count) = components_of(self.edges.len(), [0], target);
+        let (component, count) = components(self.edges.len(), [0], target);
         let mut marks: Vec<Option<u64>> = vec![None; count as usize];
         for (source, edges) in self.edges.iter().enumerate() {
             for edge in edges
@@ -248,7 +248,7 @@ impl Automaton {
             }
         }
         let roots = starts.iter().map(|state| number(*state, 0));
-        let (component, components) = components_of(count, roots, |node, i| {
+        let (component, components) = components(count, roots, |node, i| {
             edges[node as usize].get(i).map(|e| e.0)
         });
         let mut marks: Vec<Option<u64>> = vec![None; components as usize];

@@ -36,6 +36,8 @@
 //! # Ok::<(), stubborn_ltl::translate::TranslationError>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod alternating;
 pub mod automaton;
 pub mod components;

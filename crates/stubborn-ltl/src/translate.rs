@@ -14,11 +14,11 @@ use stubborn_diagnostics::{Diagnostic, Span};
 
 use crate::alternating::{Alternating, MAX_COMPARED, Obligation, Transitions};
 use crate::automaton::{Automaton, Draft, Edge, Marks, StateId};
-use crate::components::components_of;
 use crate::formula::{Formula, Formulas, Proposition};
 use crate::guard::{Guard, Guards};
 use crate::normal::{Kind, Normal, Normals, TooDeep};
 use crate::reduce::obligation::minimal_weak_deterministic;
+use stubborn_graph::components;
 
 /// How much work a translation may cost.
 #[derive(Clone, Copy, Debug)]
@@ -412,7 +412,7 @@ fn into_draft(
     guards: Guards,
     propositions: Vec<String>,
 ) -> Result<Draft, TranslationError> {
-    let (component, count) = components_of(raw.len(), [0], |node, i| {
+    let (component, count) = components(raw.len(), [0], |node, i| {
         raw[node as usize].get(i).map(|edge| edge.target)
     });
     let mut waiting = vec![0u128; count as usize];

@@ -40,6 +40,7 @@
 //! Codes are stable.
 //!
 #![doc = include_str!("codes.md")]
+#![forbid(unsafe_code)]
 
 mod bounds;
 mod coloured;

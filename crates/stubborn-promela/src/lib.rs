@@ -18,6 +18,8 @@
 //! assert_eq!(loaded.model.structure().processes.len(), 2);
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod ast;
 mod condition;
 pub mod flow;

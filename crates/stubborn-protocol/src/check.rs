@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use stubborn_emptiness::{Check as LtlCheck, Property as LtlProperty, ReductionRequest, Verdict};
+use stubborn_emptiness::{FiniteRuns, Property as LtlProperty, Verdict as LtlVerdict};
 use stubborn_ltl::parser::Syntax;
-use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, StubbornReduction};
-use stubborn_search::proviso::{ClosedSet, OnStack, SafetyProviso};
-use stubborn_search::{Limits, Order, Search, SearchResult, Stop, StoreOptions, Target, Trace};
-use stubborn_system::{Reduction as SystemReduction, RelationLevel, System};
+use stubborn_plan::reduction::{Made, PlannedSearch};
+use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion, Verdict};
+use stubborn_reduce::{Aim, Algorithm, Config, Goals};
+use stubborn_search::{Limits, Order, SearchResult, Stop, StoreOptions, Target, Trace};
+use stubborn_system::{RelationLevel, System};
 
 use crate::chart::Chart;
 use crate::model::Model;
@@ -32,43 +33,17 @@ pub enum Reduction {
     },
 }
 
-/// A reduction, and whether the search must take care of cycles.
-pub(crate) struct Made {
-    pub(crate) reduction: Box<dyn SystemReduction>,
-    pub(crate) needs_proviso: bool,
-}
-
 impl Reduction {
-    /// For a model and a question; `None` for everything.
-    pub(crate) fn make<M: Value>(
-        &self,
-        model: &Model<M>,
-        level: RelationLevel,
-        aim: Aim,
-    ) -> Result<Option<Made>, CheckError> {
-        let config = match self {
-            Self::None => return Ok(None),
-            Self::Printed { net } => {
-                let relations = model.relations(level);
-                let made = PaperReduction::new(model.structure(), &relations, &aim, *net);
-                return Ok(Some(Made {
-                    reduction: Box::new(made.map_err(refused)?),
-                    needs_proviso: aim != Aim::Deadlocks,
-                }));
-            }
-            Self::Chosen(config) => config.clone(),
+    /// As plans say it; `None` where it is made elsewhere.
+    fn por(&self) -> Option<Por> {
+        match self {
+            Self::None => Some(Por::None),
+            Self::Chosen(config) => Some(Por::Chosen(config.clone())),
             // Its one-sided dependence fits messages: a sender gives the receiver one more
             // choice, and takes none away.
-            Self::Auto => Config::new(Algorithm::Lpor),
-        };
-        let plan = Plan::new(&config, aim).map_err(refused)?;
-        let needs_proviso = plan.proviso != stubborn_reduce::Proviso::None;
-        let relations = model.relations(level);
-        let made = StubbornReduction::new(model, &relations, plan).map_err(refused)?;
-        Ok(Some(Made {
-            reduction: Box::new(made),
-            needs_proviso,
-        }))
+            Self::Auto => Some(Por::Chosen(Config::new(Algorithm::Lpor))),
+            Self::Printed { .. } => None,
+        }
     }
 }
 
@@ -90,8 +65,7 @@ const SYMMETRY_SAMPLE: usize = 200;
 #[derive(Clone)]
 pub struct Checker<'m, M> {
     model: &'m Model<M>,
-    /// `None` for what explores least.
-    order: Option<Order>,
+    order: Order,
     threads: usize,
     reduction: Reduction,
     relations: RelationLevel,
@@ -235,7 +209,7 @@ impl<M: Value> Model<M> {
     pub fn check(&self) -> Checker<'_, M> {
         Checker {
             model: self,
-            order: None,
+            order: Order::default(),
             threads: 1,
             reduction: Reduction::Auto,
             relations: RelationLevel::Reach,
@@ -268,15 +242,13 @@ impl<'m, M: Value> Checker<'m, M> {
 
     /// Depth-first. Counterexamples may be long.
     pub fn depth_first(mut self) -> Self {
-        self.order = Some(Order::DepthFirst);
+        self.order = Order::DepthFirst;
         self
     }
 
-    /// Breadth-first. (By itself, a reduced check for bad states goes depth-first: a cycle is a
-    /// cycle there, and elsewhere only a suspicion that costs many states. What it finds is
-    /// looked for again breadth-first, so that it is short.)
+    /// Breadth-first, as by itself: counterexamples are short.
     pub fn breadth_first(mut self) -> Self {
-        self.order = Some(Order::BreadthFirst);
+        self.order = Order::BreadthFirst;
         self
     }
 
@@ -325,31 +297,15 @@ impl<'m, M: Value> Checker<'m, M> {
             complete: true,
             searches: Vec::new(),
         };
-        let labels: Vec<_> = structure.properties.iter().map(|p| p.violated_by).collect();
-        let invariants: Vec<(String, Target)> = structure
+        let mut targets: Vec<(String, Target)> = structure
             .properties
             .iter()
             .map(|p| (p.name.clone(), Target::Label(p.violated_by)))
             .collect();
-        let goals = Aim::Goals(Goals::labels(labels));
-        let ends = vec![("no end".to_owned(), Target::InvalidEnd)];
-        let groups = if self.reduction == Reduction::None {
-            let mut all = invariants;
-            all.extend(ends.into_iter().filter(|_| self.ends));
-            vec![(all, goals)]
-        } else {
-            let mut groups = Vec::new();
-            if !invariants.is_empty() || !self.ends {
-                groups.push((invariants, goals));
-            }
-            if self.ends {
-                groups.push((ends, Aim::Deadlocks));
-            }
-            groups
-        };
-        for (targets, aim) in groups {
-            self.search(&targets, aim, &mut report)?;
+        if self.ends {
+            targets.push(("no end".to_owned(), Target::InvalidEnd));
         }
+        self.search(&targets, &mut report)?;
         report.misuses = self.model.misuses();
         Ok(report)
     }
@@ -368,12 +324,7 @@ impl<'m, M: Value> Checker<'m, M> {
         }
     }
 
-    fn search(
-        &self,
-        targets: &[(String, Target)],
-        aim: Aim,
-        report: &mut Report,
-    ) -> Result<(), CheckError> {
+    fn search(&self, named: &[(String, Target)], report: &mut Report) -> Result<(), CheckError> {
         let symmetric = if self.symmetric {
             Some(self.symmetric_system()?)
         } else {
@@ -383,51 +334,30 @@ impl<'m, M: Value> Checker<'m, M> {
             Some(symmetric) => symmetric,
             None => self.model,
         };
-        let made = self.reduction.make(self.model, self.relations, aim)?;
-        let needs_proviso = made.as_ref().is_some_and(|m| m.needs_proviso);
-        let reduction = made.as_ref().map(|m| &*m.reduction);
-        let depth_first = self.order == Some(Order::DepthFirst)
-            || self.order.is_none() && needs_proviso && self.threads == 1;
-        let all: Vec<Target> = targets.iter().map(|(_, target)| *target).collect();
-        let search = |order: Order, limits: Limits<'m>| {
-            let with_stack = order == Order::DepthFirst && self.threads == 1;
-            let proviso: &dyn SafetyProviso = if with_stack { &OnStack } else { &ClosedSet };
-            Search {
-                reduction,
-                proviso: needs_proviso.then_some(proviso),
-                order,
-                threads: self.threads,
-                store: self.store.clone(),
-                limits,
-                targets: all.clone(),
-                stop: Stop::AllViolated,
-                ..Search::new(system)
+        let targets: Vec<Target> = named.iter().map(|(_, target)| *target).collect();
+        let options = self.options(self.reduction.por().unwrap_or(Por::None));
+        let planner = Planner::new(system, &options);
+        let found = match self.reduction {
+            Reduction::Printed { net } => {
+                let relations = self.model.relations(self.relations);
+                let structure = self.model.structure();
+                let labels = structure.properties.iter().map(|p| p.violated_by);
+                // What keeps bad states keeps ends, too.
+                let aim = match structure.properties.is_empty() {
+                    true => Aim::Deadlocks,
+                    false => Aim::Goals(Goals::labels(labels)),
+                };
+                let made = PaperReduction::new(structure, &relations, &aim, net);
+                let made = Made::by(Box::new(made.map_err(refused)?), aim != Aim::Deadlocks);
+                let planned = PlannedSearch::reduced(&targets, made);
+                planner.check_by(planned, &targets, Stop::AllViolated)
             }
-            .run()
-            .map_err(|e| CheckError(e.to_string()))
+            _ => planner.check(&targets, Stop::AllViolated),
         };
-        let order = if depth_first {
-            Order::DepthFirst
-        } else {
-            Order::BreadthFirst
-        };
-        let mut result = search(order, self.limits)?;
-        if depth_first && self.order.is_none() && !result.violations.is_empty() {
-            let worth = 4 * result.states + 100_000;
-            let states = self.limits.states.map_or(worth, |n| n.min(worth));
-            let limits = Limits {
-                states: Some(states),
-                ..self.limits
-            };
-            let shorter = search(Order::BreadthFirst, limits)?;
-            for violation in &mut result.violations {
-                if let Some(short) = shorter.violation(violation.target) {
-                    *violation = short.clone();
-                }
-            }
-        }
-        for (name, target) in targets {
-            if let Some(violation) = result.violation(*target) {
+        let found = found.map_err(|e| CheckError(e.to_string()))?;
+        for ((name, _), answer) in named.iter().zip(found.answers) {
+            report.complete &= answer.verdict != Verdict::Unknown;
+            if let Some(violation) = answer.violation {
                 let trace = match (&symmetric, &violation.trace) {
                     (Some(symmetric), Some(trace)) => symmetric.unfold(trace),
                     (_, trace) => trace.clone(),
@@ -439,10 +369,24 @@ impl<'m, M: Value> Checker<'m, M> {
                 });
             }
         }
-        report.complete &= result.is_complete() || !result.violations.is_empty();
-        let name = reduction.map_or("none".into(), |r| r.name());
-        report.searches.push((name, result));
+        let runs = found.runs.into_iter();
+        report.searches = runs.map(|run| (run.reduction, run.result)).collect();
         Ok(())
+    }
+
+    fn options(&self, por: Por) -> CheckOptions<'m> {
+        CheckOptions {
+            order: self.order,
+            threads: self.threads,
+            store: self.store.clone(),
+            limits: self.limits,
+            reduction: ReductionOptions {
+                por,
+                relations: self.relations,
+                ..ReductionOptions::default()
+            },
+            ..CheckOptions::default()
+        }
     }
 
     /// Checks a temporal formula over the propositions of the protocol, in Spin's syntax:
@@ -463,37 +407,30 @@ impl<'m, M: Value> Checker<'m, M> {
             let texts: Vec<_> = messages.iter().map(|m| m.message.clone()).collect();
             return Err(CheckError(texts.join("; ")));
         };
-        let relations = self.model.relations(self.relations);
-        let config = match &self.reduction {
-            Reduction::None => None,
-            Reduction::Auto => Some(Config::new(Algorithm::Beam)),
-            Reduction::Chosen(config) => Some(config.clone()),
-            Reduction::Printed { .. } => {
-                return Err(CheckError(
+        let por = match self.reduction {
+            // Local sets are for states, not for runs.
+            Reduction::Auto => Por::Auto,
+            _ => self.reduction.por().ok_or_else(|| {
+                CheckError(
                     "the printed form of local reduction keeps deadlocks and invariants only"
                         .into(),
-                ));
-            }
+                )
+            })?,
         };
-        let result = LtlCheck {
-            reduction: config.map(|config| ReductionRequest {
-                config,
-                relations: &relations,
-                proviso: Default::default(),
-                fitting: Default::default(),
-            }),
-            limits: self.limits,
-            ..LtlCheck::new(self.model, &property)
-        }
-        .run()
-        .map_err(|e| CheckError(e.to_string()))?;
+        let options = self.options(por);
+        let question = TemporalQuestion {
+            property: &property,
+            finite_runs: FiniteRuns::default(),
+        };
+        let result = Planner::new(self.model, &options).check_temporal(question);
+        let result = result.map_err(|e| CheckError(e.to_string()))?.result;
         if let Some(misuse) = self.model.misuses().first() {
             return Err(CheckError(misuse.clone()));
         }
         match result.verdict {
-            Verdict::Holds => Ok(None),
-            Verdict::Unknown(limit) => Err(CheckError(limit.to_string())),
-            Verdict::Violated => {
+            LtlVerdict::Holds => Ok(None),
+            LtlVerdict::Unknown(limit) => Err(CheckError(limit.to_string())),
+            LtlVerdict::Violated => {
                 let trace = result.counterexample.map(|c| c.trace);
                 Ok(Some(Failure {
                     property: text.to_owned(),

@@ -82,6 +82,8 @@
 //! | `symmetry` | interchangeable processes |
 //! | [`protocols`] | examples |
 
+#![forbid(unsafe_code)]
+
 mod analysis;
 mod builders;
 mod chart;

@@ -23,6 +23,8 @@
 //!
 //! [relations]: stubborn_system::Relations
 
+#![forbid(unsafe_code)]
+
 pub mod aim;
 mod algorithm;
 mod ample;

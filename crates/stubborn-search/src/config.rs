@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::sync::Arc;
 
 use stubborn_store::{MemoryBudget, StoreOptions};
-use stubborn_system::{LabelId, Reduction, Spent, System};
+use stubborn_system::{LabelId, Reduction, Spent, Successors, System};
 
 use crate::progress::Progress;
 use crate::proviso::SafetyProviso;
@@ -72,8 +72,6 @@ pub enum Stop {
 pub struct Limits<'a> {
     /// Most states to store.
     pub states: Option<u64>,
-    /// Asked whether to go on where these are reached.
-    pub beyond: Option<Beyond<'a>>,
     /// Most bytes for store, queues and stacks together.
     pub memory: Option<usize>,
     /// Longest time. (Building a trace afterwards is not counted.)
@@ -97,39 +95,12 @@ impl Limits<'_> {
             }
         }
     }
-
-    /// For searches that keep to limits by themselves: the new limit for a search that has
-    /// more than `most` states.
-    pub fn more_states(&self, most: u64) -> Option<u64> {
-        let reached = Reached {
-            states: most,
-            level_sizes: &[],
-        };
-        let more = self.beyond.and_then(|beyond| (beyond.0)(&reached))?;
-        (more > most).then_some(more)
-    }
 }
 
-/// Asked when a search has stored as many states as it may: the new limit, or `None` to end there.
-/// All threads wait for the answer.
-#[derive(Clone, Copy)]
-pub struct Beyond<'a>(pub &'a (dyn Fn(&Reached<'_>) -> Option<u64> + Sync));
-
-impl fmt::Debug for Beyond<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Beyond")
-    }
-}
-
-/// How far a search is that has stored as many states as it may.
-#[derive(Clone, Copy, Debug)]
-pub struct Reached<'a> {
-    /// States stored, or a few less.
-    pub states: u64,
-    /// The sizes of the first breadth-first levels, up to the one that is being expanded; none in
-    /// other orders.
-    pub level_sizes: &'a [u64],
-}
+/// Sees every state that is expanded, with all its successors; false if it has seen enough, and
+/// the search ends as if it had found what it looked for. It is called by all threads, in no
+/// certain order. The error state is shown to nobody.
+pub type Visitor<'v> = dyn Fn(&[u32], &Successors) -> bool + Sync + 'v;
 
 /// A search, ready to [run](Search::run).
 #[derive(Clone)]
@@ -160,6 +131,8 @@ pub struct Search<'a> {
     /// With a seed, a depth-first search takes the successors of each state in an order
     /// shuffled by it, to look elsewhere first. Ignored by breadth-first searches.
     pub seed: Option<u64>,
+    /// Shown every state.
+    pub visitor: Option<&'a Visitor<'a>>,
     /// Told how far the search is, a few times a second, on the thread that called
     /// [`run`](Search::run).
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
@@ -180,6 +153,7 @@ impl<'a> Search<'a> {
             targets: Vec::new(),
             stop: Stop::default(),
             seed: None,
+            visitor: None,
             observer: None,
         }
     }

@@ -234,9 +234,9 @@ impl<'a> Control<'a> {
 
     /// The limit that stopped the threads, if one did.
     pub(crate) fn limit(&self) -> Option<Limit> {
-        use Limit::{Interrupted, Memory, States, StoreFull, Time};
+        use Limit::{Interrupted, Memory, Outgrown, States, StoreFull, Time};
         let reason = self.stop.load(Ordering::Relaxed);
-        [States, Memory, StoreFull, Time, Interrupted]
+        [States, Memory, StoreFull, Time, Interrupted, Outgrown]
             .into_iter()
             .find(|limit| *limit as u8 == reason)
     }

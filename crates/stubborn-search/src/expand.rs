@@ -7,7 +7,7 @@ use stubborn_system::{
 
 use stubborn_store::{Cursor, Worker};
 
-use crate::config::{Search, Target};
+use crate::config::{Search, Target, Visitor};
 use crate::violation::FindingKeeper;
 
 /// What to look for, sorted by where it can be seen.
@@ -80,6 +80,7 @@ pub(crate) struct Expander<'a> {
     reducer: Option<Box<dyn Reducer + 'a>>,
     checks: &'a Checks,
     budget: &'a Budget,
+    visitor: Option<&'a Visitor<'a>>,
     pub(crate) successors: Successors,
     /// One bit a transition; of the last state, if its [`Choice`] was `Some`.
     kept: BitSet,
@@ -107,6 +108,7 @@ impl<'a> Expander<'a> {
             reducer: search.reduction.map(|r| r.reducer()),
             checks,
             budget: search.system.budget(),
+            visitor: search.visitor,
             successors: Successors::new(search.system.layout().words()),
             kept: BitSet::new(transitions),
             chosen: Vec::new(),
@@ -140,6 +142,12 @@ impl<'a> Expander<'a> {
         }
         if self.looks_at_outcomes && !self.successors.all_fine() {
             self.check_outcomes(state, depth);
+        }
+        if let Some(visitor) = self.visitor
+            && !self.checks.is_error(state)
+            && !visitor(state, &self.successors)
+        {
+            self.keeper.stop();
         }
         match self.tells_what_is_known {
             true => self.choose_knowingly(cursor, store),

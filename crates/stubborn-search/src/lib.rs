@@ -43,6 +43,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `config`, `result`, `progress` | what goes in and what comes out |
+//! | [`engine`] | what runs searches: the seam for other engines |
 //! | `run` | the frame around a search: checks, threads, results |
 //! | `expand` | one state: successors, targets, reduction |
 //! | `bfs`, `team` | breadth-first order, and how its threads wait for each other |
@@ -52,11 +53,14 @@
 //! | `entry`, `stack`, `memory`, `flags` | queues and stacks |
 //! | `control`, `context`, `violation` | what threads share |
 
+#![forbid(unsafe_code)]
+
 mod bfs;
 mod config;
 mod context;
 mod control;
 mod dfs;
+pub mod engine;
 mod entry;
 mod expand;
 mod flags;
@@ -74,7 +78,8 @@ mod team;
 pub mod trace;
 mod violation;
 
-pub use config::{Beyond, Limits, Order, Reached, Search, SearchError, Stop, Target};
+pub use config::{Limits, Order, Search, SearchError, Stop, Target, Visitor};
+pub use engine::{Engine, Explore, Found, SharedMemory};
 pub use memory::peak_resident_bytes;
 pub use progress::Progress;
 pub use replay::replay;

@@ -36,6 +36,8 @@ pub enum Limit {
     Time,
     /// Somebody asked for it.
     Interrupted,
+    /// The model needs more room than it was prepared with.
+    Outgrown,
 }
 
 impl From<Spent> for Limit {
@@ -44,6 +46,7 @@ impl From<Spent> for Limit {
             Spent::Time => Self::Time,
             Spent::Memory => Self::Memory,
             Spent::Interrupted => Self::Interrupted,
+            Spent::Outgrown => Self::Outgrown,
         }
     }
 }
@@ -150,7 +153,7 @@ impl From<Spent> for TraceMissing {
         match spent {
             Spent::Time => Self::Time,
             Spent::Memory => Self::Memory,
-            Spent::Interrupted => Self::Interrupted,
+            Spent::Interrupted | Spent::Outgrown => Self::Interrupted,
         }
     }
 }
@@ -188,6 +191,7 @@ impl std::fmt::Display for Limit {
             Self::StoreFull => "the state store has no more numbers for states",
             Self::Time => "the time limit was reached",
             Self::Interrupted => "the search was interrupted",
+            Self::Outgrown => "the model starts more processes than it was prepared for",
         })
     }
 }

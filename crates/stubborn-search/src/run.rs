@@ -6,17 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use stubborn_store::{MemoryBudget, Store, StoreError};
+use stubborn_system::Spent;
 
 use crate::config::{Order, Search, SearchError, Target};
 use crate::context::{Context, Sum};
 use crate::control::Control;
+use crate::engine::Found;
 use crate::entry::EntryShape;
 use crate::expand::Checks;
 use crate::memory::{Ledger, peak_resident_bytes};
 use crate::replay::{confirm, replay};
 use crate::rerun::{Path, find_ways};
 use crate::result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, Violation};
-use crate::violation::{Finding, Tally, ValueOrder};
+use crate::violation::{Finding, ValueOrder};
 use crate::{bfs, dfs};
 
 impl Search<'_> {
@@ -151,11 +153,15 @@ impl Search<'_> {
         }
     }
 
-    /// Replays the ways to the findings.
-    fn violations(
+    /// Violations of what was found: each with its way, one state after the other, replayed on
+    /// the reference execution. The ways are those of the first findings, in their order.
+    ///
+    /// # Errors
+    /// If a way cannot be repeated, or does not lead where it should.
+    pub fn confirm(
         &self,
-        tallies: &[Tally],
-        ways: Result<Vec<Path>, TraceMissing>,
+        found: Vec<Found>,
+        ways: Result<Vec<Vec<u32>>, TraceMissing>,
     ) -> Result<Vec<Violation>, SearchError> {
         let system = self.replay.unwrap_or(self.system);
         let (ways, trace_missing) = match ways {
@@ -164,14 +170,13 @@ impl Search<'_> {
         };
         let mut ways = ways.into_iter();
         let mut violations = Vec::new();
-        for (target, tally) in self.targets.iter().zip(tallies) {
-            let Some(finding) = &tally.best else { continue };
+        for found in found {
             let mut trace = None;
             let mut trace_missing = trace_missing;
             if let Some(way) = ways.next() {
-                match replay(system, way, finding.step) {
+                match replay(system, way, found.step) {
                     Ok(replayed) => {
-                        confirm(system, *target, &replayed)?;
+                        confirm(system, found.target, &replayed)?;
                         trace = Some(replayed);
                     }
                     Err(SearchError::GaveUp(spent)) => trace_missing = Some(spent.into()),
@@ -179,11 +184,11 @@ impl Search<'_> {
                 }
             }
             violations.push(Violation {
-                target: *target,
-                count: tally.count,
-                length: trace.as_ref().map_or(finding.length, |t| t.len() as u64),
-                state: finding.state.to_vec(),
-                step: finding.step,
+                target: found.target,
+                count: found.count,
+                length: trace.as_ref().map_or(found.length, |t| t.len() as u64),
+                state: found.state,
+                step: found.step,
                 trace,
                 trace_missing,
             });
@@ -299,7 +304,9 @@ impl Exploration<'_> {
         let (states, kind, store_bytes) = (store.len(), store.kind(), store.bytes());
         // The one place where a search may say that it has seen everything. If the budget was
         // spent at any time, executors may have given up, and nobody knows.
-        let end = match (control.limit(), search.system.budget().poll()) {
+        let end = match (control.limit(), search.system.budget().conclude()) {
+            // Not even what was found makes sense.
+            (_, Some(Spent::Outgrown)) => End::Limit(Limit::Outgrown),
             (None, _) if control.go_on().is_err() => End::Violation,
             (_, Some(spent)) => End::Limit(spent.into()),
             (Some(limit), None) => End::Limit(limit),
@@ -324,7 +331,18 @@ impl Exploration<'_> {
                     .and_then(|store| find_ways(&parts.context(&store), &findings))
             }
         };
-        let violations = search.violations(&sum.tallies, ways)?;
+        let tallies = search.targets.iter().zip(&sum.tallies);
+        let found = tallies.filter_map(|(target, tally)| {
+            let best = tally.best.as_ref()?;
+            Some(Found {
+                target: *target,
+                count: tally.count,
+                length: best.length,
+                state: best.state.to_vec(),
+                step: best.step,
+            })
+        });
+        let violations = search.confirm(found.collect(), ways)?;
         let has_ends = search.system.structure().valid_end.is_some();
         let is_breadth_first = search.order == Order::BreadthFirst;
         let Sum {

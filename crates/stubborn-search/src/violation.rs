@@ -108,6 +108,12 @@ impl<'a> FindingKeeper<'a> {
         }
     }
 
+    /// A visitor has seen enough.
+    #[cold]
+    pub(crate) fn stop(&self) {
+        self.control.stop_found();
+    }
+
     /// A bad state.
     pub(crate) fn state(&mut self, target: usize, length: u64, state: &[u32]) {
         self.add(target, length, state, None);

@@ -7,7 +7,7 @@
 //! spent, and nobody may say that something holds after it.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,10 +26,25 @@ pub enum Spent {
     Memory,
     /// Somebody asked to stop.
     Interrupted,
+    /// The model needs more room than it was prepared with, say for processes: what was
+    /// explored is not all there is, and a larger one is needed.
+    Outgrown,
 }
 
 impl Spent {
-    const ALL: [Spent; 3] = [Spent::Time, Spent::Memory, Spent::Interrupted];
+    const ALL: [Spent; 4] = [
+        Spent::Time,
+        Spent::Memory,
+        Spent::Interrupted,
+        Spent::Outgrown,
+    ];
+}
+
+impl Spent {
+    /// In the budget: one more than the place in [`ALL`](Self::ALL).
+    fn number(self) -> u8 {
+        self as u8 + 1
+    }
 }
 
 impl fmt::Display for Spent {
@@ -38,6 +53,7 @@ impl fmt::Display for Spent {
             Self::Time => "the time limit was reached",
             Self::Memory => "the memory limit was reached",
             Self::Interrupted => "the run was interrupted",
+            Self::Outgrown => "the model starts more processes than it was prepared for",
         })
     }
 }
@@ -50,6 +66,8 @@ pub struct Budget {
     memory: Option<Memory>,
     /// One more than the place of the reason in [`Spent::ALL`], 0 as long as there is none.
     spent: AtomicU8,
+    /// See [`outgrow`](Self::outgrow).
+    outgrown: AtomicBool,
     /// What is being done; once spent, what was.
     phase: Mutex<&'static str>,
 }
@@ -73,6 +91,7 @@ impl Budget {
             deadline: None,
             memory: None,
             spent: AtomicU8::new(0),
+            outgrown: AtomicBool::new(false),
             phase: Mutex::new(""),
         }
     }
@@ -175,13 +194,39 @@ impl Budget {
         self.end(Spent::Interrupted);
     }
 
-    /// The first reason stays.
-    fn end(&self, why: Spent) {
-        let number = Spent::ALL.iter().position(|s| *s == why);
-        let number = number.map_or(0, |at| at as u8 + 1);
+    /// Something that the model needs is not provided for: whatever is explored from now on,
+    /// nothing can be [concluded](Self::conclude) from it. It may go on for a while, to learn what
+    /// else is missing, until somebody [ends](Self::end) it.
+    pub fn outgrow(&self) {
+        self.outgrown.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the model was found to be too small.
+    #[inline]
+    pub fn is_outgrown(&self) -> bool {
+        self.outgrown.load(Ordering::Relaxed)
+    }
+
+    /// There is a larger model now, about which nothing is known yet.
+    pub fn has_grown(&self) {
+        self.outgrown.store(false, Ordering::Relaxed);
+        let (outgrown, order) = (Spent::Outgrown.number(), Ordering::Relaxed);
+        let _ = self.spent.compare_exchange(outgrown, 0, order, order);
+    }
+
+    /// To be asked by whoever is about to say that everything was seen: why nobody may.
+    pub fn conclude(&self) -> Option<Spent> {
+        if self.is_outgrown() {
+            self.end(Spent::Outgrown);
+        }
+        self.poll()
+    }
+
+    /// Ends it for a reason; the first one stays.
+    pub fn end(&self, why: Spent) {
         let order = Ordering::Relaxed;
         // Somebody else may have been faster, with a reason as good.
-        let _ = self.spent.compare_exchange(0, number, order, order);
+        let _ = self.spent.compare_exchange(0, why.number(), order, order);
     }
 }
 
@@ -281,6 +326,25 @@ mod tests {
         assert_eq!(budget.poll(), Some(Spent::Time));
         budget.stop();
         assert_eq!(budget.spent(), Some(Spent::Time));
+    }
+
+    #[test]
+    fn nothing_is_concluded_from_a_model_that_is_too_small() {
+        let budget = Budget::unlimited();
+        budget.outgrow();
+        assert_eq!(budget.poll(), None, "there may be more to learn");
+        assert_eq!(budget.conclude(), Some(Spent::Outgrown));
+        assert_eq!(budget.poll(), Some(Spent::Outgrown));
+        budget.has_grown();
+        assert_eq!(budget.conclude(), None);
+        budget.stop();
+        budget.outgrow();
+        budget.has_grown();
+        assert_eq!(
+            budget.conclude(),
+            Some(Spent::Interrupted),
+            "the others stay"
+        );
     }
 
     #[test]

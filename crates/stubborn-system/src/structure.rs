@@ -25,6 +25,8 @@ pub struct Transition {
     pub nondeterministic: bool,
     /// The step may fail and lead to the error state.
     pub may_fail: bool,
+    /// The step may find an assertion violated on its way.
+    pub may_violate: bool,
     /// 0 for ordinary transitions. A transition of priority `n > 0` is enabled only where no
     /// transition of a smaller number is (Promela's `timeout` is 1).
     pub priority: u8,

@@ -120,6 +120,7 @@ impl From<CheckError> for Failure {
             CheckError::Search(SearchError::ReplayFailed(_)) => Status::InternalError,
             CheckError::Search(SearchError::Mismatch(_))
             | CheckError::Reduction(_)
+            | CheckError::NoEngine(_)
             | CheckError::Outgrown => Status::Wrong,
         };
         Self {

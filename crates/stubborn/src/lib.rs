@@ -42,13 +42,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod auto;
 mod check;
 mod languages;
 mod load;
 mod measured;
 pub mod record;
-mod reduction;
 pub mod sequence_chart;
 pub mod spin;
 pub mod story;
@@ -56,15 +54,14 @@ mod structural;
 mod temporal;
 mod text;
 
-pub use check::{
-    Answer, CheckError, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, explore,
-    questions,
-};
+pub use check::{Answer, Question, QuestionKind, Report, check, explore, questions};
 pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
 pub use measured::{RelationsError, SavedRelations};
-pub use reduction::{Por, ProvisoChoice, ReductionOptions};
 pub use structural::{NetSizes, check_smaller, explore_smaller};
+pub use stubborn_plan::{
+    CheckError, CheckOptions, Por, ProvisoChoice, ReductionOptions, Run, TemporalOptions, Verdict,
+};
 pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Trace, TraceStep, Violation,
@@ -72,7 +69,7 @@ pub use stubborn_search::{
 pub use temporal::check::{Evaluated, TemporalAnswer, check_temporal};
 pub use temporal::evaluation::{EvaluationFailure, Evaluations};
 pub use temporal::explore::{compare_provisos, explore_with_proviso};
-pub use temporal::{Obstacle, Origin, Temporal, TemporalOptions, TemporalText};
+pub use temporal::{Obstacle, Origin, Temporal, TemporalText};
 pub use text::ModelText;
 
 pub use stubborn_contest as contest;
@@ -80,6 +77,7 @@ pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_emptiness as emptiness;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
+pub use stubborn_plan as plan;
 pub use stubborn_pnml as pnml;
 pub use stubborn_promela as promela;
 pub use stubborn_reduce as reduce;

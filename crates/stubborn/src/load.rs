@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::interpreter::Interpreter;
-use stubborn_ir::{Model, Program, Statement};
+use stubborn_ir::{Model, Program};
 use stubborn_jit::CompiledModel;
 use stubborn_pnml::NetSystem;
 use stubborn_promela::StartName;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Budget, FailureSite, LabelId, Outcome, Property, System, TransitionId};
+use stubborn_system::{Budget, FailureSite, LabelId, Outcome, Property, System};
 
 use crate::languages;
 use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
@@ -124,7 +124,6 @@ pub struct LoadedModel {
     system: Arc<dyn System>,
     reference: Arc<dyn System>,
     program: Option<Arc<Model>>,
-    asserting: Vec<TransitionId>,
     promela: Option<Arc<PromelaModel>>,
     temporal: Vec<Temporal>,
     expressions: Vec<String>,
@@ -182,11 +181,6 @@ impl LoadedModel {
         &self.system.structure().properties
     }
 
-    /// The transitions that may find an assertion violated on their way.
-    pub fn asserting(&self) -> &[TransitionId] {
-        &self.asserting
-    }
-
     /// The temporal properties of the model and of the user, in this order.
     pub fn temporal(&self) -> &[Temporal] {
         &self.temporal
@@ -203,13 +197,8 @@ impl LoadedModel {
         self.promela.as_deref()
     }
 
-    /// Whether a search found that the model starts more processes than it was prepared for.
-    /// Nothing that the search said holds then: [grow](Self::grow) and search again.
-    pub fn is_outgrown(&self) -> bool {
-        self.growth.as_ref().is_some_and(Growth::is_outgrown)
-    }
-
-    /// Prepares the model for what was missing. Labels and transitions may have other numbers
+    /// Prepares the model for what a search was missing that ended as
+    /// [outgrown](stubborn_search::Limit::Outgrown). Labels and transitions may have other numbers
     /// afterwards: ask for [`questions`](crate::questions) again.
     pub fn grow(&mut self) -> Result<(), LoadError> {
         match self.growth.as_ref().and_then(Growth::grown) {
@@ -227,6 +216,7 @@ impl LoadedModel {
     }
 
     fn replace(&mut self, by: Result<Parts, BuildError>) -> Result<(), LoadError> {
+        self.system.budget().has_grown();
         if let Some(gave_up) = LoadError::gave_up(self.system.budget()) {
             return Err(gave_up);
         }
@@ -247,7 +237,6 @@ impl LoadedModel {
             system: parts.system,
             reference: parts.reference,
             program: parts.program,
-            asserting: parts.asserting,
             promela: parts.promela,
             temporal: parts.temporal,
             expressions: parts.expressions,
@@ -435,7 +424,6 @@ pub(crate) struct Parts {
     pub(crate) reference: Arc<dyn System>,
     /// The same as guarded commands, where it is a program of them.
     pub(crate) program: Option<Arc<Model>>,
-    pub(crate) asserting: Vec<TransitionId>,
     pub(crate) temporal: Vec<Temporal>,
     pub(crate) expressions: Vec<String>,
     /// Where the model is more than the file it was loaded from.
@@ -460,7 +448,6 @@ impl Parts {
 
     /// A packed program, compiled or not.
     pub(crate) fn of_model(model: Model, warnings: Vec<Diagnostic>, engine: Engine) -> Self {
-        let asserting = asserting(&model);
         let reference = Arc::new(model);
         let system: Arc<dyn System> = match engine {
             Engine::Compiled => Arc::new(CompiledModel::new(Arc::clone(&reference))),
@@ -471,7 +458,6 @@ impl Parts {
             system,
             program: Some(Arc::clone(&reference)),
             reference,
-            asserting,
             temporal: Vec::new(),
             expressions: Vec::new(),
             text: None,
@@ -480,22 +466,6 @@ impl Parts {
             net: None,
         }
     }
-}
-
-/// The transitions of a program that contain an assertion, or run on into one.
-fn asserting(model: &Model) -> Vec<TransitionId> {
-    let commands = model.program().commands.iter();
-    let own: Vec<bool> = commands
-        .map(|c| c.body.iter().any(Statement::asserts))
-        .collect();
-    let with_followers = |at: &usize| {
-        let mut followers = model.chains().followers(*at).iter();
-        own[*at] || followers.any(|f| own[*f as usize])
-    };
-    (0..own.len())
-        .filter(with_followers)
-        .map(TransitionId::new)
-        .collect()
 }
 
 /// Why a front-end delivers nothing.

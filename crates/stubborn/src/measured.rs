@@ -144,12 +144,6 @@ impl SavedRelations {
                 }
                 other => RelationsError(other.to_string()),
             })?;
-        if model.is_outgrown() {
-            return wrong(
-                "the model starts more processes than it was prepared for; its relations cannot be \
-                 computed",
-            );
-        }
         let mut saved = Self {
             model: model.name().to_owned(),
             language: model.language().name().to_owned(),

@@ -11,7 +11,10 @@ use stubborn_pnml::{Formula, NetOptions, NetSystem, PlaceId, Preserve, Reduced, 
 use stubborn_search::{SearchError, Target, Trace, Violation};
 use stubborn_system::{LabelId, Outcome, Spent, Successors, System, TransitionId};
 
-use crate::check::{Answer, CheckError, CheckOptions, Question, Report, Run};
+use stubborn_plan::{CheckError, CheckOptions, Run};
+use stubborn_reduce::ConfigError;
+
+use crate::check::{Answer, Question, Report};
 use crate::load::{LoadedModel, Parts};
 
 /// The size of a net before and after reduction.
@@ -56,7 +59,6 @@ impl Smaller {
             reference: Arc::clone(&system) as Arc<dyn System>,
             system: Arc::clone(&system) as Arc<dyn System>,
             program: None,
-            asserting: Vec::new(),
             temporal: Vec::new(),
             expressions: Vec::new(),
             text: None,
@@ -168,6 +170,17 @@ fn failed(why: &str) -> CheckError {
     )))
 }
 
+/// Relations from a state space are about the net as it is.
+fn refuse_measured(options: &CheckOptions<'_>) -> Result<(), CheckError> {
+    match options.reduction.measured {
+        None => Ok(()),
+        Some(_) => Err(CheckError::Reduction(ConfigError::new(
+            "relations from a file are those of the net as it is, not of a smaller one: leave out \
+             --structural",
+        ))),
+    }
+}
+
 /// As [`check`](crate::check), of smaller nets with the same answers; a model that is no net is
 /// checked as it is.
 pub fn check_smaller(
@@ -179,6 +192,7 @@ pub fn check_smaller(
     let Some(net) = model.net() else {
         return crate::check(model, questions, options);
     };
+    refuse_measured(options)?;
     let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
     let mut runs: Vec<Run> = Vec::new();
     let mut rest: Vec<usize> = Vec::new();
@@ -265,6 +279,6 @@ pub fn explore_smaller(
         return Some(Err(CheckError::Search(SearchError::GaveUp(spent))));
     }
     let smaller = smaller?;
-    let run = crate::explore(&smaller.model, options);
+    let run = refuse_measured(options).and_then(|()| crate::explore(&smaller.model, options));
     Some(run.map(|run| (run, smaller.sizes())))
 }

@@ -11,9 +11,8 @@ pub(crate) mod explore;
 pub(crate) mod read;
 
 use stubborn_diagnostics::Span;
-use stubborn_emptiness::{Emptiness, Expansion, FiniteRuns, Property, SteeringMode};
+use stubborn_emptiness::Property;
 use stubborn_ltl::parser::Syntax;
-use stubborn_reduce::Visibility;
 
 use self::evaluation::Evaluations;
 
@@ -84,38 +83,4 @@ pub enum Origin {
     User,
     /// A file with many properties, of which some may be asked for.
     File,
-}
-
-/// How temporal properties are checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TemporalOptions {
-    /// How violating runs are looked for.
-    pub emptiness: Emptiness,
-    /// What runs that end mean.
-    pub finite_runs: FiniteRuns,
-    /// Whether reduced sets are made for the state that the automaton of a property is in.
-    pub steering: SteeringMode,
-    /// What sets do about transitions that a property can see.
-    pub visibility: Visibility,
-    /// Only what the automaton can still look at counts as visible.
-    pub relaxed_visibility: bool,
-    /// What a state that a proviso expands gets back.
-    pub expansion: Expansion,
-    /// Look at runs only in which a process that could move all the time moves again and
-    /// again.
-    pub weak_fairness: bool,
-}
-
-impl Default for TemporalOptions {
-    fn default() -> Self {
-        Self {
-            emptiness: Emptiness::default(),
-            finite_runs: FiniteRuns::default(),
-            steering: SteeringMode::default(),
-            visibility: Visibility::Vi,
-            relaxed_visibility: false,
-            expansion: Expansion::default(),
-            weak_fairness: false,
-        }
-    }
 }

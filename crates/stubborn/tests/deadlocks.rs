@@ -60,7 +60,7 @@ fn compare(
         ..Limits::default()
     };
     let (full, deadlocks) = explore(system, None, limits).ok()?;
-    if model.is_outgrown() || full < sweep.least {
+    if model.system().budget().is_outgrown() || full < sweep.least {
         return None;
     }
     let relations = system.relations(level);
@@ -228,7 +228,7 @@ fn sweep(folder: &str, most: u64, least_models: usize) {
         };
         let before = wrong.len();
         let mut result = compare(&model, RelationLevel::Reach, &sweep, &mut wrong);
-        while model.is_outgrown() {
+        while model.system().budget().is_outgrown() {
             model.grow().expect("it grows");
             result = compare(&model, RelationLevel::Reach, &sweep, &mut wrong);
         }

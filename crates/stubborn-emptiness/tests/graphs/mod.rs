@@ -1,8 +1,8 @@
 //! Random graphs with reduced lists of edges, and what must hold of the part of one that a
 //! search has explored.
 
+use stubborn_graph::components;
 use stubborn_ltl::automaton::Marks;
-use stubborn_ltl::components::components_of;
 use stubborn_ltl::random::Random;
 
 /// The targets of each node, and which of them the reduction keeps.
@@ -93,7 +93,7 @@ impl Explored {
     /// Whether some cycle collects all marks.
     pub(crate) fn is_accepting(&self, all: Marks) -> bool {
         let target = |node: u32, at: usize| self.edges[node as usize].get(at).map(|(to, _)| *to);
-        let (component, count) = components_of(self.edges.len(), [0], target);
+        let (component, count) = components(self.edges.len(), [0], target);
         let mut marks: Vec<Option<Marks>> = vec![None; count as usize];
         for node in (0..self.edges.len()).filter(|node| component[*node] != u32::MAX) {
             for (to, own) in &self.edges[node] {
@@ -118,7 +118,7 @@ impl Explored {
         let plain = |node: u32| self.entered[node as usize] && !self.expanded[node as usize];
         let target = |node: u32, at: usize| targets(node as usize).filter(|to| plain(*to)).nth(at);
         let roots: Vec<u32> = nodes.map(|n| n as u32).filter(|n| plain(*n)).collect();
-        let (component, count) = components_of(self.edges.len(), roots.clone(), target);
+        let (component, count) = components(self.edges.len(), roots.clone(), target);
         let mut sizes = vec![0; count as usize];
         for node in &roots {
             sizes[component[*node as usize] as usize] += 1;

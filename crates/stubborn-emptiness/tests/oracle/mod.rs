@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use stubborn_graph::components;
 use stubborn_ltl::automaton::{Automaton, StateId};
-use stubborn_ltl::components::components_of;
 use stubborn_system::{LabelId, Successors, System};
 
 /// A step of a state: where it leads, and marks besides those of the automaton that an
@@ -55,7 +55,7 @@ pub(crate) fn accepts_some_run(
         edges.push(own);
     }
     let target = |node: u32, at: usize| edges[node as usize].get(at).map(|(to, _)| *to);
-    let (component, count) = components_of(nodes.len(), [0], target);
+    let (component, count) = components(nodes.len(), [0], target);
     let mut collected: Vec<Option<Vec<bool>>> = vec![None; count as usize];
     for (node, own) in edges.iter().enumerate() {
         for (to, seen) in own {

@@ -22,6 +22,8 @@ mod relations;
 mod tables;
 
 use rapidhash::RapidHashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
@@ -106,6 +108,7 @@ pub struct NetSystem {
     field_of: Vec<FieldId>,
     /// The field that marks the error state, if any step can fail.
     failed: Option<FieldId>,
+    overflow: AtomicBool,
     budget: std::sync::Arc<Budget>,
 }
 
@@ -200,6 +203,7 @@ impl NetSystem {
             tables,
             field_of,
             failed,
+            overflow: AtomicBool::new(false),
             budget,
         })
     }
@@ -240,6 +244,17 @@ impl NetSystem {
     /// The tokens of a place in a state.
     pub fn tokens(&self, state: &[u32], place: PlaceId) -> Tokens {
         self.tables.tokens(state, place)
+    }
+
+    /// Whether some step failed since it was [forgotten](Self::forget_overflow), because a place
+    /// would have had more tokens than fit: then not all runs of the net were seen.
+    pub fn has_overflown(&self) -> bool {
+        self.overflow.load(Ordering::Relaxed)
+    }
+
+    /// Forgets that a step failed.
+    pub fn forget_overflow(&self) {
+        self.overflow.store(false, Ordering::Relaxed);
     }
 
     /// The number of tokens in a state, and of its fullest place.
@@ -308,6 +323,7 @@ impl System for NetSystem {
             &self.tables,
             &self.meanings,
             self.structure.error_state.as_deref(),
+            &self.overflow,
         ))
     }
 

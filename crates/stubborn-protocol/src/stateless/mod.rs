@@ -25,6 +25,7 @@ use stubborn_system::{
 use crate::check::CheckError;
 use crate::dpor::{self, Seen};
 use crate::model::{Model, Role};
+use crate::paper::PaperReduction;
 use crate::value::Value;
 
 use classic::Walk;
@@ -168,15 +169,11 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
         match self.how {
             Stateless::All => run.by_sets(None, self.most_visits)?,
             Stateless::Local => {
-                let bad = run.bad.iter().map(|(label, _)| *label);
-                let aim = Aim::Goals(Goals::labels(bad));
-                let reduction = match self.reduction {
-                    LocalReduction::Own => crate::Reduction::lpor(),
-                    LocalReduction::Printed { net } => crate::Reduction::Printed { net },
+                let reduction: Box<dyn Reduction> = match self.reduction {
+                    LocalReduction::Own => Box::new(local_reduction(model)?),
+                    LocalReduction::Printed { net } => Box::new(printed_reduction(model, net)?),
                 };
-                let made = reduction.make(model, RelationLevel::Reach, aim)?;
-                let reduction = made.as_ref().map(|m| &*m.reduction);
-                run.by_sets(reduction, self.most_visits)?;
+                run.by_sets(Some(&*reduction), self.most_visits)?;
             }
             Stateless::Dynamic => self.classic(&mut run)?,
             Stateless::Source => self.by_traces(dpor::Algorithm::Source, &mut run)?,
@@ -239,6 +236,15 @@ fn local_reduction<M: Value>(model: &Model<M>) -> Result<StubbornReduction, Chec
     )
     .and_then(|plan| StubbornReduction::new(model, &relations, plan))
     .map_err(|e| CheckError(e.to_string()))
+}
+
+/// The same as printed by those who invented it.
+fn printed_reduction<M: Value>(model: &Model<M>, net: bool) -> Result<PaperReduction, CheckError> {
+    let structure = model.structure();
+    let bad = structure.properties.iter().map(|p| p.violated_by);
+    let relations = model.relations(RelationLevel::Reach);
+    PaperReduction::new(structure, &relations, &Aim::Goals(Goals::labels(bad)), net)
+        .map_err(|e| CheckError(e.to_string()))
 }
 
 impl<M: Value> Run<'_, M> {

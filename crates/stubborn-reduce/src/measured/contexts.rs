@@ -35,12 +35,14 @@ impl Contexts {
         };
         let mut known: HashMap<u64, Vec<u32>> = HashMap::new();
         let mut seen = Vec::new();
-        for_each_component(space, |component| {
+        let states = 0..space.len() as u32;
+        let target = |state: u32, step: usize| Some(space.steps(StateId(state)).get(step)?.1.0);
+        stubborn_graph::for_each_component(space.len(), states, target, |component| {
             gave_up(patience)?;
             let mut own = Evidence::new(shape);
             seen.clear();
             for state in component {
-                for (_, target) in space.steps(*state) {
+                for (_, target) in space.steps(StateId(*state)) {
                     let context = found.of_state[target.index()];
                     if context != u32::MAX && !seen.contains(&context) {
                         seen.push(context);
@@ -49,7 +51,7 @@ impl Contexts {
                 }
             }
             for state in component {
-                own.observe(space, *state, parts);
+                own.observe(space, StateId(*state), parts);
             }
             let alike = known.entry(own.fingerprint()).or_default();
             let equal = |c: &&u32| found.evidence[**c as usize].equals(&own);
@@ -66,7 +68,7 @@ impl Contexts {
                 }
             };
             for state in component {
-                found.of_state[state.index()] = context;
+                found.of_state[*state as usize] = context;
             }
             Ok(())
         })?;
@@ -80,56 +82,4 @@ impl Contexts {
     pub(super) fn of_state(&self, state: StateId) -> u32 {
         self.of_state[state.index()]
     }
-}
-
-/// Tarjan's algorithm, with a stack of its own: state graphs are deep.
-fn for_each_component<E>(
-    space: &StateSpace,
-    mut visit: impl FnMut(&[StateId]) -> Result<(), E>,
-) -> Result<(), E> {
-    const NEW: u32 = 0;
-    const DONE: u32 = u32::MAX;
-    // The number by which a state was found, and the lowest one it leads back to.
-    let mut low = vec![NEW; space.len()];
-    let mut next = 1;
-    let mut open: Vec<StateId> = Vec::new();
-    // State, its own number, and its next step.
-    let mut calls: Vec<(StateId, u32, usize)> = Vec::new();
-    for root in space.states() {
-        if low[root.index()] != NEW {
-            continue;
-        }
-        calls.push((root, next, space.step_range(root).start));
-        low[root.index()] = next;
-        open.push(root);
-        next += 1;
-        while let Some((state, number, step)) = calls.pop() {
-            if step < space.step_range(state).end {
-                calls.push((state, number, step + 1));
-                let target = space.target(step);
-                match low[target.index()] {
-                    NEW => {
-                        calls.push((target, next, space.step_range(target).start));
-                        low[target.index()] = next;
-                        open.push(target);
-                        next += 1;
-                    }
-                    DONE => {}
-                    back => low[state.index()] = low[state.index()].min(back),
-                }
-                continue;
-            }
-            let lowest = low[state.index()];
-            if lowest == number {
-                let start = open.iter().rposition(|s| *s == state).unwrap_or(0);
-                visit(&open[start..])?;
-                for member in open.drain(start..) {
-                    low[member.index()] = DONE;
-                }
-            } else if let Some((caller, ..)) = calls.last() {
-                low[caller.index()] = low[caller.index()].min(lowest);
-            }
-        }
-    }
-    Ok(())
 }

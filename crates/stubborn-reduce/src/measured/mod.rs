@@ -194,7 +194,7 @@ pub fn measure(
         (vec![context(&everywhere)], None)
     };
     // Relations by analysis give up silently.
-    if let Some(spent) = system.budget().poll() {
+    if let Some(spent) = system.budget().conclude() {
         return Err(MeasureError::GaveUp(spent));
     }
     Ok(MeasuredRelations {

@@ -115,10 +115,6 @@ impl StateSpace {
         &self.steps[self.step_range(state)]
     }
 
-    pub(super) fn target(&self, step: usize) -> StateId {
-        self.steps[step].1
-    }
-
     /// The steps of a state by one transition; none if it is not enabled.
     pub(super) fn ends(&self, state: StateId, transition: u32) -> &[(u32, StateId)] {
         let steps = self.steps(state);

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let (mut model, load_time) = load_with(&args.model, load_options, quiet)?;
     // What a reduction leaves out would look as if it could not be reached.
     let default_reduction = if args.spin.coverage { "none" } else { "auto" };
-    let mut options = search_options(&args.search, &args.reduction, default_reduction)?;
+    let mut options = search_options(&args.search, &args.reduction, default_reduction, &model)?;
     options.temporal = args.temporal.options();
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);

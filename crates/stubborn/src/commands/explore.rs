@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let budget = budget(&args.model, &args.search, json, &[])?;
     let quiet = args.output.quiet || args.output.json;
     let (mut model, load_time) = load(&args.model, &[], quiet, &budget)?;
-    let mut options = search_options(&args.search, &args.reduction, "none")?;
+    let mut options = search_options(&args.search, &args.reduction, "none", &model)?;
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);

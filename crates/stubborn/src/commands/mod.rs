@@ -80,7 +80,9 @@ fn growing<T>(
     loop {
         match ask(model) {
             Err(CheckError::Outgrown) => {
-                if let Some(spent) = model.system().budget().poll() {
+                let budget = model.system().budget();
+                budget.has_grown();
+                if let Some(spent) = budget.poll() {
                     return Err(Failure::no_answer(format!(
                         "{spent} when the model still started more and more processes"
                     )));
@@ -134,6 +136,7 @@ fn search_options(
     args: &SearchArgs,
     reduction: &ReductionArgs,
     default_reduction: &str,
+    model: &LoadedModel,
 ) -> Result<CheckOptions<'static>, Failure> {
     let mut store = StoreOptions::new(args.store.into());
     store.bitstate_bytes = args.memory_limit.is_none().then_some(BITSTATE_BYTES);
@@ -145,7 +148,7 @@ fn search_options(
             states: args.max_states,
             ..Limits::default()
         },
-        reduction: reduction.options(args.seed.unwrap_or(0), default_reduction)?,
+        reduction: reduction.options(args.seed.unwrap_or(0), default_reduction, model)?,
         seed: args.seed,
         ..CheckOptions::default()
     })

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use stubborn::plan::reduction::{asserting_steps, failing_steps, usual_algorithm};
 use stubborn::reduce::validate::{Limits, Report, validate};
 use stubborn::reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, measured};
 use stubborn::system::RelationLevel;
@@ -16,11 +17,8 @@ use crate::terminal::{Paint, counted, print};
 pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
     let (mut model, _) = load(&args.model, &args.invariant, false, &Arc::default())?;
     grow(&mut model, args)?;
-    let options = args.reduction.options(args.seed, "auto")?;
-    let measured = match &options.measured {
-        Some(saved) => Some(saved.of(&model)?),
-        None => None,
-    };
+    let options = args.reduction.options(args.seed, "auto", &model)?;
+    let measured = options.measured.as_ref();
     let analysed = measured
         .is_none()
         .then(|| model.system().relations(options.relations));
@@ -107,17 +105,11 @@ struct Asked {
 /// What a reduction may be asked to keep in this model.
 fn aims(model: &LoadedModel) -> Vec<Asked> {
     let structure = model.system().structure();
-    let steps = |transitions: Vec<_>| Goals {
-        any_of: Vec::new(),
-        transitions,
-    };
     let labels = structure.properties.iter().map(|p| p.violated_by);
-    let failing = structure.transition_ids();
-    let failing = failing.filter(|t| structure.transition(*t).may_fail);
     let mut kinds = vec![
         ("assertions and invariants", Goals::labels(labels)),
-        ("steps with assertions", steps(model.asserting().to_vec())),
-        ("failing steps", steps(failing.collect())),
+        ("steps with assertions", asserting_steps(structure)),
+        ("failing steps", failing_steps(structure)),
     ];
     kinds.retain(|(_, goals)| *goals != Goals::default());
     let mut aims = vec![Asked {
@@ -139,10 +131,13 @@ fn aims(model: &LoadedModel) -> Vec<Asked> {
             usual: Algorithm::Beam,
         });
     }
-    aims.extend(kinds.into_iter().map(|(name, goals)| Asked {
-        name: name.to_owned(),
-        aim: Aim::Goals(goals),
-        usual: Algorithm::Goal,
+    aims.extend(kinds.into_iter().map(|(name, goals)| {
+        let aim = Aim::Goals(goals);
+        Asked {
+            name: name.to_owned(),
+            usual: usual_algorithm(&aim),
+            aim,
+        }
     }));
     aims
 }

@@ -18,7 +18,7 @@ use stubborn_promela::source::{FileLoader, Sources};
 use stubborn_promela::{Loaded, Options, load, lower, parse_within};
 use stubborn_system::{
     Budget, Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations,
-    Structure, Successors, System, TransitionId,
+    Spent, Structure, Successors, System, TransitionId,
 };
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts, TRANSLATING};
@@ -465,39 +465,14 @@ pub(crate) struct Growth {
 struct Seen {
     /// By site: whether a step failed there.
     sites: Vec<AtomicBool>,
-    /// States that were expanded after the first such step; 0 if there was none.
+    /// States that were expanded after the first such step.
     late: AtomicU32,
 }
 
 /// After so many more states, a search that will be done again has learnt enough.
 const ENOUGH: u32 = 5_000;
 
-impl Seen {
-    /// Counts a state; false if nothing more is to be learnt.
-    fn goes_on(&self) -> bool {
-        match self.late.load(Ordering::Relaxed) {
-            0 => true,
-            late => {
-                self.late.store(late.saturating_add(1), Ordering::Relaxed);
-                late < ENOUGH
-            }
-        }
-    }
-
-    fn note(&self, site: usize) {
-        if let Some(seen) = self.sites.get(site) {
-            seen.store(true, Ordering::Relaxed);
-            self.late.fetch_max(1, Ordering::Relaxed);
-        }
-    }
-}
-
 impl Growth {
-    /// Whether some search ran into a start that is not provided for.
-    pub(crate) fn is_outgrown(&self) -> bool {
-        self.seen.late.load(Ordering::Relaxed) != 0
-    }
-
     /// The larger program.
     pub(crate) fn grown(&self) -> Option<Result<Parts, BuildError>> {
         let sites = self.seen.sites.iter().enumerate();
@@ -564,7 +539,8 @@ impl Watcher<'_> {
             if let Some(site) = out.outcome(at).failed()
                 && self.system.is_missing.get(site) == Some(&true)
             {
-                self.system.seen.note(site);
+                self.system.seen.sites[site].store(true, Ordering::Relaxed);
+                self.system.budget().outgrow();
             }
         }
         let Some(interpreter) = &mut self.interpreter else {
@@ -586,12 +562,13 @@ impl Watcher<'_> {
 
 impl Executor for Watcher<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
-        if !self.system.seen.goes_on() {
-            return;
-        }
         let from = out.len();
         self.inner.successors(state, out);
         self.look(state, out, from);
+        let budget = self.system.budget();
+        if budget.is_outgrown() && self.system.seen.late.fetch_add(1, Ordering::Relaxed) >= ENOUGH {
+            budget.end(Spent::Outgrown);
+        }
     }
 
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {

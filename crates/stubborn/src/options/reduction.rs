@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use stubborn::reduce::{Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Start};
-use stubborn::{Por, ReductionOptions};
+use stubborn::{LoadedModel, Por, ReductionOptions};
 
 use super::names;
 use super::relations::RelationsChoice;
@@ -109,11 +109,12 @@ fn por_names() -> PossibleValuesParser {
 }
 
 impl ReductionArgs {
-    /// As the library takes it; `default` is what happens without `--por`.
+    /// As the library takes it for a model; `default` is what happens without `--por`.
     pub(crate) fn options(
         &self,
         seed: u64,
         default: &str,
+        model: &LoadedModel,
     ) -> Result<ReductionOptions, ConfigError> {
         let name = self.por.as_deref().unwrap_or(default);
         let por = match name {
@@ -138,7 +139,7 @@ impl ReductionArgs {
         Ok(ReductionOptions {
             por,
             relations,
-            measured,
+            measured: measured.map(|saved| saved.of(model).cloned()).transpose()?,
             proviso: self.proviso.safety,
             cycle_proviso: self.proviso.cycles,
             ..ReductionOptions::default()

@@ -12,14 +12,13 @@
 //! again. All this goes by counts, never by time: the same on every machine. (When the time is over,
 //! nothing begins any more.)
 
-use stubborn_reduce::ConfigError;
 use stubborn_search::proviso::SafetyProviso;
-use stubborn_search::{End, Limit, Limits, Order, Search, SearchResult, Stop};
+use stubborn_search::{End, Limit, Limits, Order, Search, SearchResult, Stop, Target};
 use stubborn_system::{Reduction, System};
 
-use crate::check::Question;
-use crate::load::LoadedModel;
-use crate::reduction::{self, ProvisoChoice, ReductionOptions, SearchPlan};
+use crate::options::ProvisoChoice;
+use crate::reduction::SearchPlan;
+use crate::{CheckError, Planner};
 
 /// States that an unreduced search has before anybody asks: about a second, several times
 /// what it takes to compute relations.
@@ -42,13 +41,12 @@ const STEEP: f64 = 1.9;
 
 /// Decides for an unreduced search that waits.
 pub(crate) struct Decider<'m, 'q> {
-    model: &'m LoadedModel,
-    questions: &'q [Question],
-    options: &'q ReductionOptions,
+    planner: &'q Planner<'m>,
+    targets: &'q [Target],
     /// The most states that the user allows.
     most: u64,
     /// The best of the reduced ways, once it was asked for.
-    best: Option<Result<Estimate<'m>, ConfigError>>,
+    best: Option<Result<Estimate<'m>, CheckError>>,
     reduce: bool,
 }
 
@@ -60,17 +58,11 @@ struct Estimate<'m> {
 }
 
 impl<'m, 'q> Decider<'m, 'q> {
-    pub(crate) fn new(
-        model: &'m LoadedModel,
-        questions: &'q [Question],
-        options: &'q ReductionOptions,
-        most: Option<u64>,
-    ) -> Self {
+    pub(crate) fn new(planner: &'q Planner<'m>, targets: &'q [Target]) -> Self {
         Self {
-            model,
-            questions,
-            options,
-            most: most.unwrap_or(u64::MAX),
+            planner,
+            targets,
+            most: planner.options.limits.states.unwrap_or(u64::MAX),
             best: None,
             reduce: false,
         }
@@ -78,7 +70,7 @@ impl<'m, 'q> Decider<'m, 'q> {
 
     /// The limit to begin with.
     pub(crate) fn first_pause(&self) -> u64 {
-        self.most.min(self.options.patience)
+        self.most.min(self.planner.options.reduction.patience)
     }
 
     /// How far a search may go on that has so many states; `None` if it ends here.
@@ -86,7 +78,7 @@ impl<'m, 'q> Decider<'m, 'q> {
         if self.best.is_none() {
             self.best = Some(self.best_of_all(level_sizes));
         }
-        if self.model.system().budget().spent().is_some() {
+        if self.planner.is_over() {
             return None;
         }
         let Some(Ok(Estimate { share, .. })) = self.best else {
@@ -110,8 +102,8 @@ impl<'m, 'q> Decider<'m, 'q> {
     pub(crate) fn plan(
         mut self,
         ended: &SearchResult,
-    ) -> Option<Result<SearchPlan<'m>, ConfigError>> {
-        if self.model.system().budget().spent().is_some() {
+    ) -> Option<Result<SearchPlan<'m>, CheckError>> {
+        if self.planner.is_over() {
             return None;
         }
         let out_of_memory = matches!(ended.end, End::Limit(Limit::Memory | Limit::StoreFull));
@@ -128,9 +120,9 @@ impl<'m, 'q> Decider<'m, 'q> {
 
     /// The first of several ways to answer all questions that leaves few states; the first of all
     /// if none does.
-    fn best_of_all(&self, full: &[u64]) -> Result<Estimate<'m>, ConfigError> {
+    fn best_of_all(&self, full: &[u64]) -> Result<Estimate<'m>, CheckError> {
         let mut best: Option<Estimate<'m>> = None;
-        for plan in reduction::plans(self.model, self.questions, self.options)? {
+        for plan in self.planner.ways(self.targets)? {
             let share = match &best {
                 None => Some(self.share(&plan, full, f64::INFINITY).unwrap_or(1.0)),
                 Some(best) if best.share <= LARGEST_SHARE => break,
@@ -148,12 +140,12 @@ impl<'m, 'q> Decider<'m, 'q> {
 
     /// Of states, left by all searches of a plan together; `None` if that is more than `most`.
     fn share(&self, plan: &SearchPlan<'m>, full: &[u64], most: f64) -> Option<f64> {
-        let system = self.model.system();
+        let system = self.planner.system;
         let mut sum = 0.0;
-        for run in plan {
-            sum += run.reduction.as_ref().map_or(1.0, |reduction| {
-                let proviso = run.proviso(ProvisoChoice::Auto, Order::BreadthFirst, 1);
-                state_share(system, reduction.as_dyn(), proviso, full)
+        for search in plan {
+            sum += search.made.as_ref().map_or(1.0, |made| {
+                let proviso = made.proviso(ProvisoChoice::Auto, Order::BreadthFirst, 1);
+                state_share(system, made.reduction(), proviso, full)
             });
             if sum > most {
                 return None;

@@ -1,0 +1,214 @@
+//! The plan above the engines: questions in, searches out, verdicts back.
+//!
+//! This is the only place that decides what is sound. A [`Planner`] is asked about
+//! [targets](stubborn_search::Target) or temporal properties of a system. It groups what one
+//! search can answer, chooses what each search must keep ([`reduction`]), which proviso goes with
+//! its order, whether reducing pays at all (`auto`), and which [engine](stubborn_search::Engine)
+//! takes it. Engines explore and know no questions; facade, contest, protocols, lab and validator
+//! bring questions and read verdicts.
+//!
+//! ```
+//! use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
+//! use stubborn_plan::{CheckOptions, Planner, Verdict};
+//! use stubborn_search::{Stop, Target};
+//!
+//! // x counts from 0 to 3, and stops.
+//! let mut program = Program::new("counter");
+//! let x = program.variable(Variable::integer("x", 0, 3, 0));
+//! let below = program.label(Expr::less(Expr::Var(x), Expr::Const(3)));
+//! let site = program.out_of_range_site("x", None);
+//! program.command(Command {
+//!     name: "count".into(),
+//!     guards: vec![below],
+//!     body: vec![Statement::assign(x, Expr::plus(Expr::Var(x), Expr::Const(1)), site)],
+//!     ..Command::default()
+//! });
+//! let model = Model::new(program)?;
+//!
+//! let options = CheckOptions::default();
+//! let report = Planner::new(&model, &options).check(&[Target::Deadlock], Stop::AllViolated)?;
+//! assert_eq!(report.answers[0].verdict, Verdict::Violated);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod auto;
+mod options;
+pub mod reduction;
+mod safety;
+mod temporal;
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use stubborn_reduce::ConfigError;
+use stubborn_search::{Limits, SearchError};
+use stubborn_system::{Relations, System};
+
+pub use options::{CheckOptions, Por, ProvisoChoice, ReductionOptions, TemporalOptions};
+pub use safety::{Answer, Report, Run};
+pub use temporal::{TemporalQuestion, TemporalRun};
+
+/// An answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Everything was explored, and nothing bad found.
+    Holds,
+    /// It can happen.
+    Violated,
+    /// A limit was reached, or the store is lossy, and nothing bad was found.
+    Unknown,
+}
+
+impl Verdict {
+    /// As results call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Violated => "violated",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Of several questions together: violated if anything is; else unknown if anything is.
+    pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
+        let worse = |one: Self, other: Self| match (one, other) {
+            (Self::Violated, _) | (_, Self::Violated) => Self::Violated,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Holds, Self::Holds) => Self::Holds,
+        };
+        all.into_iter().fold(Self::Holds, worse)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl From<stubborn_emptiness::Verdict> for Verdict {
+    fn from(verdict: stubborn_emptiness::Verdict) -> Self {
+        match verdict {
+            stubborn_emptiness::Verdict::Holds => Self::Holds,
+            stubborn_emptiness::Verdict::Violated => Self::Violated,
+            stubborn_emptiness::Verdict::Unknown(_) => Self::Unknown,
+        }
+    }
+}
+
+/// Why no answers can be given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckError {
+    /// The chosen reduction does not exist, or not for these questions.
+    Reduction(ConfigError),
+    /// The search cannot be run, or not be trusted.
+    Search(SearchError),
+    /// No engine takes the search: the reason of each.
+    NoEngine(Vec<(&'static str, String)>),
+    /// The model starts more processes than it was prepared for: a larger one has to be asked.
+    Outgrown,
+}
+
+impl From<ConfigError> for CheckError {
+    fn from(error: ConfigError) -> Self {
+        Self::Reduction(error)
+    }
+}
+
+impl From<SearchError> for CheckError {
+    fn from(error: SearchError) -> Self {
+        Self::Search(error)
+    }
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reduction(error) => error.fmt(f),
+            Self::Search(error) => error.fmt(f),
+            Self::NoEngine(reasons) => {
+                f.write_str("no engine can do this")?;
+                let mut reasons = reasons.iter();
+                reasons.try_for_each(|(engine, reason)| write!(f, "; {engine}: {reason}"))
+            }
+            Self::Outgrown => f.write_str("the model starts more processes than it has room for"),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+/// A system to be asked, and how.
+pub struct Planner<'m> {
+    system: &'m dyn System,
+    replay: Option<&'m dyn System>,
+    options: &'m CheckOptions<'m>,
+    /// Somebody has computed them already.
+    known_relations: Option<&'m Relations>,
+    relations: OnceLock<Relations>,
+    started: Instant,
+}
+
+impl fmt::Debug for Planner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Planner").finish_non_exhaustive()
+    }
+}
+
+impl<'m> Planner<'m> {
+    /// For this system. What the options say about time counts from now.
+    pub fn new(system: &'m dyn System, options: &'m CheckOptions<'m>) -> Self {
+        Self {
+            system,
+            replay: None,
+            options,
+            known_relations: None,
+            relations: OnceLock::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Replays counterexamples on another execution of the same model.
+    #[must_use]
+    pub fn replayed_on(self, reference: &'m dyn System) -> Self {
+        Self {
+            replay: Some(reference),
+            ..self
+        }
+    }
+
+    /// With relations of the system that somebody has computed.
+    #[must_use]
+    pub fn with_relations(self, relations: &'m Relations) -> Self {
+        Self {
+            known_relations: Some(relations),
+            ..self
+        }
+    }
+
+    /// The relations of the system, at the level that the options say; computed once.
+    fn analysed_relations(&self) -> &Relations {
+        if let Some(known) = self.known_relations {
+            return known;
+        }
+        let level = self.options.reduction.relations;
+        self.relations.get_or_init(|| self.system.relations(level))
+    }
+
+    /// Whether the budget is spent: nothing begins any more.
+    fn is_over(&self) -> bool {
+        self.system.budget().spent().is_some()
+    }
+
+    /// The limits of a search that begins now.
+    fn limits(&self) -> Limits<'m> {
+        let left = |time: Duration| time.saturating_sub(self.started.elapsed());
+        Limits {
+            time: self.options.limits.time.map(left),
+            ..self.options.limits
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Questions about states and steps: one search, or several.
+
+use stubborn_search::proviso::SafetyProviso;
+use stubborn_search::{Engine, Explore, Search, SearchResult, Stop, Target, Violation, Visitor};
+
+use crate::auto::Decider;
+use crate::options::Por;
+use crate::reduction::{Made, PlannedSearch};
+use crate::{CheckError, Planner, Verdict};
+
+/// What is known of a target.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Whether it can be hit.
+    pub verdict: Verdict,
+    /// How, if it can.
+    pub violation: Option<Violation>,
+    /// Which of the [runs](Report::runs) gave the answer.
+    pub run: usize,
+}
+
+/// One search.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The reduction, `none` if there was none.
+    pub reduction: String,
+    /// Who ran it.
+    pub engine: &'static str,
+    /// What it learnt.
+    pub result: SearchResult,
+}
+
+impl Run {
+    /// What follows for a target.
+    fn answer(&self, target: Target, run: usize) -> Answer {
+        let violation = self.result.violation(target).cloned();
+        Answer {
+            verdict: match violation {
+                Some(_) => Verdict::Violated,
+                None if self.result.is_complete() => Verdict::Holds,
+                None => Verdict::Unknown,
+            },
+            violation,
+            run,
+        }
+    }
+}
+
+/// The answers to all questions.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// In the order of the targets.
+    pub answers: Vec<Answer>,
+    /// The searches that gave them.
+    pub runs: Vec<Run>,
+}
+
+impl<'m> Planner<'m> {
+    /// Looks for targets, by one search or by several.
+    ///
+    /// # Errors
+    /// If the chosen reduction does not go with the targets, if no engine takes a search, if a
+    /// counterexample cannot be repeated, or if the model turned out to be too small.
+    pub fn check(&self, targets: &[Target], stop: Stop) -> Result<Report, CheckError> {
+        let run = |planned: &PlannedSearch<'_>, decider: Option<&mut Decider<'_, '_>>| {
+            self.run(self.search(planned, targets, stop), planned.name(), decider)
+        };
+        let plan = match &self.options.reduction.por {
+            Por::Auto => {
+                let mut decider = Decider::new(self, targets);
+                let unreduced = PlannedSearch::unreduced(targets);
+                let first = run(&unreduced, Some(&mut decider))?;
+                match decider.plan(&first.result) {
+                    Some(plan) => plan?,
+                    None => return Ok(report(targets, vec![(unreduced, first)])),
+                }
+            }
+            Por::None => vec![PlannedSearch::unreduced(targets)],
+            Por::Chosen(config) => self.chosen(targets, config)?,
+        };
+        let mut runs = Vec::new();
+        for planned in plan {
+            let run = run(&planned, None)?;
+            runs.push((planned, run));
+        }
+        Ok(report(targets, runs))
+    }
+
+    /// Looks for targets by one search that was planned elsewhere.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn check_by(
+        &self,
+        planned: PlannedSearch<'_>,
+        targets: &[Target],
+        stop: Stop,
+    ) -> Result<Report, CheckError> {
+        let run = self.run(self.search(&planned, targets, stop), planned.name(), None)?;
+        Ok(report(targets, vec![(planned, run)]))
+    }
+
+    /// Explores the whole state space, reduced so that every deadlock is kept.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn explore(&self) -> Result<Run, CheckError> {
+        // The question decides what is kept; nothing is looked for.
+        let question = [Target::Deadlock];
+        let run = |planned: &PlannedSearch<'_>, decider: Option<&mut Decider<'_, '_>>| {
+            let full = self.search(planned, &[], Stop::Never);
+            self.run(full, planned.name(), decider)
+        };
+        let unreduced = PlannedSearch::unreduced(&question);
+        let plan = match &self.options.reduction.por {
+            Por::Auto => {
+                let mut decider = Decider::new(self, &question);
+                let first = run(&unreduced, Some(&mut decider))?;
+                match decider.plan(&first.result) {
+                    Some(plan) => plan?,
+                    None => return Ok(first),
+                }
+            }
+            Por::None => Vec::new(),
+            Por::Chosen(config) => self.chosen(&question, config)?,
+        };
+        run(plan.first().unwrap_or(&unreduced), None)
+    }
+
+    /// Shows every state to a visitor, until it has seen enough; with a reduction, every state that
+    /// is left. Whoever reads what the visitor saw knows what the reduction keeps.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn visit(
+        &self,
+        made: Option<&Made<'_>>,
+        visitor: &Visitor<'_>,
+    ) -> Result<SearchResult, CheckError> {
+        let unreduced = PlannedSearch::unreduced(&[]);
+        let search = Search {
+            reduction: made.map(Made::reduction),
+            proviso: made.and_then(|made| self.proviso(made)),
+            visitor: Some(visitor),
+            ..self.search(&unreduced, &[], Stop::Never)
+        };
+        Ok(self.run(search, String::new(), None)?.result)
+    }
+
+    /// What must be added to a search with a reduction.
+    fn proviso(&self, made: &Made<'_>) -> Option<&'static dyn SafetyProviso> {
+        let options = self.options;
+        made.proviso(options.reduction.proviso, options.order, options.threads)
+    }
+
+    /// One of the searches, with what is left of the time.
+    fn search<'s>(
+        &'s self,
+        planned: &'s PlannedSearch<'_>,
+        targets: &[Target],
+        stop: Stop,
+    ) -> Search<'s> {
+        let mut wanted: Vec<Target> = Vec::new();
+        for target in planned.targets.iter().filter_map(|at| targets.get(*at)) {
+            if !wanted.contains(target) {
+                wanted.push(*target);
+            }
+        }
+        let options = self.options;
+        let made = planned.made.as_ref();
+        Search {
+            replay: self.replay,
+            reduction: made.map(|made| made.reduction()),
+            proviso: made.and_then(|made| self.proviso(made)),
+            order: options.order,
+            threads: options.threads,
+            store: options.store.clone(),
+            limits: self.limits(),
+            targets: wanted,
+            stop,
+            seed: options.seed,
+            observer: options.observer,
+            ..Search::new(self.system)
+        }
+    }
+
+    /// The first engine that takes a search.
+    fn engine(&self, search: &Search<'_>) -> Result<&'m dyn Engine, CheckError> {
+        let mut reasons = Vec::new();
+        for engine in self.options.engines {
+            match engine.takes(search) {
+                Ok(()) => return Ok(*engine),
+                Err(reason) => reasons.push((engine.name(), reason)),
+            }
+        }
+        Err(CheckError::NoEngine(reasons))
+    }
+
+    /// Runs a search, in several goes if somebody decides after each whether it goes on.
+    fn run(
+        &self,
+        search: Search<'_>,
+        reduction: String,
+        decider: Option<&mut Decider<'_, '_>>,
+    ) -> Result<Run, CheckError> {
+        let engine = self.engine(&search)?;
+        let mut exploration: Box<dyn Explore + '_> = engine.begin(&search)?;
+        match decider {
+            None => exploration.explore(search.limits.states),
+            Some(decider) => {
+                let mut most = Some(decider.first_pause());
+                while let Some(states) = most {
+                    exploration.explore(most);
+                    most = match exploration.is_waiting() {
+                        true => decider.ask(states, exploration.level_sizes()),
+                        false => None,
+                    };
+                }
+            }
+        }
+        let result = exploration.finish();
+        // A search of too small a model ends early, and may not make sense.
+        if self.system.budget().is_outgrown() {
+            return Err(CheckError::Outgrown);
+        }
+        Ok(Run {
+            reduction,
+            engine: engine.name(),
+            result: result?,
+        })
+    }
+}
+
+/// The answers of all searches, in the order of the targets.
+fn report(targets: &[Target], runs: Vec<(PlannedSearch<'_>, Run)>) -> Report {
+    let mut answers: Vec<Option<Answer>> = vec![None; targets.len()];
+    let mut report = Report::default();
+    for (planned, run) in runs {
+        for at in &planned.targets {
+            answers[*at] = Some(run.answer(targets[*at], report.runs.len()));
+        }
+        report.runs.push(run);
+    }
+    report.answers = answers.into_iter().flatten().collect();
+    report
+}

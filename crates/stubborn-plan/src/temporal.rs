@@ -1,0 +1,291 @@
+//! Questions about infinite runs.
+//!
+//! Each property is a check of its own, of the product with its automaton. With `auto`, it begins
+//! without reduction, and most are done so. After some states it waits. If a reduction leaves few
+//! states of the system, the check starts anew with it. Otherwise a reduced one is tried with a part
+//! of the states: if it ends, that is the answer, and if not, the check goes on where it was, and
+//! tries again later. So reduction costs a fraction of the unreduced check at most.
+
+use stubborn_emptiness::{
+    Check, CheckResult, Exploration, FiniteRuns, Fitting, Property, ReductionRequest, ReductionUse,
+    SteeringMode, Verdict,
+};
+use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
+use stubborn_search::{Limit, Limits, SearchError};
+use stubborn_system::Reduction;
+
+use crate::auto::{LARGEST_SHARE, state_share};
+use crate::options::Por;
+use crate::{CheckError, Planner};
+
+/// A check without reduction tries a reduced one with this part of its states...
+const TRIAL: u64 = 8;
+/// ... and again when it has this many times more.
+const NEXT_TRIAL: u64 = 4;
+
+/// A property, and what runs that end mean for it.
+#[derive(Clone, Copy, Debug)]
+pub struct TemporalQuestion<'q> {
+    /// What should hold on every run.
+    pub property: &'q Property,
+    /// What runs that end mean.
+    pub finite_runs: FiniteRuns,
+}
+
+/// What a check of a temporal property found.
+#[derive(Clone, Debug)]
+pub struct TemporalRun {
+    /// The answer.
+    pub result: CheckResult,
+    /// A reduction was left aside because it would not pay.
+    pub unpaid: bool,
+}
+
+impl From<CheckResult> for TemporalRun {
+    fn from(result: CheckResult) -> Self {
+        Self {
+            result,
+            unpaid: false,
+        }
+    }
+}
+
+impl<'m> Planner<'m> {
+    /// Whether every run satisfies a property.
+    ///
+    /// # Errors
+    /// As for [`check`](Self::check), and if the cycle proviso is one that loses violations.
+    pub fn check_temporal(
+        &self,
+        question: TemporalQuestion<'_>,
+    ) -> Result<TemporalRun, CheckError> {
+        let proviso = self.options.reduction.cycle_proviso;
+        if let Some(proviso) = proviso.filter(|p| !p.is_sound()) {
+            return Err(CheckError::Reduction(ConfigError::new(format!(
+                "`{proviso}` loses violations: it is for `explore`, to measure what provisos cost"
+            ))));
+        }
+        match &self.options.reduction.por {
+            Por::None => Ok(self.finish(self.unreduced(question).run())?.into()),
+            Por::Chosen(config) => {
+                let reduced = self.reduced(question, config.clone(), None)?;
+                Ok(self.finish(reduced.run())?.into())
+            }
+            Por::Auto => self.check_where_it_pays(question),
+        }
+    }
+
+    fn check_where_it_pays(
+        &self,
+        question: TemporalQuestion<'_>,
+    ) -> Result<TemporalRun, CheckError> {
+        let most = self.options.limits.states.unwrap_or(u64::MAX);
+        let first = most.min(self.options.reduction.patience);
+        let mut asked = Asked::default();
+        let check = self.unreduced(question);
+        let result =
+            check.run_in_goes(first, |states| self.ask(question, most, states, &mut asked));
+        let result = self.finish(result)?;
+        let out_of_memory = matches!(
+            result.verdict,
+            Verdict::Unknown(Limit::Memory | Limit::StoreFull)
+        );
+        match asked.answer {
+            Some(answer) => Ok(answer?.into()),
+            // Fewer states may fit.
+            None if (out_of_memory || asked.reduce) && !self.is_over() => {
+                let reduced = self.reduced(question, Config::new(Algorithm::Beam), None)?;
+                Ok(self.finish(reduced.run())?.into())
+            }
+            None => Ok(TemporalRun {
+                result,
+                unpaid: asked.share.is_some(),
+            }),
+        }
+    }
+
+    /// Whether to go on without reduction, for a check that waits: the new limit of states, or
+    /// `None` to end it.
+    fn ask(
+        &self,
+        question: TemporalQuestion<'_>,
+        most: u64,
+        states: u64,
+        asked: &mut Asked,
+    ) -> Option<u64> {
+        let share = match asked.share {
+            Some(share) => Ok(share),
+            None => self.share(question.property),
+        };
+        if self.is_over() {
+            return None;
+        }
+        match share {
+            Ok(share) => {
+                asked.share = Some(share);
+                // At the user's limit, nothing is lost by trying.
+                asked.reduce = share <= LARGEST_SHARE || states >= most;
+            }
+            Err(error) => asked.answer = Some(Err(error)),
+        }
+        if asked.answer.is_none() && !asked.reduce {
+            // Only trying tells how small sets for the automaton's state make the product.
+            asked.answer = self.trial(question, states / TRIAL).transpose();
+        }
+        if asked.answer.is_some() || asked.reduce || states >= most {
+            return None;
+        }
+        Some(states.saturating_mul(NEXT_TRIAL).min(most))
+    }
+
+    /// The answer of a reduced check, if it takes few states.
+    fn trial(
+        &self,
+        question: TemporalQuestion<'_>,
+        states: u64,
+    ) -> Result<Option<CheckResult>, CheckError> {
+        if self.options.temporal.steering == SteeringMode::Off {
+            return Ok(None);
+        }
+        let config = Config::new(Algorithm::Beam);
+        let result = self.finish(self.reduced(question, config, Some(states))?.run())?;
+        let unknown = matches!(result.verdict, Verdict::Unknown(_));
+        let reduced = matches!(result.reduction, ReductionUse::On { .. });
+        Ok((reduced && !unknown).then_some(result))
+    }
+
+    fn reduced<'c>(
+        &'c self,
+        question: TemporalQuestion<'c>,
+        config: Config,
+        states: Option<u64>,
+    ) -> Result<Check<'c>, CheckError> {
+        let config = Config {
+            visibility: self.options.temporal.visibility,
+            ..config
+        };
+        let check = self.unreduced(question);
+        Ok(Check {
+            reduction: Some(ReductionRequest {
+                config,
+                relations: self.fixed_relations()?,
+                proviso: self.options.reduction.cycle_proviso.unwrap_or_default(),
+                fitting: Fitting::default(),
+            }),
+            limits: Limits {
+                states: states.or(check.limits.states),
+                ..check.limits
+            },
+            ..check
+        })
+    }
+
+    fn unreduced<'c>(&'c self, question: TemporalQuestion<'c>) -> Check<'c> {
+        let options = self.options;
+        Check {
+            replay: self.replay,
+            emptiness: options.temporal.emptiness,
+            steering: options.temporal.steering,
+            expansion: options.temporal.expansion,
+            relaxed_visibility: options.temporal.relaxed_visibility,
+            finite_runs: question.finite_runs,
+            weak_fairness: options.temporal.weak_fairness,
+            threads: options.threads.min(Check::MOST_THREADS),
+            store: options.store.clone(),
+            limits: self.limits(),
+            observer: options.observer,
+            ..Check::new(self.system, question.property)
+        }
+    }
+
+    /// Of a model that turned out to be too small, nothing is said.
+    fn finish<T>(&self, result: Result<T, SearchError>) -> Result<T, CheckError> {
+        if self.system.budget().is_outgrown() {
+            return Err(CheckError::Outgrown);
+        }
+        Ok(result?)
+    }
+
+    /// Which share of the system's states a reduction leaves that keeps stutter-invariant
+    /// properties; 1 for others.
+    fn share(&self, property: &Property) -> Result<f64, CheckError> {
+        if property.is_stutter_invariant() != Some(true) {
+            return Ok(1.0);
+        }
+        let aim = Aim::Traces {
+            labels: property.used_labels(),
+            infinite: true,
+        };
+        let plan = Plan::new(&Config::new(Algorithm::Beam), aim)?;
+        let reduction = StubbornReduction::new(self.system, self.fixed_relations()?, plan)?;
+        Ok(state_share(self.system, &reduction, None, &[]))
+    }
+
+    /// Sets up an exploration that keeps infinite runs, with a cycle proviso and without a property,
+    /// and does something with it. Also says how sets are computed.
+    ///
+    /// # Errors
+    /// As for [`check`](Self::check), and if a proviso does not go with the reduction.
+    pub fn explore_runs<T>(
+        &self,
+        provisos: &[stubborn_emptiness::Proviso],
+        run: impl FnOnce(&Exploration<'_>) -> Result<T, SearchError>,
+    ) -> Result<(String, T), CheckError> {
+        let refused = |why: String| Err(CheckError::Reduction(ConfigError::new(why)));
+        if self.options.threads > 1 {
+            return refused("cycle provisos need a depth-first search on one thread".into());
+        }
+        let config = match &self.options.reduction.por {
+            Por::None => None,
+            Por::Auto => Some(Config::new(Algorithm::Beam)),
+            Por::Chosen(config) => Some(config.clone()),
+        };
+        let is_weak = config.as_ref().is_some_and(|config| config.weak);
+        if let Some(proviso) = provisos.iter().find(|p| is_weak && p.needs_strong_sets()) {
+            return refused(format!("`{proviso}` is not sound with weak sets"));
+        }
+        let relations = match config {
+            None => None,
+            Some(_) => Some(self.fixed_relations()?),
+        };
+        let reduction = match (&config, relations) {
+            (None, _) | (_, None) => None,
+            (Some(config), Some(relations)) => {
+                // Nothing is visible where there is no property. Then sets for infinite runs are
+                // those for deadlocks; only these may depend on what the search has seen, and an
+                // exploration remembers its choices.
+                let aim = match config.settings()?.asks_the_search() {
+                    true => Aim::Deadlocks,
+                    false => Aim::Traces {
+                        labels: Vec::new(),
+                        infinite: true,
+                    },
+                };
+                let plan = Plan::new(config, aim)?;
+                Some(StubbornReduction::new(self.system, relations, plan)?)
+            }
+        };
+        let result = run(&Exploration {
+            reduction: reduction.as_ref().map(|r| r as &dyn Reduction),
+            relations,
+            seed: self.options.seed,
+            store: self.options.store.clone(),
+            limits: self.options.limits,
+            observer: self.options.observer,
+            ..Exploration::new(self.system)
+        });
+        let name = config.map_or("none", |config| config.algorithm.name());
+        Ok((name.into(), self.finish(result)?))
+    }
+}
+
+/// What came out when a check without reduction was asked to wait.
+#[derive(Default)]
+struct Asked {
+    /// Of the system's states, left by a reduction.
+    share: Option<f64>,
+    /// The check is to be reduced.
+    reduce: bool,
+    /// The answer, found on the way.
+    answer: Option<Result<CheckResult, CheckError>>,
+}

@@ -1,0 +1,116 @@
+//! The table of `docs/architecture.md` says what each crate must not know: what it does not depend
+//! on it cannot know.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Which of our crates each one may depend on, tests aside.
+const MAY_KNOW: &[(&str, &[&str])] = &[
+    ("diagnostics", &[]),
+    ("graph", &[]),
+    ("store", &[]),
+    ("corpus", &[]),
+    ("adversary", &[]),
+    ("system", &["diagnostics"]),
+    ("ir", &["diagnostics", "system"]),
+    ("jit", &["ir", "system"]),
+    ("dve", &["diagnostics", "ir", "system"]),
+    ("promela", &["diagnostics", "ir", "system"]),
+    ("pnml", &["diagnostics", "system"]),
+    ("reduce", &["graph", "system"]),
+    ("search", &["store", "system"]),
+    ("ltl", &["diagnostics", "graph"]),
+    (
+        "emptiness",
+        &[
+            "diagnostics",
+            "graph",
+            "ir",
+            "ltl",
+            "reduce",
+            "search",
+            "store",
+            "system",
+        ],
+    ),
+    ("plan", &["emptiness", "reduce", "search", "system"]),
+    (
+        "protocol",
+        &[
+            "diagnostics",
+            "emptiness",
+            "ltl",
+            "plan",
+            "reduce",
+            "search",
+            "system",
+        ],
+    ),
+    (
+        "contest",
+        &[
+            "emptiness",
+            "graph",
+            "ltl",
+            "plan",
+            "pnml",
+            "reduce",
+            "search",
+            "store",
+            "system",
+        ],
+    ),
+    ("lab", &["corpus"]),
+];
+
+#[test]
+fn crates_know_only_what_they_may() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let allowed: BTreeMap<&str, &[&str]> = MAY_KNOW.iter().copied().collect();
+    let mut seen = BTreeSet::new();
+    for entry in std::fs::read_dir(crates).expect("the folder of all crates") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        // The facade knows everybody.
+        let Some(name) = name.and_then(|name| name.strip_prefix("stubborn-")) else {
+            continue;
+        };
+        let Ok(manifest) = std::fs::read_to_string(path.join("Cargo.toml")) else {
+            continue;
+        };
+        let allowed = allowed
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is in no table: say what it may know"));
+        for known in dependencies(&manifest) {
+            assert!(
+                allowed.contains(&known.as_str()),
+                "stubborn-{name} must not know stubborn-{known} (docs/architecture.md)"
+            );
+        }
+        seen.insert(name.to_owned());
+    }
+    assert_eq!(seen.len(), MAY_KNOW.len(), "crates that are gone");
+}
+
+/// Our crates among the dependencies that a manifest names, those of tests aside.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line.ends_with("dependencies]") && !line.contains("dev-");
+        } else if let (true, Some(rest)) = (inside, line.strip_prefix("stubborn-")) {
+            let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-');
+            found.push(rest[..end.unwrap_or(rest.len())].to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn manifests_are_understood() {
+    let text = "[dependencies]\nstubborn-ir.workspace = true\nserde = \"1\"\n\
+                stubborn-store = { workspace = true }\n[dev-dependencies]\nstubborn-dve = \"1\"\n\
+                [target.'cfg(unix)'.dependencies]\nstubborn-lab = \"1\"\n";
+    assert_eq!(dependencies(text), ["ir", "store", "lab"]);
+}
