@@ -294,8 +294,12 @@ pub(crate) fn check_until(
         Por::Chosen(ref config) => chosen(model, questions, config, &options.reduction),
     };
     let mut runs = Vec::new();
-    for planned in plan? {
-        let result = run(&planned, None)?;
+    for mut planned in plan? {
+        let mut result = run(&planned, None)?;
+        if planned.reduction.is_some() && model.defeats_reduction() {
+            planned.reduction = None;
+            result = run(&planned, None)?;
+        }
         runs.push((planned, result));
     }
     Ok(report(questions, runs))

@@ -177,6 +177,12 @@ impl LoadedModel {
         self.net.as_ref()
     }
 
+    /// Whether reductions were wrong about this model: a place of a net got more tokens than it can
+    /// hold, and relations know of no such limit.
+    pub(crate) fn defeats_reduction(&self) -> bool {
+        self.net.as_ref().is_some_and(|net| net.has_overflown())
+    }
+
     /// The safety properties of the model and of the user, in this order.
     pub fn properties(&self) -> &[Property] {
         &self.system.structure().properties

@@ -1,5 +1,7 @@
 //! Successors and labels of a net, straight from the tables.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use stubborn_system::{BitSet, Executor, LabelId, Outcome, Successors, TransitionId};
 
 use crate::formula::{Atom, Formula, IntExpr};
@@ -12,6 +14,8 @@ pub(super) struct NetExecutor<'s> {
     tables: &'s Tables,
     meanings: &'s [Meaning],
     error_state: Option<&'s [u32]>,
+    /// Set where a step fails.
+    overflow: &'s AtomicBool,
     enabled: Vec<u32>,
 }
 
@@ -20,11 +24,13 @@ impl<'s> NetExecutor<'s> {
         tables: &'s Tables,
         meanings: &'s [Meaning],
         error_state: Option<&'s [u32]>,
+        overflow: &'s AtomicBool,
     ) -> Self {
         Self {
             tables,
             meanings,
             error_state,
+            overflow,
             enabled: Vec::new(),
         }
     }
@@ -35,6 +41,7 @@ impl<'s> NetExecutor<'s> {
             self.tables.overflow(state, transition as usize),
             self.error_state,
         ) {
+            self.overflow.store(true, Ordering::Relaxed);
             out.push(id, state, error, Outcome::failure(site as usize));
             return;
         }

@@ -12,7 +12,7 @@
 //! ([`stubborn_system::Transition::may_fail`]), because it would then conflict with
 //! everything. That is sound: the relations are those of the mathematical net, which knows no
 //! overflow, so a reduced search that meets none gives the answer of the net, and one that
-//! meets one gives no answer.
+//! meets one ([`NetSystem::has_overflown`]) gives no answer.
 
 mod enough;
 mod exclusion;
@@ -20,6 +20,8 @@ mod executor;
 mod packing;
 mod relations;
 mod tables;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
@@ -107,9 +109,17 @@ pub struct NetSystem {
     /// The field that marks the error state, if any step can fail.
     failed: Option<FieldId>,
     budget: std::sync::Arc<Budget>,
+    overflow: AtomicBool,
 }
 
 impl NetSystem {
+    /// Whether some step has failed since the net was made, of any executor: reductions may have
+    /// left out what such steps change, so that only a search without them can say that
+    /// something holds.
+    pub fn has_overflown(&self) -> bool {
+        self.overflow.load(Ordering::Relaxed)
+    }
+
     /// Prepares a net for execution. Fails where a place starts with more tokens than fit.
     pub fn new(net: Net) -> Result<Self, Diagnostic> {
         Self::with_options(net, NetOptions::default())
@@ -201,6 +211,7 @@ impl NetSystem {
             field_of,
             failed,
             budget,
+            overflow: AtomicBool::new(false),
         })
     }
 
@@ -308,6 +319,7 @@ impl System for NetSystem {
             &self.tables,
             &self.meanings,
             self.structure.error_state.as_deref(),
+            &self.overflow,
         ))
     }
 

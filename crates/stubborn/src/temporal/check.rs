@@ -129,7 +129,11 @@ impl<'o> Checker<'_, 'o> {
             property,
             finite_runs: self.options.temporal.finite_runs,
         };
-        let (result, unpaid) = self.run(question)?;
+        let (mut result, unpaid) = self.run(question)?;
+        let is_reduced = matches!(result.reduction, ReductionUse::On { .. });
+        if is_reduced && self.model.defeats_reduction() {
+            result = self.finish(self.check(question))?;
+        }
         answer.verdict = verdict_of(&result);
         answer.notice = match &result.reduction {
             ReductionUse::On { name, .. } => {
