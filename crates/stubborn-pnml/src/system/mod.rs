@@ -12,7 +12,7 @@
 //! ([`stubborn_system::Transition::may_fail`]), because it would then conflict with
 //! everything. That is sound: the relations are those of the mathematical net, which knows no
 //! overflow, so a reduced search that meets none gives the answer of the net, and one that
-//! meets one gives no answer.
+//! meets one ([`NetSystem::has_overflown`]) gives no answer.
 
 mod enough;
 mod exclusion;
@@ -21,9 +21,9 @@ mod packing;
 mod relations;
 mod tables;
 
-use rapidhash::RapidHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
@@ -329,6 +329,10 @@ impl System for NetSystem {
 
     fn budget(&self) -> &Budget {
         &self.budget
+    }
+
+    fn defeats_reduction(&self) -> bool {
+        self.has_overflown()
     }
 
     fn relations(&self, level: RelationLevel) -> Relations {
