@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use stubborn_pnml::{Model, NetSystem, PlaceId, ReductionRules};
+use stubborn_pnml::{
+    Model, Net, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules,
+};
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
 use stubborn_search::{End, Limits, Order, Search};
-use stubborn_system::{Reduction, RelationLevel, System};
+use stubborn_system::{Budget, Reduction, RelationLevel, System};
 
 use crate::answer::{Line, Technique, Value};
 use crate::watch::{Visitor, Watched};
@@ -162,6 +164,22 @@ impl<'f> Frame<'f> {
             }
             _ => Coverage::Partial,
         }
+    }
+
+    /// A net made smaller, as far as the rules come in a part of the time; none if there are none.
+    pub(crate) fn reduced(&self, net: &Net, preserve: &Preserve) -> Option<Reduced> {
+        let rules = self.options.structural;
+        let time = self.slice(0.05, Duration::from_secs(60));
+        let budget = Budget::unlimited().with_time(Some(time));
+        (rules != ReductionRules::NONE).then(|| Reduced::within(net, preserve, rules, &budget))
+    }
+
+    /// The reduced net of a system, ready for execution with what is known of the system.
+    pub(crate) fn smaller(&self, system: &NetSystem, reduced: &Reduced) -> Option<NetSystem> {
+        let net = reduced.net.clone();
+        let narrow = NetOptions::narrow(&net);
+        let invariants = reduced.invariants(system.invariants());
+        NetSystem::knowing(net, invariants, narrow, system.shared_budget().clone()).ok()
     }
 
     /// A reduction of a net for an aim, if reductions are allowed and the net is not too large
