@@ -9,8 +9,7 @@
 use std::time::Duration;
 
 use stubborn_pnml::{
-    Atom, CompareOp, Formula, IntExpr, NetSystem, PlaceId, Preserve, Reduced, ReductionRules,
-    StateEquation,
+    Atom, CompareOp, Formula, IntExpr, NetOptions, NetSystem, PlaceId, Preserve, StateEquation,
 };
 use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Successors, System};
@@ -69,8 +68,8 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem, bounds: Vec<Bou
         );
     }
     explore(frame, system, &mut open, 0.3);
-    one_by_one(frame, &mut open, 0.1);
-    one_by_one(frame, &mut open, 1.0);
+    one_by_one(frame, system, &mut open, 0.1);
+    one_by_one(frame, system, &mut open, 1.0);
     for question in open {
         frame.answer(&question.bound.id, Value::Unknown, &[]);
     }
@@ -143,14 +142,14 @@ fn explore(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, shar
 }
 
 /// Gives each open sum a search of its own, with a share of the time.
-fn one_by_one(frame: &mut Frame<'_>, open: &mut Vec<Open>, share: f64) {
+fn one_by_one(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, share: f64) {
     let count = open.len();
     for (at, question) in open.iter_mut().enumerate() {
         let time = frame.left().mul_f64(share / (count - at) as f64);
         if frame.is_over() {
             break;
         }
-        search(frame, question, time);
+        search(frame, system, question, time);
     }
     let techniques = [
         Technique::Explicit,
@@ -162,22 +161,23 @@ fn one_by_one(frame: &mut Frame<'_>, open: &mut Vec<Open>, share: f64) {
 }
 
 /// Looks for the largest value of one sum in a net made for it.
-fn search(frame: &Frame<'_>, question: &mut Open, time: Duration) -> Option<()> {
+fn search(frame: &Frame<'_>, whole: &NetSystem, question: &mut Open, time: Duration) -> Option<()> {
     let original = &frame.model.net;
-    let (net, places) = if frame.options.structural == ReductionRules::NONE {
-        (original.clone(), question.bound.places.clone())
-    } else {
-        let watched = Preserve::Places(question.bound.places.clone());
-        let reduced = Reduced::new(original, &watched, frame.options.structural);
-        let places: Option<Vec<PlaceId>> = question
-            .bound
-            .places
-            .iter()
-            .map(|p| reduced.place(*p))
-            .collect();
-        (reduced.net, places?)
+    let watched = Preserve::Places(question.bound.places.clone());
+    let (mut system, places) = match frame.reduced(original, &watched) {
+        Some(reduced) => {
+            let places = question.bound.places.iter();
+            let places: Option<Vec<PlaceId>> = places.map(|p| reduced.place(*p)).collect();
+            (frame.smaller(whole, &reduced)?, places?)
+        }
+        None => {
+            let (net, narrow) = (original.clone(), NetOptions::narrow(original));
+            let known = whole.invariants().clone();
+            let budget = whole.shared_budget().clone();
+            let same = NetSystem::knowing(net, known, narrow, budget).ok()?;
+            (same, question.bound.places.clone())
+        }
     };
-    let mut system = NetSystem::new(net).ok()?;
     let unreachable = IntExpr::constant(u64::MAX);
     let more = Atom::Compare(
         CompareOp::GreaterOrEqual,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use stubborn_plan::reduction::Made;
 use stubborn_pnml::{
-    Atom, Formula, Linearise, Net, NetSystem, Preserve, Reduced, ReductionRules, StateEquation,
+    Atom, Formula, Linearise, Net, NetOptions, NetSystem, Preserve, StateEquation,
     no_deadlock_by_traps,
 };
 use stubborn_reduce::Aim;
@@ -38,9 +38,8 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
     if has_source(&net) {
         return Some((false, vec![Technique::Topological]));
     }
-    if frame.options.structural != ReductionRules::NONE {
+    if let Some(reduced) = frame.reduced(&net, &Preserve::Deadlocks) {
         techniques.push(Technique::StructuralReduction);
-        let reduced = Reduced::new(&net, &Preserve::Deadlocks, frame.options.structural);
         net = std::borrow::Cow::Owned(reduced.net);
         if has_source(&net) {
             return Some((false, techniques));
@@ -49,7 +48,8 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
             return Some((true, techniques));
         }
     }
-    let system = NetSystem::new(net.into_owned()).ok()?;
+    let narrow = NetOptions::narrow(&net);
+    let system = NetSystem::with_options(net.into_owned(), narrow).ok()?;
     let with = |more: &[Technique]| {
         let mut all = techniques.clone();
         all.extend_from_slice(more);

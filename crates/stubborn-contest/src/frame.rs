@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use stubborn_plan::reduction::{Made, usual_algorithm};
 use stubborn_plan::{CheckOptions, Planner};
-use stubborn_pnml::{Model, NetSystem, PlaceId, ReductionRules};
+use stubborn_pnml::{
+    Model, Net, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules,
+};
 use stubborn_reduce::{Aim, Config};
 use stubborn_search::{End, Limits, Order};
-use stubborn_system::{RelationLevel, Successors, System};
+use stubborn_system::{Budget, RelationLevel, Successors, System};
 
 use crate::answer::{Line, Technique, Value};
 
@@ -177,6 +179,22 @@ impl<'f> Frame<'f> {
             interrupt: self.options.interrupt,
             ..Limits::default()
         }
+    }
+
+    /// A net made smaller, as far as the rules come in a part of the time; none if there are none.
+    pub(crate) fn reduced(&self, net: &Net, preserve: &Preserve) -> Option<Reduced> {
+        let rules = self.options.structural;
+        let time = self.slice(0.05, Duration::from_secs(60));
+        let budget = Budget::unlimited().with_time(Some(time));
+        (rules != ReductionRules::NONE).then(|| Reduced::within(net, preserve, rules, &budget))
+    }
+
+    /// The reduced net of a system, ready for execution with what is known of the system.
+    pub(crate) fn smaller(&self, system: &NetSystem, reduced: &Reduced) -> Option<NetSystem> {
+        let net = reduced.net.clone();
+        let narrow = NetOptions::narrow(&net);
+        let invariants = reduced.invariants(system.invariants());
+        NetSystem::knowing(net, invariants, narrow, system.shared_budget().clone()).ok()
     }
 
     /// A reduction of a net for an aim, if reductions are allowed and the net is not too large

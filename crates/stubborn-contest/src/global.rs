@@ -347,7 +347,9 @@ fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Techn
         let mut places = range.clone().map(PlaceId);
         let sure = |p: PlaceId| match bounds.source(p) {
             BoundSource::Claimed | BoundSource::Unknown => None,
-            BoundSource::Constant | BoundSource::Invariant => bounds.bound(p),
+            BoundSource::Constant | BoundSource::Invariant | BoundSource::Firings => {
+                bounds.bound(p)
+            }
         };
         places
             .try_fold(0u64, |sum, p| sum.checked_add(sure(p)?))

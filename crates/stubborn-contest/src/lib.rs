@@ -53,7 +53,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use stubborn_pnml::{ContestProperty, Model, NetSystem, Question};
+use stubborn_pnml::{ContestProperty, Model, NetOptions, NetSystem, Question};
 
 pub use answer::{Line, Technique, Value};
 pub use frame::Options;
@@ -161,7 +161,9 @@ pub fn examine(
     if examination == Examination::ReachabilityDeadlock {
         return deadlock::examine(&mut frame);
     }
-    let Ok(mut system) = NetSystem::new(model.net.clone()) else {
+    let net = model.net.clone();
+    let narrow = NetOptions::narrow(&net);
+    let Ok(mut system) = NetSystem::with_options(net, narrow) else {
         return frame.give_up();
     };
     let name = examination.name();

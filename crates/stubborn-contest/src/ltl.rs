@@ -12,9 +12,7 @@ use std::time::Duration;
 use stubborn_emptiness::{FiniteRuns, Property, Verdict};
 use stubborn_ltl::formula::{Formula as Temporal, Formulas, Node};
 use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion};
-use stubborn_pnml::{
-    Formula, Linearise, NetSystem, PlaceId, Preserve, Reduced, ReductionRules, StateEquation,
-};
+use stubborn_pnml::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
 
@@ -179,18 +177,16 @@ fn prepare(
         places.extend(statement.places(system.net()));
         system.add_label(statement.clone())
     })?;
-    let smaller = frame.options.structural != ReductionRules::NONE
-        && !frame.is_over()
-        && first.is_stutter_invariant() == Some(true);
+    let smaller = !frame.is_over() && first.is_stutter_invariant() == Some(true);
     let own = smaller.then(|| {
         let net = system.net();
-        let reduced = Reduced::new(net, &Preserve::Runs(places), frame.options.structural);
+        let reduced = frame.reduced(net, &Preserve::Runs(places))?;
         if reduced.net.place_count() == net.place_count()
             && reduced.net.transition_count() == net.transition_count()
         {
             return None;
         }
-        let mut own = NetSystem::new(reduced.net.clone()).ok()?;
+        let mut own = frame.smaller(system, &reduced)?;
         let property = make(&mut |statement| own.add_label(reduced.translate(statement, net)?))?;
         let smaller = Smaller {
             system: own,

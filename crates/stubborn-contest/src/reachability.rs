@@ -8,9 +8,7 @@
 
 use std::time::Duration;
 
-use stubborn_pnml::{
-    Formula, Linearise, NetSystem, PlaceId, Preserve, Reduced, ReductionRules, StateEquation,
-};
+use stubborn_pnml::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
 use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{LabelId, Successors, System};
 
@@ -57,8 +55,8 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, goals: Vec<
         &mut open,
         Look::Everything(frame.left().mul_f64(0.3)),
     );
-    one_by_one(frame, &mut open, 0.1);
-    one_by_one(frame, &mut open, 0.6);
+    one_by_one(frame, system, &mut open, 0.1);
+    one_by_one(frame, system, &mut open, 0.6);
     look_around(frame, system, &mut open, Look::Walk(frame.left()));
     for (goal, _) in open {
         frame.answer(&goal.id, Value::Unknown, &[]);
@@ -138,15 +136,21 @@ fn exclude(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<(Goal, Labe
 }
 
 /// Gives each open goal a search of its own, with a share of the time.
-fn one_by_one(frame: &mut Frame<'_>, open: &mut Vec<(Goal, LabelId)>, share: f64) {
+fn one_by_one(
+    frame: &mut Frame<'_>,
+    system: &NetSystem,
+    open: &mut Vec<(Goal, LabelId)>,
+    share: f64,
+) {
     let mut left = open.len();
-    open.retain(|(goal, _)| {
+    open.retain(|entry| {
+        let goal = &entry.0;
         let time = frame.left().mul_f64(share / left.max(1) as f64);
         left -= 1;
         if frame.is_over() {
             return true;
         }
-        match search(frame, goal, time) {
+        match search(frame, system, entry, time) {
             Some((found, techniques)) => {
                 frame.answer(&goal.id, goal.value(found), &techniques);
                 false
@@ -157,29 +161,30 @@ fn one_by_one(frame: &mut Frame<'_>, open: &mut Vec<(Goal, LabelId)>, share: f64
 }
 
 /// Looks for one goal in a net made for it.
-fn search(frame: &Frame<'_>, goal: &Goal, time: Duration) -> Option<(bool, Vec<Technique>)> {
+fn search(
+    frame: &Frame<'_>,
+    whole: &NetSystem,
+    (goal, label): &(Goal, LabelId),
+    time: Duration,
+) -> Option<(bool, Vec<Technique>)> {
     let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
     let original = &frame.model.net;
     let watched: Vec<PlaceId> = goal.formula.places(original);
-    let (net, formula) = if frame.options.structural == ReductionRules::NONE {
-        (original.clone(), goal.formula.clone())
-    } else {
-        let reduced = Reduced::new(
-            original,
-            &Preserve::Places(watched),
-            frame.options.structural,
-        );
-        match reduced.translate(&goal.formula, original) {
-            Some(formula) => {
-                techniques.push(Technique::StructuralReduction);
-                (reduced.net, formula)
-            }
-            None => (original.clone(), goal.formula.clone()),
-        }
+    let reduced = frame.reduced(original, &Preserve::Places(watched));
+    let own = reduced.and_then(|reduced| {
+        let formula = reduced.translate(&goal.formula, original)?;
+        let mut own = frame.smaller(whole, &reduced)?;
+        let label = own.add_label(formula)?;
+        Some((own, label))
+    });
+    if own.is_some() {
+        techniques.push(Technique::StructuralReduction);
+    }
+    let (system, label) = match &own {
+        Some((own, label)) => (own, *label),
+        None => (whole, *label),
     };
-    let mut system = NetSystem::new(net).ok()?;
-    let label = system.add_label(formula)?;
-    let reduction = frame.reduction(&system, Aim::Goals(Goals::labels([label])));
+    let reduction = frame.reduction(system, Aim::Goals(Goals::labels([label])));
     if reduction.is_some() {
         techniques.push(Technique::StubbornSets);
     }
@@ -190,7 +195,7 @@ fn search(frame: &Frame<'_>, goal: &Goal, time: Duration) -> Option<(bool, Vec<T
         !found
     };
     let way = Way::breadth_first(time);
-    let coverage = frame.explore(&system, reduction.as_ref(), way, &mut look);
+    let coverage = frame.explore(system, reduction.as_ref(), way, &mut look);
     let known = found || coverage == Coverage::Complete;
     known.then_some((found, techniques))
 }

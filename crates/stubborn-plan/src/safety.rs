@@ -79,9 +79,13 @@ impl<'m> Planner<'m> {
             Por::Chosen(config) => self.chosen(targets, config)?,
         };
         let mut runs = Vec::new();
-        for planned in plan {
-            let run = run(&planned, None)?;
-            runs.push((planned, run));
+        for mut planned in plan {
+            let mut found = run(&planned, None)?;
+            if planned.made.is_some() && self.system.defeats_reduction() {
+                planned.made = None;
+                found = run(&planned, None)?;
+            }
+            runs.push((planned, found));
         }
         Ok(report(targets, runs))
     }
@@ -124,7 +128,11 @@ impl<'m> Planner<'m> {
             Por::None => Vec::new(),
             Por::Chosen(config) => self.chosen(&question, config)?,
         };
-        run(plan.first().unwrap_or(&unreduced), None)
+        let found = run(plan.first().unwrap_or(&unreduced), None)?;
+        match !plan.is_empty() && self.system.defeats_reduction() {
+            true => run(&unreduced, None),
+            false => Ok(found),
+        }
     }
 
     /// Shows every state to a visitor, until it has seen enough; with a reduction, every state that

@@ -65,13 +65,18 @@ impl<'m> Planner<'m> {
                 "`{proviso}` loses violations: it is for `explore`, to measure what provisos cost"
             ))));
         }
-        match &self.options.reduction.por {
-            Por::None => Ok(self.finish(self.unreduced(question).run())?.into()),
+        let found: TemporalRun = match &self.options.reduction.por {
+            Por::None => self.finish(self.unreduced(question).run())?.into(),
             Por::Chosen(config) => {
                 let reduced = self.reduced(question, config.clone(), None)?;
-                Ok(self.finish(reduced.run())?.into())
+                self.finish(reduced.run())?.into()
             }
-            Por::Auto => self.check_where_it_pays(question),
+            Por::Auto => self.check_where_it_pays(question)?,
+        };
+        let is_reduced = matches!(found.result.reduction, ReductionUse::On { .. });
+        match is_reduced && self.system.defeats_reduction() {
+            true => Ok(self.finish(self.unreduced(question).run())?.into()),
+            false => Ok(found),
         }
     }
 

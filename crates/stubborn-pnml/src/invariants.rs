@@ -8,8 +8,9 @@
 //! other by adding up rows of opposite sign.
 //!
 //! All minimal semiflows can be exponentially many. We want *some*, quickly: pairs per column
-//! are capped, and the whole work has a budget counted in row entries. What is given up is only
-//! completeness; every vector that is returned is an invariant, and [`Invariants::check`]
+//! are capped, and the whole work has a budget counted in row entries, which bounds the memory as
+//! well. Where the pairs of a column are many, each row is used in one of them, so that the rows
+//! become fewer and every place keeps its chance. What is given up is only completeness; every vector that is returned is an invariant, and [`Invariants::check`]
 //! multiplies it out again.
 
 use std::cmp::Reverse;
@@ -37,6 +38,10 @@ pub struct Invariant {
 /// Pairs of rows between two looks at the budget.
 const LOOK_EVERY: u32 = 64;
 
+/// Most entries of the rows of one method: some dozen megabytes. Where the rows explode, more of them
+/// would not help.
+const MOST_ENTRIES: usize = 1_200_000;
+
 /// How much work to spend.
 #[derive(Clone, Copy, Debug)]
 pub struct InvariantBudget {
@@ -47,7 +52,7 @@ pub struct InvariantBudget {
 impl Default for InvariantBudget {
     fn default() -> Self {
         Self {
-            operations: 60_000_000,
+            operations: 40_000_000,
         }
     }
 }
@@ -73,8 +78,9 @@ impl Invariants {
         let mut covered = vec![false; net.place_count()];
         let mut budget = budget.operations;
         for (method, share) in [
-            (Method::Minimal, 3),
-            (Method::Greedy, 2),
+            (Method::Minimal, 2),
+            (Method::Greedy, 4),
+            (Method::Thin, 2),
             (Method::Shrinking, 1),
         ] {
             if covered.iter().all(|covered| *covered) {
@@ -101,14 +107,43 @@ impl Invariants {
         }
         // The shortest say the most about single places.
         list.sort_by(|a, b| (a.weights.len(), &a.weights).cmp(&(b.weights.len(), &b.weights)));
-        let list = most_telling(list, net.place_count());
-        let mut of_place = vec![Vec::new(); net.place_count()];
+        Self::listed(most_telling(list, net.place_count()), net.place_count())
+    }
+
+    /// These, of a net with so many places.
+    fn listed(list: Vec<Invariant>, places: usize) -> Self {
+        let mut of_place = vec![Vec::new(); places];
         for (number, invariant) in list.iter().enumerate() {
             for (place, _) in &invariant.weights {
                 of_place[place.index()].push(number as u32);
             }
         }
         Self { list, of_place }
+    }
+
+    /// What they say about a net with fewer places, each marking of which is one of this net
+    /// without the others. Where a place is gone, a sum is bounded and no longer constant; it may
+    /// even grow in a step, so [`check`](Self::check) is for the net it was found in.
+    pub fn restricted(&self, place: impl Fn(PlaceId) -> Option<PlaceId>, places: usize) -> Self {
+        let restrict = |invariant: &Invariant| {
+            let kept = invariant.weights.iter();
+            let mut weights: Vec<(PlaceId, u64)> =
+                kept.filter_map(|(p, w)| Some((place(*p)?, *w))).collect();
+            weights.sort_unstable();
+            Invariant {
+                constant: invariant.constant && weights.len() == invariant.weights.len(),
+                total: invariant.total,
+                weights,
+            }
+        };
+        let mut list: Vec<Invariant> = self.list.iter().map(restrict).collect();
+        list.retain(|invariant| !invariant.weights.is_empty());
+        list.sort_by(|a, b| {
+            let key = |i: &Invariant| (i.weights.len(), i.total, !i.constant);
+            (key(a), &a.weights).cmp(&(key(b), &b.weights))
+        });
+        list.dedup_by(|a, b| a.weights == b.weights);
+        Self::listed(list, places)
     }
 
     /// All of them, short ones first.
@@ -215,11 +250,19 @@ struct Row {
     rest: Vec<(u32, i64)>,
 }
 
+impl Row {
+    fn size(&self) -> usize {
+        self.weights.len() + self.rest.len()
+    }
+}
+
 /// How sums are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     /// Constant sums over minimal sets of places: the most telling, but they can be too many.
     Minimal,
+    /// Constant sums, each row in as few pairs as possible: fewer rows with each column.
+    Thin,
     /// Constant sums, few pairs for each column, whatever comes out.
     Greedy,
     /// As greedy, and sums may shrink.
@@ -232,6 +275,8 @@ struct Farkas<'n, 'b> {
     budget: &'b mut u64,
     patience: Patience<'b>,
     rows: Vec<Option<Row>>,
+    /// Entries of all rows together.
+    entries: usize,
     /// Rows that had an entry in the column when they were added.
     of_column: Vec<Vec<u32>>,
     /// For each place, the rows whose first place it is.
@@ -253,6 +298,7 @@ impl<'n, 'b> Farkas<'n, 'b> {
             budget,
             patience,
             rows: Vec::new(),
+            entries: 0,
             of_column: vec![Vec::new(); net.transition_count()],
             by_first: vec![Vec::new(); net.place_count()],
             known: RapidHashSet::default(),
@@ -274,7 +320,14 @@ impl<'n, 'b> Farkas<'n, 'b> {
         if let Some((first, _)) = row.weights.first() {
             self.by_first[*first as usize].push(number);
         }
+        self.entries += row.size();
         self.rows.push(Some(row));
+    }
+
+    fn remove(&mut self, number: u32) {
+        if let Some(row) = self.rows[number as usize].take() {
+            self.entries -= row.size();
+        }
     }
 
     /// The live rows with a positive and with a negative entry in a column.
@@ -318,6 +371,11 @@ impl<'n, 'b> Farkas<'n, 'b> {
         self.finish()
     }
 
+    /// How many entries all rows may have; the net itself must fit.
+    fn most_entries(&self) -> usize {
+        MOST_ENTRIES.max(4 * (self.net.place_count() + self.net.arc_count()))
+    }
+
     fn spend(&mut self, operations: usize) -> bool {
         *self.budget = self.budget.saturating_sub(operations as u64);
         *self.budget > 0 && self.patience.spent().is_none()
@@ -325,43 +383,32 @@ impl<'n, 'b> Farkas<'n, 'b> {
 
     /// Replaces the rows with an entry in the column by sums without one. False if the budget
     /// is used up.
-    fn eliminate(&mut self, column: u32, gains: Vec<u32>, mut losses: Vec<u32>) -> bool {
-        let size = |rows: &[Option<Row>], number: u32| {
-            let row = rows[number as usize].as_ref();
-            row.map_or(0, |r| r.weights.len() + r.rest.len())
-        };
+    fn eliminate(&mut self, column: u32, mut gains: Vec<u32>, mut losses: Vec<u32>) -> bool {
+        let size =
+            |rows: &[Option<Row>], number: u32| rows[number as usize].as_ref().map_or(0, Row::size);
         losses.sort_by_key(|number| (size(&self.rows, *number), *number));
-        let pairs = gains.len() + losses.len() + 16;
-        let cap = if self.method == Method::Minimal {
-            8 * pairs
-        } else {
-            pairs
-        };
-        let per_gain = if gains.is_empty() {
-            0
-        } else {
-            cap.div_ceil(gains.len())
-        };
+        gains.sort_by_key(|number| (size(&self.rows, *number), *number));
         let mut sums = Vec::new();
-        for gain in &gains {
-            for loss in losses.iter().take(per_gain) {
-                let (Some(a), Some(b)) = (&self.rows[*gain as usize], &self.rows[*loss as usize])
-                else {
-                    continue;
-                };
-                let work = a.weights.len() + a.rest.len() + b.weights.len() + b.rest.len();
-                sums.extend(combine(a, b, column));
-                if !self.spend(work) {
-                    return false;
-                }
+        let most = self.most_entries();
+        let mut entries = self.entries;
+        for (gain, loss) in self.pairs(&gains, &losses) {
+            let (Some(a), Some(b)) = (&self.rows[gain as usize], &self.rows[loss as usize]) else {
+                continue;
+            };
+            let work = a.size() + b.size();
+            let sum = combine(a, b, column);
+            entries += sum.as_ref().map_or(0, Row::size);
+            sums.extend(sum);
+            if entries > most || !self.spend(work) {
+                return false;
             }
         }
         for gain in gains {
-            self.rows[gain as usize] = None;
+            self.remove(gain);
         }
         if self.method != Method::Shrinking {
             for loss in losses {
-                self.rows[loss as usize] = None;
+                self.remove(loss);
             }
         }
         // Small ones first, because they make others superfluous.
@@ -376,6 +423,29 @@ impl<'n, 'b> Farkas<'n, 'b> {
             }
         }
         true
+    }
+
+    /// Which rows to add up, of those with a gain and a loss in a column, short ones first.
+    fn pairs(&self, gains: &[u32], losses: &[u32]) -> Vec<(u32, u32)> {
+        let few = gains.len() + losses.len() + 16;
+        let each_with = |count: usize| {
+            let with = |gain| losses.iter().take(count).map(move |loss| (gain, *loss));
+            gains.iter().copied().flat_map(with).collect()
+        };
+        let most = match self.method {
+            Method::Minimal => 8 * few,
+            Method::Greedy | Method::Shrinking => few,
+            Method::Thin => {
+                let longer = if gains.is_empty() || losses.is_empty() {
+                    0
+                } else {
+                    gains.len().max(losses.len())
+                };
+                let pair = |at| (gains[at % gains.len()], losses[at % losses.len()]);
+                return (0..longer).map(pair).collect();
+            }
+        };
+        each_with(most.div_ceil(gains.len().max(1)))
     }
 
     /// True if a row is known, or (where they are to be minimal) another one lives on some of

@@ -85,6 +85,12 @@ pub trait System: Send + Sync {
         &budget::UNLIMITED
     }
 
+    /// Whether a step has failed in a way that the relations know nothing of: what a reduction has
+    /// left out may have mattered, and only a search without one can say that something holds.
+    fn defeats_reduction(&self) -> bool {
+        false
+    }
+
     /// A field's value as people write it. The default follows the field's
     /// [kind](FieldKind); systems with interned values override it.
     fn value_text(&self, field: FieldId, value: i64) -> String {

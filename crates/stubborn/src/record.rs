@@ -217,7 +217,13 @@ impl SavedTrace {
         let system = model.reference();
         let words = system.layout().words();
         let all = system.initial_states();
-        let is_ours = |state: &&[u32]| state_values(system, state) == self.initial;
+        // The trace may know constants that only its property reads.
+        let is_ours = |state: &&[u32]| {
+            let values = state_values(system, state);
+            values
+                .iter()
+                .all(|(name, value)| self.initial.get(name) == Some(value))
+        };
         let Some(initial) = all.chunks_exact(words).find(is_ours) else {
             let text = "the trace starts in a state in which this model does not start";
             return Err(ReplayError(text.into()));

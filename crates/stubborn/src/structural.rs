@@ -49,7 +49,8 @@ impl Smaller {
         let budget = original.shared_budget();
         let reduced = Reduced::within(original.net(), preserve, rules, budget);
         let (net, options) = (reduced.net.clone(), NetOptions::default());
-        let mut system = NetSystem::within(net, options, Arc::clone(budget)).ok()?;
+        let known = reduced.invariants(original.invariants());
+        let mut system = NetSystem::knowing(net, known, options, Arc::clone(budget)).ok()?;
         for formula in bad {
             system.add_label(reduced.translate(formula, original.net())?)?;
         }

@@ -180,6 +180,105 @@ fn a_saved_trace_can_be_replayed_and_read() {
     assert!(text.contains(problem), "{text}");
 }
 
+/// The model without the property has no need for a constant that only the property reads.
+#[test]
+fn a_trace_about_a_constant_can_be_replayed() {
+    let folder = folder("replay_constant");
+    let text = "const byte g[2] = {1, 2}; byte x;
+        process P { state a, b; init a; trans a -> b { effect x = 1; }, b -> a { effect x = 0; }; }
+        system async;";
+    let path = model(&folder, "constant.dve", text);
+    let file = folder.join("t.json").to_string_lossy().into_owned();
+    let found = run(&[
+        "check",
+        &path,
+        "--only",
+        "--ltl",
+        "\"g[x] == 1\"U\"x == 2\"",
+        "--trace",
+        &file,
+    ]);
+    assert_eq!(found.status.code(), Some(1));
+    let saved = std::fs::read_to_string(&file).expect("a trace");
+    assert!(saved.contains("g[1]"), "the property needs it: {saved}");
+    let replayed = run(&["simulate", &path, "--replay", &file]);
+    let complaint = String::from_utf8_lossy(&replayed.stderr).into_owned();
+    assert_eq!(replayed.status.code(), Some(0), "{complaint}");
+}
+
+/// Relations of nets know of no limit to tokens; where a place gets to its limit, they must not
+/// decide what is left out.
+#[test]
+fn full_places_hide_nothing_from_reduced_searches() {
+    let folder = folder("full_places");
+    let net = |name: &str,
+               places: &[(&str, u32)],
+               transitions: &[&str],
+               arcs: &[(&str, &str, u32)]| {
+        let place = |(id, tokens): &(&str, u32)| {
+            format!(
+                "<place id='{id}'><initialMarking><text>{tokens}</text></initialMarking></place>"
+            )
+        };
+        let mut parts: Vec<String> = places.iter().map(place).collect();
+        parts.extend(
+            transitions
+                .iter()
+                .map(|id| format!("<transition id='{id}'/>")),
+        );
+        parts.extend(arcs.iter().map(|(from, to, weight)| {
+            format!("<arc id='{from}{to}' source='{from}' target='{to}'><inscription><text>{weight}</text></inscription></arc>")
+        }));
+        let text = format!(
+            "<pnml xmlns='http://www.pnml.org/version-2009/grammar/pnml'><net id='n' \
+             type='http://www.pnml.org/version-2009/grammar/ptnet'><page id='g'>{}</page></net></pnml>",
+            parts.concat()
+        );
+        model(&folder, name, &text)
+    };
+    let (full, most) = (u32::MAX, u32::MAX);
+    // The transition `idle` fires for ever.
+    let idle = net(
+        "idle.pnml",
+        &[("p", full), ("q", 0)],
+        &["more", "idle", "never"],
+        &[("more", "p", 1), ("q", "never", 1)],
+    );
+    // A deadlock, if `empty` goes first.
+    let order = net(
+        "order.pnml",
+        &[("a", 1), ("p", full), ("q", 0)],
+        &["more", "empty"],
+        &[
+            ("a", "more", 1),
+            ("more", "p", 1),
+            ("p", "empty", most),
+            ("empty", "q", 1),
+        ],
+    );
+    for por in ["none", "beam", "closure", "deletion", "auto"] {
+        for (path, question) in [
+            (&idle, ["--ltl", "\"fireable(never)\""]),
+            (&order, ["--invariant", "q == 0"]),
+            (&order, ["--ltl", "[] \"q == 0\""]),
+        ] {
+            let arguments = [
+                "check",
+                path,
+                "--only",
+                question[0],
+                question[1],
+                "--por",
+                por,
+            ];
+            let output = run(&arguments);
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        }
+        let output = run(&["check", &order, "--only", "--deadlock", "--por", por]);
+        assert_eq!(output.status.code(), Some(1), "deadlock with {por}");
+    }
+}
+
 #[test]
 fn a_simulated_run_can_be_saved() {
     let folder = folder("save");

@@ -11,7 +11,7 @@ use crate::subject::{Folder, Status, Subject};
 use super::answers::{Answer, Verdict, all_features, first_words, note_program};
 use super::ast::{Kind, Node, Style};
 use super::generate::{Case, Features, case};
-use super::spin::{NoAnswer, PROCESSES, Search, Spin};
+use super::spin::{NoAnswer, Search, Spin};
 
 /// More states than this are not compared.
 const STATES: &str = "20000";
@@ -131,12 +131,10 @@ impl<'a> Judge<'a> {
     }
 
     fn compile(&self, flags: &[&str]) -> Result<(), NoAnswer> {
-        let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        // A claim is a process of SPIN's.
-        let claim = i64::from(!flags.iter().any(|flag| flag == "-DNOCLAIM"));
+        let claim = i64::from(!flags.contains(&"-DNOCLAIM"));
         let most = self.case.max_processes + claim;
-        flags.push(format!("-D{PROCESSES}={most}"));
-        self.spin.compile(self.subject, self.spin_path(), &flags)
+        self.spin
+            .compile(self.subject, self.spin_path(), most, flags)
     }
 
     fn has_priorities(&self) -> bool {
@@ -283,15 +281,19 @@ impl<'a> Judge<'a> {
         Some(answer.mismatch(self.case, &what, &expected))
     }
 
-    /// As [`Self::compare`], for fair runs. SPIN's search for them overlooks some that end.
+    /// As [`Self::compare`], for fair runs. SPIN's search for them overlooks some that end, and
+    /// finds some that are none: they must be found without fairness, too.
     fn compare_fair(
         &mut self,
         answer: &Answer,
         name: &str,
         violated: bool,
         search: &Search,
+        unfair: &Answer,
     ) -> Option<Mismatch> {
-        match !violated && answer.ends() {
+        let overlooked = !violated && answer.ends();
+        let invented = violated && unfair.verdict(name) == Verdict::Holds;
+        match overlooked || invented {
             true => None,
             false => self.compare(answer, name, violated, search),
         }
@@ -333,7 +335,7 @@ impl<'a> Judge<'a> {
             if let (None, Ok(search)) = (&found, self.search(&["-a", "-f"])) {
                 let arguments = ["--acceptance", "--property", "accept", "--fairness"];
                 let fair = self.ask("check", &arguments);
-                found = self.compare_fair(&fair, "accept", cycles(&search), &search);
+                found = self.compare_fair(&fair, "accept", cycles(&search), &search, checked);
             }
         }
         // Here, too, SPIN counts a claim as a process.
@@ -395,7 +397,8 @@ impl<'a> Judge<'a> {
             }
             if let Ok(search) = self.search(&["-a", "-f", "-N", spin_name]) {
                 let fair = self.ask("check", &["--property", name, "--fairness"]);
-                let found = self.compare_fair(&fair, name, violates_claim(&search), &search);
+                let found =
+                    self.compare_fair(&fair, name, violates_claim(&search), &search, checked);
                 if found.is_some() {
                     return found;
                 }
@@ -433,6 +436,9 @@ fn explained_refusal(why: &str) -> bool {
         // Also where a `break` leaves the loop before a `d_step`.
         "jump into d_step sequence",
         "remote reference in d_step",
+        "remote ref to label",
+        // Here, loops that do nothing get a warning.
+        "infinite goto loop",
         "cannot use 'enabled()' in models with synchronous channels",
     ];
     explained.iter().any(|message| why.contains(message))

@@ -209,7 +209,7 @@ pub fn all_features() -> Vec<String> {
             .split(' ')
             .map(|function| format!("function {function}")),
     );
-    let types = "bit bool byte short int unsigned mtype pid chan record";
+    let types = "bit bool byte short int unsigned mtype mtype:k pid chan record";
     all.extend(types.split(' ').map(|name| format!("type {name}")));
     let predefined = "_ _pid _nr_pr _last timeout";
     all.extend(
@@ -233,10 +233,13 @@ fn feature(node: &Node) -> String {
     match node.kind {
         Kind::Binary | Kind::Unary | Kind::Connective | Kind::Modal => with_name("operator"),
         Kind::Function => with_name("function"),
-        Kind::Type => match node.name.starts_with('T') {
-            true => "type record".to_owned(),
-            false => with_name("type"),
-        },
+        Kind::Type => {
+            let plain = node.name.rsplit(' ').next().unwrap_or_default();
+            match plain.starts_with('T') {
+                true => "type record".to_owned(),
+                false => format!("type {plain}"),
+            }
+        }
         Kind::Place if node.name == "timeout" => "predefined timeout".to_owned(),
         Kind::Place if node.name.starts_with('_') => with_name("predefined"),
         Kind::Place if node.number == 1 => "expression Element".to_owned(),

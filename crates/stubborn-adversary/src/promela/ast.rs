@@ -10,7 +10,7 @@ pub enum Kind {
     // Units.
     /// A program (units).
     Program,
-    /// `mtype = { … }` (names).
+    /// `mtype = { … }`, or `mtype:NAME = { … }` (names).
     Mtypes,
     /// `typedef NAME { … }` (declarations).
     Typedef,
@@ -153,6 +153,21 @@ pub fn node(kind: Kind, name: impl Into<String>, number: i64, parts: Vec<Node>) 
     }
 }
 
+/// A node without anything.
+pub fn leaf(kind: Kind) -> Node {
+    node(kind, "", 0, Vec::new())
+}
+
+/// A node with a name.
+pub fn named(kind: Kind, name: impl Into<String>) -> Node {
+    node(kind, name, 0, Vec::new())
+}
+
+/// A node with parts.
+pub fn with(kind: Kind, parts: Vec<Node>) -> Node {
+    node(kind, "", 0, parts)
+}
+
 /// A number as an expression.
 pub fn number(value: i64) -> Node {
     node(Kind::Number, "", value, Vec::new())
@@ -160,7 +175,7 @@ pub fn number(value: i64) -> Node {
 
 /// A scalar variable, or a constant with a name, or something predefined.
 pub fn place(name: impl AsRef<str>) -> Node {
-    node(Kind::Place, name.as_ref(), 0, Vec::new())
+    named(Kind::Place, name.as_ref())
 }
 
 /// An operator between expressions.
@@ -170,17 +185,17 @@ pub fn binary(operator: &str, left: Node, right: Node) -> Node {
 
 /// Statements one after the other.
 pub fn sequence(parts: Vec<Node>) -> Node {
-    node(Kind::Sequence, "", 0, parts)
+    with(Kind::Sequence, parts)
 }
 
 /// An expression as a statement.
 pub fn condition(expression: Node) -> Node {
-    node(Kind::Condition, "", 0, vec![expression])
+    with(Kind::Condition, vec![expression])
 }
 
 /// An assignment.
 pub fn assign(target: Node, value: Node) -> Node {
-    node(Kind::Assign, "", 0, vec![target, value])
+    with(Kind::Assign, vec![target, value])
 }
 
 /// How a program is written.
@@ -287,7 +302,9 @@ impl Printer {
         match unit.kind {
             Kind::Mtypes => {
                 let names: Vec<_> = unit.parts.iter().map(|part| part.name.as_str()).collect();
-                self.line(&format!("mtype = {{ {} }};", names.join(", ")));
+                let subtype = if unit.name.is_empty() { "" } else { ":" };
+                let head = format!("mtype{subtype}{}", unit.name);
+                self.line(&format!("{head} = {{ {} }};", names.join(", ")));
             }
             Kind::Typedef => {
                 let fields: Vec<_> = unit.parts.iter().map(|part| self.declared(part)).collect();
@@ -441,6 +458,10 @@ impl Printer {
                 self.line(&format!("{before}{range}"));
                 self.body(&parts[parts.len() - 1]);
                 self.line(&format!("}}{end}"));
+            }
+            Kind::Condition if !last => {
+                let text = self.simple(statement);
+                self.line(&format!("{before}{text} ->"));
             }
             Kind::Declaration => {
                 // A declaration ends with a semicolon even where it is last.
@@ -679,7 +700,7 @@ impl Node {
                 }
             }
             Kind::Type if !["byte", "chan", "mtype"].contains(&self.name.as_str()) => {
-                all.push(node(Kind::Type, "byte", 0, Vec::new()));
+                all.push(named(Kind::Type, "byte"));
             }
             Kind::Label => all.push(self.parts[0].clone()),
             Kind::Send | Kind::Receive | Kind::Poll | Kind::Priority | Kind::Run

@@ -113,7 +113,7 @@ pub enum NoAnswer {
 }
 
 /// The macro with the most processes that there may be.
-pub const PROCESSES: &str = "ADVERSARY_PROCESSES";
+const PROCESSES: &str = "ADVERSARY_PROCESSES";
 
 const TIME: Duration = Duration::from_secs(5);
 
@@ -184,22 +184,22 @@ impl Spin {
         write("pan.c", &made)
     }
 
-    /// Compiles the verifier and searches with it.
+    /// Compiles the verifier, with so many processes at most: SPIN counts a claim as one.
     pub fn compile(
         self,
         subject: &Subject,
         folder: &Path,
-        flags: &[String],
+        processes: i64,
+        flags: &[&str],
     ) -> Result<(), NoAnswer> {
         let mut command = match self.0 {
             Compiler::Tcc => Command::new("tcc"),
             Compiler::Gcc => Command::new("gcc"),
         };
         command.args(["-w", "-o", "pan", "pan.c", "-DNOREDUCE", "-DVECTORSZ=9000"]);
-        command.args(["-DMEMLIM=1000", "-DNFAIR=3"]).args(flags);
-        if !flags.iter().any(|flag| flag.contains(PROCESSES)) {
-            command.arg(format!("-D{PROCESSES}=MAXPROC"));
-        }
+        command.args(["-DMEMLIM=1000", "-DNFAIR=3"]);
+        command.arg(format!("-D{PROCESSES}={processes}"));
+        command.args(flags);
         let run = subject.child(folder, command, TIME);
         match run.status {
             Status::Exit(0) => Ok(()),

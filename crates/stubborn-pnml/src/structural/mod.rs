@@ -18,6 +18,7 @@ use stubborn_system::budget::UNLIMITED;
 
 use crate::formula::{Atom, CompareOp, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
+use crate::invariants::Invariants;
 use crate::net::{Arc, Net, Tokens};
 use crate::structural::graph::{Built, Graph};
 
@@ -148,6 +149,12 @@ impl Reduced {
     /// Where a place of the original went; none if it is gone.
     pub fn place(&self, original: PlaceId) -> Option<PlaceId> {
         self.places[original.index()]
+    }
+
+    /// What invariants of the original say about the reduced net: each of its markings is one of
+    /// the original without some places.
+    pub fn invariants(&self, of_original: &Invariants) -> Invariants {
+        of_original.restricted(|place| self.place(place), self.net.place_count())
     }
 
     /// A formula over the original in terms of the reduced net; none if it speaks of places that

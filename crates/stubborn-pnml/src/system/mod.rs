@@ -12,7 +12,7 @@
 //! ([`stubborn_system::Transition::may_fail`]), because it would then conflict with
 //! everything. That is sound: the relations are those of the mathematical net, which knows no
 //! overflow, so a reduced search that meets none gives the answer of the net, and one that
-//! meets one gives no answer.
+//! meets one ([`NetSystem::has_overflown`]) gives no answer.
 
 mod enough;
 mod exclusion;
@@ -21,9 +21,9 @@ mod packing;
 mod relations;
 mod tables;
 
-use rapidhash::RapidHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
@@ -70,6 +70,17 @@ impl Default for NetOptions {
 }
 
 impl NetOptions {
+    /// For searches that may miss an answer, but have no room to give away: fields of half a word
+    /// for places without a known bound, wider ones where the net begins with many tokens.
+    pub fn narrow(net: &Net) -> Self {
+        let most = net.initial_marking().iter().max().copied().unwrap_or(0);
+        let bits = u64::BITS - most.leading_zeros() + 4;
+        Self {
+            unknown_bits: bits.clamp(16, 32) as u8,
+            ..Self::default()
+        }
+    }
+
     /// The most tokens that a place without a known bound can hold.
     fn most_tokens(&self) -> u64 {
         (1 << self.unknown_bits.clamp(1, 32)) - 1
@@ -130,13 +141,23 @@ impl NetSystem {
         options: NetOptions,
         budget: std::sync::Arc<Budget>,
     ) -> Result<Self, Diagnostic> {
-        let poll = || report::poll(&budget).map_err(|problem| *problem);
         budget.begin("looking for place invariants");
         let mut invariants = Invariants::find_within(&net, options.invariants, &budget);
         // Bounds rest on the invariants, so they are multiplied out once more.
         if !invariants.check(&net) {
             invariants = Invariants::default();
         }
+        Self::knowing(net, invariants, options, budget)
+    }
+
+    /// As [`within`](Self::within), with invariants that are known already. They are believed.
+    pub fn knowing(
+        net: Net,
+        invariants: Invariants,
+        options: NetOptions,
+        budget: std::sync::Arc<Budget>,
+    ) -> Result<Self, Diagnostic> {
+        let poll = || report::poll(&budget).map_err(|problem| *problem);
         poll()?;
         budget.begin("preparing the net for execution");
         let bounds = Bounds::new(&net, &invariants);
@@ -165,9 +186,11 @@ impl NetSystem {
                 .is_some_and(|bound| bound <= u64::from(u32::MAX));
             let what = match bounds.source(place) {
                 BoundSource::Constant => continue,
-                BoundSource::Invariant if fits => continue,
+                BoundSource::Invariant | BoundSource::Firings if fits => continue,
                 BoundSource::Claimed => "one token, though the file says it is safe".to_owned(),
-                BoundSource::Invariant | BoundSource::Unknown => format!("{} tokens", range.1),
+                BoundSource::Invariant | BoundSource::Firings | BoundSource::Unknown => {
+                    format!("{} tokens", range.1)
+                }
             };
             failure_of[place.index()] = Some(failures.len() as u32);
             failures.push(FailureSite {
@@ -329,6 +352,10 @@ impl System for NetSystem {
 
     fn budget(&self) -> &Budget {
         &self.budget
+    }
+
+    fn defeats_reduction(&self) -> bool {
+        self.has_overflown()
     }
 
     fn relations(&self, level: RelationLevel) -> Relations {

@@ -29,9 +29,10 @@ pub(crate) fn bypass(program: &Program) -> Program {
 
 /// Whether some step depends on where another process is, labels aside: on `_last`, `enabled` or
 /// `pc_value`, or on nobody being ready for a rendez-vous, as an `else` beside a send does, or
-/// whatever an escape that begins with a send keeps from moving.
+/// whatever an escape that begins with a send, or a process of a higher priority, keeps from moving.
 pub(crate) fn looks_at_control(program: &Program) -> bool {
-    let mut looks = program.uses_last || program.has_rendezvous() && refuses_partners(program);
+    let refuses = program.uses_priority || refuses_partners(program);
+    let mut looks = program.uses_last || program.has_rendezvous() && refuses;
     each_expression(program, &mut |expr| {
         looks |= matches!(expr, Expr::Enabled(..) | Expr::PcValue(_));
     });

@@ -10,6 +10,9 @@ use super::{Context, Lowering, guards};
 use crate::flow::{Action, DNode, DStep, Transition};
 use crate::hir::{Basic, Expr};
 
+/// So many `enabled()` may be written out inside of others.
+const MOST_QUESTIONS: usize = 10_000;
+
 /// What counts when it is asked whether a process could move.
 #[derive(Clone, Copy)]
 pub(super) struct Moves {
@@ -162,10 +165,14 @@ impl Lowering<'_> {
         any
     }
 
-    /// `enabled(pid)`; asking for oneself is an error.
+    /// `enabled(pid)`; asking for oneself is an error, also by asking somebody who asks for oneself.
     pub(super) fn enabled_of(&mut self, pid: &Expr, span: Span, context: Context) -> ir::Expr {
         let pid = self.expr(pid, context);
-        let own = context.at.map(|(slot, _)| slot);
+        if !self.asking.is_empty() && self.nested_questions(span) {
+            return ir::Expr::Const(0);
+        }
+        let asking = self.asking.len();
+        self.asking.extend(context.at.map(|(slot, _)| slot));
         let moves = Moves {
             timeout: context.timeout,
             provided: false,
@@ -176,20 +183,30 @@ impl Lowering<'_> {
             if this == ir::Expr::Const(0) {
                 continue;
             }
-            let any = match own == Some(slot) {
+            let any = match self.asking.contains(&slot) {
                 true => self.asks_itself(span),
                 false => self.can_move(slot, moves),
             };
             result = guards::choose(this, any, result);
         }
+        self.asking.truncate(asking);
         result
     }
 
     fn asks_itself(&mut self, span: Span) -> ir::Expr {
         let message = format!("`{}` asks about the process itself", self.text(span));
-        let site = self.program.site(FailureKind::Other, message, Some(span));
-        let zero = || Box::new(ir::Expr::Const(0));
-        ir::Expr::Divide(ir::DivideOp::Quotient, zero(), zero(), site)
+        self.failing(FailureKind::Other, message, span)
+    }
+
+    /// Counts questions inside of questions, of which there can be exponentially many. True if it is
+    /// too late or too much.
+    fn nested_questions(&mut self, span: Span) -> bool {
+        self.questions += 1;
+        if self.questions == MOST_QUESTIONS {
+            let message = "too many processes ask with enabled() about others that ask, too";
+            self.error("PML101", message, span);
+        }
+        self.questions >= MOST_QUESTIONS || self.budget.poll().is_some()
     }
 
     /// The `provided` clause of a process, if it has one.

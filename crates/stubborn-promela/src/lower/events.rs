@@ -77,14 +77,17 @@ impl Lowering<'_> {
                 }
             }
             let name = if negated { "notrace" } else { "trace" };
-            let last = states.len() as i32 - 1;
+            // An end that cannot be reached is none of the states.
+            let end = states.binary_search(&process.flow.end);
+            let end = end.unwrap_or(states.len());
+            let last = end.max(states.len() - 1) as i32;
             let initial = index(process.flow.start) as i32;
             let variable = ir::Variable::integer(name, 0, last.max(1), initial);
             let variable = self.program.variable(variable);
             self.observers.push(Observer {
                 variable,
                 negated,
-                end: index(process.flow.end),
+                end,
                 edges,
             });
         }

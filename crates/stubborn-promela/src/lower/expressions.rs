@@ -230,7 +230,11 @@ impl Lowering<'_> {
                     ir::Expr::Const(values[at as usize])
                 }
                 Some(index) => {
-                    let mut value = ir::Expr::Const(0);
+                    let range = self.program.interval(&index);
+                    let mut value = match range.within(0, values.len() as i32 - 1) {
+                        true => ir::Expr::Const(0),
+                        false => self.index_failure(place, context),
+                    };
                     for (at, constant) in values.iter().enumerate().rev() {
                         let here = guards::is(index.clone(), at as i32);
                         value = guards::choose(here, ir::Expr::Const(*constant), value);
@@ -250,15 +254,31 @@ impl Lowering<'_> {
     }
 
     fn index_site(&mut self, place: &Place, context: Context) -> ir::Site {
+        let message = self.index_message(place, context);
+        self.program
+            .site(FailureKind::IndexOutOfBounds, message, Some(place.span))
+    }
+
+    fn index_failure(&mut self, place: &Place, context: Context) -> ir::Expr {
+        let message = self.index_message(place, context);
+        self.failing(FailureKind::IndexOutOfBounds, message, place.span)
+    }
+
+    /// An expression that fails wherever it is evaluated.
+    pub(super) fn failing(&mut self, kind: FailureKind, message: String, span: Span) -> ir::Expr {
+        let site = self.program.site(kind, message, Some(span));
+        let zero = || Box::new(ir::Expr::Const(0));
+        ir::Expr::Divide(DivideOp::Quotient, zero(), zero(), site)
+    }
+
+    fn index_message(&self, place: &Place, context: Context) -> String {
         let name = self
             .declared(place, context)
             .map_or_else(String::new, |v| v.name.to_string());
-        let message = format!(
+        format!(
             "`{}`: index outside of the array {name}",
             self.text(place.span)
-        );
-        self.program
-            .site(FailureKind::IndexOutOfBounds, message, Some(place.span))
+        )
     }
 
     /// Where to assign; None for something that cannot be assigned.
@@ -476,10 +496,10 @@ impl Lowering<'_> {
         result
     }
 
-    /// Whether an expression asks for `timeout`.
+    /// Whether an expression asks for `timeout`, itself or by asking whether somebody could move.
     pub(super) fn asks_timeout(expr: &Expr) -> bool {
         match expr {
-            Expr::Timeout => true,
+            Expr::Timeout | Expr::Enabled(..) => true,
             Expr::Unary(_, inner) => Self::asks_timeout(inner),
             Expr::Binary(_, left, right, _) => {
                 Self::asks_timeout(left) || Self::asks_timeout(right)

@@ -269,6 +269,10 @@ pub(crate) struct Lowering<'a> {
     liveness: Option<liveness::Liveness>,
     observers: Vec<events::Observer>,
     exclusive: exclusive::Claims,
+    /// Who asks whether somebody could move, from the outermost `enabled()` inwards.
+    asking: Vec<usize>,
+    /// How many such questions stood inside of others.
+    questions: usize,
     /// Once it is spent, nothing follows from what was lowered.
     budget: &'a Budget,
 }
@@ -314,6 +318,8 @@ pub(crate) fn lower(
             .then(|| liveness::Liveness::find(source)),
         observers: Vec::new(),
         exclusive: exclusive::Claims::new(),
+        asking: Vec::new(),
+        questions: 0,
         budget,
     };
     lowering.declare();

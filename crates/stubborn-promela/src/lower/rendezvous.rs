@@ -223,6 +223,8 @@ impl Lowering<'_> {
                     continue;
                 }
                 let mut body = Body::default();
+                let mut sent = sent.clone();
+                body.evaluate(&mut sent);
                 if !complete {
                     self.wrong_length(
                         &mut body,
@@ -280,7 +282,7 @@ impl Lowering<'_> {
         for (argument, value) in arguments.iter().zip(sent) {
             if let Argument::Store(place) = argument {
                 let value = match value {
-                    ir::Expr::Const(value) => ir::Expr::Const(*value),
+                    ir::Expr::Const(_) | ir::Expr::Temp(_) => value.clone(),
                     value => {
                         let temp = body.temp();
                         body.statements.push(Statement::Let(temp, value.clone()));

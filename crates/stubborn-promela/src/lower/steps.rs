@@ -35,6 +35,17 @@ impl Body {
         self.temps += 1;
         super::rendezvous::temp_id(self.temps - 1)
     }
+
+    /// Evaluates all of these now: what fails among them fails before anything else happens.
+    pub(super) fn evaluate(&mut self, values: &mut [ir::Expr]) {
+        for value in values {
+            if !matches!(value, ir::Expr::Const(_) | ir::Expr::Var(_)) {
+                let temp = self.temp();
+                let value = std::mem::replace(value, ir::Expr::Temp(temp));
+                self.statements.push(Statement::Let(temp, value));
+            }
+        }
+    }
 }
 
 impl Lowering<'_> {
@@ -404,6 +415,7 @@ impl Lowering<'_> {
             .collect();
         lowered.resize(fields, ir::Expr::Const(0));
         if !self.observers.is_empty() {
+            body.evaluate(&mut lowered);
             let message = self.message(channel, lowered.clone());
             let event = Event {
                 send: true,

@@ -180,6 +180,15 @@ fn control_that_others_look_at_stays() {
         active proctype B() { end: x == 1 -> assert(false) }"
             .into(),
     );
+    // Who finds nobody ready for a rendez-vous lets those of lower priorities move.
+    texts.push(
+        "chan c = [0] of { byte }; chan d = [1] of { byte }; byte z;
+        active proctype A() priority 2 { end: z == 1; end1: c!1; z = 2 }
+        active proctype B() { byte v; xr d; end: d?v; v = 2; end1: c?1 }
+        active proctype D() { xs d; d!1; end: d!2; z = 1 }
+        active proctype E() { end: z == 1; assert(false) }"
+            .into(),
+    );
     // What a clause reads, and what a d_step may leave as it was, is alive.
     texts.push(
         "byte x = 1; proctype P(byte k) provided (k == 1) { x = k; end: x = 2; assert(false) }

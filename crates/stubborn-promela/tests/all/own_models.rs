@@ -50,6 +50,28 @@ fn endless_creation_ends_in_a_clear_failure() {
     assert_eq!(counts.states, 12);
 }
 
+/// What is sent is evaluated before anybody watches it being sent.
+#[test]
+fn a_send_that_fails_is_no_event() {
+    for (capacity, rest) in [(1, ""), (0, "active proctype Q() { c?_, _ }")] {
+        let text = format!(
+            "byte g; chan c = [{capacity}] of {{ byte, byte }};
+            active proctype P() {{ c!1, (g / g) }} {rest} trace {{ c!0, _ }}"
+        );
+        let counts = count(Path::new("m.pml"), &text, 1_000).expect("a good model");
+        assert_eq!(counts.failures, ["`(g / g)` divides by zero"], "{text}");
+        assert_eq!(counts.errors, 1, "no violated trace beside it: {text}");
+    }
+}
+
+/// Who asks about whom is written out, and there is an end to it.
+#[test]
+fn many_who_ask_about_each_other_are_refused() {
+    let text = "byte x; active [9] proctype A() { do :: enabled(x) -> x++ :: x > 8 -> break od }";
+    let message = count(Path::new("m.pml"), text, 10).expect_err("too many questions");
+    assert!(message.contains("PML101"), "{message}");
+}
+
 /// Violated assertions and failing steps of uninterrupted sequences, whatever becomes of the way
 /// that they are on. Fused or not, and by whatever kind of sequence.
 #[test]

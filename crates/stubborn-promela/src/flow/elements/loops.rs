@@ -17,11 +17,13 @@ impl Builder<'_, '_> {
         span: Span,
     ) -> Option<Prepared> {
         let place = self.resolver.target(variable)?;
+        // A loop may be empty, but somebody who writes down two numbers means another one.
+        let written = |bound: &ast::Expr| matches!(bound.kind, ast::ExprKind::Number(_));
         let (low, high) = (
             self.resolver.constant_value(from),
             self.resolver.constant_value(to),
         );
-        if let (Some(low), Some(high)) = (low, high)
+        if let (Some(low), Some(high), true) = (low, high, written(from) && written(to))
             && low > high
         {
             let message = format!("this loop would run from {low} to {high}");

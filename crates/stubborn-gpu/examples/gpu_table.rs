@@ -1,0 +1,110 @@
+//! Explores models on a card and compares the counts with known ones: a line for each.
+//!
+//! `gpu_table FOLDER TABLE [NAME...]`: the table has lines with a file, states, transitions and
+//! deadlocks, `?` for what is not known. With `REPEAT=n`, each is run n times.
+#![allow(clippy::print_stdout)]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::path::Path;
+use std::time::Instant;
+
+use stubborn_gpu::{Device, Engine, Options};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_, folder, table, names @ ..] = &arguments[..] else {
+        return Err("FOLDER TABLE [NAME...]".into());
+    };
+    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
+    let opened = Instant::now();
+    let device = Device::open()?;
+    println!(
+        "# {:?}, opened in {:.3} s",
+        device.info(),
+        opened.elapsed().as_secs_f64()
+    );
+    println!(
+        "# model words bits | states transitions deadlocks levels, ok if as known | search s, M states/s, M transitions/s | whole s: load, compile, prepare | nodes bytes/state restarts"
+    );
+    let (mut logs, mut counted) = (0.0, 0);
+    for line in std::fs::read_to_string(table)?.lines() {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let [file, known @ ..] = &columns[..] else {
+            continue;
+        };
+        if file.starts_with('#')
+            || !(names.is_empty() || names.iter().any(|n| file.contains(n.as_str())))
+        {
+            continue;
+        }
+        let begun = Instant::now();
+        let model = support::load(&Path::new(folder).join(file));
+        let load = begun.elapsed();
+        let compiled = match Engine::new(&device).takes(&model, &[]) {
+            Ok(compiled) => compiled,
+            Err(reason) => {
+                println!("{file} REFUSED {reason}");
+                continue;
+            }
+        };
+        for _ in 0..number("REPEAT").unwrap_or(1) {
+            let options = Options {
+                table: number("TABLE_BYTES"),
+                ..Options::default()
+            };
+            let outcome = match compiled.run(&device, &options) {
+                Ok(outcome) => outcome,
+                Err(reason) => {
+                    println!("{file} FAILED {reason}");
+                    break;
+                }
+            };
+            let counts = [outcome.states, outcome.transitions, outcome.deadlocks];
+            let right = counts
+                .iter()
+                .zip(known)
+                .all(|(count, known)| *known == "?" || *known == count.to_string());
+            let figures = &outcome.figures;
+            let seconds = figures.last_try.as_secs_f64();
+            let rate = |count: u64| count as f64 / seconds / 1e6;
+            println!(
+                "{file:<28} {} {:>3} | {} {} {} {} {} {:?} | {seconds:.4} s {:.1} {:.1} | whole {:.2}: {:.2} {:.2}{} {:.3} | {} {:.2} {}",
+                figures.words,
+                figures.bits,
+                counts[0],
+                counts[1],
+                counts[2],
+                outcome.level_sizes.len(),
+                if right { "ok" } else { "WRONG" },
+                outcome.end,
+                rate(counts[0]),
+                rate(counts[1]),
+                begun.elapsed().as_secs_f64(),
+                load.as_secs_f64(),
+                compiled.compile_time().as_secs_f64(),
+                if compiled.is_from_cache() {
+                    " cached"
+                } else {
+                    ""
+                },
+                figures.prepare.as_secs_f64(),
+                figures.nodes,
+                figures.tables as f64 / counts[0] as f64,
+                figures.restarts,
+            );
+            if counts[0] >= 10_000_000 {
+                logs += rate(counts[0]).ln();
+                counted += 1;
+            }
+        }
+    }
+    if counted > 0 {
+        println!(
+            "# geometric mean of {counted} runs of 10 M states and more: {:.1} M states/s",
+            (logs / f64::from(counted)).exp()
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,374 @@
+// Whole levels of a breadth-first search. WG work-items make a group, which has room for ROWS
+// successors for each of them in local memory; see `search.rs` for the arguments.
+//
+// Barriers and atomics on local memory are all that work-items share: this runs on any vendor's
+// card, and on CPUs. No work-item returns early, because all must come to every barrier.
+
+// Counters of a level.
+#define C_FOUND 0u      // states that were new
+#define C_STEPS 1u      // successors
+#define C_ENDS 2u       // states without any
+#define C_INVALID 3u    // those of them that are no valid ends
+#define C_FAILED 4u     // steps that failed
+#define C_ERRORS 5u     // steps that hit the targets
+#define C_ASSERTIONS 6u
+#define C_NODES 7u      // nodes that were new
+#define C_SUMS 8u       // so many of these are sums of what groups counted
+#define C_FULL 8u       // the table had no room
+#define C_NODES_FULL 9u
+#define C_GAVE_UP 10u
+#define C_HIT 11u       // targets that were hit, as bits
+#define C_EACH 16u
+
+#define TOP (1ul << 63)
+#define NO_ROOM 2u
+// Sectors of a table that are looked at for one key.
+#define MOST_PROBES 512u
+#define SEGMENT (ROWS - 1u)
+#define STAGE (ROWS * WG)
+#define FRESH (2u * WG)
+#define SYNC barrier(CLK_LOCAL_MEM_FENCE)
+
+static ulong scatter(ulong x) {
+  x ^= x >> 32; x *= 0xd6e8feb86659fd93ul;
+  x ^= x >> 32; x *= 0xd6e8feb86659fd93ul;
+  return x ^ (x >> 32);
+}
+
+// Tables have sectors of four slots; a slot that is 0 is free. Sectors are spread over up to four
+// buffers, because some drivers limit the size of one.
+typedef struct {
+  __global ulong* part0; __global ulong* part1; __global ulong* part2; __global ulong* part3;
+  ulong each;     // sectors of a part
+  ulong sectors;  // of all
+  __global ulong* nodes;
+  ulong node_sectors;
+} Tables;
+
+static __global ulong* sector(const Tables* t, ulong at) {
+  __global ulong* part = t->part0;
+  if (at >= 2 * t->each) {
+    at -= 2 * t->each; part = t->part2;
+    if (at >= t->each) { at -= t->each; part = t->part3; }
+  } else if (at >= t->each) { at -= t->each; part = t->part1; }
+  return part + 4 * at;
+}
+
+// Looks for a key in a sector, or puts it there; returns the slot, 4 if there is no room, and 8
+// more if it is new. Slots are filled from the first on and never emptied, so that two
+// work-items with one key meet.
+#define TRY(v, j) if ((v) == 0) { \
+    ulong old = atom_cmpxchg((volatile __global ulong*)(q + j), 0ul, key); \
+    if (old == 0) return 8u + j; if (old == key) return j; }
+static uint look(__global ulong* q, const ulong key) {
+  ulong2 a = ((__global const ulong2*)q)[0], b = ((__global const ulong2*)q)[1];
+  if (a.x == key) return 0;
+  if (a.y == key) return 1;
+  if (b.x == key) return 2;
+  if (b.y == key) return 3;
+  TRY(a.x, 0) TRY(a.y, 1) TRY(b.x, 2) TRY(b.y, 3)
+  return 4;
+}
+
+// 1 if the key is new, 0 if not, or NO_ROOM.
+static uint insert(const Tables* t, const ulong key) {
+  ulong at = mul_hi(scatter(key), t->sectors);
+  for (uint i = 0; i < MOST_PROBES; i++) {
+    uint found = look(sector(t, at), key);
+    if (found != 4u) return found >> 3;
+    at = at + 1 == t->sectors ? 0 : at + 1;
+  }
+  return NO_ROOM;
+}
+
+#if W > 1
+// The number of a node: that of its slot.
+static uint node(const Tables* t, const ulong key, uint* nodes, uint* trouble) {
+  ulong at = mul_hi(scatter(key), t->node_sectors);
+  for (uint i = 0; i < MOST_PROBES; i++) {
+    uint found = look(t->nodes + 4 * at, key);
+    if (found != 4u) { *nodes += found >> 3; return (uint)(4 * at) + (found & 3u); }
+    at = at + 1 == t->node_sectors ? 0 : at + 1;
+  }
+  *trouble = 1;
+  return 0;
+}
+#endif
+
+// A state of several words is a tree: its words are nodes, pairs of numbers of nodes are nodes,
+// and the last pair is the key.
+static uint insert_state(const Tables* t, const State* x, uint* nodes, uint* trouble) {
+#if W == 1
+  return insert(t, TOP | x->w[0]);
+#else
+  uint id[W];
+#if W <= 8
+#pragma unroll
+#endif
+  for (uint k = 0; k < W; k++) id[k] = node(t, TOP | x->w[k], nodes, trouble);
+  uint left = W;
+#if W <= 8
+#pragma unroll
+#endif
+  while (left > 2) {
+    uint to = 0;
+    for (uint k = 0; k + 1 < left; k += 2) id[to++] = node(t, TOP | (ulong)id[k] << 31 | id[k + 1], nodes, trouble);
+    if (left & 1u) id[to++] = id[left - 1];
+    left = to;
+  }
+  return *trouble ? NO_ROOM : insert(t, TOP | (ulong)id[0] << 31 | id[1]);
+#endif
+}
+
+__kernel void clear(__global ulong2* table, const ulong pairs) {
+  for (ulong i = get_global_id(0); i < pairs; i += get_global_size(0)) table[i] = (ulong2)(0ul, 0ul);
+}
+
+#define TABLE_PARAMETERS __global ulong* part0, __global ulong* part1, __global ulong* part2, \
+  __global ulong* part3, const ulong each, const ulong sectors, __global ulong* nodes, const ulong node_sectors
+#define TABLES Tables t; t.part0 = part0; t.part1 = part1; t.part2 = part2; t.part3 = part3; \
+  t.each = each; t.sectors = sectors; t.nodes = nodes; t.node_sectors = node_sectors;
+
+// Stores the first state of a queue.
+__kernel void start(__global const ulong* queue, const ulong room, TABLE_PARAMETERS) {
+  TABLES
+  State s;
+  uint added = 0, trouble = 0;
+  for (uint k = 0; k < W; k++) s.w[k] = queue[k * room];
+  insert_state(&t, &s, &added, &trouble);
+}
+
+static uint outcome_hit(const uint violated, const uint failed) {
+  return (violated == 1u || failed == 1u ? TARGET_ASSERTIONS : 0u)
+       | (violated == 2u || failed == 2u ? TARGET_ERRORS : 0u);
+}
+
+// A way of a step ended: it counts, and is staged if it ends in a state.
+#define ENDED(x, v, f) { \
+    steps++; \
+    if ((v) | (f)) { \
+      uint h = outcome_hit(v, f); hit |= h; \
+      errors += (v) == 2u || (f) == 2u; assertions += (v) == 1u || (f) == 1u; \
+    } \
+    if (f) failures++; else { \
+      uint at = atomic_inc(&staged); \
+      for (uint k = 0; k < W; k++) stage[k * STAGE + at] = (x).w[k]; \
+    } }
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+void level(__global const ulong* in, __global ulong* out, const ulong room,
+           __global ulong* counts, const uint number, const uint stop,
+           __global ulong* hits, const ulong depth, TABLE_PARAMETERS) {
+  __local ulong stage[W * STAGE];
+  __local ulong fresh[W * FRESH];
+  __local ulong place;
+  __local uint staged, news, quit, busy;
+  __local uint sums[C_SUMS];
+  TABLES
+  const uint lid = get_local_id(0);
+  __global const ulong* now = counts + C_EACH * number;
+  __global ulong* next = counts + C_EACH * (number + 1u);
+  // After trouble, or after what was looked for was found, nothing more is done.
+  const bool over = (now[C_FULL] | now[C_NODES_FULL] | now[C_GAVE_UP]) != 0 || now[C_FOUND] > room || (stop && now[C_HIT] != 0);
+  const uint n = over ? 0u : (uint)now[C_FOUND];
+  if (lid < C_SUMS) sums[lid] = 0;
+  if (lid == 0) { staged = 0; news = 0; quit = 0; busy = 0; }
+  SYNC;
+  uint steps = 0, ends = 0, invalid = 0, failures = 0, errors = 0, assertions = 0, added = 0;
+  const uint stride = get_num_groups(0) * WG;
+  bool more = get_group_id(0) * WG < n;
+  uint base = get_group_id(0) * WG;
+  while (more) {
+    const bool mine = base + lid < n;
+    State s;
+    for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? base + lid : base)];
+    more = n - base > stride;
+    base += stride;
+    // Trouble elsewhere: what is done here is in vain.
+    if (lid == 0) quit = ((volatile __global ulong*)next)[C_FULL] != 0 || ((volatile __global ulong*)next)[C_NODES_FULL] != 0
+      || ((volatile __global ulong*)next)[C_GAVE_UP] != 0 || ((volatile __global ulong*)next)[C_FOUND] > room;
+    uint fired = 0, hit = 0, trouble = 0;
+    bool outranked = !mine;
+    uint r = 0;
+    bool again = true;
+#ifdef CHAINS
+    // Where this work-item is in a chain: following one way, or back at a split.
+    #define IDLE 0u
+    #define FOLLOW 1u
+    #define BACK 2u
+    uint mode = IDLE, who = 0, viol = 0, repeats = 0, taken = 0, stretch = 0, rounds = 0, marked = 0, splits = 0;
+    State y, mark;
+    State split_state[SPLITS];
+    uint split_who[SPLITS], split_viol[SPLITS], split_next[SPLITS], split_stretch[SPLITS], split_back[SPLITS], split_ended[SPLITS];
+    #define NOTE_END { if (splits) split_ended[splits - 1] = 1u; mode = splits ? BACK : IDLE; }
+    #define NOTE_CUT(b) { if (splits) split_back[splits - 1] = min(split_back[splits - 1], (uint)(b)); mode = splits ? BACK : IDLE; }
+    #define TAKE(x, f) { \
+        uint v = viol ? viol : ((f) >> VIOLATED) & 3u, bad = ((f) >> FAILED) & 3u; \
+        if (bad == GAVE_UP) { trouble = 2u; mode = IDLE; } \
+        else if (bad != 0u || ((f) >> NEXT) == 0u) { ENDED(x, v, bad) NOTE_END } \
+        else { y = (x); who = ((f) >> NEXT) - 1u; viol = v; mode = FOLLOW; } }
+#endif
+    while (again) {
+#ifdef CHAINS
+      // Nobody goes on with the next rounds before all chains are at their ends.
+      const bool chained = busy != 0;
+      SYNC;
+      if (lid == 0) busy = 0;
+      SYNC;
+      if (chained) {
+        for (uint tick = 0; tick < SEGMENT && mode != IDLE; tick++) {
+          if (mode == FOLLOW) {
+            State a, b;
+            uint enabled = 0, fa = 0;
+            for (uint c = 0; c < chain_rounds[who] && enabled < 2u; c++) {
+              uint f = chain_fire(who, c, &y, &b);
+              if (f & DONE) { if (enabled == 0) { a = b; fa = f; } enabled++; }
+            }
+            if (enabled == 0) {
+              ENDED(y, viol, 0u) NOTE_END
+            } else if (enabled == 1u) {
+              bool back = false;
+              if (repeats) {
+                rounds++;
+                if ((rounds & (rounds - 1u)) == 0) { mark = y; marked = who; }
+                else back = marked == who && same(&mark, &y);
+              }
+              if (back) { ENDED(y, viol, 2u) NOTE_END }
+              else if (taken > MOST_ROUNDS || (splits && taken > (repeats ? LONG_CHAIN : LONG_WAYS))) { trouble = 2u; mode = IDLE; }
+              else { taken++; TAKE(a, fa) }
+            } else {
+              uint known = splits;
+              if (repeats) for (uint i = 0; i < splits; i++)
+                if (split_who[i] == who && split_viol[i] == viol && same(&split_state[i], &y)) known = i;
+              if (known < splits) { NOTE_CUT(split_stretch[known]) }
+              else if (splits == SPLITS || taken > (repeats ? LONG_CHAIN : LONG_WAYS)) { trouble = 2u; mode = IDLE; }
+              else {
+                split_state[splits] = y; split_who[splits] = who; split_viol[splits] = viol; split_next[splits] = 0;
+                split_stretch[splits] = stretch; split_back[splits] = 0xffffffffu; split_ended[splits] = 0;
+                splits++; mode = BACK;
+              }
+            }
+          } else {
+            const uint top = splits - 1u;
+            State b;
+            uint f = 0, c = split_next[top];
+            while (c < chain_rounds[split_who[top]] && !(f & DONE)) f = chain_fire(split_who[top], c++, &split_state[top], &b);
+            if (f & DONE) {
+              split_next[top] = c; viol = split_viol[top]; stretch++; rounds = 0; taken++;
+              TAKE(b, f)
+            } else {
+              splits--;
+              if (split_ended[top]) { NOTE_END }
+              else if (split_back[top] >= split_stretch[top]) { ENDED(y, split_viol[top], 2u) NOTE_END }
+              else { NOTE_CUT(split_back[top]) }
+            }
+          }
+        }
+      } else
+#endif
+      {
+        bool pause = false;
+        for (uint i = 0; i < SEGMENT && r < ROUNDS && !pause; i++, r++) {
+#ifdef NEW_CLASS
+          if (NEW_CLASS(r) && fired) outranked = true;
+#endif
+#ifdef CHAINS
+          pause = chain_round[r] != 0;
+#endif
+          if (!outranked) {
+            State x;
+            uint f = fire(r, &s, &x);
+            if (f & DONE) {
+              uint v = (f >> VIOLATED) & 3u, bad = (f >> FAILED) & 3u;
+              fired++;
+              if (bad == GAVE_UP) trouble = 2u;
+#ifdef CHAINS
+              else if (bad == 0u && (f >> NEXT) != 0u) {
+                y = x; who = (f >> NEXT) - 1u; viol = v; repeats = (f >> REPEATS) & 1u; mode = FOLLOW;
+                taken = 0; stretch = 0; rounds = 0; splits = 0;
+              }
+#endif
+              else ENDED(x, v, bad)
+            }
+          }
+        }
+      }
+#ifdef CHAINS
+      if (mode != IDLE) atomic_inc(&busy);
+#endif
+      // Successors are stored when there are enough for the whole group, or no more to come.
+      SYNC;
+      uint c = staged;
+      const uint in_vain = quit;
+      again = r < ROUNDS;
+#ifdef CHAINS
+      again = again || busy != 0;
+#endif
+      const bool last = !more && !again;
+      SYNC;
+      while (!in_vain && (c >= WG || (last && c > 0))) {
+        const uint some = c < WG ? c : WG;
+        c -= some;
+        State x;
+        uint z = 0, bad = 0;
+        if (lid < some) {
+          for (uint k = 0; k < W; k++) x.w[k] = stage[k * STAGE + c + lid];
+          z = insert_state(&t, &x, &added, &bad);
+        }
+        if (z == NO_ROOM) atom_inc((volatile __global ulong*)(next + (bad ? C_NODES_FULL : C_FULL)));
+        if (z == 1u) {
+          uint at = atomic_inc(&news);
+          for (uint k = 0; k < W; k++) fresh[k * FRESH + at] = x.w[k];
+        }
+        SYNC;
+        const uint m = news;
+        const bool write = m >= WG || (last && c == 0 && m > 0);
+        if (lid == 0 && write) place = atom_add((volatile __global ulong*)(next + C_FOUND), (ulong)m);
+        SYNC;
+        if (write) {
+          const ulong to = place;
+          for (uint i = lid; i < m; i += WG) if (to + i < room)
+            for (uint k = 0; k < W; k++) out[k * room + to + i] = fresh[k * FRESH + i];
+          if (lid == 0) news = 0;
+        }
+        SYNC;
+      }
+      if (lid == 0) staged = in_vain ? 0u : c;
+      SYNC;
+    }
+    if (mine) {
+      if (fired == 0) {
+        const bool valid = valid_end(&s) != 0;
+        ends++; invalid += !valid;
+        hit |= TARGET_DEADLOCK | (valid ? 0u : TARGET_INVALID_END);
+      }
+#if TARGETS > 0
+      hit |= labels_hit(&s);
+      if (hit) {
+        atomic_or((volatile __global uint*)(next + C_HIT), hit);
+        for (uint k = 0; k < TARGETS; k++) if (hit >> k & 1u) {
+          // The first states of each target are kept: how many, and then depth and words of each.
+          __global ulong* kept = hits + k * (1u + KEPT * (1u + W));
+          const ulong at = atom_inc((volatile __global ulong*)kept);
+          if (at < KEPT) {
+            __global ulong* entry = kept + 1u + at * (1u + W);
+            entry[0] = depth;
+            for (uint w = 0; w < W; w++) entry[1u + w] = s.w[w];
+          }
+        }
+      }
+#endif
+      if (trouble) atom_inc((volatile __global ulong*)(next + C_GAVE_UP));
+    }
+  }
+  SYNC;
+  atomic_add(&sums[C_STEPS], steps);
+  atomic_add(&sums[C_ENDS], ends);
+  atomic_add(&sums[C_INVALID], invalid);
+  atomic_add(&sums[C_FAILED], failures);
+  atomic_add(&sums[C_ERRORS], errors);
+  atomic_add(&sums[C_ASSERTIONS], assertions);
+  atomic_add(&sums[C_NODES], added);
+  SYNC;
+  if (lid > 0 && lid < C_SUMS && sums[lid] != 0) atom_add((volatile __global ulong*)(next + lid), (ulong)sums[lid]);
+}

@@ -1,0 +1,627 @@
+//! The host's side of a search: tables, queues, levels.
+
+use std::time::{Duration, Instant};
+
+use stubborn_ir::Model;
+use stubborn_search::{End, Limit, Limits, Progress, Stop, Target};
+use stubborn_system::System;
+
+use crate::device::{Argument, Buffer, Device, DeviceError, Kernel};
+use crate::{Compiled, Failure};
+
+/// Numbers of a level, as `kernels.cl` has them.
+const FOUND: usize = 0;
+const STEPS: usize = 1;
+const ENDS: usize = 2;
+const INVALID: usize = 3;
+const FAILED: usize = 4;
+const ERRORS: usize = 5;
+const ASSERTIONS: usize = 6;
+const NODES: usize = 7;
+const FULL: usize = 8;
+const NODES_FULL: usize = 9;
+const GAVE_UP: usize = 10;
+const HIT: usize = 11;
+const EACH: usize = 16;
+
+/// Bytes of a sector of a table.
+const SECTOR: u64 = 32;
+/// Parts of the table of states.
+const PARTS: u64 = 4;
+/// Most levels that are queued at once.
+const QUEUED: usize = 32;
+/// How long what is queued at once should take: the host looks at clocks in between.
+const BATCH: Duration = Duration::from_millis(5);
+/// States of each target that are kept.
+pub(crate) const KEPT: u64 = 64;
+/// Most states of a level: their numbers have 32 bits, with room for a stride.
+const MOST_ROOM: u64 = 3 << 30;
+/// A table that is fuller than this, in sixteenths, is too slow to go on with.
+const FULLEST: u64 = 15;
+
+/// How a search goes on, and until when.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// When to stop at what was found.
+    pub stop: Stop,
+    /// States, time, and somebody who interrupts; the memory is that of the card.
+    pub limits: Limits<'a>,
+    /// Bytes of the first table of states; by default by the card.
+    pub table: Option<u64>,
+    /// Told how far it is, between levels.
+    pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// A target that was hit.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// Which.
+    pub target: Target,
+    /// How often: states for states, steps for steps.
+    pub count: u64,
+    /// How far away the nearest state is: the bad one, or the one that the bad step leaves.
+    pub depth: u64,
+    /// That state; of several, the least of those that were kept.
+    pub state: Vec<u32>,
+}
+
+/// What a search has learnt. The numbers mean what they mean in
+/// [`SearchResult`](stubborn_search::SearchResult).
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Distinct states.
+    pub states: u64,
+    /// Successors of all of them.
+    pub transitions: u64,
+    /// States without any.
+    pub deadlocks: u64,
+    /// Those of them that are no valid ends, if the model has such a label.
+    pub invalid_ends: Option<u64>,
+    /// States of each level.
+    pub level_sizes: Vec<u64>,
+    /// Why it ended.
+    pub end: End,
+    /// What was hit, in the order of the targets.
+    pub hits: Vec<Hit>,
+    /// How it went.
+    pub figures: Figures,
+}
+
+/// What a search took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Figures {
+    /// Words of a state on the card.
+    pub words: usize,
+    /// Bits of a state.
+    pub bits: u32,
+    /// Nodes of trees.
+    pub nodes: u64,
+    /// Bytes of tables.
+    pub tables: u64,
+    /// Bytes of queues.
+    pub queues: u64,
+    /// How often it had to start again with larger tables.
+    pub restarts: u32,
+    /// For tables: getting and clearing them.
+    pub prepare: Duration,
+    /// Exploring, restarts included.
+    pub explore: Duration,
+    /// Exploring, the last try alone.
+    pub last_try: Duration,
+}
+
+/// How large tables and queues are.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// Sectors of the table of states.
+    sectors: u64,
+    /// Sectors of the table of nodes.
+    node_sectors: u64,
+    /// States of a queue.
+    room: u64,
+}
+
+/// What was too small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Short {
+    Table,
+    Nodes,
+    Queue,
+}
+
+impl Sizes {
+    /// Where a search begins.
+    fn first(device: &Device, words: usize, table: Option<u64>) -> Self {
+        let info = device.info();
+        let (states, nodes, queue) = match info.is_cpu {
+            // Small, so that tests are fast and see tables grow.
+            true => (1 << 20, 1 << 19, 1 << 20),
+            false => (info.memory / 8, info.memory / 32, info.memory / 16),
+        };
+        let states = table.unwrap_or(states).min(info.largest_buffer * PARTS);
+        let nodes = match words {
+            1 => SECTOR,
+            // Numbers of nodes have 31 bits.
+            _ => nodes.min(info.largest_buffer).min(8 << 31),
+        };
+        let room = queue.min(info.largest_buffer) / (8 * words as u64);
+        Self {
+            sectors: (states / SECTOR).max(PARTS),
+            node_sectors: (nodes / SECTOR).max(1),
+            room: room.clamp(64, MOST_ROOM),
+        }
+    }
+
+    /// Larger ones, if the card has the memory.
+    fn grown(self, short: Short, device: &Device, words: usize) -> Option<Self> {
+        let info = device.info();
+        // A card's driver and the code need some, too.
+        let most = info.memory - info.memory / 16;
+        for factor in [8, 4, 2] {
+            let mut larger = self;
+            match short {
+                Short::Table => larger.sectors *= factor,
+                Short::Nodes => larger.node_sectors *= factor,
+                Short::Queue => larger.room *= factor,
+            }
+            let part = larger.sectors.div_ceil(PARTS) * SECTOR;
+            let fits = larger.table_bytes() + larger.queue_bytes(words) <= most
+                && part <= info.largest_buffer
+                && larger.node_sectors * SECTOR <= info.largest_buffer.min(8 << 31)
+                && larger.room * 8 * words as u64 <= info.largest_buffer
+                && larger.room <= MOST_ROOM;
+            if fits {
+                return Some(larger);
+            }
+        }
+        None
+    }
+
+    fn table_bytes(self) -> u64 {
+        (self.sectors + self.node_sectors) * SECTOR
+    }
+
+    fn queue_bytes(self, words: usize) -> u64 {
+        2 * 8 * self.room * words as u64
+    }
+}
+
+/// Tables, queues and counters on the card.
+struct Memory {
+    parts: Vec<Buffer>,
+    each: u64,
+    nodes: Buffer,
+    queues: [Buffer; 2],
+    counts: Buffer,
+    hits: Buffer,
+}
+
+impl Memory {
+    fn new(
+        device: &Device,
+        sizes: Sizes,
+        words: usize,
+        targets: usize,
+    ) -> Result<Self, DeviceError> {
+        let each = sizes.sectors.div_ceil(PARTS);
+        let parts = (0..PARTS)
+            .map(|_| device.buffer(each * SECTOR))
+            .collect::<Result<_, _>>()?;
+        let queue = || device.buffer(8 * sizes.room * words as u64);
+        Ok(Self {
+            parts,
+            each,
+            nodes: device.buffer(sizes.node_sectors * SECTOR)?,
+            queues: [queue()?, queue()?],
+            counts: device.buffer((8 * EACH * (QUEUED + 1)) as u64)?,
+            hits: device.buffer(8 * hit_words(words) * targets.max(1) as u64)?,
+        })
+    }
+
+    /// The last arguments of kernels.
+    fn tables(&self, sizes: Sizes) -> [Argument<'_>; 8] {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|part| Argument::Buffer(&self.parts[part]));
+        let (each, sectors) = (Argument::Long(self.each), Argument::Long(sizes.sectors));
+        [
+            a,
+            b,
+            c,
+            d,
+            each,
+            sectors,
+            Argument::Buffer(&self.nodes),
+            Argument::Long(sizes.node_sectors),
+        ]
+    }
+}
+
+/// Numbers that are kept for a target: a count, and depth and words of each state.
+fn hit_words(words: usize) -> u64 {
+    1 + KEPT * (1 + words as u64)
+}
+
+/// Kernels of a program.
+struct Kernels {
+    clear: Kernel,
+    start: Kernel,
+    level: Kernel,
+}
+
+impl Kernels {
+    fn of(compiled: &Compiled) -> Result<Self, DeviceError> {
+        Ok(Self {
+            clear: compiled.built.kernel("clear")?,
+            start: compiled.built.kernel("start")?,
+            level: compiled.built.kernel("level")?,
+        })
+    }
+}
+
+/// How one try ended.
+enum Try {
+    Done(End),
+    Short(Short),
+}
+
+/// A search that runs.
+struct Run<'a> {
+    device: &'a Device,
+    compiled: &'a Compiled,
+    options: &'a Options<'a>,
+    kernels: &'a Kernels,
+    started: Instant,
+    outcome: Outcome,
+    /// Levels at which steps failed first.
+    first_failure: Option<usize>,
+    errors: u64,
+    assertions: u64,
+    hit: u32,
+}
+
+pub(crate) fn run(
+    device: &Device,
+    compiled: &Compiled,
+    options: &Options<'_>,
+) -> Result<Outcome, Failure> {
+    let kernels = Kernels::of(compiled)?;
+    let words = compiled.translation.packing.words;
+    let mut sizes = Sizes::first(device, words, options.table);
+    let started = Instant::now();
+    let (mut restarts, mut prepare) = (0, Duration::ZERO);
+    loop {
+        let mut run = Run {
+            device,
+            compiled,
+            options,
+            kernels: &kernels,
+            started,
+            outcome: blank(compiled, sizes),
+            first_failure: None,
+            errors: 0,
+            assertions: 0,
+            hit: 0,
+        };
+        let begun = Instant::now();
+        let memory = match run.prepare(sizes) {
+            Ok(memory) => memory,
+            Err(Failure::Device(DeviceError::OutOfMemory)) if restarts == 0 => {
+                // Others may use the card, too.
+                sizes = Sizes {
+                    sectors: sizes.sectors / 4,
+                    node_sectors: (sizes.node_sectors / 4).max(1),
+                    room: sizes.room / 4,
+                };
+                if sizes.room < 64 {
+                    return Err(Failure::Device(DeviceError::OutOfMemory));
+                }
+                continue;
+            }
+            Err(Failure::Device(DeviceError::OutOfMemory)) => {
+                let mut outcome = run.outcome;
+                outcome.end = End::Limit(Limit::Memory);
+                return Ok(outcome);
+            }
+            Err(failure) => return Err(failure),
+        };
+        prepare += begun.elapsed();
+        let begun = Instant::now();
+        let ended = run.explore(sizes, &memory)?;
+        run.outcome.figures.last_try = begun.elapsed();
+        run.outcome.figures.explore = started.elapsed().saturating_sub(prepare);
+        run.outcome.figures.prepare = prepare;
+        run.outcome.figures.restarts = restarts;
+        match ended {
+            Try::Done(end) => return run.finish(end, &memory),
+            Try::Short(short) => match sizes.grown(short, device, words) {
+                Some(larger) => sizes = larger,
+                None => return run.finish(End::Limit(Limit::Memory), &memory),
+            },
+        }
+        restarts += 1;
+    }
+}
+
+/// Nothing learnt yet.
+fn blank(compiled: &Compiled, sizes: Sizes) -> Outcome {
+    let packing = &compiled.translation.packing;
+    Outcome {
+        states: 0,
+        transitions: 0,
+        deadlocks: 0,
+        invalid_ends: compiled.model.program().valid_end.map(|_| 0),
+        level_sizes: Vec::new(),
+        end: End::Complete,
+        hits: Vec::new(),
+        figures: Figures {
+            words: packing.words,
+            bits: packing.bits,
+            tables: sizes.table_bytes(),
+            queues: sizes.queue_bytes(packing.words),
+            ..Figures::default()
+        },
+    }
+}
+
+impl Run<'_> {
+    /// Gets and clears tables, and stores the initial state.
+    fn prepare(&self, sizes: Sizes) -> Result<Memory, Failure> {
+        let (device, translation) = (self.device, &self.compiled.translation);
+        let memory = Memory::new(
+            device,
+            sizes,
+            translation.packing.words,
+            translation.targets.len(),
+        )?;
+        for buffer in memory.parts.iter().chain([&memory.nodes, &memory.hits]) {
+            // Buffers have a multiple of 16 bytes, or the rest is never looked at.
+            let pairs = buffer.bytes() / 16;
+            self.kernels
+                .clear
+                .set(0, &[Argument::Buffer(buffer), Argument::Long(pairs)])?;
+            let groups = pairs
+                .div_ceil(256)
+                .clamp(1, u64::from(device.info().units) * 32);
+            device.queue(&self.kernels.clear, groups as usize, 256)?;
+        }
+        let model = &self.compiled.narrow;
+        let initial = translation.packing.pack(model, &model.initial_states());
+        // Words of states lie apart; only the first state of a queue is written.
+        for (at, word) in initial.iter().enumerate() {
+            device.write(&memory.queues[0], at * sizes.room as usize, &[*word])?;
+        }
+        self.kernels.start.set(
+            0,
+            &[
+                Argument::Buffer(&memory.queues[0]),
+                Argument::Long(sizes.room),
+            ],
+        )?;
+        self.kernels.start.set(2, &memory.tables(sizes))?;
+        device.queue(&self.kernels.start, 1, 1)?;
+        device.finish()?;
+        Ok(memory)
+    }
+
+    /// Explores level by level.
+    fn explore(&mut self, sizes: Sizes, memory: &Memory) -> Result<Try, Failure> {
+        let device = self.device;
+        let kernels = self.kernels;
+        let level = &kernels.level;
+        let stop = u32::from(self.options.stop == Stop::FirstViolation);
+        level.set(
+            2,
+            &[Argument::Long(sizes.room), Argument::Buffer(&memory.counts)],
+        )?;
+        level.set(5, &[Argument::Int(stop), Argument::Buffer(&memory.hits)])?;
+        level.set(8, &memory.tables(sizes))?;
+        let group = self.compiled.group;
+        let most_groups = device.info().units as usize * 16;
+        self.outcome.states = 1;
+        self.outcome.level_sizes.push(1);
+        let mut waiting = 1;
+        let mut queued = 1;
+        let mut numbers = vec![0; EACH * (QUEUED + 1)];
+        let mut last_look = Instant::now();
+        let mut states_then = 0;
+        while waiting > 0 {
+            if let Some(limit) = self.limit() {
+                return Ok(Try::Done(End::Limit(limit)));
+            }
+            let first = self.outcome.level_sizes.len() as u64 - 1;
+            numbers[..EACH * (queued + 1)].fill(0);
+            numbers[FOUND] = waiting;
+            let begun = Instant::now();
+            device.write(&memory.counts, 0, &numbers[..EACH * (queued + 1)])?;
+            for number in 0..queued {
+                let depth = first + number as u64;
+                let (from, to) = ((depth % 2) as usize, (depth + 1) as usize % 2);
+                level.set(
+                    0,
+                    &[
+                        Argument::Buffer(&memory.queues[from]),
+                        Argument::Buffer(&memory.queues[to]),
+                    ],
+                )?;
+                level.set(4, &[Argument::Int(number as u32)])?;
+                level.set(7, &[Argument::Long(depth)])?;
+                let groups = match queued {
+                    1 => (waiting.div_ceil(group as u64) as usize).min(most_groups),
+                    _ => most_groups,
+                };
+                device.queue(level, groups.max(1), group)?;
+            }
+            device.flush()?;
+            device.read(&memory.counts, 0, &mut numbers[..EACH * (queued + 1)])?;
+            for number in 1..=queued {
+                let counts = &numbers[EACH * number..][..EACH];
+                if let Some(ended) = self.note(counts, sizes)? {
+                    return Ok(ended);
+                }
+                waiting = counts[FOUND];
+                if waiting == 0 {
+                    break;
+                }
+            }
+            // As many levels as fit into a short while.
+            let each = begun.elapsed() / queued as u32;
+            queued = match u32::try_from(BATCH.as_nanos() / each.as_nanos().max(1)) {
+                Ok(fit) => (fit as usize).clamp(1, (2 * queued).min(QUEUED)),
+                Err(_) => 1,
+            };
+            if let Some(observer) = self.options.observer
+                && last_look.elapsed() > Duration::from_millis(200)
+            {
+                let states = self.outcome.states;
+                observer(&Progress {
+                    states,
+                    transitions: self.outcome.transitions,
+                    queue: waiting,
+                    depth: self.outcome.level_sizes.len() as u64 - 1,
+                    memory: (self.outcome.figures.tables + self.outcome.figures.queues) as usize,
+                    elapsed: self.started.elapsed(),
+                    states_per_second: (states - states_then) as f64
+                        / last_look.elapsed().as_secs_f64(),
+                });
+                (last_look, states_then) = (Instant::now(), states);
+            }
+        }
+        Ok(Try::Done(End::Complete))
+    }
+
+    /// Adds what a level has counted; how the try ended, if it did.
+    fn note(&mut self, counts: &[u64], sizes: Sizes) -> Result<Option<Try>, Failure> {
+        if counts[GAVE_UP] > 0 {
+            return Err(Failure::Gave(
+                "a step of the model runs through too many steps of its own for a card",
+            ));
+        }
+        if counts[FULL] > 0 {
+            return Ok(Some(Try::Short(Short::Table)));
+        }
+        if counts[NODES_FULL] > 0 {
+            return Ok(Some(Try::Short(Short::Nodes)));
+        }
+        if counts[FOUND] > sizes.room {
+            return Ok(Some(Try::Short(Short::Queue)));
+        }
+        let outcome = &mut self.outcome;
+        let level = outcome.level_sizes.len();
+        outcome.states += counts[FOUND];
+        outcome.transitions += counts[STEPS];
+        outcome.deadlocks += counts[ENDS];
+        if let Some(invalid) = &mut outcome.invalid_ends {
+            *invalid += counts[INVALID];
+        }
+        outcome.figures.nodes += counts[NODES];
+        self.errors += counts[ERRORS];
+        self.assertions += counts[ASSERTIONS];
+        self.hit |= counts[HIT] as u32;
+        if counts[FAILED] > 0 && self.first_failure.is_none() {
+            self.first_failure = Some(level - 1);
+        }
+        if counts[FOUND] > 0 {
+            outcome.level_sizes.push(counts[FOUND]);
+        }
+        let all = (1_u64 << self.compiled.translation.targets.len()) - 1;
+        let enough = match self.options.stop {
+            Stop::Never => false,
+            Stop::FirstViolation => self.hit != 0,
+            Stop::AllViolated => all != 0 && u64::from(self.hit) == all,
+        };
+        if enough {
+            return Ok(Some(Try::Done(End::Violation)));
+        }
+        // Fuller tables cost more than to begin again with larger ones.
+        Ok((outcome.states > sizes.sectors * 4 / 16 * FULLEST).then_some(Try::Short(Short::Table)))
+    }
+
+    /// A limit that was reached.
+    fn limit(&self) -> Option<Limit> {
+        let limits = &self.options.limits;
+        if limits.states.is_some_and(|most| self.outcome.states > most) {
+            return Some(Limit::States);
+        }
+        if limits
+            .interrupt
+            .is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed))
+        {
+            return Some(Limit::Interrupted);
+        }
+        if limits
+            .time
+            .is_some_and(|most| self.started.elapsed() > most)
+        {
+            return Some(Limit::Time);
+        }
+        self.compiled.model.budget().poll().map(Limit::from)
+    }
+
+    /// Adds the error state and what was hit.
+    fn finish(mut self, end: End, memory: &Memory) -> Result<Outcome, Failure> {
+        self.outcome.end = end;
+        let model = &*self.compiled.model;
+        if let Some(level) = self.first_failure {
+            let outcome = &mut self.outcome;
+            outcome.states += 1;
+            outcome.deadlocks += 1;
+            if let Some(invalid) = &mut outcome.invalid_ends {
+                let error = model.structure().error_state.as_ref();
+                let label = model.program().valid_end;
+                let valid = error
+                    .zip(label)
+                    .is_some_and(|(error, label)| model.executor().label(error, label));
+                *invalid += u64::from(!valid);
+            }
+            if outcome.level_sizes.len() <= level + 1 {
+                outcome.level_sizes.push(0);
+            }
+            outcome.level_sizes[level + 1] += 1;
+        }
+        let words = self.compiled.translation.packing.words;
+        for (number, target) in self.compiled.translation.targets.iter().enumerate() {
+            if self.hit >> number & 1 == 1 {
+                let hit = self.read_hit(memory, number, *target, words)?;
+                self.outcome.hits.extend(hit);
+            }
+        }
+        Ok(self.outcome)
+    }
+
+    /// What is known of a target that was hit.
+    fn read_hit(
+        &self,
+        memory: &Memory,
+        number: usize,
+        target: Target,
+        words: usize,
+    ) -> Result<Option<Hit>, Failure> {
+        let mut kept = vec![0; hit_words(words) as usize];
+        self.device
+            .read(&memory.hits, number * kept.len(), &mut kept)?;
+        let (narrow, model): (&Model, &Model) = (&self.compiled.narrow, &self.compiled.model);
+        let entries = kept[1..]
+            .chunks_exact(1 + words)
+            .take(kept[0].min(KEPT) as usize);
+        let states = entries.map(|entry| {
+            (
+                entry[0],
+                self.compiled
+                    .translation
+                    .packing
+                    .unpack(narrow, model, &entry[1..]),
+            )
+        });
+        let nearest = states.min();
+        let count = match target {
+            Target::Errors => self.errors,
+            Target::Assertions => self.assertions,
+            _ => kept[0],
+        };
+        Ok(nearest.map(|(depth, state)| Hit {
+            target,
+            count,
+            depth,
+            state,
+        }))
+    }
+}

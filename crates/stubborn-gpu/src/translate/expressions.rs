@@ -1,0 +1,427 @@
+//! Expressions, and the functions that read and write fields.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use stubborn_ir::{
+    BinaryOp, ChannelRef, DivideOp, Expr, Model, Site, UnaryOp, VarId, VariablePlace,
+};
+use stubborn_system::{ChannelId, FieldId, System};
+
+use super::kind;
+use crate::Refusal;
+use crate::packing::{Packing, Run};
+
+/// Deepest nesting: compilers count brackets.
+const DEEPEST: u32 = 60;
+/// Arrays of more words are indexed in memory instead of by cases.
+const MOST_CASES: u32 = 6;
+
+/// The text of a program in the making.
+pub(super) struct Source<'m> {
+    pub(super) model: &'m Model,
+    pub(super) packing: &'m Packing,
+    /// Functions that the code calls, by name; in the order in which they must come.
+    functions: Vec<String>,
+    named: BTreeMap<String, ()>,
+    /// Numbers for functions of references.
+    references: usize,
+    /// Numbers for variables.
+    pub(super) names: usize,
+    depth: u32,
+}
+
+/// A constant of 32 bits.
+pub(super) fn constant(value: i32) -> String {
+    match value {
+        i32::MIN => "(-2147483647-1)".into(),
+        0.. => value.to_string(),
+        _ => format!("({value})"),
+    }
+}
+
+/// A raw value as the value that it stands for.
+pub(super) fn value_of(raw: &str, min: i64) -> String {
+    match min {
+        0 => format!("(int)({raw})"),
+        _ => format!("(int)(({raw})+{}u)", min as u32),
+    }
+}
+
+impl<'m> Source<'m> {
+    pub(super) fn new(model: &'m Model, packing: &'m Packing) -> Self {
+        Self {
+            model,
+            packing,
+            functions: Vec::new(),
+            named: BTreeMap::new(),
+            references: 0,
+            names: 0,
+            depth: 0,
+        }
+    }
+
+    /// The functions that were needed.
+    pub(super) fn finish(self) -> String {
+        let mut text = String::from(
+            "static uint failing(uint* bad, uint k) { if (*bad == 0) *bad = k; return 0; }\n\
+             static int quotient(int a, int b, uint* bad, uint k) { \
+             if (b == 0) return failing(bad, k); if (b == -1) return (int)(0u - (uint)a); return a / b; }\n\
+             static int remainder_of(int a, int b, uint* bad, uint k) { \
+             if (b == 0) return failing(bad, k); if (b == -1) return 0; return a % b; }\n",
+        );
+        for function in self.functions {
+            text += &function;
+        }
+        text
+    }
+
+    fn define(&mut self, name: &str, text: impl FnOnce(&mut Self) -> String) {
+        if !self.named.contains_key(name) {
+            let text = text(self);
+            self.named.insert(name.into(), ());
+            self.functions.push(text);
+        }
+    }
+
+    /// The raw bits of a field in the state `s`.
+    pub(super) fn raw(&self, field: FieldId, s: &str) -> String {
+        let spot = self.packing.spot(field);
+        match (spot.bits, spot.shift) {
+            (0, _) => "0u".into(),
+            (_, 0) => format!("(uint)({s}->w[{}]&{:#x}ul)", spot.word, spot.mask()),
+            (_, shift) => format!(
+                "(uint)(({s}->w[{}]>>{shift})&{:#x}ul)",
+                spot.word,
+                spot.mask()
+            ),
+        }
+    }
+
+    /// Where a process is.
+    pub(super) fn location(&self, process: usize, s: &str) -> String {
+        let counter = self.model.program().processes[process].counter;
+        self.raw(self.model.encoding().first_field(counter), s)
+    }
+
+    /// The value of a field.
+    pub(super) fn field(&self, field: FieldId, s: &str) -> String {
+        let min = self.model.layout().field(field).min;
+        match self.packing.spot(field).bits {
+            0 => constant(min as i32),
+            _ => value_of(&self.raw(field, s), min),
+        }
+    }
+
+    /// The name of a function that gives the raw bits of an array's element.
+    pub(super) fn getter(&mut self, first: FieldId) -> String {
+        let name = format!("get{}", first.index());
+        let run = self.packing.run(first);
+        let mask = (1_u64 << run.bits) - 1;
+        if run.words() > 1 && run.words() <= MOST_CASES && run.bits > 0 {
+            // By cases, so that the words can be registers.
+            self.define(&name, |_| {
+                let mut text = format!("static uint {name}(const State* s, uint i) {{ ulong v = s->w[{}]; uint sh = {}u+i*{}u;", run.word, run.shift, run.bits);
+                for more in 1..run.words() {
+                    let start = run.head + (more - 1) * run.each;
+                    let _ = write!(text, " if (i >= {start}u) {{ v = s->w[{}]; sh = (i-{start}u)*{}u; }}", run.word + more, run.bits);
+                }
+                text + &format!(" return (uint)((v>>(sh&63u))&{mask:#x}ul); }}\n")
+            });
+        } else {
+            self.define(&name, |_| {
+                let find = finding(run);
+                format!("static uint {name}(const State* s, uint i) {{ {find} return (uint)((s->w[k]>>sh)&{mask:#x}ul); }}\n")
+            });
+        }
+        name
+    }
+
+    /// The name of a function that sets the raw bits of an array's element.
+    pub(super) fn setter(&mut self, first: FieldId) -> String {
+        let name = format!("set{}", first.index());
+        let run = self.packing.run(first);
+        self.define(&name, |_| {
+            let mask = (1_u64 << run.bits) - 1;
+            let put = |word: &str, sh: &str| {
+                format!("x->w[{word}] = (x->w[{word}] & ~({mask:#x}ul<<({sh}))) | ((ulong)(v&{mask:#x}u)<<({sh}));")
+            };
+            let mut text = format!("static void {name}(State* x, uint i, uint v) {{ ");
+            if run.bits == 0 {
+                text += "(void)x; (void)i; (void)v;";
+            } else if run.words() == 1 || run.words() > MOST_CASES {
+                let _ = write!(text, "{} {}", finding(run), put("k", "sh"));
+            } else {
+                for at in 0..run.words() {
+                    let (start, shift) = match at {
+                        0 => (0, run.shift),
+                        _ => (run.head + (at - 1) * run.each, 0),
+                    };
+                    let end = run.head + at * run.each;
+                    let sh = format!("({shift}u+(i-{start}u)*{}u)&63u", run.bits);
+                    let _ = write!(text, "if (i >= {start}u && i < {end}u) {{ {} }} ", put(&(run.word + at).to_string(), &sh));
+                }
+            }
+            text + " }\n"
+        });
+        name
+    }
+
+    /// An expression of type `int` for the value in the state `s`; where evaluating it fails, the
+    /// variable `bad` is set and the value is anything.
+    pub(super) fn expression(&mut self, expr: &Expr, s: &str) -> Result<String, Refusal> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(Refusal::new(
+                "an expression is nested too deeply for a card's compiler",
+            ));
+        }
+        let text = self.translated(expr, s);
+        self.depth -= 1;
+        text
+    }
+
+    fn translated(&mut self, expr: &Expr, s: &str) -> Result<String, Refusal> {
+        Ok(match expr {
+            Expr::Const(value) => constant(*value),
+            Expr::Var(variable) => self.field(self.model.encoding().first_field(*variable), s),
+            Expr::Temp(temp) => format!("t{}", temp.index()),
+            Expr::Element(array, index, site) => self.element(*array, index, *site, s)?,
+            Expr::Unary(op, operand) => {
+                let value = self.expression(operand, s)?;
+                match op {
+                    UnaryOp::Negate => format!("(int)(0u-(uint)({value}))"),
+                    UnaryOp::BitNot => format!("(~({value}))"),
+                    UnaryOp::Not => format!("(({value})==0)"),
+                }
+            }
+            Expr::Binary(op, left, right) => {
+                let (a, b) = (self.expression(left, s)?, self.expression(right, s)?);
+                let wrapping = |op: &str| format!("(int)((uint)({a}){op}(uint)({b}))");
+                let plain = |op: &str| format!("(({a}){op}({b}))");
+                match op {
+                    BinaryOp::Add => wrapping("+"),
+                    BinaryOp::Subtract => wrapping("-"),
+                    BinaryOp::Multiply => wrapping("*"),
+                    BinaryOp::ShiftLeft => format!("(int)((uint)({a})<<((uint)({b})&31u))"),
+                    BinaryOp::ShiftRight => format!("(({a})>>((uint)({b})&31u))"),
+                    BinaryOp::BitAnd => plain("&"),
+                    BinaryOp::BitOr => plain("|"),
+                    BinaryOp::BitXor => plain("^"),
+                    BinaryOp::Equal => plain("=="),
+                    BinaryOp::NotEqual => plain("!="),
+                    BinaryOp::Less => plain("<"),
+                    BinaryOp::LessEqual => plain("<="),
+                    BinaryOp::Greater => plain(">"),
+                    BinaryOp::GreaterEqual => plain(">="),
+                }
+            }
+            Expr::Divide(op, left, right, site) => {
+                let (a, b) = (self.expression(left, s)?, self.expression(right, s)?);
+                let (name, sign) = match op {
+                    DivideOp::Quotient => ("quotient", "/"),
+                    DivideOp::Remainder => ("remainder_of", "%"),
+                };
+                match **right {
+                    Expr::Const(divisor) if divisor != 0 && divisor != -1 => {
+                        format!("(({a}){sign}({b}))")
+                    }
+                    _ => format!(
+                        "{name}({a}, {b}, &bad, {}u)",
+                        kind(self.model.program(), *site)
+                    ),
+                }
+            }
+            Expr::And(..) | Expr::Or(..) => {
+                let is_and = matches!(expr, Expr::And(..));
+                let mut operands = Vec::new();
+                flatten(expr, is_and, &mut operands);
+                let operands = operands
+                    .into_iter()
+                    .map(|operand| Ok(format!("({})!=0", self.expression(operand, s)?)));
+                let operands = operands.collect::<Result<Vec<_>, Refusal>>()?;
+                format!("({})", operands.join(if is_and { "&&" } else { "||" }))
+            }
+            Expr::If(condition, then, otherwise) => {
+                let condition = self.expression(condition, s)?;
+                let (then, otherwise) = (self.expression(then, s)?, self.expression(otherwise, s)?);
+                format!("(({condition})!=0?({then}):({otherwise}))")
+            }
+            Expr::Length(ChannelRef::Fixed(channel)) => self.length(*channel, s),
+            Expr::Length(ChannelRef::Denoted {
+                value,
+                targets,
+                site,
+            }) => {
+                let value = self.expression(value, s)?;
+                let cases = distinct(targets)
+                    .map(|(v, c)| (v, self.length(c, "s")))
+                    .collect::<Vec<_>>();
+                let name = self.by_reference("", &cases, *site);
+                format!("{name}({s}, {value}, &bad)")
+            }
+            Expr::Peek {
+                channel,
+                position,
+                item,
+                site,
+            } => {
+                let position = self.expression(position, s)?;
+                match channel {
+                    ChannelRef::Fixed(channel) => {
+                        let name = self.peek(*channel, *item as usize);
+                        format!(
+                            "{name}({s}, {position}, &bad, {}u)",
+                            kind(self.model.program(), *site)
+                        )
+                    }
+                    ChannelRef::Denoted {
+                        value,
+                        targets,
+                        site: unknown,
+                    } => {
+                        let value = self.expression(value, s)?;
+                        let k = kind(self.model.program(), *site);
+                        let cases = distinct(targets).map(|(v, c)| {
+                            let name = self.peek(c, *item as usize);
+                            (v, format!("{name}(s, i, bad, {k}u)"))
+                        });
+                        let cases = cases.collect::<Vec<_>>();
+                        let name = self.by_reference(", int i", &cases, *unknown);
+                        format!("{name}({s}, {value}, &bad, {position})")
+                    }
+                }
+            }
+        })
+    }
+
+    fn element(
+        &mut self,
+        array: VarId,
+        index: &Expr,
+        site: Site,
+        s: &str,
+    ) -> Result<String, Refusal> {
+        let program = self.model.program();
+        let place = match self.model.encoding().variables[array.index()] {
+            VariablePlace::Array(place) => place,
+            VariablePlace::Scalar(field) => {
+                let (index, value) = (self.expression(index, s)?, self.field(field, s));
+                return Ok(format!("((void)({index}), {value})"));
+            }
+        };
+        let min = program.variables[array.index()].item.min;
+        let last = place.len as i32 - 1;
+        if let Expr::Const(at) = index
+            && (0..=last).contains(at)
+        {
+            return Ok(self.field(FieldId::new(place.first.index() + *at as usize), s));
+        }
+        let fits = program.interval(index).within(0, last);
+        let index = self.expression(index, s)?;
+        let get = self.getter(place.first);
+        if fits {
+            return Ok(value_of(
+                &format!("{get}({s}, (uint)({index}))"),
+                i64::from(min),
+            ));
+        }
+        let name = format!("element{}", place.first.index());
+        self.define(&name, |_| {
+            let value = value_of(&format!("{get}(s, (uint)i)"), i64::from(min));
+            format!("static int {name}(const State* s, int i, uint* bad, uint k) {{ if ((uint)i >= {}u) return failing(bad, k); return {value}; }}\n", place.len)
+        });
+        Ok(format!(
+            "{name}({s}, {index}, &bad, {}u)",
+            kind(program, site)
+        ))
+    }
+
+    /// The number of messages in a channel.
+    pub(super) fn length(&self, channel: ChannelId, s: &str) -> String {
+        self.field(self.model.encoding().channels[channel.index()].length, s)
+    }
+
+    /// The name of a function for an item of a message.
+    fn peek(&mut self, channel: ChannelId, item: usize) -> String {
+        let name = format!("peek{}_{item}", channel.index());
+        let place = &self.model.encoding().channels[channel.index()];
+        let declared = self.model.program().channels[channel.index()]
+            .items
+            .get(item);
+        let value = place.items.get(item).zip(declared).map(|(cells, item)| {
+            let get = self.getter(cells.first);
+            value_of(&format!("{get}(s, (uint)i)"), i64::from(item.min))
+        });
+        let length = self.length(channel, "s");
+        self.define(&name, |_| {
+            let value = value.unwrap_or_else(|| "failing(bad, k)".into());
+            format!("static int {name}(const State* s, int i, uint* bad, uint k) {{ if ((uint)i >= (uint)({length})) return failing(bad, k); return {value}; }}\n")
+        });
+        name
+    }
+
+    /// A new function that chooses by the value of a reference to a channel.
+    fn by_reference(&mut self, parameters: &str, cases: &[(i32, String)], unknown: Site) -> String {
+        let name = format!("denoted{}", self.references);
+        self.references += 1;
+        let k = kind(self.model.program(), unknown);
+        let mut text = format!(
+            "static int {name}(const State* s, int v, uint* bad{parameters}) {{ switch (v) {{"
+        );
+        for (value, result) in cases {
+            let _ = write!(text, " case {}: return {result};", constant(*value));
+        }
+        let _ = writeln!(text, " }} return failing(bad, {k}u); }}");
+        self.functions.push(text);
+        name
+    }
+}
+
+/// Code that finds word `k` and bit `sh` of element `i`.
+fn finding(run: Run) -> String {
+    let Run {
+        word,
+        shift,
+        bits,
+        head,
+        each,
+        ..
+    } = run;
+    match (bits, run.words()) {
+        (0, _) => "uint k = 0, sh = 0;".into(),
+        (_, 1) => format!("const uint k = {word}; uint sh = {shift}u+i*{bits}u;"),
+        _ => format!(
+            "uint k = {word}, sh = {shift}u+i*{bits}u; \
+             if (i >= {head}u) {{ k = {}u+(i-{head}u)/{each}u; sh = (i-{head}u)%{each}u*{bits}u; }}",
+            word + 1
+        ),
+    }
+}
+
+/// The first channel of each value.
+pub(super) fn distinct(
+    targets: &[(i32, ChannelId)],
+) -> impl Iterator<Item = (i32, ChannelId)> + '_ {
+    let first = |at: usize| targets[..at].iter().all(|(v, _)| *v != targets[at].0);
+    (0..targets.len())
+        .filter(move |at| first(*at))
+        .map(|at| targets[at])
+}
+
+/// The operands of nested conjunctions, or disjunctions, from left to right.
+fn flatten<'e>(expr: &'e Expr, is_and: bool, out: &mut Vec<&'e Expr>) {
+    // Long chains lean to one side: that one is not walked by calls.
+    let mut right = Vec::new();
+    let mut todo = vec![expr];
+    while let Some(next) = todo.pop() {
+        match (next, is_and) {
+            (Expr::And(a, b), true) | (Expr::Or(a, b), false) => {
+                todo.push(b);
+                todo.push(a);
+            }
+            _ => right.push(next),
+        }
+    }
+    out.append(&mut right);
+}

@@ -1,0 +1,423 @@
+//! From guarded commands to OpenCL C.
+//!
+//! The generated part has one function, `fire`, that runs a *round* on a state: at most one
+//! command, chosen by the program counters. All commands that a process can start at one
+//! location are in different rounds, except those that need a second process at different
+//! places: at most one of these is enabled. So a round gives at most one successor, all
+//! work-items of a group run the same round at the same time, and there is one place in the
+//! kernel where successors are stored. `chain_fire` is the same for what a process does within
+//! [chains](stubborn_ir::chain).
+//!
+//! What fails sets a flag, and the code runs on to its end with whatever values it has: they
+//! are thrown away. Which of several failures came first is not known on the card. Nobody needs
+//! it there: the host asks the reference execution about steps that went wrong.
+
+mod expressions;
+mod statements;
+
+use std::fmt::Write;
+
+use stubborn_ir::{BinaryOp, Expr, Model, Program};
+use stubborn_search::Target;
+use stubborn_system::{FailureKind, LabelId};
+
+use crate::Refusal;
+use crate::packing::Packing;
+use expressions::Source;
+
+/// Most words of a state.
+const MOST_WORDS: usize = 64;
+/// Most commands; compilers of cards are slow.
+const MOST_COMMANDS: usize = 4_000;
+/// Longest text.
+const LONGEST_TEXT: usize = 4 << 20;
+/// Most targets: their numbers are bits of a word.
+const MOST_TARGETS: usize = 32;
+/// Most locations or processes that the code distinguishes.
+const MOST_PROCESSES: usize = 250;
+
+/// Commands of which at most one is enabled, by where the processes are.
+#[derive(Clone, Debug)]
+enum Slot {
+    One(u32),
+    /// By the location of a second process.
+    ByPartner(usize, Vec<(u32, u32)>),
+}
+
+/// A round.
+#[derive(Clone, Debug)]
+enum Round {
+    /// A command that is bound to no location.
+    Free(u32),
+    /// A process, and what it may do by its location.
+    Process(usize, Vec<(u32, Slot)>),
+}
+
+impl Round {
+    /// Whether some command of it does not end its transition.
+    fn continues(&self, program: &Program) -> bool {
+        let continues = |at: &u32| program.commands[*at as usize].continues.is_some();
+        match self {
+            Round::Free(at) => continues(at),
+            Round::Process(_, locations) => locations.iter().any(|(_, slot)| match slot {
+                Slot::One(at) => continues(at),
+                Slot::ByPartner(_, by) => by.iter().any(|(_, at)| continues(at)),
+            }),
+        }
+    }
+}
+
+/// The text of a program, and what a kernel must know of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Translation {
+    pub(crate) packing: Packing,
+    /// Definitions for the kernels, and functions.
+    pub(crate) text: String,
+    pub(crate) targets: Vec<Target>,
+    /// How many rounds a state takes.
+    pub(crate) rounds: usize,
+}
+
+/// Translates a model for a search for `targets`, or says why that cannot be done.
+pub(crate) fn translate(model: &Model, targets: &[Target]) -> Result<Translation, Refusal> {
+    let program = model.program();
+    let packing = Packing::new(model);
+    if packing.words > MOST_WORDS {
+        let bits = packing.bits;
+        return Err(Refusal::new(format!(
+            "a state has {bits} bits, too many for a work-group's memory"
+        )));
+    }
+    if program.commands.len() > MOST_COMMANDS {
+        return Err(Refusal::new(format!(
+            "the model has {} commands, too many to compile for a card",
+            program.commands.len()
+        )));
+    }
+    if targets.len() > MOST_TARGETS {
+        return Err(Refusal::new(format!(
+            "there are {} questions, too many at once",
+            targets.len()
+        )));
+    }
+    if program.processes.len() > MOST_PROCESSES {
+        return Err(Refusal::new(format!(
+            "the model has {} processes, too many for a card",
+            program.processes.len()
+        )));
+    }
+    let rounds = rounds(model);
+    let mut out = Source::new(model, &packing);
+    let has_chains = program
+        .commands
+        .iter()
+        .any(|command| command.continues.is_some());
+    let body = step_function(&mut out, &rounds)?;
+    let chain = match has_chains {
+        true => chain_function(&mut out, model)?,
+        false => String::new(),
+    };
+    let labels = label_functions(&mut out, model, targets)?;
+    let mut text = String::new();
+    let define = |text: &mut String, name: &str, value: usize| {
+        let _ = writeln!(text, "#define {name} {value}");
+    };
+    define(&mut text, "W", packing.words);
+    define(
+        &mut text,
+        "ROUNDS",
+        rounds.iter().map(|(_, class)| class.len()).sum(),
+    );
+    define(&mut text, "TARGETS", targets.len());
+    if has_chains {
+        define(&mut text, "CHAINS", 1);
+        let all = rounds.iter().flat_map(|(_, rounds)| rounds);
+        let starts: Vec<&str> = all
+            .map(|round| if round.continues(program) { "1" } else { "0" })
+            .collect();
+        let _ = writeln!(
+            text,
+            "__constant uchar chain_round[] = {{ {}, 0 }};",
+            starts.join(", ")
+        );
+    }
+    if let [earlier @ .., _] = &rounds[..]
+        && !earlier.is_empty()
+    {
+        // The rounds at which a new class of priorities begins.
+        let mut first = 0;
+        let starts = earlier.iter().map(|(_, class)| {
+            first += class.len();
+            format!("(r)=={first}")
+        });
+        let starts: Vec<String> = starts.collect();
+        let _ = writeln!(text, "#define NEW_CLASS(r) ({})", starts.join("||"));
+    }
+    text += "typedef struct { ulong w[W]; } State;\n\
+             static bool same(const State* a, const State* b) { ulong d = 0; \
+             for (uint k = 0; k < W; k++) d |= a->w[k] ^ b->w[k]; return d == 0; }\n";
+    text += &out.finish();
+    text += &body;
+    text += &chain;
+    text += &labels;
+    if text.len() > LONGEST_TEXT {
+        return Err(Refusal::new(format!(
+            "its code has {} MiB, too much to compile for a card",
+            text.len() >> 20
+        )));
+    }
+    let rounds = rounds.iter().map(|(_, class)| class.len()).sum();
+    Ok(Translation {
+        packing,
+        text,
+        targets: targets.to_vec(),
+        rounds,
+    })
+}
+
+/// The rounds of each priority, smallest number first.
+fn rounds(model: &Model) -> Vec<(u8, Vec<Round>)> {
+    let program = model.program();
+    let mut priorities: Vec<u8> = program.commands.iter().map(|c| c.priority).collect();
+    priorities.sort_unstable();
+    priorities.dedup();
+    let of = |priority: u8| {
+        let chosen = |at: &u32| program.commands[*at as usize].priority == priority;
+        let mut rounds: Vec<Round> = model
+            .free_commands()
+            .filter(chosen)
+            .map(Round::Free)
+            .collect();
+        for (process, locations) in starts(model) {
+            let slots = locations
+                .into_iter()
+                .map(|(location, range)| (location, slots(program, range.filter(chosen))));
+            rounds.extend(by_slot(process, slots.collect()));
+        }
+        (priority, rounds)
+    };
+    priorities.into_iter().map(of).collect()
+}
+
+type Starts = Vec<(usize, Vec<(u32, std::ops::Range<u32>)>)>;
+
+/// For each process that starts commands: which ones, by location.
+fn starts(model: &Model) -> Starts {
+    let counters = model.commands_by_location().iter();
+    let starts = counters.filter_map(|(field, locations)| {
+        let own = |process: &stubborn_ir::ProgramProcess| {
+            model.encoding().first_field(process.counter) == *field
+        };
+        let process = model.program().processes.iter().position(own)?;
+        let locations = (0..).zip(locations.iter().cloned());
+        Some((
+            process,
+            locations.filter(|(_, range)| !range.is_empty()).collect(),
+        ))
+    });
+    starts.collect()
+}
+
+/// Puts commands of one location into as few slots as where others are allows.
+fn slots(program: &Program, commands: impl Iterator<Item = u32>) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = Vec::new();
+    for at in commands {
+        let command = &program.commands[at as usize];
+        let (Some(partner), Some(Some(location))) =
+            (command.processes.get(1), command.sources.get(1))
+        else {
+            slots.push(Slot::One(at));
+            continue;
+        };
+        let partner = partner.index();
+        let fits = slots.iter_mut().find_map(|slot| match slot {
+            Slot::ByPartner(other, by)
+                if *other == partner && by.iter().all(|(l, _)| l != location) =>
+            {
+                Some(by)
+            }
+            _ => None,
+        });
+        match fits {
+            Some(by) => by.push((*location, at)),
+            None => slots.push(Slot::ByPartner(partner, vec![(*location, at)])),
+        }
+    }
+    slots
+}
+
+/// The rounds of a process: the first slot of every location, then the second, and so on.
+fn by_slot(process: usize, mut locations: Vec<(u32, Vec<Slot>)>) -> Vec<Round> {
+    let most = locations
+        .iter()
+        .map(|(_, slots)| slots.len())
+        .max()
+        .unwrap_or(0);
+    locations.iter_mut().for_each(|(_, slots)| slots.reverse());
+    let round = |_| {
+        let next = locations
+            .iter_mut()
+            .filter_map(|(location, slots)| Some((*location, slots.pop()?)));
+        Round::Process(process, next.collect())
+    };
+    (0..most).map(round).collect()
+}
+
+/// `fire`: one round.
+fn step_function(out: &mut Source<'_>, rounds: &[(u8, Vec<Round>)]) -> Result<String, Refusal> {
+    let mut text = String::from(
+        "static uint fire(const uint r, const State* s, State* x) {\n  switch (r) {\n",
+    );
+    let all = rounds.iter().flat_map(|(_, rounds)| rounds);
+    for (nr, round) in all.enumerate() {
+        let _ = writeln!(text, "  case {nr}: {{");
+        match round {
+            Round::Free(at) => text += &out.command(*at, &[])?,
+            Round::Process(process, locations) => text += &by_location(out, *process, locations)?,
+        }
+        text += "  } break;\n";
+    }
+    text += "  }\n  return 0;\n}\n";
+    Ok(text)
+}
+
+/// A choice by the location of a process.
+fn by_location(
+    out: &mut Source<'_>,
+    process: usize,
+    locations: &[(u32, Slot)],
+) -> Result<String, Refusal> {
+    let mut text = format!("  switch ({}) {{\n", out.location(process, "s"));
+    for (location, slot) in locations {
+        let _ = writeln!(text, "  case {location}: {{");
+        match slot {
+            Slot::One(at) => text += &out.command(*at, &[(process, *location)])?,
+            Slot::ByPartner(partner, by) => {
+                let _ = writeln!(text, "  switch ({}) {{", out.location(*partner, "s"));
+                for (there, at) in by {
+                    let command = out.command(*at, &[(process, *location), (*partner, *there)])?;
+                    let _ = write!(text, "  case {there}: {{\n{command}  }} break;\n");
+                }
+                text += "  }\n";
+            }
+        }
+        text += "  } break;\n";
+    }
+    text += "  }\n";
+    Ok(text)
+}
+
+/// `chain_fire`: what a process can do where chains may get to, and how many rounds that has.
+fn chain_function(out: &mut Source<'_>, model: &Model) -> Result<String, Refusal> {
+    let program = model.program();
+    let inside = stubborn_ir::chain::continuations(program);
+    let mut text = String::from(
+        "static uint chain_fire(const uint p, const uint r, const State* s, State* x) {\n  switch (p) {\n",
+    );
+    let mut counts = vec![0; program.processes.len()];
+    for (process, locations) in starts(model) {
+        let Some(reached) = inside.get(&stubborn_system::ProcessId::new(process)) else {
+            continue;
+        };
+        let reached = |location: &u32| reached.as_ref().is_none_or(|r| r.contains(location));
+        let here = locations
+            .into_iter()
+            .filter(|(location, _)| reached(location));
+        let own = here.map(|(location, range)| {
+            let first = range.filter(|at| program.commands[*at as usize].priority == 0);
+            (location, slots(program, first))
+        });
+        let rounds = by_slot(process, own.collect());
+        counts[process] = rounds.len();
+        let _ = writeln!(text, "  case {process}: switch (r) {{");
+        for (nr, round) in rounds.iter().enumerate() {
+            if let Round::Process(_, locations) = round {
+                let _ = writeln!(text, "  case {nr}: {{");
+                text += &by_location(out, process, locations)?;
+                text += "  } break;\n";
+            }
+        }
+        text += "  } break;\n";
+    }
+    text += "  }\n  return 0;\n}\n";
+    let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+    let _ = writeln!(
+        text,
+        "__constant uint chain_rounds[] = {{ {} }};",
+        counts.join(", ")
+    );
+    Ok(text)
+}
+
+/// Functions for what is looked for in states.
+fn label_functions(
+    out: &mut Source<'_>,
+    model: &Model,
+    targets: &[Target],
+) -> Result<String, Refusal> {
+    let program = model.program();
+    let mut text = String::new();
+    let holds = |label: LabelId, out: &mut Source<'_>| -> Result<String, Refusal> {
+        let expr = &program.labels[label.index()].expr;
+        let value = out.expression(expr, "s")?;
+        let aux = format!("{{ uint bad = 0; int v = {value}; return v != 0 || bad != 0; }}\n");
+        Ok(aux)
+    };
+    text += "static int valid_end(const State* s) ";
+    text += &match program.valid_end {
+        Some(label) => holds(label, out)?,
+        None => "{ return 0; }\n".into(),
+    };
+    let mut bits = String::new();
+    let (mut ends, mut invalid, mut errors, mut assertions) = (0_u32, 0_u32, 0_u32, 0_u32);
+    for (nr, target) in targets.iter().enumerate() {
+        let bit = 1_u32 << nr;
+        match target {
+            Target::Deadlock => ends |= bit,
+            Target::InvalidEnd => invalid |= bit,
+            Target::Errors => errors |= bit,
+            Target::Assertions => assertions |= bit,
+            Target::Label(label) => {
+                let _ = write!(text, "static int label{nr}(const State* s) ");
+                text += &holds(*label, out)?;
+                let _ = write!(bits, " if (label{nr}(s)) hit |= {bit}u;");
+            }
+        }
+    }
+    let _ = writeln!(
+        text,
+        "static uint labels_hit(const State* s) {{ uint hit = 0;{bits} return hit; }}"
+    );
+    for (name, mask) in [
+        ("DEADLOCK", ends),
+        ("INVALID_END", invalid),
+        ("ERRORS", errors),
+        ("ASSERTIONS", assertions),
+    ] {
+        let _ = writeln!(text, "#define TARGET_{name} {mask}u");
+    }
+    Ok(text)
+}
+
+/// How a place of failure is told on the card: 1 for assertions, 2 for everything else.
+fn kind(program: &Program, site: stubborn_ir::Site) -> u32 {
+    match program.failures[site.index()].kind {
+        FailureKind::Assertion => 1,
+        _ => 2,
+    }
+}
+
+/// Whether a guard says only that a process is where it is known to be.
+fn is_known(program: &Program, guard: &Expr, known: &[(usize, u32)]) -> bool {
+    let Expr::Binary(BinaryOp::Equal, left, right) = guard else {
+        return false;
+    };
+    let (Expr::Var(variable), Expr::Const(value)) = (&**left, &**right) else {
+        return false;
+    };
+    let says = |(process, location): &(usize, u32)| {
+        program.processes[*process].counter == *variable
+            && i64::from(*location) == i64::from(*value)
+    };
+    known.iter().any(says)
+}

@@ -1,0 +1,513 @@
+//! Commands: guards and bodies.
+//!
+//! A command becomes a block that returns 0 if it is disabled; otherwise it has written the
+//! successor to `x`, and returns bits that say how the step ended, see `kernels.cl`.
+
+use std::fmt::Write;
+
+use stubborn_ir::{ChannelRef, Expr, Item, Overflow, Place, SendOrder, Statement, VariablePlace};
+use stubborn_system::{ChannelId, FieldId};
+
+use super::expressions::{Source, constant, distinct, value_of};
+use super::{is_known, kind};
+use crate::Refusal;
+
+impl Source<'_> {
+    /// The code of a command, where processes are known to be at locations.
+    pub(super) fn command(&mut self, at: u32, known: &[(usize, u32)]) -> Result<String, Refusal> {
+        let program = self.model.program();
+        let command = &program.commands[at as usize];
+        let mut text = String::from("  uint bad = 0, viol = 0;\n");
+        for guard in &command.guards {
+            let guard = &program.labels[guard.index()].expr;
+            if is_known(program, guard, known) {
+                continue;
+            }
+            let value = self.expression(guard, "s")?;
+            // A guard that fails counts as true, and does not hide that another one is false.
+            match program.may_fail(guard) {
+                false => {
+                    let _ = writeln!(text, "  if (!({value})) return 0;");
+                }
+                true => {
+                    let _ = writeln!(
+                        text,
+                        "  {{ uint before = bad; bad = 0; if (!({value}) && bad == 0) return 0; if (before) bad = before; }}"
+                    );
+                }
+            }
+        }
+        text += "  *x = *s;\n";
+        let temporaries = temporaries(&command.body);
+        for temp in 0..temporaries {
+            let _ = writeln!(text, "  int t{temp} = 0;");
+        }
+        self.body(&command.body, temporaries, &mut text)?;
+        let next = command.continues.map_or(0, |process| process.index() + 1);
+        let repeats = u32::from(self.model.chains().may_repeat(at as usize));
+        let _ = writeln!(
+            text,
+            "  return DONE | bad << FAILED | viol << VIOLATED | {repeats}u << REPEATS | {next}u << NEXT;"
+        );
+        Ok(text)
+    }
+
+    fn body(&mut self, body: &[Statement], temps: usize, text: &mut String) -> Result<(), Refusal> {
+        body.iter()
+            .try_for_each(|statement| self.statement(statement, temps, text))
+    }
+
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        temps: usize,
+        text: &mut String,
+    ) -> Result<(), Refusal> {
+        let program = self.model.program();
+        match statement {
+            Statement::Assign {
+                target,
+                value,
+                site,
+            } => {
+                let interval = program.interval(value);
+                let value = self.expression(value, "x")?;
+                let _ = writeln!(text, "  {{ int v = {value};");
+                self.assign(
+                    target,
+                    (interval.min, interval.max),
+                    kind(program, *site),
+                    text,
+                )?;
+                *text += "  }\n";
+            }
+            Statement::Let(temp, value) => {
+                let value = self.expression(value, "x")?;
+                let _ = writeln!(text, "  t{} = {value};", temp.index());
+            }
+            Statement::Send {
+                channel,
+                values,
+                order,
+                site,
+            } => {
+                let k = kind(program, *site);
+                self.by_channel(channel, text, &mut |out, id, text| {
+                    out.send(id, values, *order, k, text)
+                })?;
+            }
+            Statement::Receive {
+                channel,
+                position,
+                targets,
+                remove,
+                site,
+            } => {
+                let k = kind(program, *site);
+                self.by_channel(channel, text, &mut |out, id, text| {
+                    out.receive(id, position.as_ref(), targets, *remove, k, text)
+                })?;
+            }
+            Statement::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let condition = self.expression(condition, "x")?;
+                let _ = writeln!(text, "  if (({condition}) != 0) {{");
+                self.body(then, temps, text)?;
+                *text += "  } else {\n";
+                self.body(otherwise, temps, text)?;
+                *text += "  }\n";
+            }
+            Statement::While {
+                condition,
+                body,
+                site,
+            } => self.repeat(condition, body, kind(program, *site), temps, text)?,
+            Statement::Assert { condition, site } => {
+                let condition = self.expression(condition, "x")?;
+                let k = kind(program, *site);
+                let _ = writeln!(
+                    text,
+                    "  {{ int v = {condition}; if (bad == 0 && v == 0 && viol == 0) viol = {k}u; }}"
+                );
+            }
+            Statement::Fail(site) => {
+                let _ = writeln!(text, "  failing(&bad, {}u);", kind(program, *site));
+            }
+            Statement::Print { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// A loop: it fails if it comes back to where it was. (The state after 1, 2, 4, ... rounds is
+    /// kept and compared, as in [`stubborn_ir::repetition`].)
+    fn repeat(
+        &mut self,
+        condition: &Expr,
+        body: &[Statement],
+        k: u32,
+        temps: usize,
+        text: &mut String,
+    ) -> Result<(), Refusal> {
+        let nr = self.names;
+        self.names += 1;
+        let condition = self.expression(condition, "x")?;
+        let marks: String = (0..temps).map(|t| format!(", m{nr}_{t} = 0")).collect();
+        let keep: String = (0..temps).map(|t| format!(" m{nr}_{t} = t{t};")).collect();
+        let same: String = (0..temps)
+            .map(|t| format!(" && m{nr}_{t} == t{t}"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "  {{ State mark{nr} = *x; uint n{nr} = 0; int unused{nr} = 0{marks}; (void)unused{nr};"
+        );
+        let _ = writeln!(
+            text,
+            "  for (;;) {{ int c = {condition}; if (bad != 0 || c == 0) break;"
+        );
+        let _ = writeln!(
+            text,
+            "  n{nr}++; if (n{nr} > MOST_ROUNDS) {{ bad = GAVE_UP; break; }}"
+        );
+        let _ = writeln!(
+            text,
+            "  if ((n{nr} & (n{nr} - 1)) == 0) {{ mark{nr} = *x;{keep} }} else if (same(&mark{nr}, x){same}) {{ failing(&bad, {k}u); break; }}"
+        );
+        self.body(body, temps, text)?;
+        *text += "  } }\n";
+        Ok(())
+    }
+
+    /// Stores the variable `v`, whose value is in a range.
+    fn assign(
+        &mut self,
+        target: &Place,
+        range: (i32, i32),
+        k: u32,
+        text: &mut String,
+    ) -> Result<(), Refusal> {
+        let program = self.model.program();
+        let item = &program.variables[target.variable().index()].item;
+        let place = self.model.encoding().variables[target.variable().index()];
+        match (target, place) {
+            (Place::Element(_, index, site), VariablePlace::Array(place)) => {
+                let last = place.len as i32 - 1;
+                let fits = program.interval(index).within(0, last);
+                let index = self.expression(index, "x")?;
+                let set = self.setter(place.first);
+                let _ = writeln!(text, "  int i = {index};");
+                if !fits {
+                    let _ = writeln!(
+                        text,
+                        "  if ((uint)i > {last}u) {{ failing(&bad, {}u); i = 0; }}",
+                        kind(program, *site)
+                    );
+                }
+                let raw = stored(item, range, k, text);
+                let _ = writeln!(text, "  {set}(x, (uint)i, {raw});");
+            }
+            (Place::Element(_, index, _), VariablePlace::Scalar(field)) => {
+                let index = self.expression(index, "x")?;
+                let _ = writeln!(text, "  (void)({index});");
+                let raw = stored(item, range, k, text);
+                self.put(field, &raw, text);
+            }
+            (Place::Var(variable), _) => {
+                let raw = stored(item, range, k, text);
+                self.put(self.model.encoding().first_field(*variable), &raw, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the raw bits of a field of `x`.
+    fn put(&self, field: FieldId, raw: &str, text: &mut String) {
+        let spot = self.packing.spot(field);
+        let (word, mask) = (spot.word, spot.mask());
+        if spot.bits > 0 {
+            let _ = writeln!(
+                text,
+                "  x->w[{word}] = (x->w[{word}] & ~{:#x}ul) | ((ulong)(({raw})&{mask:#x}u)<<{});",
+                mask << spot.shift,
+                spot.shift
+            );
+        }
+    }
+
+    /// Code for each channel that a reference can denote.
+    fn by_channel(
+        &mut self,
+        channel: &ChannelRef,
+        text: &mut String,
+        each: &mut dyn FnMut(&mut Self, ChannelId, &mut String) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        match channel {
+            ChannelRef::Fixed(id) => {
+                *text += "  {\n";
+                each(self, *id, text)?;
+            }
+            ChannelRef::Denoted {
+                value,
+                targets,
+                site,
+            } => {
+                let value = self.expression(value, "x")?;
+                let _ = writeln!(text, "  switch ({value}) {{");
+                for (value, id) in distinct(targets) {
+                    let _ = writeln!(text, "  case {}: {{", constant(value));
+                    each(self, id, text)?;
+                    *text += "  } break;\n";
+                }
+                let k = kind(self.model.program(), *site);
+                let _ = writeln!(text, "  default: failing(&bad, {k}u);");
+            }
+        }
+        *text += "  }\n";
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        channel: ChannelId,
+        values: &[Expr],
+        order: SendOrder,
+        k: u32,
+        text: &mut String,
+    ) -> Result<(), Refusal> {
+        let program = self.model.program();
+        let declared = &program.channels[channel.index()];
+        let place = &self.model.encoding().channels[channel.index()];
+        for (nr, value) in values.iter().enumerate() {
+            let interval = program.interval(value);
+            let value = self.expression(value, "x")?;
+            let Some(item) = declared.items.get(nr) else {
+                let _ = writeln!(text, "  (void)({value});");
+                continue;
+            };
+            let _ = writeln!(
+                text,
+                "  uint r{nr}; int g{nr}; {{ int v = {value}; g{nr} = v;"
+            );
+            let raw = stored(item, (interval.min, interval.max), k, text);
+            let _ = writeln!(text, "  r{nr} = {raw}; (void)g{nr}; }}");
+        }
+        let length = self.length(channel, "x");
+        let capacity = declared.capacity;
+        if values.len() != declared.items.len() || capacity == 0 {
+            let _ = writeln!(text, "  failing(&bad, {k}u);");
+            return Ok(());
+        }
+        let _ = writeln!(
+            text,
+            "  uint len = (uint)({length}); if (len >= {capacity}u) failing(&bad, {k}u); else {{ uint at = len;"
+        );
+        if order == SendOrder::Sorted {
+            // Before the first message that is larger, from the left item to the right.
+            let mut larger = String::from("0");
+            for (nr, (item, cells)) in declared.items.iter().zip(&place.items).enumerate().rev() {
+                let get = self.getter(cells.first);
+                let cell = value_of(&format!("{get}(x, p)"), i64::from(item.min));
+                larger = format!("(({cell}) > g{nr} || (({cell}) == g{nr} && {larger}))");
+            }
+            let _ = writeln!(
+                text,
+                "  for (uint p = 0; p < len; p++) if ({larger}) {{ at = p; break; }}"
+            );
+        }
+        for (nr, cells) in place.items.iter().enumerate() {
+            let set = self.setter(cells.first);
+            if order == SendOrder::Sorted {
+                let get = self.getter(cells.first);
+                let _ = writeln!(
+                    text,
+                    "  for (uint p = len; p > at; p--) {set}(x, p, {get}(x, p - 1));"
+                );
+            }
+            let _ = writeln!(text, "  {set}(x, at, r{nr});");
+        }
+        self.put(place.length, "len + 1u", text);
+        *text += "  }\n";
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        channel: ChannelId,
+        position: Option<&Expr>,
+        targets: &[Option<Place>],
+        remove: bool,
+        k: u32,
+        text: &mut String,
+    ) -> Result<(), Refusal> {
+        let program = self.model.program();
+        let declared = &program.channels[channel.index()];
+        let place = &self.model.encoding().channels[channel.index()];
+        let at = match position {
+            Some(position) => format!("(uint)({})", self.expression(position, "x")?),
+            None => "0u".into(),
+        };
+        let length = self.length(channel, "x");
+        if targets.len() != declared.items.len() || declared.capacity == 0 {
+            let _ = writeln!(text, "  (void)({at}); failing(&bad, {k}u);");
+            return Ok(());
+        }
+        let _ = writeln!(
+            text,
+            "  uint at = {at}; uint len = (uint)({length}); if (at >= len) failing(&bad, {k}u); else {{"
+        );
+        for (nr, cells) in place.items.iter().enumerate() {
+            let get = self.getter(cells.first);
+            let _ = writeln!(text, "  uint r{nr} = {get}(x, at); (void)r{nr};");
+        }
+        if remove {
+            for cells in &place.items {
+                self.remove(cells.first, text);
+            }
+            self.put(place.length, "len - 1u", text);
+        }
+        for (nr, (item, target)) in declared.items.iter().zip(targets).enumerate() {
+            if let Some(target) = target {
+                let _ = writeln!(
+                    text,
+                    "  {{ int v = {};",
+                    value_of(&format!("r{nr}"), i64::from(item.min))
+                );
+                self.assign(target, (item.min, item.max), k, text)?;
+                *text += "  }\n";
+            }
+        }
+        *text += "  }\n";
+        Ok(())
+    }
+
+    /// Removes the cell `at` of `len`; the last one becomes 0.
+    fn remove(&mut self, first: FieldId, text: &mut String) {
+        let run = self.packing.run(first);
+        if run.bits == 0 {
+            return;
+        }
+        if run.words() == 1 {
+            // All in one word, and cells that are free are 0.
+            let mask = (1_u64 << (run.bits * run.len)) - 1;
+            let (word, shift, bits) = (run.word, run.shift, run.bits);
+            let _ = writeln!(
+                text,
+                "  {{ ulong c = (x->w[{word}]>>{shift})&{mask:#x}ul, low = (1ul<<(at*{bits}u))-1ul; \
+                 c = (c & low) | (c>>{bits} & ~low); x->w[{word}] = (x->w[{word}] & ~{:#x}ul) | c<<{shift}; }}",
+                mask << shift
+            );
+            return;
+        }
+        let (get, set) = (self.getter(first), self.setter(first));
+        let _ = writeln!(
+            text,
+            "  for (uint p = at; p + 1u < len; p++) {set}(x, p, {get}(x, p + 1u)); {set}(x, len - 1u, 0u);"
+        );
+    }
+}
+
+/// Code that checks whether the variable `v` can be stored; the raw bits for it.
+fn stored(item: &Item, (min, max): (i32, i32), k: u32, text: &mut String) -> String {
+    let raw = match item.min {
+        0 => "(uint)v".to_owned(),
+        least => format!("(uint)v-{}u", least as u32),
+    };
+    if item.min <= min && max <= item.max {
+        return raw;
+    }
+    match item.overflow {
+        Overflow::Fail => {
+            let _ = writeln!(
+                text,
+                "  if (v < {} || v > {}) failing(&bad, {k}u);",
+                constant(item.min),
+                constant(item.max)
+            );
+            raw
+        }
+        // Only the bits of the field are kept.
+        Overflow::Wrap => raw,
+        Overflow::Fits => {
+            let _ = writeln!(
+                text,
+                "  v = clamp(v, {}, {});",
+                constant(item.min),
+                constant(item.max)
+            );
+            raw
+        }
+    }
+}
+
+/// How many temporaries a body uses, set or not.
+fn temporaries(body: &[Statement]) -> usize {
+    fn in_expr(expr: &Expr) -> usize {
+        let channel = |channel: &ChannelRef| match channel {
+            ChannelRef::Denoted { value, .. } => in_expr(value),
+            ChannelRef::Fixed(_) => 0,
+        };
+        match expr {
+            Expr::Const(_) | Expr::Var(_) => 0,
+            Expr::Temp(temp) => temp.index() + 1,
+            Expr::Element(_, a, _) | Expr::Unary(_, a) => in_expr(a),
+            Expr::Binary(_, a, b) | Expr::Divide(_, a, b, _) | Expr::And(a, b) | Expr::Or(a, b) => {
+                in_expr(a).max(in_expr(b))
+            }
+            Expr::If(a, b, c) => in_expr(a).max(in_expr(b)).max(in_expr(c)),
+            Expr::Length(c) => channel(c),
+            Expr::Peek {
+                channel: c,
+                position,
+                ..
+            } => channel(c).max(in_expr(position)),
+        }
+    }
+    fn in_place(place: &Place) -> usize {
+        match place {
+            Place::Element(_, index, _) => in_expr(index),
+            Place::Var(_) => 0,
+        }
+    }
+    let in_channel = |channel: &ChannelRef| match channel {
+        ChannelRef::Denoted { value, .. } => in_expr(value),
+        ChannelRef::Fixed(_) => 0,
+    };
+    let of = |statement: &Statement| match statement {
+        Statement::Assign { target, value, .. } => in_place(target).max(in_expr(value)),
+        Statement::Let(temp, value) => (temp.index() + 1).max(in_expr(value)),
+        Statement::Send {
+            channel, values, ..
+        } => values
+            .iter()
+            .map(in_expr)
+            .max()
+            .unwrap_or(0)
+            .max(in_channel(channel)),
+        Statement::Receive {
+            channel,
+            position,
+            targets,
+            ..
+        } => {
+            let places = targets.iter().flatten().map(in_place).max().unwrap_or(0);
+            places
+                .max(position.as_ref().map_or(0, in_expr))
+                .max(in_channel(channel))
+        }
+        Statement::If {
+            condition,
+            then,
+            otherwise,
+        } => in_expr(condition)
+            .max(temporaries(then))
+            .max(temporaries(otherwise)),
+        Statement::While {
+            condition, body, ..
+        } => in_expr(condition).max(temporaries(body)),
+        Statement::Assert { condition, .. } => in_expr(condition),
+        Statement::Fail(_) | Statement::Print { .. } => 0,
+    };
+    body.iter().map(of).max().unwrap_or(0)
+}
