@@ -78,7 +78,7 @@
 //! | `analysis`, `relations` | what may enable and disturb what |
 //! | `check`, `chart`, `svg` | questions and answers |
 //! | `paper` | local partial-order reduction as printed |
-//! | `stateless`, [`dpor`] | dynamic partial-order reduction, classic and optimal |
+//! | `stateless` | search without a store: [dynamic partial-order reduction](stubborn_dpor), and the classic one |
 //! | `symmetry` | interchangeable processes |
 //! | [`protocols`] | examples |
 
@@ -88,7 +88,6 @@ mod analysis;
 mod builders;
 mod chart;
 mod check;
-pub mod dpor;
 mod executor;
 mod handler;
 mod history;
@@ -115,6 +114,9 @@ pub use model::{Model, ProtocolError};
 pub use network::Network;
 pub use property::View;
 pub use protocol::{Protocol, RecordBuilder};
+/// Dynamic partial-order reduction for any program of threads.
+pub use stubborn_dpor as dpor;
+
 pub use stateless::{MessageProgram, MessageState, Stateless, StatelessReport, StatelessSearch};
 pub use symmetry::Rename;
 pub use value::{Envelope, Pid, ProcessRef, Value};

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{compare, validate_all};
-use stubborn_protocol::dpor::{Algorithm, Seen, explore, traces};
+use stubborn_dpor::{Algorithm, Seen, explore, traces};
 use stubborn_protocol::{Model, Network, Protocol, Stateless};
 use stubborn_system::{Random, Successors, System};
 

@@ -7,6 +7,7 @@ use std::path::Path;
 /// Which of our crates each one may depend on, tests aside.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("diagnostics", &[]),
+    ("dpor", &[]),
     ("graph", &[]),
     ("store", &[]),
     ("corpus", &[]),
@@ -38,6 +39,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         "protocol",
         &[
             "diagnostics",
+            "dpor",
             "emptiness",
             "ltl",
             "plan",
@@ -60,6 +62,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "system",
         ],
     ),
+    ("gpu", &["ir", "search", "system"]),
     ("lab", &["corpus"]),
 ];
 

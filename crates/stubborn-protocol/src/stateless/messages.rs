@@ -16,12 +16,12 @@ use stubborn_system::System;
 use super::local_sets::LocalSets;
 use super::refuse;
 use crate::check::CheckError;
-use crate::dpor::{Access, Choice, ObjectId, Program, Step, Taken, ThreadId};
 use crate::model::{Inner, Model, Role};
 use crate::moves::Move;
 use crate::network::{Network, Parcel};
 use crate::property::PropertyRole;
 use crate::value::{Pid, Value};
+use stubborn_dpor::{Access, Choice, ObjectId, Program, Step, Taken, ThreadId};
 
 /// A state of a [`MessageProgram`].
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl<M> std::fmt::Debug for MessageProgram<'_, M> {
 }
 
 impl<M: Value> Model<M> {
-    /// The protocol as threads, for [optimal dynamic reduction](crate::dpor); with `in_local_sets`,
+    /// The protocol as threads, for [optimal dynamic reduction](stubborn_dpor); with `in_local_sets`,
     /// it prefers what [local reduction](stubborn_reduce::lpor) chooses.
     ///
     /// # Errors

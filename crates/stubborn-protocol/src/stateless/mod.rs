@@ -4,7 +4,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `classic` | dynamic reduction by Flanagan and Godefroid |
-//! | `messages` | protocols as threads, for [source sets and wakeup trees](crate::dpor) |
+//! | `messages` | protocols as threads, for [source sets and wakeup trees](stubborn_dpor) |
 //! | `local_sets` | local reduction inside dynamic reduction |
 //!
 //! Only for state graphs without cycles: a stateless search never comes to an end in others. A
@@ -17,13 +17,13 @@ mod messages;
 
 use std::collections::HashSet;
 
+use stubborn_dpor::{self as dpor, Seen};
 use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, StubbornReduction};
 use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reduction, RelationLevel, Successors, System,
 };
 
 use crate::check::CheckError;
-use crate::dpor::{self, Seen};
 use crate::model::{Model, Role};
 use crate::paper::PaperReduction;
 use crate::value::Value;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::order::{Event, Placed, place};
-use super::{Program, Step, ThreadId};
+use crate::order::{Event, Placed, place};
+use crate::{Program, Step, ThreadId};
 
 /// The number of maximal traces; `None` if there are more than `most_executions` executions. No
 /// cycle may be reachable.

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use stubborn_protocol::dpor::{
+use stubborn_dpor::{
     Access, Algorithm, Choice, Counts, ObjectId, Program, Seen, Step, Taken, ThreadId, explore,
     traces,
 };

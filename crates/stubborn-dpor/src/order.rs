@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Access, Step};
+use crate::{Access, Step};
 
 /// A step with what it touches.
 #[derive(Clone, Debug)]

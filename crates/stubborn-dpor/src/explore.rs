@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
 
-use super::order::{Event, Fits, Placed, fits, initials, place};
-use super::wakeup::{Branch, insert};
-use super::{Algorithm, Program, Step, Taken, ThreadId};
+use crate::order::{Event, Fits, Placed, fits, initials, place};
+use crate::wakeup::{Branch, insert};
+use crate::{Algorithm, Program, Step, Taken, ThreadId};
 
 /// What a search counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

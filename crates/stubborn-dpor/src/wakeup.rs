@@ -3,7 +3,7 @@
 //! Each leaf is a sequence that leads to some execution unlike all others, so that nothing is
 //! tried in vain. Definition 6.1 and the insertion of section 6.2 of *Source sets* (2017).
 
-use super::order::{Event, Fits, fits};
+use crate::order::{Event, Fits, fits};
 
 /// A step to be tried, and what is to be tried after it. Without any, whatever comes.
 #[derive(Clone, Debug)]

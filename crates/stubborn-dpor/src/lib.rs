@@ -23,6 +23,8 @@
 //! | `explore` | the search |
 //! | [`traces`] | all traces by brute force, to test against |
 
+#![forbid(unsafe_code)]
+
 mod explore;
 mod order;
 pub mod traces;
