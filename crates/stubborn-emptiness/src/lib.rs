@@ -54,9 +54,11 @@
 //! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
 //! | `branching` | reductions for branching time |
-//! | `explore`, `choices`, `compare` | a system alone, reduced with a cycle proviso, or with many |
+//! | `explore`, `choices` | a system alone, reduced with a cycle proviso |
+//! | `gate` | where checks wait that can be continued |
+//! | `experiments` | the shelf: many provisos at once, provisos that look ahead |
 //! | `fairness` | runs that neglect no process |
-//! | [`proviso`], `watch`, `ahead`, `sticky` | cycle provisos: their parts, and what they decide |
+//! | [`proviso`], `watch`, `sticky` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`parallel`] | the same by several threads |
 //! | [`space`], `product`, `pulse` | what is walked, within which limits |
@@ -64,12 +66,11 @@
 
 #![forbid(unsafe_code)]
 
-mod ahead;
 mod branching;
 mod check;
 mod choices;
 mod claim;
-mod compare;
+mod experiments;
 mod explore;
 mod fairness;
 mod gate;
@@ -95,7 +96,7 @@ pub use check::{
     Check, CheckResult, Expansion, FiniteRuns, ReductionRequest, ReductionUse, Verdict,
 };
 pub use claim::ClaimGuards;
-pub use compare::Compared;
+pub use experiments::Compared;
 pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};

@@ -34,7 +34,7 @@
 //! | `parallel` | as `source`; on several threads what the first one to leave a state did holds for all (Laarman, Wijs, *Partial-order reduction for multi-core LTL model checking*, 2014) |
 //! | `two-phase` | those with more than one kept successor, and one on each cycle of the others (after Nalumasu, Gopalakrishnan, *An efficient partial order reduction algorithm with an alternative proviso implementation*, 2002) |
 //! | `sticky` | those that keep one of certain transitions, chosen before the search; see the module `sticky` |
-//! | `bfs-source`, `bfs-dest`, `topological`, `opt-wcp`, `opt-scp` | see the module `ahead`: they explore the graph before the walk |
+//! | `bfs-source`, `bfs-dest`, `topological`, `opt-wcp`, `opt-scp` | see `experiments::ahead`: they explore the graph before the walk |
 //! | `full`, `none` | all; none, which is unsound, and only for measuring |
 
 use std::fmt;

@@ -15,7 +15,7 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
-use crate::ahead::settle;
+use crate::experiments::ahead::settle;
 use crate::proviso::{EdgeOrder, Proviso, Rule};
 use crate::space::{Counts, Edge, Node, Space, flags};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stubborn_emptiness::{Emptiness, Expansion, FiniteRuns, Proviso, SteeringMode};
-use stubborn_reduce::measured::MeasuredRelations;
+use stubborn_reduce::experiments::measured::MeasuredRelations;
 use stubborn_reduce::{Config, Visibility};
 use stubborn_search::{Engine, Limits, Order, Progress, SharedMemory, StoreOptions};
 use stubborn_system::RelationLevel;

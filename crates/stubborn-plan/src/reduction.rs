@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use stubborn_reduce::measured::{MeasuredReduction, MeasuredRelations};
+use stubborn_reduce::experiments::measured::{MeasuredReduction, MeasuredRelations};
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, StubbornReduction};
 use stubborn_search::proviso::{ClosedSet, OnStack, SafetyProviso, TerminalComponents};
 use stubborn_search::{Order, Target};

@@ -11,8 +11,8 @@ use stubborn_search::{Limits, Order, SearchResult, Stop, StoreOptions, Target, T
 use stubborn_system::{RelationLevel, System};
 
 use crate::chart::Chart;
+use crate::experiments::PrintedReduction;
 use crate::model::Model;
-use crate::paper::PaperReduction;
 use crate::symmetry::Symmetric;
 use crate::value::Value;
 
@@ -347,7 +347,7 @@ impl<'m, M: Value> Checker<'m, M> {
                     true => Aim::Deadlocks,
                     false => Aim::Goals(Goals::labels(labels)),
                 };
-                let made = PaperReduction::new(structure, &relations, &aim, net);
+                let made = PrintedReduction::new(structure, &relations, &aim, net);
                 let made = Made::by(Box::new(made.map_err(refused)?), aim != Aim::Deadlocks);
                 let planned = PlannedSearch::reduced(&targets, made);
                 planner.check_by(planned, &targets, Stop::AllViolated)

@@ -77,7 +77,7 @@
 //! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what |
 //! | `check`, `chart`, `svg` | questions and answers |
-//! | `paper` | local partial-order reduction as printed |
+//! | `experiments` | local partial-order reduction as printed, for comparison |
 //! | `stateless` | search without a store: [dynamic partial-order reduction](stubborn_dpor), and the classic one |
 //! | `symmetry` | interchangeable processes |
 //! | [`protocols`] | examples |
@@ -89,6 +89,7 @@ mod builders;
 mod chart;
 mod check;
 mod executor;
+mod experiments;
 mod handler;
 mod history;
 mod intern;
@@ -96,7 +97,6 @@ pub mod linearizability;
 mod model;
 mod moves;
 mod network;
-mod paper;
 mod property;
 mod protocol;
 pub mod protocols;

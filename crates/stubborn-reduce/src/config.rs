@@ -198,7 +198,7 @@ choices!(
 );
 
 choices!(
-    /// Where do-not-accord and do-not-left-accord of [measured](crate::measured) relations come
+    /// Where do-not-accord and do-not-left-accord of [measured](crate::experiments::measured) relations come
     /// from.
     Dependency, "dependency",
     /// From variable sets: `D_s` of Geldenhuys, Hansen, Valmari (2009).
@@ -232,7 +232,7 @@ impl Dependency {
 }
 
 choices!(
-    /// Where the enabling sets of [measured](crate::measured) relations come from.
+    /// Where the enabling sets of [measured](crate::experiments::measured) relations come from.
     Precedence, "precedence",
     /// From variable sets: `R_s` of Geldenhuys, Hansen, Valmari (2009).
     Sets = "sets",

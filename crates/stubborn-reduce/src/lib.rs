@@ -16,7 +16,7 @@
 //!   disturb which;
 //! - [`steer`]: sets for demands of an observer, such as an automaton in a product;
 //! - [`explain`]: why two transitions do not accord;
-//! - [`measured`]: relations from an explored state space, to see what is left to win;
+//! - [`experiments`]: the shelf, such as relations from an explored state space;
 //! - [`testing`]: random systems, exact relations by brute force, and a plain search.
 //!
 //! Reading order: `growth` (the conditions in code), `closure`, `beam`; then any other.
@@ -35,13 +35,13 @@ mod clostar;
 mod closure;
 pub mod config;
 mod deletion;
+pub mod experiments;
 pub mod explain;
 mod goal;
 mod growth;
 mod inc;
 mod local;
 pub mod lpor;
-pub mod measured;
 mod minimise;
 mod reducer;
 mod rows;

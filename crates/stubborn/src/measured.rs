@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use stubborn_reduce::ConfigError;
-use stubborn_reduce::measured::{
+use stubborn_reduce::experiments::measured::{
     Context, Dependency, MeasureError, MeasuredRelations, Precedence, measure,
 };
 use stubborn_system::matrix::Index;

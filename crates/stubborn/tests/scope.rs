@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stubborn::reduce::measured::{
+use stubborn::reduce::experiments::measured::{
     Dependency, MeasuredReduction, MeasuredRelations, Precedence, measure,
 };
 use stubborn::reduce::validate::explore::{Explored, explore};

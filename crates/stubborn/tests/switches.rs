@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stubborn::LoadedModel;
-use stubborn::reduce::measured::{
+use stubborn::reduce::experiments::measured::{
     Dependency, MeasuredReduction, MeasuredRelations, Precedence, measure,
 };
 use stubborn::reduce::validate::explore::explore;

@@ -24,8 +24,8 @@ use stubborn_system::{
 };
 
 use crate::check::CheckError;
+use crate::experiments::PrintedReduction;
 use crate::model::{Model, Role};
-use crate::paper::PaperReduction;
 use crate::value::Value;
 
 use classic::Walk;
@@ -239,11 +239,14 @@ fn local_reduction<M: Value>(model: &Model<M>) -> Result<StubbornReduction, Chec
 }
 
 /// The same as printed by those who invented it.
-fn printed_reduction<M: Value>(model: &Model<M>, net: bool) -> Result<PaperReduction, CheckError> {
+fn printed_reduction<M: Value>(
+    model: &Model<M>,
+    net: bool,
+) -> Result<PrintedReduction, CheckError> {
     let structure = model.structure();
     let bad = structure.properties.iter().map(|p| p.violated_by);
     let relations = model.relations(RelationLevel::Reach);
-    PaperReduction::new(structure, &relations, &Aim::Goals(Goals::labels(bad)), net)
+    PrintedReduction::new(structure, &relations, &Aim::Goals(Goals::labels(bad)), net)
         .map_err(|e| CheckError(e.to_string()))
 }
 

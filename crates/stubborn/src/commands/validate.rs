@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use stubborn::plan::reduction::{asserting_steps, failing_steps, usual_algorithm};
+use stubborn::reduce::experiments::measured;
 use stubborn::reduce::validate::{Limits, Report, validate};
-use stubborn::reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan, measured};
+use stubborn::reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan};
 use stubborn::system::RelationLevel;
 use stubborn::{CheckOptions, LoadedModel, Por};
 

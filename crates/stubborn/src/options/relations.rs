@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use stubborn::SavedRelations;
 use stubborn::reduce::ConfigError;
-use stubborn::reduce::measured::{Dependency, Precedence};
+use stubborn::reduce::experiments::measured::{Dependency, Precedence};
 use stubborn::system::RelationLevel;
 
 use super::names;

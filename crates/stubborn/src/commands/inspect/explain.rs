@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use stubborn::reduce::experiments::measured::MeasuredReduction;
 use stubborn::reduce::explain::{Access, shared_fields};
-use stubborn::reduce::measured::MeasuredReduction;
 use stubborn::reduce::{Aim, Config, Goals, Plan, StubbornReduction};
 use stubborn::system::{
     BitSet, Expansion, Reason, Reduction, RelationLevel, SetMember, Successors, TransitionId,

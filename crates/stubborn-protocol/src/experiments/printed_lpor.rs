@@ -15,7 +15,7 @@ use stubborn_system::{BitSet, Executor, Expansion, LabelId, Reducer, Reduction, 
 use stubborn_system::{Relations as SystemRelations, Structure};
 
 /// See the [module](self).
-pub(crate) struct PaperReduction {
+pub(crate) struct PrintedReduction {
     lpor: Lpor<Known>,
     with_net: bool,
 }
@@ -113,7 +113,7 @@ impl Known {
     }
 }
 
-impl PaperReduction {
+impl PrintedReduction {
     /// For deadlocks and goals. Cycles are left to the search and its proviso.
     pub(crate) fn new(
         structure: &Structure,
@@ -135,7 +135,7 @@ impl PaperReduction {
     }
 }
 
-impl Reduction for PaperReduction {
+impl Reduction for PrintedReduction {
     fn reducer(&self) -> Box<dyn Reducer + '_> {
         Box::new(Worker(self))
     }
@@ -149,7 +149,7 @@ impl Reduction for PaperReduction {
     }
 }
 
-struct Worker<'r>(&'r PaperReduction);
+struct Worker<'r>(&'r PrintedReduction);
 
 /// Which guards hold in one state.
 struct Here(BitSet);
