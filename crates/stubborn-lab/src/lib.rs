@@ -6,8 +6,7 @@
 //! and appends each result to a file ([`record`]) at once, so that it can be killed and
 //! resumed. [`table`] puts our figures beside those that papers print (`papers/` of this
 //! crate, the only figures that were ever typed in), [`compare`] says where we are worse, and
-//! [`report`] makes a page and Markdown of it all. [`learn`] asks which rule for choosing a
-//! reduction would have done well on models it has not seen.
+//! [`report`] makes a page and Markdown of it all.
 //!
 //! This crate knows no language and no algorithm: it only sees command lines and what they
 //! print.
@@ -18,7 +17,6 @@ pub mod compare;
 pub mod corpus;
 pub mod execute;
 pub mod experiment;
-pub mod learn;
 pub mod machine;
 pub mod peers;
 pub mod plan;

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use super::svg::escaped;
 use super::{Report, Section};
 use crate::compare::{self, Comparison};
-use crate::learn::Portfolio;
 use crate::table::{Cell, Heading, Table, Tone, Whose};
 
 const STYLE: &str = include_str!("page.css");
@@ -18,7 +17,6 @@ pub fn page(report: &Report) -> String {
     for section in &report.sections {
         body += &section_html(section);
     }
-    body += &portfolio_html(&report.portfolio);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -45,7 +43,6 @@ fn navigation(report: &Report) -> String {
     if report.weaker.is_some() {
         out += "<a href=\"#weaker\">With weaker relations</a>\n";
     }
-    out += "<a href=\"#portfolio\">Which reduction when</a>\n";
     for section in &report.sections {
         let _ = writeln!(
             out,
@@ -343,36 +340,4 @@ fn cell_html(cell: &Cell, heading: &Heading) -> String {
         format!(" title=\"{}\"", escaped(&cell.hint))
     };
     format!("<td{class}{value}{hint}>{}</td>", escaped(&cell.text))
-}
-
-fn portfolio_html(portfolio: &Portfolio) -> String {
-    let mut out = String::from("<section id=\"portfolio\">\n<h2>Which reduction when</h2>\n");
-    if portfolio.judged.is_empty() {
-        return out
-            + "<p class=\"note\">Too few models have been run with every candidate.</p></section>\n";
-    }
-    let _ = writeln!(
-        out,
-        "<p class=\"note\">From {} models of {} families. Regret says how many times more states, \
-         or processor time, a choice costs than the best candidate of each model (geometric mean). \
-         Held out: every family judged by a rule that was fitted on the others.</p>",
-        portfolio.models, portfolio.families
-    );
-    out += "<div class=\"scroll\"><table><thead><tr><th>rule</th><th>states<small>fitted</small></th>\
-            <th>states<small>held out</small></th><th>time<small>fitted</small></th>\
-            <th>time<small>held out</small></th><th class=\"words\">fitted on all models</th></tr></thead><tbody>\n";
-    for judged in &portfolio.judged {
-        let cell = |v: f64| format!("<td data-v=\"{v}\">{v:.3}</td>");
-        let _ = writeln!(
-            out,
-            "<tr><td>{}</td>{}{}{}{}<td class=\"words\">{}</td></tr>",
-            escaped(&judged.name),
-            cell(judged.fitted.0),
-            cell(judged.held_out.0),
-            cell(judged.fitted.1),
-            cell(judged.held_out.1),
-            escaped(judged.rule.as_deref().unwrap_or_default())
-        );
-    }
-    out + "</tbody></table></div>\n</section>\n"
 }

@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use super::Report;
 use crate::compare;
-use crate::learn::Portfolio;
 use crate::table::{Cell, Table, Tone, Whose};
 
 /// Rows of the list of what is worse, on the first page.
@@ -34,10 +33,6 @@ pub fn files(report: &Report) -> BTreeMap<String, String> {
             files.insert(format!("{}.svg", plot.name), plot.alone.clone() + "\n");
         }
     }
-    files.insert(
-        "portfolio-rules.md".to_owned(),
-        portfolio(&report.portfolio),
-    );
     files
 }
 
@@ -205,40 +200,4 @@ fn shown(cell: &Cell) -> String {
         Tone::Better => format!("*{text}*"),
         Tone::Plain | Tone::Equal | Tone::Absent => text,
     }
-}
-
-fn portfolio(portfolio: &Portfolio) -> String {
-    let mut text = format!("# Which reduction for which model\n\n{GENERATED}\n\n");
-    if portfolio.judged.is_empty() {
-        text += "Too few models have been run with every candidate.\n";
-        return text;
-    }
-    let _ = writeln!(
-        text,
-        "From {} models of {} families. Regret says how many times more states, or processor \
-         time, a choice costs than the best candidate of each model (geometric mean). Rules were \
-         judged on families that they were not fitted on.\n\n\
-         | rule | states, fitted | states, held out | time, fitted | time, held out |\n\
-         | --- | ---: | ---: | ---: | ---: |",
-        portfolio.models, portfolio.families
-    );
-    for judged in &portfolio.judged {
-        let _ = writeln!(
-            text,
-            "| {} | {:.3} | {:.3} | {:.3} | {:.3} |",
-            judged.name, judged.fitted.0, judged.held_out.0, judged.fitted.1, judged.held_out.1
-        );
-    }
-    text += "\nThe rules, fitted on all models:\n\n";
-    for judged in &portfolio.judged {
-        if let Some(rule) = &judged.rule {
-            let _ = writeln!(text, "- {}: {rule}", judged.name);
-        }
-    }
-    text += "\nHow often a candidate has the fewest states, and the least time (within 5%):\n\n\
-             | candidate | fewest states | least time |\n| --- | ---: | ---: |\n";
-    for (name, (states, time)) in &portfolio.wins {
-        let _ = writeln!(text, "| {name} | {states} | {time} |");
-    }
-    text
 }

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::{self, Change};
 use crate::experiment::{Experiment, Plot, PlotKind, Tool};
-use crate::learn::{self, Portfolio};
 use crate::plan::{self, Mode};
 use crate::record::{Outcome, Record};
 use crate::scores;
@@ -22,8 +21,6 @@ use svg::{Point, Series};
 pub struct Report {
     /// What belongs together, in order.
     pub sections: Vec<Section>,
-    /// The portfolio's rules.
-    pub portfolio: Portfolio,
     /// With weaker relations: their name, and the figures that are worse.
     pub weaker: Option<(String, Vec<Change>)>,
     /// Where, when and by what results were made.
@@ -92,7 +89,6 @@ impl Report {
                 .tables
                 .sort_by_key(|table| number(&table.id).unwrap_or(u32::MAX));
         }
-        let portfolio = experiments.iter().find(|e| e.id == "portfolio/1");
         let weaker = weaker.map(|level| {
             let mode = Mode {
                 relations: Some(level.to_owned()),
@@ -112,7 +108,6 @@ impl Report {
             (level.to_owned(), compare::got_worse(&before, &after))
         });
         Self {
-            portfolio: portfolio.map_or_else(Portfolio::default, |e| learn::learn(e, lookup)),
             weaker,
             origins: origins(lookup.results.iter()),
             results: lookup.results.len(),
