@@ -9,7 +9,7 @@
 use std::cell::OnceCell;
 use std::time::Duration;
 
-use stubborn_emptiness::{FiniteRuns, Property, Verdict};
+use stubborn_emptiness::{CheckVerdict, FiniteRuns, Property};
 use stubborn_ltl::formula::{Formula as Temporal, Formulas, Node};
 use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion};
 use stubborn_pnml::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
@@ -113,9 +113,9 @@ fn check(
     };
     let result = planner.check_temporal(question).ok()?.result;
     let value = match result.verdict {
-        Verdict::Violated => false,
-        Verdict::Holds if !system.has_overflown() => true,
-        Verdict::Holds | Verdict::Unknown(_) => return None,
+        CheckVerdict::Violated => false,
+        CheckVerdict::Holds if !system.has_overflown() => true,
+        CheckVerdict::Holds | CheckVerdict::Unknown(_) => return None,
     };
     let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
     if matches!(

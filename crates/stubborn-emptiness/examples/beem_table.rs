@@ -8,7 +8,7 @@ use std::io::Write;
 
 use stubborn_diagnostics::SourceFile;
 use stubborn_emptiness::{
-    Check, Claim, ClaimEdge, ClaimGuards, Fitting, Property, Proviso, ReductionRequest,
+    Check, Claim, ClaimEdge, ClaimGuards, CycleProviso, Fitting, Property, ReductionRequest,
     ReductionUse,
 };
 use stubborn_ir::Model;
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         write!(out, "{file}\t{:?}\t{states}", full.verdict)?;
         let mut notes = String::new();
         for (algorithm, proviso) in ways {
-            let proviso: Proviso = proviso.parse()?;
+            let proviso: CycleProviso = proviso.parse()?;
             let check = Check {
                 reduction: Some(ReductionRequest {
                     config: Config::new(algorithm),

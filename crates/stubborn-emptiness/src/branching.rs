@@ -14,7 +14,7 @@ use stubborn_system::{
 };
 
 /// A reduction that keeps the branching structure of some labels. The search has to add a
-/// [cycle proviso](crate::Proviso).
+/// [cycle proviso](crate::CycleProviso).
 #[derive(Debug)]
 pub struct BranchingReduction {
     inner: StubbornReduction,

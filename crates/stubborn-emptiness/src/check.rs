@@ -21,7 +21,7 @@ use crate::parallel::{self, Outcome, Shared};
 use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, SteeringMode, prepare};
 use crate::product::{Product, Reducers, Watcher, propositions_ahead};
 use crate::property::Property;
-use crate::proviso::Proviso;
+use crate::proviso::CycleProviso;
 use crate::pulse::{Surroundings, limit_of};
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Node, Space};
@@ -52,7 +52,7 @@ pub struct Check<'a> {
     /// and again. There is no reduction then.
     pub weak_fairness: bool,
     /// What a state that a proviso expands gets back, where one thread searches.
-    pub expansion: Expansion,
+    pub expansion: PutBack,
     /// Only what the automaton can still look at, from the state that it is in, counts as
     /// visible (after Kokkarinen, Peled, Valmari, *Relaxed visibility enhances partial order
     /// reduction*, 1997).
@@ -69,7 +69,7 @@ pub struct Check<'a> {
 
 /// What a state that a proviso expands gets back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Expansion {
+pub enum PutBack {
     /// All its steps.
     #[default]
     All,
@@ -96,7 +96,7 @@ pub struct ReductionRequest<'a> {
     /// The relations of the system.
     pub relations: &'a Relations,
     /// How cycles get their expanded states.
-    pub proviso: Proviso,
+    pub proviso: CycleProviso,
     /// What to do where the automaton is not fit for a reduction.
     pub fitting: Fitting,
 }
@@ -150,7 +150,7 @@ impl<'a> Check<'a> {
             emptiness: Emptiness::default(),
             reduction: None,
             steering: SteeringMode::default(),
-            expansion: Expansion::default(),
+            expansion: PutBack::default(),
             relaxed_visibility: false,
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
@@ -229,10 +229,10 @@ impl<'a> Check<'a> {
                 proviso, soundness, ..
             } => {
                 // With sticky transitions, expansions depend on the system's state anyway.
-                let by_state = *soundness == Soundness::ByState && *proviso != Proviso::STICKY;
+                let by_state = *soundness == Soundness::ByState && *proviso != CycleProviso::STICKY;
                 (*proviso, by_state)
             }
-            ReductionUse::Off(_) => (Proviso::NONE, false),
+            ReductionUse::Off(_) => (CycleProviso::NONE, false),
         };
         let prepare_time = started.elapsed();
         spending.begin("");
@@ -245,11 +245,11 @@ impl<'a> Check<'a> {
         match (spending.conclude(), result.verdict) {
             // A run of a model that is too small is none of the model.
             (Some(Spent::Outgrown), _) => {
-                result.verdict = Verdict::Unknown(Limit::Outgrown);
+                result.verdict = CheckVerdict::Unknown(Limit::Outgrown);
                 result.counterexample = None;
             }
-            (Some(spent), Verdict::Holds | Verdict::Unknown(_)) => {
-                result.verdict = Verdict::Unknown(spent.into());
+            (Some(spent), CheckVerdict::Holds | CheckVerdict::Unknown(_)) => {
+                result.verdict = CheckVerdict::Unknown(spent.into());
             }
             _ => {}
         }
@@ -287,7 +287,7 @@ impl<'a> Check<'a> {
             _ => Fitting::Normalise,
         };
         let mut steering = self.steering;
-        let only_visible = self.expansion == Expansion::Visible && self.threads <= 1;
+        let only_visible = self.expansion == PutBack::Visible && self.threads <= 1;
         if only_visible {
             // Which states are expanded everywhere is known, but not with what.
             (fitting, steering) = (Fitting::Normalise, SteeringMode::Off);
@@ -325,7 +325,7 @@ impl<'a> Check<'a> {
                     }
                 }
             }
-            if request.proviso == Proviso::STICKY {
+            if request.proviso == CycleProviso::STICKY {
                 let structure = self.system.structure();
                 reductions.sticky = Some(sticky_transitions(structure, request.relations));
             }
@@ -346,11 +346,11 @@ impl<'a> Check<'a> {
                 None => "automaton".into(),
             },
             proviso: match (soundness, self.threads, self.emptiness) {
-                (Soundness::Steered, ..) => Proviso::NONE,
+                (Soundness::Steered, ..) => CycleProviso::NONE,
                 (_, 0 | 1, _) => request.proviso,
-                _ if request.proviso == Proviso::STICKY => request.proviso,
-                (_, _, Emptiness::Nested) => Proviso::PARALLEL,
-                (_, _, Emptiness::Components) => Proviso::CLOSED_SET,
+                _ if request.proviso == CycleProviso::STICKY => request.proviso,
+                (_, _, Emptiness::Nested) => CycleProviso::PARALLEL,
+                (_, _, Emptiness::Components) => CycleProviso::CLOSED_SET,
             },
             soundness,
         };
@@ -362,7 +362,7 @@ impl<'a> Check<'a> {
         &self,
         prepared: &Prepared,
         reductions: &Reductions,
-        proviso: Proviso,
+        proviso: CycleProviso,
         gate: Option<&Gate>,
     ) -> Result<CheckResult, SearchError> {
         let bounds = Bounds {
@@ -380,7 +380,7 @@ impl<'a> Check<'a> {
         &self,
         prepared: &Prepared,
         reductions: &Reductions,
-        mut proviso: Proviso,
+        mut proviso: CycleProviso,
         gate: Option<&Gate>,
     ) -> Result<CheckResult, SearchError> {
         let memory = self.limits.memory_budget(self.system);
@@ -398,11 +398,11 @@ impl<'a> Check<'a> {
         loop {
             walks += 1;
             if walks == MOST_WALKS {
-                proviso = Proviso::FULL;
+                proviso = CycleProviso::FULL;
             }
             let (mut result, is_final) =
                 self.walk(prepared, reductions, proviso, bounds, Some(&shared))?;
-            if is_final || walks == MOST_WALKS || result.verdict != Verdict::Holds {
+            if is_final || walks == MOST_WALKS || result.verdict != CheckVerdict::Holds {
                 result.walks = walks;
                 return Ok(result);
             }
@@ -415,7 +415,7 @@ impl<'a> Check<'a> {
         &self,
         prepared: &Prepared,
         reductions: &Reductions,
-        proviso: Proviso,
+        proviso: CycleProviso,
         bounds: Bounds<'_>,
         shared: Option<&Store>,
     ) -> Result<(CheckResult, bool), SearchError> {
@@ -435,7 +435,7 @@ impl<'a> Check<'a> {
         let store = match Store::new(width, &self.store, bounds.memory) {
             Ok(store) => store,
             Err(error) => {
-                result.verdict = Verdict::Unknown(limit_of(error));
+                result.verdict = CheckVerdict::Unknown(limit_of(error));
                 return Ok((result, true));
             }
         };
@@ -503,7 +503,7 @@ impl<'a> Check<'a> {
     fn walk_alone(
         &self,
         frame: &Frame<'_>,
-        proviso: Proviso,
+        proviso: CycleProviso,
         shared: Option<&Store>,
         result: &mut CheckResult,
     ) -> Result<bool, SearchError> {
@@ -513,8 +513,8 @@ impl<'a> Check<'a> {
         let found = walk.run();
         result.counts = walk.counts;
         match found {
-            Ok(false) => result.verdict = Verdict::Holds,
-            Err(limit) => result.verdict = Verdict::Unknown(limit),
+            Ok(false) => result.verdict = CheckVerdict::Holds,
+            Err(limit) => result.verdict = CheckVerdict::Unknown(limit),
             Ok(true) => {
                 let (inside, open) = walk.into_regions();
                 let region = Region {
@@ -561,11 +561,11 @@ impl<'a> Check<'a> {
         result.counts = shared.counts();
         let lasso = match shared.outcome() {
             Outcome::Empty => {
-                result.verdict = Verdict::Holds;
+                result.verdict = CheckVerdict::Holds;
                 return Ok(());
             }
             Outcome::Stopped(limit) => {
-                result.verdict = Verdict::Unknown(limit);
+                result.verdict = CheckVerdict::Unknown(limit);
                 return Ok(());
             }
             Outcome::Accepting(lasso) => lasso,
@@ -604,7 +604,7 @@ impl<'a> Check<'a> {
         region: &Region<'_>,
         result: &mut CheckResult,
     ) -> Result<(), SearchError> {
-        result.verdict = Verdict::Violated;
+        result.verdict = CheckVerdict::Violated;
         let nodes = lasso::find(product, region);
         let states = nodes.and_then(|nodes| lasso::system_states(product, &nodes));
         // Without time or memory for it the violation is real all the same.
@@ -629,7 +629,7 @@ impl<'a> Check<'a> {
 
 /// What a check found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// No run violates the property.
     Holds,
     /// Some run does.
@@ -646,7 +646,7 @@ pub enum ReductionUse {
         /// The reduction, as the command line would say it.
         name: String,
         /// The proviso.
-        proviso: Proviso,
+        proviso: CycleProviso,
         /// Why that is sound.
         soundness: Soundness,
     },
@@ -672,7 +672,7 @@ impl std::fmt::Display for ReductionUse {
 #[derive(Clone, Debug)]
 pub struct CheckResult {
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// A violating run, replayed on the unreduced system and checked against the property.
     /// Missing for a violated property only if a limit left no room to find it again.
     pub counterexample: Option<Counterexample>,
@@ -698,7 +698,7 @@ impl CheckResult {
     /// Before anything was found out.
     fn unknown(prepared: &Prepared, limit: Limit) -> Self {
         Self {
-            verdict: Verdict::Unknown(limit),
+            verdict: CheckVerdict::Unknown(limit),
             counterexample: None,
             counts: Counts::default(),
             automaton_states: prepared.automaton.state_count(),

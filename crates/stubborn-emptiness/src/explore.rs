@@ -16,7 +16,7 @@ use stubborn_system::{
 };
 
 use crate::choices::Choices;
-use crate::proviso::Proviso;
+use crate::proviso::CycleProviso;
 use crate::pulse::{Pulse, Surroundings, append_once, limit_of};
 use crate::space::{Counts, Edge, Node, Space, flags};
 use crate::sticky::StickyReduction;
@@ -31,7 +31,7 @@ pub struct Exploration<'a> {
     /// state stays.
     pub reduction: Option<&'a dyn Reduction>,
     /// Which states are expanded all the same.
-    pub proviso: Proviso,
+    pub proviso: CycleProviso,
     /// The relations of the system: the proviso `sticky` asks for them.
     pub relations: Option<&'a Relations>,
     /// Takes the transitions in another order, the same one in every state.
@@ -69,7 +69,7 @@ impl<'a> Exploration<'a> {
         Self {
             system,
             reduction: None,
-            proviso: Proviso::NONE,
+            proviso: CycleProviso::NONE,
             relations: None,
             seed: None,
             store: StoreOptions::default(),
@@ -148,11 +148,11 @@ impl<'a> Exploration<'a> {
     /// The reduction with sticky transitions, if the proviso asks for them.
     fn sticky(&self) -> Result<Option<StickyReduction<'a>>, SearchError> {
         match (self.proviso, self.reduction, self.relations) {
-            (Proviso::STICKY, Some(reduction), Some(relations)) => {
+            (CycleProviso::STICKY, Some(reduction), Some(relations)) => {
                 let structure = self.system.structure();
                 Ok(Some(StickyReduction::new(reduction, structure, relations)))
             }
-            (Proviso::STICKY, Some(_), None) => Err(SearchError::Mismatch(
+            (CycleProviso::STICKY, Some(_), None) => Err(SearchError::Mismatch(
                 "sticky transitions are found by relations, and there are none".into(),
             )),
             _ => Ok(None),

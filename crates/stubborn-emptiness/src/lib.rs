@@ -3,7 +3,7 @@
 //! A [`Check`] takes a system and a [`Property`] (an automaton of the violating runs, made
 //! from a formula or from a claim in the model), walks their product depth-first, and says
 //! whether the property holds, with a lasso if it does not. The product is reduced where
-//! that is sound, with a cycle [`Proviso`] by name; the result says whether it was, and why
+//! that is sound, with a cycle [`CycleProviso`] by name; the result says whether it was, and why
 //! not.
 //!
 //! This is a crate of its own because it joins two others that should not know each other:
@@ -13,7 +13,7 @@
 //! literature, which need colours and depths of those nodes.
 //!
 //! ```
-//! use stubborn_emptiness::{Check, Property, Verdict};
+//! use stubborn_emptiness::{Check, Property, CheckVerdict};
 //! use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
 //! use stubborn_ltl::formula::Formulas;
 //! use stubborn_ltl::parser::{AnyName, Syntax, parse};
@@ -39,9 +39,9 @@
 //!     let result = Check::new(&model, &property).run()?;
 //!     Ok::<_, Box<dyn std::error::Error>>((result.verdict, result.counterexample))
 //! };
-//! assert_eq!(verdict("[] <> on")?.0, Verdict::Holds);
+//! assert_eq!(verdict("[] <> on")?.0, CheckVerdict::Holds);
 //! let (violated, counterexample) = verdict("<> [] on")?;
-//! assert_eq!(violated, Verdict::Violated);
+//! assert_eq!(violated, CheckVerdict::Violated);
 //! assert_eq!(counterexample.ok_or("memory is not scarce")?.trace.cycle().len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -93,7 +93,7 @@ mod watch;
 
 pub use branching::BranchingReduction;
 pub use check::{
-    Check, CheckResult, Expansion, FiniteRuns, ReductionRequest, ReductionUse, Verdict,
+    Check, CheckResult, CheckVerdict, FiniteRuns, PutBack, ReductionRequest, ReductionUse,
 };
 pub use claim::ClaimGuards;
 pub use experiments::Compared;
@@ -101,7 +101,7 @@ pub use explore::{Exploration, ExplorationResult};
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
-pub use proviso::{Proviso, UnknownProviso};
+pub use proviso::{CycleProviso, UnknownProviso};
 pub use space::Counts;
 pub use sticky::{StickyReduction, sticky_transitions};
 pub use walk::{Emptiness, UnknownEmptiness};

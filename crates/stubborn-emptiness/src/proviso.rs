@@ -86,7 +86,7 @@ pub(crate) enum Insight {
 
 /// A cycle proviso.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Proviso {
+pub struct CycleProviso {
     pub(crate) rule: Rule,
     pub(crate) end: End,
     pub(crate) order: EdgeOrder,
@@ -96,7 +96,7 @@ pub struct Proviso {
     pub(crate) insight: Insight,
 }
 
-impl Proviso {
+impl CycleProviso {
     const fn new(rule: Rule, end: End) -> Self {
         Self {
             rule,
@@ -253,7 +253,7 @@ impl Proviso {
     }
 }
 
-impl Default for Proviso {
+impl Default for CycleProviso {
     /// The one that came out best where components are known anyway.
     fn default() -> Self {
         Self {
@@ -264,7 +264,7 @@ impl Default for Proviso {
     }
 }
 
-impl fmt::Display for Proviso {
+impl fmt::Display for CycleProviso {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((name, _)) = Self::PLAIN.iter().find(|(_, rule)| *rule == self.rule) {
             return out.write_str(name);
@@ -299,7 +299,7 @@ impl fmt::Display for UnknownProviso {
 
 impl std::error::Error for UnknownProviso {}
 
-impl FromStr for Proviso {
+impl FromStr for CycleProviso {
     type Err = UnknownProviso;
 
     fn from_str(text: &str) -> Result<Self, UnknownProviso> {
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        let all = Proviso::all();
+        let all = CycleProviso::all();
         assert!(all.len() > 50, "{}", all.len());
         for proviso in all {
             assert_eq!(proviso.to_string().parse(), Ok(proviso));
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_with_a_reason() {
-        let error = |text: &str| text.parse::<Proviso>().unwrap_err().to_string();
+        let error = |text: &str| text.parse::<CycleProviso>().unwrap_err().to_string();
         assert!(error("sauce").starts_with("`sauce` is no cycle proviso; there are none"));
         assert!(error("source-scan").contains("`scan` needs a rule"));
         assert!(error("highlink-colored-dest").contains("intervals"));

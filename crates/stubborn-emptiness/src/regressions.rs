@@ -11,8 +11,8 @@ use stubborn_system::{LabelId, System, Transition};
 use crate::check::Reductions;
 use crate::prepare::Prepared;
 use crate::{
-    Check, Emptiness, Fitting, Property, Proviso, ReductionRequest, ReductionUse, SteeringMode,
-    Verdict,
+    Check, CheckVerdict, CycleProviso, Emptiness, Fitting, Property, ReductionRequest,
+    ReductionUse, SteeringMode,
 };
 
 const ALGORITHMS: [Algorithm; 6] = [
@@ -24,8 +24,8 @@ const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Inc,
 ];
 
-fn all_ways() -> impl Iterator<Item = (Proviso, Fitting, SteeringMode)> {
-    let all = Proviso::all_sound().into_iter();
+fn all_ways() -> impl Iterator<Item = (CycleProviso, Fitting, SteeringMode)> {
+    let all = CycleProviso::all_sound().into_iter();
     all.flat_map(|proviso| {
         [
             (proviso, Fitting::ByState, SteeringMode::Off),
@@ -61,7 +61,7 @@ fn always_violated(system: &Tiny, property: &Property) {
                     };
                     let result = check.run().expect("counterexamples are real");
                     let what = format!("{algorithm} {weak} {proviso} {emptiness:?} {steering:?}");
-                    assert_eq!(result.verdict, Verdict::Violated, "{what}");
+                    assert_eq!(result.verdict, CheckVerdict::Violated, "{what}");
                     assert!(
                         matches!(result.reduction, ReductionUse::On { .. }),
                         "{what}: {:?}",
@@ -86,14 +86,14 @@ fn violated_in_every_mode(system: &Tiny, property: &Property) {
             reduction: Some(ReductionRequest {
                 config: Config::new(Algorithm::Beam),
                 relations: &relations,
-                proviso: Proviso::default(),
+                proviso: CycleProviso::default(),
                 fitting: Fitting::default(),
             }),
             ..Check::new(system, property)
         };
         let result = check.run().expect("counterexamples are real");
         let what = format!("{emptiness:?} {steering:?} {relaxed}");
-        assert_eq!(result.verdict, Verdict::Violated, "{what}");
+        assert_eq!(result.verdict, CheckVerdict::Violated, "{what}");
     }
 }
 
@@ -256,10 +256,10 @@ fn the_parity_automaton_as_it_is_loses_the_violation() {
         classic: vec![reduction],
         ..Reductions::default()
     };
-    let reduced = check.search(&as_is, &classic, Proviso::SOURCE, None);
-    assert_eq!(reduced.map(|r| r.verdict), Ok(Verdict::Holds));
-    let full = check.search(&as_is, &Reductions::default(), Proviso::NONE, None);
-    assert_eq!(full.map(|r| r.verdict), Ok(Verdict::Violated));
+    let reduced = check.search(&as_is, &classic, CycleProviso::SOURCE, None);
+    assert_eq!(reduced.map(|r| r.verdict), Ok(CheckVerdict::Holds));
+    let full = check.search(&as_is, &Reductions::default(), CycleProviso::NONE, None);
+    assert_eq!(full.map(|r| r.verdict), Ok(CheckVerdict::Violated));
 }
 
 /// While the automaton can take an event now, what makes its guard false must be in a set for its

@@ -16,7 +16,7 @@ use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
 use crate::experiments::ahead::settle;
-use crate::proviso::{EdgeOrder, Proviso, Rule};
+use crate::proviso::{CycleProviso, EdgeOrder, Rule};
 use crate::space::{Counts, Edge, Node, Space, flags};
 
 /// How acceptance is looked for.
@@ -162,7 +162,7 @@ pub(crate) enum Status {
 /// A walk.
 pub struct Walk<'s, S: Space> {
     pub(crate) space: &'s mut S,
-    pub(crate) proviso: Proviso,
+    pub(crate) proviso: CycleProviso,
     emptiness: Emptiness,
     /// What an accepting cycle has to collect; `None` to look at everything.
     all_marks: Option<Marks>,
@@ -182,7 +182,7 @@ impl<'s, S: Space> Walk<'s, S> {
     /// A walk that looks for a cycle with all these marks, or only walks.
     pub fn new(
         space: &'s mut S,
-        proviso: Proviso,
+        proviso: CycleProviso,
         emptiness: Emptiness,
         all_marks: Option<Marks>,
     ) -> Self {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use stubborn_emptiness::space::{Counts, Edge, Node, Space, flags};
 use stubborn_emptiness::walk::{Emptiness, Walk};
-use stubborn_emptiness::{BranchingReduction, Proviso};
+use stubborn_emptiness::{BranchingReduction, CycleProviso};
 use stubborn_ltl::automaton::Marks;
 use stubborn_ltl::random::Random;
 use stubborn_reduce::testing::exact::relations_over;
@@ -123,7 +123,7 @@ fn graph(
     system: &Tiny,
     labels: &[LabelId],
     reduction: Option<&dyn Reduction>,
-    proviso: Proviso,
+    proviso: CycleProviso,
 ) -> Graph {
     let mut states = States::new(system, reduction.map(|r| r.reducer()));
     let mut walk = Walk::new(&mut states, proviso, Emptiness::Components, None);
@@ -228,7 +228,7 @@ fn run(seeds: std::ops::Range<u64>) {
         let count = system.structure().labels.len();
         let labels = vec![LabelId::new(count - 1 - random.below(2))];
         let relations = relations_over(&system, &system.all_states());
-        let full = graph(&system, &labels, None, Proviso::NONE);
+        let full = graph(&system, &labels, None, CycleProviso::NONE);
         let algorithm =
             [Algorithm::Beam, Algorithm::Closure, Algorithm::Deletion][seed as usize % 3];
         let config = Config::new(algorithm);
@@ -244,7 +244,7 @@ fn run(seeds: std::ops::Range<u64>) {
             cases += 1;
             smaller += usize::from(reduced.len() < full.len());
         }
-        let ignoring = graph(&system, &labels, Some(&reduction), Proviso::NONE);
+        let ignoring = graph(&system, &labels, Some(&reduction), CycleProviso::NONE);
         missed += usize::from(!are_bisimilar(&full, &ignoring));
     }
     eprintln!("{smaller} of {cases} smaller; {missed} differ without proviso");
@@ -272,14 +272,14 @@ fn sets_for_linear_time_are_not_enough() {
         let count = system.structure().labels.len();
         let labels = vec![LabelId::new(count - 1)];
         let relations = relations_over(&system, &system.all_states());
-        let full = graph(&system, &labels, None, Proviso::NONE);
+        let full = graph(&system, &labels, None, CycleProviso::NONE);
         let aim = Aim::Traces {
             labels: labels.clone(),
             infinite: true,
         };
         let plan = Plan::new(&Config::new(Algorithm::Beam), aim).expect("it goes with LTL");
         let linear = StubbornReduction::new(&system, &relations, plan).expect("it is simple");
-        let reduced = graph(&system, &labels, Some(&linear), Proviso::default());
+        let reduced = graph(&system, &labels, Some(&linear), CycleProviso::default());
         !are_bisimilar(&full, &reduced)
     });
     let differ = differ.count();
@@ -288,8 +288,8 @@ fn sets_for_linear_time_are_not_enough() {
 }
 
 /// Those that a walk decides by itself.
-fn sound_provisos() -> Vec<Proviso> {
-    let mut all = Proviso::all_of_graphs();
-    all.retain(Proviso::is_sound);
+fn sound_provisos() -> Vec<CycleProviso> {
+    let mut all = CycleProviso::all_of_graphs();
+    all.retain(CycleProviso::is_sound);
     all
 }

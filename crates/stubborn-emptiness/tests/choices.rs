@@ -1,6 +1,6 @@
 //! Reductions that would choose something else another time: the first choice stays.
 
-use stubborn_emptiness::{Exploration, Proviso};
+use stubborn_emptiness::{CycleProviso, Exploration};
 use stubborn_ltl::random::Random;
 use stubborn_reduce::testing::exact::relations_over;
 use stubborn_reduce::{Aim, Algorithm, Config, Delete, Plan, StubbornReduction};
@@ -76,7 +76,7 @@ fn sets_that_ask_the_search_keep_deadlocks_with_every_proviso() {
         config.delete = Some(Delete::MaxF);
         let plan = Plan::new(&config, Aim::Deadlocks).expect("allowed for deadlocks");
         let reduction = StubbornReduction::new(&system, &relations, plan).expect("it is simple");
-        for proviso in Proviso::all() {
+        for proviso in CycleProviso::all() {
             let exploration = Exploration {
                 reduction: Some(&reduction),
                 relations: Some(&relations),
@@ -100,6 +100,6 @@ fn such_sets_are_not_compared() {
         reduction: Some(&Fickle),
         ..Exploration::new(&system)
     };
-    let refused = exploration.compare(&[Proviso::NONE], &[None], &mut |_| {});
+    let refused = exploration.compare(&[CycleProviso::NONE], &[None], &mut |_| {});
     assert!(refused.is_err());
 }

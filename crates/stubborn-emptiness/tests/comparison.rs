@@ -1,6 +1,6 @@
 //! A comparison of provisos has the counts of separate explorations.
 
-use stubborn_emptiness::{Exploration, Proviso};
+use stubborn_emptiness::{CycleProviso, Exploration};
 use stubborn_ltl::random::Random;
 use stubborn_reduce::testing::exact::relations_over;
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
@@ -11,11 +11,11 @@ mod loose;
 
 #[test]
 fn comparisons_have_the_counts_of_separate_explorations() {
-    let mut provisos = Proviso::all();
-    provisos.retain(|proviso| *proviso != Proviso::STICKY);
+    let mut provisos = CycleProviso::all();
+    provisos.retain(|proviso| *proviso != CycleProviso::STICKY);
     let seeds = [None, Some(1), Some(2)];
-    let strong: Proviso = "opt-scp".parse().expect("it is a name");
-    let weak: Proviso = "opt-wcp".parse().expect("it is a name");
+    let strong: CycleProviso = "opt-scp".parse().expect("it is a name");
+    let weak: CycleProviso = "opt-wcp".parse().expect("it is a name");
     let (mut compared, mut by_strong, mut by_weak) = (0, 0, 0);
     for seed in 0..25 {
         let system = loose_system(&mut Random::new(seed + 1));
@@ -62,6 +62,6 @@ fn comparisons_have_the_counts_of_separate_explorations() {
 fn sticky_transitions_are_not_compared() {
     let system = loose_system(&mut Random::new(1));
     let exploration = Exploration::new(&system);
-    let refused = exploration.compare(&[Proviso::STICKY], &[None], &mut |_| {});
+    let refused = exploration.compare(&[CycleProviso::STICKY], &[None], &mut |_| {});
     assert!(refused.is_err());
 }

@@ -1,8 +1,8 @@
 //! Weak fairness by process: against an explicit product, with every emptiness check.
 
 use stubborn_emptiness::{
-    Check, Emptiness, Fitting, Property, Proviso, ReductionOff, ReductionRequest, ReductionUse,
-    Verdict,
+    Check, CheckVerdict, CycleProviso, Emptiness, Fitting, Property, ReductionOff,
+    ReductionRequest, ReductionUse,
 };
 use stubborn_ltl::formula::{Formulas, Node};
 use stubborn_ltl::random::Random;
@@ -53,19 +53,19 @@ fn a_process_that_can_step_is_not_neglected() {
                 reduction: Some(ReductionRequest {
                     config: Config::new(Algorithm::Beam),
                     relations: &relations,
-                    proviso: Proviso::default(),
+                    proviso: CycleProviso::default(),
                     fitting: Fitting::default(),
                 }),
                 ..Check::new(&system, &property)
             };
             let unfair = check.run().expect("counterexamples are real");
-            assert_eq!(unfair.verdict, Verdict::Violated);
+            assert_eq!(unfair.verdict, CheckVerdict::Violated);
             let check = Check {
                 weak_fairness: true,
                 ..check
             };
             let fair = check.run().expect("counterexamples are real");
-            assert_eq!(fair.verdict, Verdict::Holds);
+            assert_eq!(fair.verdict, CheckVerdict::Holds);
             assert_eq!(fair.reduction, ReductionUse::Off(ReductionOff::Fairness));
         }
     }
@@ -126,8 +126,8 @@ fn fair_verdicts_are_those_of_the_whole_product() {
             continue;
         };
         let expected = match is_violated(&system, &property) {
-            true => Verdict::Violated,
-            false => Verdict::Holds,
+            true => CheckVerdict::Violated,
+            false => CheckVerdict::Holds,
         };
         for emptiness in Emptiness::ALL {
             for threads in [1, 2] {
@@ -140,12 +140,14 @@ fn fair_verdicts_are_those_of_the_whole_product() {
                 let result = check.run().unwrap_or_else(|e| panic!("{seed}: {e}"));
                 assert_eq!(result.verdict, expected, "{seed} {emptiness:?} {threads}");
                 let has_one = result.counterexample.is_some();
-                assert_eq!(has_one, expected == Verdict::Violated, "{seed}");
+                assert_eq!(has_one, expected == CheckVerdict::Violated, "{seed}");
             }
         }
-        violated += usize::from(expected == Verdict::Violated);
+        violated += usize::from(expected == CheckVerdict::Violated);
         let unfair = Check::new(&system, &property).run().expect("it is real");
-        rescued += usize::from(expected == Verdict::Holds && unfair.verdict == Verdict::Violated);
+        rescued += usize::from(
+            expected == CheckVerdict::Holds && unfair.verdict == CheckVerdict::Violated,
+        );
     }
     eprintln!("{violated} violated by fair runs, {rescued} only by unfair ones");
     assert!(violated > 40 && rescued > 2, "{violated} {rescued}");

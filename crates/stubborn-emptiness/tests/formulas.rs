@@ -1,7 +1,7 @@
 //! Formulas over expressions of a model, from text to verdict.
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
-use stubborn_emptiness::{Check, Property, Verdict};
+use stubborn_emptiness::{Check, CheckVerdict, Property};
 use stubborn_ir::Model;
 use stubborn_ltl::parser::Syntax;
 
@@ -14,7 +14,7 @@ const TURNS: &str = "
         trans out -> in { guard turn == 1; }, in -> out { effect turn = 0; }; }
     system async;";
 
-fn check(formula: &str, syntax: Syntax) -> Result<(Verdict, Option<usize>), Vec<String>> {
+fn check(formula: &str, syntax: Syntax) -> Result<(CheckVerdict, Option<usize>), Vec<String>> {
     let (lowered, _) = stubborn_dve::compile(&SourceFile::new("turns.dve", TURNS));
     let mut lowered = lowered.expect("the model is correct");
     let mut resolve = |text: &str, span: Span| {
@@ -40,12 +40,12 @@ fn check(formula: &str, syntax: Syntax) -> Result<(Verdict, Option<usize>), Vec<
 
 #[test]
 fn formulas_are_checked_from_text_to_verdict() {
-    let holds = Ok((Verdict::Holds, None));
+    let holds = Ok((CheckVerdict::Holds, None));
     assert_eq!(check("[] !(P.in && Q.in)", Syntax::Spin), holds);
     assert_eq!(check("[] <> (P.in)", Syntax::Spin), holds);
     assert_eq!(check("G(\"P.in\" -> F \"turn == 1\")", Syntax::Spot), holds);
     // The shortest way round visits both.
-    let violated = Ok((Verdict::Violated, Some(4)));
+    let violated = Ok((CheckVerdict::Violated, Some(4)));
     assert_eq!(check("<> [] (turn == 1)", Syntax::Spin), violated);
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Exploration, Fitting, Property, Proviso, ReductionRequest, Verdict,
+    Check, CheckVerdict, CycleProviso, Emptiness, Exploration, Fitting, Property, ReductionRequest,
 };
 use stubborn_ltl::formula::{Formulas, Node};
 use stubborn_reduce::testing::tiny::Tiny;
@@ -32,7 +32,7 @@ fn counters() -> (Tiny, Property) {
     (system, property.expect("the formula is small"))
 }
 
-fn verdict(limits: Limits<'_>, emptiness: Emptiness, threads: usize) -> Verdict {
+fn verdict(limits: Limits<'_>, emptiness: Emptiness, threads: usize) -> CheckVerdict {
     let (system, property) = counters();
     let check = Check {
         limits,
@@ -49,7 +49,7 @@ fn limits_end_a_check_without_answer() {
     let ways = Emptiness::ALL.map(|emptiness| [(emptiness, 1), (emptiness, 3)]);
     for (emptiness, threads) in ways.into_iter().flatten() {
         let none = Limits::default();
-        assert_eq!(verdict(none, emptiness, threads), Verdict::Holds);
+        assert_eq!(verdict(none, emptiness, threads), CheckVerdict::Holds);
         let cases = [
             (
                 Limits {
@@ -82,7 +82,11 @@ fn limits_end_a_check_without_answer() {
         ];
         for (limits, limit) in cases {
             let result = verdict(limits, emptiness, threads);
-            assert_eq!(result, Verdict::Unknown(limit), "{emptiness:?}, {threads}");
+            assert_eq!(
+                result,
+                CheckVerdict::Unknown(limit),
+                "{emptiness:?}, {threads}"
+            );
         }
     }
 }
@@ -190,14 +194,14 @@ fn who_gives_up_says_nothing() {
                     reduction: reduced.then(|| ReductionRequest {
                         config: Config::new(Algorithm::Beam),
                         relations: &relations,
-                        proviso: Proviso::default(),
+                        proviso: CycleProviso::default(),
                         fitting: Fitting::default(),
                     }),
                     ..Check::new(&system, &property)
                 };
                 let expected = match most_calls {
-                    u64::MAX => Verdict::Holds,
-                    _ => Verdict::Unknown(Limit::Interrupted),
+                    u64::MAX => CheckVerdict::Holds,
+                    _ => CheckVerdict::Unknown(Limit::Interrupted),
                 };
                 let verdict = check.run().expect("the parts fit together").verdict;
                 let what = format!("{emptiness:?}, {threads}, {reduced}, {most_calls}");
@@ -209,7 +213,7 @@ fn who_gives_up_says_nothing() {
 
 #[test]
 fn an_exploration_that_gives_up_has_not_seen_everything() {
-    for proviso in Proviso::all_of_graphs() {
+    for proviso in CycleProviso::all_of_graphs() {
         for most_calls in [0, 1, 60, 4095] {
             let system = GivesUp {
                 inner: counters().0,

@@ -4,7 +4,7 @@
 //! edge leads to a visited node, every visited node has at least its kept edges explored) and
 //! have no cycle without expanded node.
 
-use stubborn_emptiness::proviso::Proviso;
+use stubborn_emptiness::proviso::CycleProviso;
 use stubborn_emptiness::space::{Counts, Edge, Node, Space, flags};
 use stubborn_emptiness::walk::{Emptiness, Walk};
 use stubborn_graph::components;
@@ -158,7 +158,7 @@ fn every_cycle_of_many_random_graphs_has_an_expanded_node() {
 /// expanded node ignores nothing, which is right for strong sets: what they leave out stays
 /// possible.
 fn walked_with_actions(edges: Vec<Vec<u32>>, kept: Vec<Vec<bool>>, actions: Vec<Vec<u32>>) -> u64 {
-    let strong: Proviso = "opt-scp".parse().expect("it is a name");
+    let strong: CycleProviso = "opt-scp".parse().expect("it is a name");
     let mut graph = Graph {
         actions,
         ..Graph::new(edges, kept)
@@ -234,7 +234,7 @@ fn the_strong_proviso_expands_only_where_something_is_ignored() {
 fn the_checker_notices_that_there_is_no_proviso() {
     let ignoring = (0..200).filter(|seed| {
         let mut graph = Graph::random(&mut Random::new(*seed));
-        let mut walk = Walk::new(&mut graph, Proviso::NONE, Emptiness::Components, None);
+        let mut walk = Walk::new(&mut graph, CycleProviso::NONE, Emptiness::Components, None);
         walk.run().expect("graphs have no limits");
         complaint(&graph).is_some()
     });
@@ -277,7 +277,7 @@ fn links_through_expanded_nodes_are_followed() {
 /// cycle in the explored graph exactly if there is one.
 #[test]
 fn emptiness_checks_agree_with_the_components() {
-    let provisos = Proviso::all_of_graphs();
+    let provisos = CycleProviso::all_of_graphs();
     let mut accepting = 0;
     for seed in 0..6_000 {
         let mut random = Random::new(seed + 77);
@@ -317,8 +317,8 @@ fn emptiness_checks_agree_with_the_components() {
 }
 
 /// Those that a walk decides by itself.
-fn sound_provisos() -> Vec<Proviso> {
-    let mut all = Proviso::all_of_graphs();
-    all.retain(Proviso::is_sound);
+fn sound_provisos() -> Vec<CycleProviso> {
+    let mut all = CycleProviso::all_of_graphs();
+    all.retain(CycleProviso::is_sound);
     all
 }

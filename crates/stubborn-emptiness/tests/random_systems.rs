@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use stubborn_emptiness::{
-    Check, Emptiness, Expansion, FiniteRuns, Fitting, Property, Proviso, ReductionOff,
-    ReductionRequest, ReductionUse, SteeringMode, StickyReduction, Verdict,
+    Check, CheckVerdict, CycleProviso, Emptiness, FiniteRuns, Fitting, Property, PutBack,
+    ReductionOff, ReductionRequest, ReductionUse, SteeringMode, StickyReduction,
 };
 use stubborn_graph::components;
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
@@ -59,7 +59,7 @@ struct Tally {
 }
 
 /// A way to reduce.
-type Choice = (Algorithm, Proviso, Fitting, SteeringMode);
+type Choice = (Algorithm, CycleProviso, Fitting, SteeringMode);
 
 fn compare(
     what: &str,
@@ -76,8 +76,8 @@ fn compare(
     };
     let violated = is_violated(system, property.automaton(), property.labels(), finite_runs);
     let expected = match violated {
-        true => Verdict::Violated,
-        false => Verdict::Holds,
+        true => CheckVerdict::Violated,
+        false => CheckVerdict::Holds,
     };
     *match violated {
         true => &mut tally.violated,
@@ -103,12 +103,12 @@ fn compare(
         );
         // The last part is relaxed visibility.
         let variants = [
-            (Visibility::Vi, Expansion::All, false),
-            (Visibility::Vi, Expansion::All, true),
-            (Visibility::C2, Expansion::All, false),
-            (Visibility::C2, Expansion::All, true),
-            (Visibility::Vi, Expansion::Visible, false),
-            (Visibility::C2, Expansion::Visible, false),
+            (Visibility::Vi, PutBack::All, false),
+            (Visibility::Vi, PutBack::All, true),
+            (Visibility::C2, PutBack::All, false),
+            (Visibility::C2, PutBack::All, true),
+            (Visibility::Vi, PutBack::Visible, false),
+            (Visibility::C2, PutBack::Visible, false),
         ];
         let ways = choices.iter().enumerate().flat_map(|(number, choice)| {
             // The classic ways have variants.
@@ -320,13 +320,13 @@ fn run_chains(seeds: std::ops::Range<u64>) {
                     reduction: Some(ReductionRequest {
                         config: Config::new(Algorithm::Beam),
                         relations: &relations,
-                        proviso: Proviso::default(),
+                        proviso: CycleProviso::default(),
                         fitting: Fitting::ByState,
                     }),
                     ..Check::new(&system, &property)
                 };
                 let result = check.run().unwrap_or_else(|e| panic!("chain {seed}: {e}"));
-                let violated = result.verdict == Verdict::Violated;
+                let violated = result.verdict == CheckVerdict::Violated;
                 assert_eq!(violated, expected, "chain on system {seed}, {mode:?}");
             }
             *match expected {
@@ -443,13 +443,13 @@ fn run_entangled(seeds: std::ops::Range<u64>) {
                     reduction: Some(ReductionRequest {
                         config,
                         relations: &relations,
-                        proviso: Proviso::default(),
+                        proviso: CycleProviso::default(),
                         fitting: Fitting::ByState,
                     }),
                     ..Check::new(&system, &property)
                 };
                 let result = check.run().unwrap_or_else(|e| panic!("system {seed}: {e}"));
-                let violated = result.verdict == Verdict::Violated;
+                let violated = result.verdict == CheckVerdict::Violated;
                 let how = format!("{steering:?} {emptiness:?} {:?}", result.reduction);
                 assert_eq!(
                     violated, expected,
@@ -516,7 +516,7 @@ fn run_automata(seeds: std::ops::Range<u64>) {
             let automaton = random_automaton(&mut random, propositions);
             let property = Property::from_automaton(automaton, labels.clone());
             let mode = STEERING[1 + random.below(2)];
-            let proviso = Proviso::default();
+            let proviso = CycleProviso::default();
             let choice = (Algorithm::Beam, proviso, Fitting::ByState, mode);
             let what = format!("automaton on system {seed}");
             compare(&what, &system, &relations, &property, &[choice], &mut tally);
@@ -540,10 +540,10 @@ fn any_automaton_can_steer_at_length() {
 
 fn run(seeds: impl IntoIterator<Item = u64>, provisos_per_case: usize) -> Tally {
     let mut cases = 0;
-    let mut provisos = Proviso::all_sound();
+    let mut provisos = CycleProviso::all_sound();
     // One of many would hardly be tried, and these are like no other.
-    let strong: Proviso = "opt-scp".parse().expect("it is a name");
-    provisos.extend([Proviso::STICKY; 8]);
+    let strong: CycleProviso = "opt-scp".parse().expect("it is a name");
+    provisos.extend([CycleProviso::STICKY; 8]);
     provisos.extend([strong; 8]);
     let algorithms = [
         Algorithm::Beam,
@@ -686,7 +686,7 @@ fn without_proviso_violations_are_missed() {
             reduction: Some(ReductionRequest {
                 config: Config::new(Algorithm::Beam),
                 relations: &relations,
-                proviso: Proviso::NONE,
+                proviso: CycleProviso::NONE,
                 fitting: Fitting::default(),
             }),
             steering: SteeringMode::Off,
@@ -695,7 +695,7 @@ fn without_proviso_violations_are_missed() {
         let reduced = check.run().expect("what is found is real");
         let stutter = FiniteRuns::Stutter;
         let violated = is_violated(&system, property.automaton(), property.labels(), stutter);
-        violated && reduced.verdict == Verdict::Holds
+        violated && reduced.verdict == CheckVerdict::Holds
     });
     let missed = missed.count();
     assert!(missed > 0, "none in 300 systems");

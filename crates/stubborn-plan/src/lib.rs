@@ -89,12 +89,12 @@ impl fmt::Display for Verdict {
     }
 }
 
-impl From<stubborn_emptiness::Verdict> for Verdict {
-    fn from(verdict: stubborn_emptiness::Verdict) -> Self {
+impl From<stubborn_emptiness::CheckVerdict> for Verdict {
+    fn from(verdict: stubborn_emptiness::CheckVerdict) -> Self {
         match verdict {
-            stubborn_emptiness::Verdict::Holds => Self::Holds,
-            stubborn_emptiness::Verdict::Violated => Self::Violated,
-            stubborn_emptiness::Verdict::Unknown(_) => Self::Unknown,
+            stubborn_emptiness::CheckVerdict::Holds => Self::Holds,
+            stubborn_emptiness::CheckVerdict::Violated => Self::Violated,
+            stubborn_emptiness::CheckVerdict::Unknown(_) => Self::Unknown,
         }
     }
 }

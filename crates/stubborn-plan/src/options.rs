@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stubborn_emptiness::{Emptiness, Expansion, FiniteRuns, Proviso, SteeringMode};
+use stubborn_emptiness::{CycleProviso, Emptiness, FiniteRuns, PutBack, SteeringMode};
 use stubborn_reduce::experiments::measured::MeasuredRelations;
 use stubborn_reduce::{Config, Visibility};
 use stubborn_search::{Engine, Limits, Order, Progress, SharedMemory, StoreOptions};
@@ -87,7 +87,7 @@ pub struct ReductionOptions {
     /// Against ignoring, where a search looks for states.
     pub proviso: ProvisoChoice,
     /// Against ignoring, where it looks for infinite runs; `None` for the best known one.
-    pub cycle_proviso: Option<Proviso>,
+    pub cycle_proviso: Option<CycleProviso>,
     /// After how many states `auto` asks whether to reduce.
     pub patience: u64,
 }
@@ -129,7 +129,7 @@ pub struct TemporalOptions {
     /// Only what the automaton can still look at counts as visible.
     pub relaxed_visibility: bool,
     /// What a state that a proviso expands gets back.
-    pub expansion: Expansion,
+    pub expansion: PutBack,
     /// Look at runs only in which a process that could move all the time moves again and
     /// again.
     pub weak_fairness: bool,
@@ -143,7 +143,7 @@ impl Default for TemporalOptions {
             steering: SteeringMode::default(),
             visibility: Visibility::Vi,
             relaxed_visibility: false,
-            expansion: Expansion::default(),
+            expansion: PutBack::default(),
             weak_fairness: false,
         }
     }

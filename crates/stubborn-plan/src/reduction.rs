@@ -110,7 +110,7 @@ impl<'m> Made<'m> {
 
 fn facts(plan: &Plan) -> (String, bool) {
     let name = plan.settings.algorithm.name().to_owned();
-    (name, plan.proviso != stubborn_reduce::Proviso::None)
+    (name, plan.proviso != stubborn_reduce::NeededProviso::None)
 }
 
 /// A search to run: for which targets, and how it is reduced.

@@ -7,8 +7,8 @@
 //! tries again later. So reduction costs a fraction of the unreduced check at most.
 
 use stubborn_emptiness::{
-    Check, CheckResult, Exploration, FiniteRuns, Fitting, Property, ReductionRequest, ReductionUse,
-    SteeringMode, Verdict,
+    Check, CheckResult, CheckVerdict, Exploration, FiniteRuns, Fitting, Property, ReductionRequest,
+    ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, SearchError};
@@ -93,7 +93,7 @@ impl<'m> Planner<'m> {
         let result = self.finish(result)?;
         let out_of_memory = matches!(
             result.verdict,
-            Verdict::Unknown(Limit::Memory | Limit::StoreFull)
+            CheckVerdict::Unknown(Limit::Memory | Limit::StoreFull)
         );
         match asked.answer {
             Some(answer) => Ok(answer?.into()),
@@ -154,7 +154,7 @@ impl<'m> Planner<'m> {
         }
         let config = Config::new(Algorithm::Beam);
         let result = self.finish(self.reduced(question, config, Some(states))?.run())?;
-        let unknown = matches!(result.verdict, Verdict::Unknown(_));
+        let unknown = matches!(result.verdict, CheckVerdict::Unknown(_));
         let reduced = matches!(result.reduction, ReductionUse::On { .. });
         Ok((reduced && !unknown).then_some(result))
     }
@@ -233,7 +233,7 @@ impl<'m> Planner<'m> {
     /// As for [`check`](Self::check), and if a proviso does not go with the reduction.
     pub fn explore_runs<T>(
         &self,
-        provisos: &[stubborn_emptiness::Proviso],
+        provisos: &[stubborn_emptiness::CycleProviso],
         run: impl FnOnce(&Exploration<'_>) -> Result<T, SearchError>,
     ) -> Result<(String, T), CheckError> {
         let refused = |why: String| Err(CheckError::Reduction(ConfigError::new(why)));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stubborn_emptiness::{FiniteRuns, Property as LtlProperty, Verdict as LtlVerdict};
+use stubborn_emptiness::{CheckVerdict, FiniteRuns, Property as LtlProperty};
 use stubborn_ltl::parser::Syntax;
 use stubborn_plan::reduction::{Made, PlannedSearch};
 use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion, Verdict};
@@ -428,9 +428,9 @@ impl<'m, M: Value> Checker<'m, M> {
             return Err(CheckError(misuse.clone()));
         }
         match result.verdict {
-            LtlVerdict::Holds => Ok(None),
-            LtlVerdict::Unknown(limit) => Err(CheckError(limit.to_string())),
-            LtlVerdict::Violated => {
+            CheckVerdict::Holds => Ok(None),
+            CheckVerdict::Unknown(limit) => Err(CheckError(limit.to_string())),
+            CheckVerdict::Violated => {
                 let trace = result.counterexample.map(|c| c.trace);
                 Ok(Some(Failure {
                     property: text.to_owned(),

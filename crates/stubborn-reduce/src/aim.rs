@@ -79,7 +79,7 @@ pub enum Aim {
 
 /// What the search must do so that no transition is ignored for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proviso {
+pub enum NeededProviso {
     /// Nothing; any order of search will do.
     None,
     /// From every state, a state must be reachable in the reduced graph where all was taken.
@@ -96,7 +96,7 @@ pub struct Plan {
     /// What they preserve.
     pub aim: Aim,
     /// What the search must add.
-    pub proviso: Proviso,
+    pub proviso: NeededProviso,
     /// Every set has all visible transitions.
     pub(crate) all_visible: bool,
 }
@@ -119,15 +119,15 @@ impl Plan {
                      properties",
                 ));
             }
-            Aim::Deadlocks => Proviso::None,
-            Aim::Goals(_) if driven_by_goal => Proviso::None,
+            Aim::Deadlocks => NeededProviso::None,
+            Aim::Goals(_) if driven_by_goal => NeededProviso::None,
             Aim::Goals(_)
             | Aim::Traces {
                 infinite: false, ..
-            } => Proviso::Safety,
-            Aim::Traces { infinite: true, .. } => Proviso::Liveness,
+            } => NeededProviso::Safety,
+            Aim::Traces { infinite: true, .. } => NeededProviso::Liveness,
         };
-        if settings.asks_the_search() && proviso != Proviso::None {
+        if settings.asks_the_search() && proviso != NeededProviso::None {
             return Err(ConfigError::new(
                 "the strategies min_f and max_f ask the search what it has seen, so that sets are \
                  no function of the state; they are allowed when looking for deadlocks, and for \
@@ -136,7 +136,7 @@ impl Plan {
         }
         // What is left out stays possible after a key transition; after another member of a weak
         // set it may not. A safety proviso looks at any successor, so every member must be a key.
-        settings.weak &= proviso != Proviso::Safety;
+        settings.weak &= proviso != NeededProviso::Safety;
         Ok(Self {
             settings,
             aim,
@@ -162,7 +162,7 @@ impl Plan {
     pub(crate) fn kept_goals(&self) -> Option<&Goals> {
         match &self.aim {
             Aim::Goals(goals)
-                if self.proviso == Proviso::Safety
+                if self.proviso == NeededProviso::Safety
                     && self.settings.algorithm != Algorithm::Lpor =>
             {
                 Some(goals)
@@ -175,7 +175,7 @@ impl Plan {
     /// visible by themselves.
     pub(crate) fn visible(&self) -> (Vec<LabelId>, &[TransitionId]) {
         match &self.aim {
-            Aim::Goals(goals) if self.proviso != Proviso::None => (
+            Aim::Goals(goals) if self.proviso != NeededProviso::None => (
                 goals.any_of.iter().flatten().copied().collect(),
                 &goals.transitions,
             ),
@@ -200,16 +200,19 @@ mod tests {
         let goals = || Aim::Goals(Goals::labels([LabelId::new(0)]));
         let plan = |algorithm, aim| Plan::new(&Config::new(algorithm), aim);
         let proviso = |algorithm, aim| plan(algorithm, aim).map(|p| p.proviso);
-        assert_eq!(proviso(Algorithm::Beam, Aim::Deadlocks), Ok(Proviso::None));
-        assert_eq!(proviso(Algorithm::Beam, goals()), Ok(Proviso::Safety));
-        assert_eq!(proviso(Algorithm::Goal, goals()), Ok(Proviso::None));
+        assert_eq!(
+            proviso(Algorithm::Beam, Aim::Deadlocks),
+            Ok(NeededProviso::None)
+        );
+        assert_eq!(proviso(Algorithm::Beam, goals()), Ok(NeededProviso::Safety));
+        assert_eq!(proviso(Algorithm::Goal, goals()), Ok(NeededProviso::None));
         let infinite = Aim::Traces {
             labels: vec![],
             infinite: true,
         };
         assert_eq!(
             proviso(Algorithm::Deletion, infinite.clone()),
-            Ok(Proviso::Liveness)
+            Ok(NeededProviso::Liveness)
         );
         assert!(proviso(Algorithm::Goal, Aim::Deadlocks).is_err());
         assert!(proviso(Algorithm::Goal, infinite).is_err());

@@ -51,7 +51,7 @@ pub mod testing;
 pub mod validate;
 mod view;
 
-pub use aim::{Aim, Goals, Plan, Proviso};
+pub use aim::{Aim, Goals, NeededProviso, Plan};
 pub use config::{
     Algorithm, Choice, Config, ConfigError, Delete, Scapegoat, Settings, Start, Visibility,
 };

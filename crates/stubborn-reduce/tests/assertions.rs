@@ -3,7 +3,7 @@
 
 use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
 use stubborn_reduce::validate::explore::explore;
-use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, Proviso, StubbornReduction};
+use stubborn_reduce::{Aim, Algorithm, Config, Goals, NeededProviso, Plan, StubbornReduction};
 use stubborn_system::{FailureKind, RelationLevel, System, TransitionId};
 
 #[test]
@@ -34,7 +34,7 @@ fn orders_that_differ_only_in_a_violation_are_both_tried() {
         ..Command::default()
     });
     let model = Model::new(program).expect("a small program");
-    let full = explore(&model, None, Proviso::None, &[], 100);
+    let full = explore(&model, None, NeededProviso::None, &[], 100);
     assert_eq!(full.failure, Some(2));
     for level in [
         RelationLevel::Sets,

@@ -9,14 +9,20 @@ use philosophers::banquet;
 use stubborn_ir::Model;
 use stubborn_reduce::validate::explore::{Explored, explore};
 use stubborn_reduce::validate::{Limits, validate};
-use stubborn_reduce::{Aim, Algorithm, Choice, Config, Plan, Proviso, StubbornReduction};
+use stubborn_reduce::{Aim, Algorithm, Choice, Config, NeededProviso, Plan, StubbornReduction};
 use stubborn_system::{RelationLevel, Relations, System};
 
 fn reduced(model: &Model, config: &Config) -> Explored {
     let relations = Relations::from_sets(model.structure());
     let plan = Plan::new(config, Aim::Deadlocks).expect("a plan");
     let reduction = StubbornReduction::new(model, &relations, plan).expect("a reduction");
-    explore(model, Some(&reduction), Proviso::None, &[], usize::MAX)
+    explore(
+        model,
+        Some(&reduction),
+        NeededProviso::None,
+        &[],
+        usize::MAX,
+    )
 }
 
 fn counts(explored: &Explored) -> (usize, usize) {
@@ -26,7 +32,7 @@ fn counts(explored: &Explored) -> (usize, usize) {
 #[test]
 fn one_table() {
     let model = banquet(1, 4);
-    let full = explore(&model, None, Proviso::None, &[], usize::MAX);
+    let full = explore(&model, None, NeededProviso::None, &[], usize::MAX);
     assert_eq!(counts(&full), (80, 212));
     assert_eq!(
         counts(&reduced(&model, &Config::new(Algorithm::Ample1))),
@@ -41,7 +47,7 @@ fn one_table() {
 #[test]
 fn two_tables() {
     let model = banquet(2, 4);
-    let full = explore(&model, None, Proviso::None, &[], usize::MAX);
+    let full = explore(&model, None, NeededProviso::None, &[], usize::MAX);
     assert_eq!(counts(&full), (6_400, 33_920));
     assert_eq!(
         counts(&reduced(&model, &Config::new(Algorithm::Ample1))),

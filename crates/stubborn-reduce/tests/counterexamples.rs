@@ -8,7 +8,9 @@ use stubborn_reduce::testing::tiny::{Tiny, fields};
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::sets::{Conditions, ask, check_set};
 use stubborn_reduce::validate::{Fault, Limits, claims, validate};
-use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, Proviso, Start, StubbornReduction};
+use stubborn_reduce::{
+    Aim, Algorithm, Config, Goals, NeededProviso, Plan, Start, StubbornReduction,
+};
 use stubborn_system::{
     BitSet, LabelId, Matrix, May, Reduction, Relations, System, Transition, TransitionId,
 };
@@ -108,8 +110,8 @@ fn left_accordance_has_a_direction() {
             .filter(|c| c.weak && c.algorithm != Algorithm::Goal)
             .any(|config| {
                 let reduction = reduction(&tiny, relations, config, Aim::Deadlocks);
-                let full = explore(&tiny, None, Proviso::None, &[], 100);
-                let reduced = explore(&tiny, Some(&reduction), Proviso::None, &[], 100);
+                let full = explore(&tiny, None, NeededProviso::None, &[], 100);
+                let reduced = explore(&tiny, Some(&reduction), NeededProviso::None, &[], 100);
                 full.deadlocks != reduced.deadlocks
             })
     };
@@ -134,7 +136,7 @@ fn a_guard_that_couples_variables_hides_a_read() {
     // Writes are disjoint, and by that definition neither reads what the other writes.
     let mut wrong = exact.clone();
     wrong.do_not_accord = May(Matrix::empty(2, 2));
-    let states = explore(&tiny, None, Proviso::None, &[], 100).states;
+    let states = explore(&tiny, None, NeededProviso::None, &[], 100).states;
     let mut report = stubborn_reduce::validate::Report::default();
     claims::refute(&tiny, &wrong, &states, &Limits::default(), &mut report);
     assert!(
@@ -184,7 +186,7 @@ fn a_process_that_rests_is_no_ample_set() {
     let exact = relations_over(&tiny, &tiny.all_states());
     for algorithm in [Algorithm::Ample1, Algorithm::Ample2] {
         let reduction = reduction(&tiny, &exact, &Config::new(algorithm), Aim::Deadlocks);
-        let reduced = explore(&tiny, Some(&reduction), Proviso::None, &[], 100);
+        let reduced = explore(&tiny, Some(&reduction), NeededProviso::None, &[], 100);
         assert_eq!(reduced.states.len(), 3, "one process after the other");
         assert_eq!(reduced.deadlocks.len(), 1);
         assert!(reduced.deadlocks.contains(&tiny.pack(&[0, 1, 1])));
@@ -233,11 +235,11 @@ fn moving_the_counter_of_another_process_is_a_conflict() {
         relations_over(&tiny, &tiny.all_states()),
         Relations::from_sets(tiny.structure()),
     ] {
-        let full = explore(&tiny, None, Proviso::None, &[], 100);
+        let full = explore(&tiny, None, NeededProviso::None, &[], 100);
         assert!(full.deadlocks.contains(&tiny.pack(&[2, 0, 1, 1])));
         for algorithm in [Algorithm::Ample1, Algorithm::Ample2] {
             let reduction = reduction(&tiny, &relations, &Config::new(algorithm), Aim::Deadlocks);
-            let reduced = explore(&tiny, Some(&reduction), Proviso::None, &[], 100);
+            let reduced = explore(&tiny, Some(&reduction), NeededProviso::None, &[], 100);
             assert_eq!(reduced.deadlocks, full.deadlocks, "{algorithm}");
         }
     }
@@ -322,13 +324,13 @@ fn a_loop_must_not_hide_what_it_postpones() {
     let start = tiny.initial_states();
     let (kept, _) = ask(&tiny, executor.as_mut(), closure.reducer().as_mut(), &start);
     assert_eq!(kept, bits(2, &[loop_on]), "the loop alone is a set");
-    let ignoring = explore(&tiny, Some(&closure), Proviso::None, &goal, 100);
+    let ignoring = explore(&tiny, Some(&closure), NeededProviso::None, &goal, 100);
     assert_eq!(ignoring.distances, [None], "without proviso it is ignored");
-    assert_eq!(closure.plan().proviso, Proviso::Safety);
-    let safe = explore(&tiny, Some(&closure), Proviso::Safety, &goal, 100);
+    assert_eq!(closure.plan().proviso, NeededProviso::Safety);
+    let safe = explore(&tiny, Some(&closure), NeededProviso::Safety, &goal, 100);
     assert!(safe.distances[0].is_some());
     let driven = reduction(&tiny, &exact, &Config::new(Algorithm::Goal), aim());
-    let driven = explore(&tiny, Some(&driven), Proviso::None, &goal, 100);
+    let driven = explore(&tiny, Some(&driven), NeededProviso::None, &goal, 100);
     assert_eq!(driven.distances, [Some(1)]);
     assert_eq!(driven.states.len(), 2);
 }
@@ -470,7 +472,7 @@ fn a_sought_step_of_low_priority_looks_at_everything() {
     low("hide", open, 0, false);
     tiny.simple("busy", &[hidden, shown], (&[], &[]), |_| {});
     let relations = relations_over(&tiny, &tiny.all_states());
-    let full = explore(&tiny, None, Proviso::None, &[], 100);
+    let full = explore(&tiny, None, NeededProviso::None, &[], 100);
     assert_eq!(full.failure, Some(2));
     for config in common::all_configs() {
         let aim = Aim::Goals(Goals {

@@ -40,7 +40,7 @@ fn sets_are_chosen_without_allocating() {
     let states = stubborn_reduce::validate::explore::explore(
         &model,
         None,
-        stubborn_reduce::Proviso::None,
+        stubborn_reduce::NeededProviso::None,
         &[],
         500,
     );

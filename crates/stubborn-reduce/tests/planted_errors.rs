@@ -4,7 +4,7 @@ use stubborn_reduce::testing::exact::{Part, break_one, relations_over};
 use stubborn_reduce::testing::random::{Shape, system};
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::{Fault, Limits, Report, claims, sets, validate};
-use stubborn_reduce::{Aim, Algorithm, Config, Plan, Proviso, StubbornReduction};
+use stubborn_reduce::{Aim, Algorithm, Config, NeededProviso, Plan, StubbornReduction};
 use stubborn_system::{Random, Reduction};
 
 /// One pair less than what really happens is always found.
@@ -20,7 +20,7 @@ fn every_wrong_pair_is_refuted() {
             ..Shape::default()
         };
         let tiny = system(seed, shape);
-        let states = explore(&tiny, None, Proviso::None, &[], usize::MAX).states;
+        let states = explore(&tiny, None, NeededProviso::None, &[], usize::MAX).states;
         let exact = relations_over(&tiny, &states);
         let mut clean = Report::default();
         claims::refute(&tiny, &exact, &states, &Limits::default(), &mut clean);
@@ -54,7 +54,7 @@ fn wrong_sets_are_found_by_their_definition() {
     let mut lost = 0;
     for seed in 0..400 {
         let tiny = system(seed, Shape::default());
-        let states = explore(&tiny, None, Proviso::None, &[], usize::MAX).states;
+        let states = explore(&tiny, None, NeededProviso::None, &[], usize::MAX).states;
         let exact = relations_over(&tiny, &states);
         let mut random = Random::new(seed);
         for (at, part) in parts.iter().enumerate() {
@@ -79,9 +79,15 @@ fn wrong_sets_are_found_by_their_definition() {
                 found[at] += 1;
                 assert!(!violation.set.is_empty() && !violation.sequence.is_empty());
             }
-            let full = explore(&tiny, None, Proviso::None, &[], usize::MAX);
+            let full = explore(&tiny, None, NeededProviso::None, &[], usize::MAX);
             let dyn_reduction: &dyn Reduction = &reduction;
-            let reduced = explore(&tiny, Some(dyn_reduction), Proviso::None, &[], usize::MAX);
+            let reduced = explore(
+                &tiny,
+                Some(dyn_reduction),
+                NeededProviso::None,
+                &[],
+                usize::MAX,
+            );
             if full.deadlocks != reduced.deadlocks {
                 lost += 1;
                 assert!(

@@ -8,7 +8,7 @@ use stubborn_reduce::testing::random::{Shape, system};
 use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::{Limits, validate};
-use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, Proviso, StubbornReduction};
+use stubborn_reduce::{Aim, Algorithm, Config, Goals, NeededProviso, Plan, StubbornReduction};
 use stubborn_system::{
     BitSet, Expansion, LabelId, Random, Reason, Reduction, Relations, Successors, System,
     TransitionId,
@@ -30,7 +30,7 @@ fn relations(tiny: &Tiny, random: &mut Random) -> Relations {
     match random.below(4) {
         0 => relations_over(tiny, &tiny.all_states()),
         1 => {
-            let reachable = explore(tiny, None, Proviso::None, &[], usize::MAX);
+            let reachable = explore(tiny, None, NeededProviso::None, &[], usize::MAX);
             relations_over(tiny, &reachable.states)
         }
         2 => weaken(&relations_over(tiny, &tiny.all_states()), random, 10),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use stubborn::reduce::experiments::measured::{Dependency, MeasuredReduction, Precedence, measure};
 use stubborn::reduce::validate::explore::{Explored, explore};
-use stubborn::reduce::{Aim, Algorithm, Choice, Config, Plan, Proviso};
+use stubborn::reduce::{Aim, Algorithm, Choice, Config, NeededProviso, Plan};
 use stubborn::{Language, LoadOptions, LoadedModel};
 
 /// `D_s/R_s` and so on.
@@ -49,7 +49,7 @@ struct Counts {
 impl Counts {
     fn new(tables: usize) -> Self {
         let model = banquet(tables);
-        let full = explore(model.system(), None, Proviso::None, &[], usize::MAX);
+        let full = explore(model.system(), None, NeededProviso::None, &[], usize::MAX);
         Self { model, full }
     }
 
@@ -67,7 +67,13 @@ impl Counts {
         let plan = Plan::new(&config, Aim::Deadlocks).expect("it is allowed");
         let reduction = MeasuredReduction::new(system, Arc::new(relations), plan);
         let reduction = reduction.expect("there are processes");
-        let reduced = explore(system, Some(&reduction), Proviso::None, &[], usize::MAX);
+        let reduced = explore(
+            system,
+            Some(&reduction),
+            NeededProviso::None,
+            &[],
+            usize::MAX,
+        );
         assert_eq!(reduced.deadlocks, self.full.deadlocks);
         (reduced.states.len(), reduced.transitions)
     }

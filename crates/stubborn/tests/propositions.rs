@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use stubborn::emptiness::{Emptiness, Expansion, FiniteRuns, Proviso, SteeringMode};
+use stubborn::emptiness::{CycleProviso, Emptiness, FiniteRuns, PutBack, SteeringMode};
 use stubborn::ltl::parser::Syntax;
 use stubborn::record::SavedTrace;
 use stubborn::reduce::{Algorithm, Config, Visibility};
@@ -151,7 +151,7 @@ fn ways() -> Vec<CheckOptions<'static>> {
         }
     }
     // Provisos and visibility.
-    for proviso in Proviso::all_sound() {
+    for proviso in CycleProviso::all_sound() {
         let mut options = CheckOptions {
             reduction: ReductionOptions {
                 cycle_proviso: Some(proviso),
@@ -163,9 +163,9 @@ fn ways() -> Vec<CheckOptions<'static>> {
         all.push(options);
     }
     for (visibility, relaxed_visibility, expansion) in [
-        (Visibility::C2, false, Expansion::All),
-        (Visibility::Vi, true, Expansion::All),
-        (Visibility::Vi, false, Expansion::Visible),
+        (Visibility::C2, false, PutBack::All),
+        (Visibility::Vi, true, PutBack::All),
+        (Visibility::Vi, false, PutBack::Visible),
     ] {
         let mut options = CheckOptions {
             reduction: reduced(Algorithm::Beam),

@@ -16,7 +16,7 @@ use stubborn::reduce::experiments::measured::{
 };
 use stubborn::reduce::validate::explore::explore;
 use stubborn::reduce::{
-    Aim, Algorithm, Choice, Config, Delete, Goals, Plan, Proviso, Scapegoat, Start,
+    Aim, Algorithm, Choice, Config, Delete, Goals, NeededProviso, Plan, Scapegoat, Start,
     StubbornReduction,
 };
 use stubborn::search::proviso::{ClosedSet, OnStack, TerminalComponents};
@@ -118,7 +118,7 @@ struct Subject {
 impl Subject {
     fn new(root: &Path, instance: &str) -> Self {
         let model = corpus::load(&root.join(instance));
-        let full = explore(model.system(), None, Proviso::None, &[], usize::MAX);
+        let full = explore(model.system(), None, NeededProviso::None, &[], usize::MAX);
         let name = instance.trim_start_matches("beem/models/");
         Self {
             name: name.trim_end_matches("/model.pnml").to_owned(),
@@ -153,7 +153,13 @@ impl Subject {
         let plan = Plan::new(&setting.config, aim).expect("it is allowed");
         let count = |reduction: &dyn Reduction| match setting.aimed {
             Aimed::Deadlocks => {
-                let found = explore(system, Some(reduction), Proviso::None, &[], usize::MAX);
+                let found = explore(
+                    system,
+                    Some(reduction),
+                    NeededProviso::None,
+                    &[],
+                    usize::MAX,
+                );
                 Some(found.states.len())
             }
             Aimed::Goal(proviso) => {

@@ -11,7 +11,7 @@ use stubborn_ltl::automaton::Marks;
 use stubborn_search::{Limit, SearchError};
 
 use crate::explore::{Exploration, Graph, Step, shuffled};
-use crate::proviso::Proviso;
+use crate::proviso::CycleProviso;
 use crate::pulse::append_once;
 use crate::space::{Counts, Edge, Node, Space};
 use crate::walk::{Emptiness, Walk};
@@ -20,7 +20,7 @@ use crate::walk::{Emptiness, Walk};
 #[derive(Clone, Copy, Debug)]
 pub struct Compared {
     /// The proviso.
-    pub proviso: Proviso,
+    pub proviso: CycleProviso,
     /// The order of the transitions; `None` for their own.
     pub seed: Option<u64>,
     /// States and transitions.
@@ -41,11 +41,11 @@ impl Exploration<'_> {
     /// reduction, and for reductions that ask the search, which differs.
     pub fn compare(
         &self,
-        provisos: &[Proviso],
+        provisos: &[CycleProviso],
         seeds: &[Option<u64>],
         tell: &mut dyn FnMut(Compared),
     ) -> Result<(), SearchError> {
-        if provisos.contains(&Proviso::STICKY) {
+        if provisos.contains(&CycleProviso::STICKY) {
             return Err(SearchError::Mismatch(
                 "`sticky` changes the reduction itself and cannot be compared with others at \
                  once; explore with it alone"
@@ -102,9 +102,9 @@ impl Exploration<'_> {
 }
 
 fn pairs(
-    provisos: &[Proviso],
+    provisos: &[CycleProviso],
     seeds: &[Option<u64>],
-) -> impl Iterator<Item = (Option<u64>, Proviso)> {
+) -> impl Iterator<Item = (Option<u64>, CycleProviso)> {
     let all = seeds
         .iter()
         .flat_map(|seed| provisos.iter().map(|proviso| (*seed, *proviso)));

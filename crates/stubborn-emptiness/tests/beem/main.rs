@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use stubborn_emptiness::{
-    Check, CheckResult, Emptiness, Fitting, Proviso, ReductionRequest, ReductionUse, SteeringMode,
-    Verdict,
+    Check, CheckResult, CheckVerdict, CycleProviso, Emptiness, Fitting, ReductionRequest,
+    ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{RelationLevel, System};
@@ -18,10 +18,10 @@ mod length;
 mod products;
 mod rows;
 
-fn verdict_of(row: &Row) -> Verdict {
+fn verdict_of(row: &Row) -> CheckVerdict {
     match row.holds {
-        true => Verdict::Holds,
-        false => Verdict::Violated,
+        true => CheckVerdict::Holds,
+        false => CheckVerdict::Violated,
     }
 }
 
@@ -119,11 +119,11 @@ fn check_all(sizes: std::ops::RangeInclusive<u64>, matrix: &Matrix<'_>) {
 const STEERING: [SteeringMode; 3] = [SteeringMode::Off, SteeringMode::Mixed, SteeringMode::Only];
 
 impl Matrix<'_> {
-    fn ways(&self) -> Vec<(Algorithm, Proviso, Fitting, SteeringMode)> {
+    fn ways(&self) -> Vec<(Algorithm, CycleProviso, Fitting, SteeringMode)> {
         let mut ways = Vec::new();
         for algorithm in self.algorithms {
             for proviso in self.provisos {
-                let proviso: Proviso = proviso.parse().expect("there is such a proviso");
+                let proviso: CycleProviso = proviso.parse().expect("there is such a proviso");
                 for fitting in self.fittings {
                     for steering in self.steering {
                         ways.push((*algorithm, proviso, *fitting, *steering));
@@ -265,7 +265,7 @@ fn check_formulas(sizes: std::ops::RangeInclusive<u64>) {
             reduction: Some(ReductionRequest {
                 config: Config::new(Algorithm::Beam),
                 relations: &relations,
-                proviso: Proviso::default(),
+                proviso: CycleProviso::default(),
                 fitting: Fitting::default(),
             }),
             ..check

@@ -1,7 +1,7 @@
 //! How much smaller reduced products are: the rows whose property holds, one line each.
 
 use stubborn_emptiness::{
-    Check, Fitting, Proviso, ReductionRequest, ReductionUse, SteeringMode, Verdict,
+    Check, CheckVerdict, CycleProviso, Fitting, ReductionRequest, ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_search::Limits;
@@ -30,7 +30,7 @@ fn measure(largest: u64) {
             ..Check::new(&model, &property)
         };
         let whole = full.run().expect("counterexamples are real");
-        if whole.verdict != Verdict::Holds {
+        if whole.verdict != CheckVerdict::Holds {
             eprintln!("{}: {:?}", row.file, whole.verdict);
             continue;
         }
@@ -41,13 +41,18 @@ fn measure(largest: u64) {
                 reduction: Some(ReductionRequest {
                     config: Config::new(Algorithm::Beam),
                     relations: &relations,
-                    proviso: Proviso::default(),
+                    proviso: CycleProviso::default(),
                     fitting: Fitting::ByState,
                 }),
                 ..full.clone()
             };
             let reduced = check.run().expect("counterexamples are real");
-            assert_eq!(reduced.verdict, Verdict::Holds, "{} {mode:?}", row.file);
+            assert_eq!(
+                reduced.verdict,
+                CheckVerdict::Holds,
+                "{} {mode:?}",
+                row.file
+            );
             let ratio = reduced.counts.states as f64 / whole.counts.states as f64;
             sums[at] += ratio.ln();
             let why = match &reduced.reduction {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use stubborn_system::{BitSet, Expansion, LabelId, Random, Reduction, Successors, System};
 
 use super::Limits;
-use crate::aim::Proviso;
+use crate::aim::NeededProviso;
 
 /// Distinct states.
 #[derive(Clone, Debug)]
@@ -18,7 +18,13 @@ pub struct States {
 
 /// All states of a small model; of a large one, a sample met on random walks.
 pub fn sample(system: &dyn System, limits: &Limits) -> States {
-    let explored = explore(system, None, Proviso::None, &[], limits.exhaustive_states);
+    let explored = explore(
+        system,
+        None,
+        NeededProviso::None,
+        &[],
+        limits.exhaustive_states,
+    );
     if explored.complete {
         return States {
             states: explored.states,
@@ -77,12 +83,12 @@ pub struct Explored {
     pub complete: bool,
 }
 
-/// Explores breadth-first, reduced or not. For [`Proviso::Safety`], a state all of whose kept
-/// successors are closed is expanded fully; for [`Proviso::Liveness`], one that has any.
+/// Explores breadth-first, reduced or not. For [`NeededProviso::Safety`], a state all of whose kept
+/// successors are closed is expanded fully; for [`NeededProviso::Liveness`], one that has any.
 pub fn explore(
     system: &dyn System,
     reduction: Option<&dyn Reduction>,
-    proviso: Proviso,
+    proviso: NeededProviso,
     goals: &[Vec<LabelId>],
     limit: usize,
 ) -> Explored {
@@ -146,9 +152,9 @@ pub fn explore(
             let mut chosen = (0..successors.len())
                 .filter(|i| kept.contains(successors.transitions()[*i].index()));
             let expand = match proviso {
-                Proviso::None => false,
-                Proviso::Safety => chosen.all(|i| closed(&i)),
-                Proviso::Liveness => chosen.any(|i| closed(&i)),
+                NeededProviso::None => false,
+                NeededProviso::Safety => chosen.all(|i| closed(&i)),
+                NeededProviso::Liveness => chosen.any(|i| closed(&i)),
             };
             if expand {
                 kept.fill();

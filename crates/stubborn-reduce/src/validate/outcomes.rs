@@ -4,7 +4,7 @@ use stubborn_system::{LabelId, Reduction, System};
 
 use super::explore::explore;
 use super::report::{Fault, Report, Violation};
-use crate::aim::{Aim, Plan, Proviso};
+use crate::aim::{Aim, NeededProviso, Plan};
 
 /// Explores fully and reduced, and compares what is kept: the set of deadlocks;
 /// whether goals are reachable and, with goal-driven sets, in how many steps.
@@ -14,7 +14,7 @@ pub fn compare(system: &dyn System, reduction: &dyn Reduction, plan: &Plan, repo
         Aim::Goals(goals) => goals.any_of.clone(),
         Aim::Traces { labels, .. } => labels.iter().map(|l| vec![*l]).collect(),
     };
-    let full = explore(system, None, Proviso::None, &goals, usize::MAX);
+    let full = explore(system, None, NeededProviso::None, &goals, usize::MAX);
     let reduced = explore(system, Some(reduction), plan.proviso, &goals, usize::MAX);
     report.outcomes_compared = true;
     let mut tell = |fault: Fault, state: &[u32]| {
@@ -31,7 +31,7 @@ pub fn compare(system: &dyn System, reduction: &dyn Reduction, plan: &Plan, repo
         }
     }
     let initial = &full.states[0];
-    let exact = plan.proviso == Proviso::None;
+    let exact = plan.proviso == NeededProviso::None;
     for (goal, (f, r)) in full.distances.iter().zip(&reduced.distances).enumerate() {
         let same = if exact {
             f == r

@@ -15,7 +15,7 @@ use stubborn_system::{
 use super::graph::{Graph, Node};
 use super::report::{Fault, Report, Violation};
 use super::{Forgetful, Limits};
-use crate::aim::{Aim, Goals, Plan, Proviso};
+use crate::aim::{Aim, Goals, NeededProviso, Plan};
 use crate::config::Algorithm;
 
 /// The conditions that a set has to satisfy.
@@ -47,7 +47,7 @@ impl Conditions {
         visible.iter().for_each(|t| {
             bits.insert(t.index());
         });
-        let sees_order = plan.proviso != Proviso::None && plan.kept_goals().is_none();
+        let sees_order = plan.proviso != NeededProviso::None && plan.kept_goals().is_none();
         Self {
             squares: sees_order,
             key: !by_goal,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stubborn::emptiness::{Compared, Counts, ExplorationResult, Proviso};
+use stubborn::emptiness::{Compared, Counts, CycleProviso, ExplorationResult};
 use stubborn::search::SearchResult;
 use stubborn::{CheckOptions, LoadedModel};
 
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
 fn compared(
     args: &ExploreArgs,
     model: &mut LoadedModel,
-    provisos: &[Proviso],
+    provisos: &[CycleProviso],
     options: &CheckOptions<'_>,
 ) -> Result<(Status, String), Failure> {
     let seeds = args.comparison.seeds(args.search.seed);

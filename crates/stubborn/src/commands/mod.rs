@@ -200,7 +200,7 @@ impl Figures {
             deadlocks: None,
             invalid_ends: None,
             depth: result.counts.depth,
-            complete: result.verdict == stubborn::emptiness::Verdict::Holds,
+            complete: result.verdict == stubborn::emptiness::CheckVerdict::Holds,
             explore_seconds: (result.prepare_time + result.time).as_secs_f64(),
             peak_memory: peak_resident_bytes().unwrap_or(result.peak_bytes as u64),
             store_bytes: result.store_bytes as u64,

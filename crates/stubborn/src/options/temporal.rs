@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use stubborn::emptiness::{Emptiness, Expansion, FiniteRuns, Proviso, SteeringMode};
+use stubborn::emptiness::{CycleProviso, Emptiness, FiniteRuns, PutBack, SteeringMode};
 use stubborn::ltl::parser::Syntax;
 use stubborn::reduce::Visibility;
 use stubborn::{ProvisoChoice, TemporalOptions};
@@ -128,8 +128,8 @@ impl TemporalArgs {
                 VisibilityName::C2 => Visibility::C2,
             },
             expansion: match self.expand {
-                ExpansionName::All => Expansion::All,
-                ExpansionName::Visible => Expansion::Visible,
+                ExpansionName::All => PutBack::All,
+                ExpansionName::Visible => PutBack::Visible,
             },
             relaxed_visibility: matches!(self.visibility, VisibilityName::Relaxed),
             weak_fairness: self.fairness,
@@ -172,7 +172,7 @@ impl ComparisonArgs {
 
 /// Several provisos.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ProvisoList(pub(crate) Vec<Proviso>);
+pub(crate) struct ProvisoList(pub(crate) Vec<CycleProviso>);
 
 impl FromStr for ProvisoList {
     type Err = String;
@@ -180,12 +180,14 @@ impl FromStr for ProvisoList {
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "all" {
             // The others need another reduction, or keep all edges in memory.
-            let mut all = Proviso::all();
-            all.retain(|proviso| *proviso != Proviso::STICKY && !proviso.needs_strong_sets());
+            let mut all = CycleProviso::all();
+            all.retain(|proviso| *proviso != CycleProviso::STICKY && !proviso.needs_strong_sets());
             return Ok(Self(all));
         }
-        let names = text.split(',').map(|name| name.trim().parse::<Proviso>());
-        let all: Result<Vec<Proviso>, _> = names.collect();
+        let names = text
+            .split(',')
+            .map(|name| name.trim().parse::<CycleProviso>());
+        let all: Result<Vec<CycleProviso>, _> = names.collect();
         all.map(Self).map_err(|error| error.to_string())
     }
 }
@@ -263,7 +265,7 @@ pub(crate) enum EmptinessName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProvisoName {
     pub(crate) safety: ProvisoChoice,
-    pub(crate) cycles: Option<Proviso>,
+    pub(crate) cycles: Option<CycleProviso>,
 }
 
 impl FromStr for ProvisoName {
@@ -287,7 +289,9 @@ impl FromStr for ProvisoName {
             "closed-set" => (ProvisoChoice::ClosedSet, text),
             name => (ProvisoChoice::Auto, name),
         };
-        let cycles = name.parse::<Proviso>().map_err(|error| error.to_string())?;
+        let cycles = name
+            .parse::<CycleProviso>()
+            .map_err(|error| error.to_string())?;
         Ok(Self {
             safety,
             cycles: Some(cycles),
@@ -301,7 +305,7 @@ mod tests {
 
     #[test]
     fn every_proviso_has_its_name() {
-        for proviso in Proviso::all() {
+        for proviso in CycleProviso::all() {
             let read: ProvisoName = proviso.to_string().parse().expect("it is a name");
             assert_eq!(read.cycles, Some(proviso));
         }

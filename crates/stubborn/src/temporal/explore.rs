@@ -1,6 +1,6 @@
 //! The state space that is left when a reduction keeps infinite runs.
 
-use stubborn_emptiness::{Compared, Exploration, ExplorationResult, Proviso};
+use stubborn_emptiness::{Compared, CycleProviso, Exploration, ExplorationResult};
 use stubborn_plan::{CheckError, CheckOptions};
 
 use crate::check::planner;
@@ -11,7 +11,7 @@ use crate::load::LoadedModel;
 /// transitions are taken in another order. Also says how sets were computed.
 pub fn explore_with_proviso(
     model: &LoadedModel,
-    proviso: Proviso,
+    proviso: CycleProviso,
     options: &CheckOptions<'_>,
 ) -> Result<(String, ExplorationResult), CheckError> {
     planner(model, options).explore_runs(&[proviso], |exploration| {
@@ -27,7 +27,7 @@ pub fn explore_with_proviso(
 /// if the model turns out to be too small, they come again.
 pub fn compare_provisos(
     model: &LoadedModel,
-    provisos: &[Proviso],
+    provisos: &[CycleProviso],
     seeds: &[Option<u64>],
     options: &CheckOptions<'_>,
     tell: &mut dyn FnMut(Compared),

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use stubborn_system::{BitSet, Expansion, Reducer, Reduction, SetMember, System, TransitionId};
 
 use super::{Context, MeasuredRelations};
-use crate::aim::{Plan, Proviso};
+use crate::aim::{NeededProviso, Plan};
 use crate::config::ConfigError;
 use crate::reducer::StubbornReduction;
 use crate::validate::{Forgetful, Limits, Report, claims, explore, outcomes, sets};
@@ -29,7 +29,7 @@ impl<'s> MeasuredReduction<'s> {
         relations: Arc<MeasuredRelations>,
         plan: Plan,
     ) -> Result<Self, ConfigError> {
-        if relations.context_of.is_some() && plan.proviso != Proviso::None {
+        if relations.context_of.is_some() && plan.proviso != NeededProviso::None {
             return Err(ConfigError::new(
                 "relations that depend on the state are for deadlocks, and for goals with \
                  `goal`; this question needs visible transitions, which must be the same \

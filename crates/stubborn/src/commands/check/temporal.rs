@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use stubborn::emptiness::{CheckResult, Counterexample, Verdict as CheckVerdict};
+use stubborn::emptiness::{CheckResult, CheckVerdict, Counterexample};
 use stubborn::record::TraceRecord;
 use stubborn::{
     Evaluated, EvaluationFailure, LoadedModel, TemporalAnswer, TemporalText, Trace, story,
