@@ -30,6 +30,18 @@ const ALGORITHMS: [&str; 10] = [
     "closure", "beam", "clostar", "deletion", "clodel", "inc", "ample1", "ample2", "goal", "lpor",
 ];
 const RELATIONS: [&str; 5] = ["sets", "syntax", "exact", "reach", "located"];
+/// Where measured relations come from.
+const DEPENDENCIES: [&str; 7] = [
+    "sets",
+    "syntax",
+    "exact",
+    "reach",
+    "full",
+    "dynamic",
+    "disabling",
+];
+/// So many of them are for enabling sets, too.
+const PRECEDENCES: usize = 6;
 const STARTS: [&str; 4] = ["rnd", "fst", "min_e", "min_f"];
 const SCAPEGOATS: [&str; 8] = [
     "rnd", "fst", "min_t", "max_t", "min_e", "max_e", "min_f", "max_f",
@@ -92,6 +104,9 @@ pub fn features(safety: bool) -> Vec<String> {
             safety || !lossy_or_goal && option != "--proviso"
         });
         names.extend(values.map(|value| format!("option {option} {value}")));
+    }
+    if safety {
+        names.push("option --relations FILE".into());
     }
     for rule in PROVISO_RULES {
         names.push(format!("proviso {rule}"));
@@ -180,7 +195,15 @@ impl Configuration {
         };
         let algorithm = *random.pick(&algorithms);
         self.push("--por", Some(algorithm));
-        self.maybe(random, 2, "--relations", &RELATIONS);
+        match task != Task::Temporal && random.chance(1, 20) {
+            true => {
+                let dependency = *random.pick(&DEPENDENCIES);
+                let precedence = *random.pick(&DEPENDENCIES[..PRECEDENCES]);
+                let file = format!("{dependency}-{precedence}.json");
+                self.push("--relations", Some(&file));
+            }
+            false => self.maybe(random, 2, "--relations", &RELATIONS),
+        }
         let grows = ["closure", "beam", "clostar", "deletion", "clodel", "goal"];
         if grows.contains(&algorithm) && random.chance(1, 4) {
             self.push("--weak", None);
@@ -292,6 +315,29 @@ impl Configuration {
         group.get(1).map(String::as_str)
     }
 
+    /// If relations are read from a file: what `inspect` needs to know to write it.
+    pub fn measured_relations(&self) -> Option<Vec<String>> {
+        let file = self.value("--relations")?;
+        let (dependency, precedence) = file.strip_suffix(".json")?.split_once('-')?;
+        let words = [
+            "--relations",
+            "full",
+            "--write-relations",
+            file,
+            "--dependency",
+            dependency,
+            "--precedence",
+            precedence,
+        ];
+        Some(words.map(str::to_owned).to_vec())
+    }
+
+    /// Whether there is hardly any time.
+    pub fn is_short(&self) -> bool {
+        let limit = self.value("--timeout").and_then(|limit| limit.parse().ok());
+        limit.is_some_and(|seconds: f64| seconds <= 1.0)
+    }
+
     /// Whether states may be overlooked.
     pub fn is_lossy(&self) -> bool {
         matches!(self.value("--store"), Some("bitstate" | "compact"))
@@ -323,6 +369,9 @@ impl Configuration {
                 ("--proviso", Some(value)) if !SAFETY_PROVISOS.contains(&value) => {
                     let rule = strip(value);
                     coverage.note(&format!("proviso {rule}"));
+                }
+                ("--relations", Some(value)) if value.ends_with(".json") => {
+                    coverage.note("option --relations FILE");
                 }
                 (option, Some(value)) => coverage.note(&format!("option {option} {value}")),
                 (option, None) => coverage.note(&format!("option {option}")),
@@ -406,6 +455,17 @@ mod tests {
             }
         }
         assert_eq!(coverage.missing(), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_file_of_relations_says_how_it_is_made() {
+        let mut configuration = Configuration::default();
+        configuration.push("--relations", Some("reach"));
+        assert_eq!(configuration.measured_relations(), None);
+        configuration.groups.clear();
+        configuration.push("--relations", Some("full-dynamic.json"));
+        let words = configuration.measured_relations().unwrap().join(" ");
+        assert!(words.ends_with("full-dynamic.json --dependency full --precedence dynamic"));
     }
 
     #[test]

@@ -140,9 +140,42 @@ impl Experiment<'_> {
         words
     }
 
+    /// The command that writes the relations that this one reads, if it does.
+    fn preparation(&self) -> Option<Vec<String>> {
+        let relations = self.configuration.measured_relations()?;
+        let mut words = vec!["inspect".to_owned(), self.arguments[1].clone()];
+        words.extend(relations);
+        for pair in self
+            .arguments
+            .windows(2)
+            .filter(|pair| pair[0] == "--invariant")
+        {
+            words.extend_from_slice(pair);
+        }
+        if let Some(seed) = self.configuration.value("--shuffle") {
+            words.extend(["--shuffle".to_owned(), seed.to_owned()]);
+        }
+        Some(words)
+    }
+
     /// Does it.
     pub fn perform(&self, subject: &Subject) -> Judgement {
         let folder = subject.folder(&self.files);
+        if let Some(words) = self.preparation() {
+            let run = subject.run(folder.path(), &words, PATIENCE);
+            match (run.crash(), run.status) {
+                (Some(crash), _) => {
+                    return Judgement::Wrong(Wrong {
+                        what: "crash of inspect".into(),
+                        expected: words.join(" "),
+                        got: crash,
+                    });
+                }
+                (None, Status::Exit(0)) => {}
+                (None, Status::Timeout) => return Judgement::Late,
+                (None, _) => return refusal(&run),
+            }
+        }
         let run = subject.run(folder.path(), &self.command(), PATIENCE);
         if let Some(crash) = run.crash() {
             return Judgement::Wrong(Wrong {
@@ -152,11 +185,15 @@ impl Experiment<'_> {
             });
         }
         let judged = match run.status {
-            Status::Timeout => return Judgement::Late,
-            Status::Exit(2) => {
-                let line = run.stderr.lines().next().unwrap_or_default();
-                return Judgement::Refused(line.to_owned());
+            Status::Timeout if self.configuration.is_short() => {
+                return Judgement::Wrong(Wrong {
+                    what: "limit of time".into(),
+                    expected: "an end soon after it".into(),
+                    got: format!("none for {PATIENCE:?}"),
+                });
             }
+            Status::Timeout => return Judgement::Late,
+            Status::Exit(2) => return refusal(&run),
             _ => self.compare(&run),
         };
         let answers = match judged {
@@ -363,6 +400,11 @@ impl Experiment<'_> {
     }
 }
 
+fn refusal(run: &Run) -> Judgement {
+    let line = run.stderr.lines().next().unwrap_or_default();
+    Judgement::Refused(line.to_owned())
+}
+
 /// Compares the lines of an examination.
 fn examined(run: &Run, answers: &BTreeMap<String, String>) -> Result<u64, Wrong> {
     for (beginning, expected) in answers {
@@ -476,14 +518,18 @@ fn smallest<A: Attempt>(attempt: A, wrong: &Wrong, subject: &Subject) -> Mismatc
         }
         None => false,
     });
-    let (files, arguments) = match smallest.experiment() {
-        Some(experiment) => (experiment.files.clone(), experiment.command()),
+    let (files, arguments, before) = match smallest.experiment() {
+        Some(experiment) => {
+            let before = experiment.preparation();
+            (experiment.files.clone(), experiment.command(), before)
+        }
         None => Default::default(),
     };
+    let before = before.map(|words| format!(" (after `stubborn {}`)", words.join(" ")));
     Mismatch {
         files,
         arguments,
-        expected: last.expected,
+        expected: last.expected + &before.unwrap_or_default(),
         got: last.got,
         what: last.what,
     }

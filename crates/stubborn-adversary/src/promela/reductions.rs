@@ -78,6 +78,10 @@ impl Arena for Reductions {
                     mismatch,
                 };
             }
+            Err(NoPlain::Late) => {
+                coverage.note("skipped timeout");
+                return limited(subject, &case);
+            }
             Err(NoPlain::Skipped(why)) => {
                 coverage.note(&format!("skipped {why}"));
                 return Round::default();
@@ -99,6 +103,17 @@ impl Arena for Reductions {
             more(8, Way::Trail);
         }
         round
+    }
+}
+
+/// A program that is hard to answer: a limit of time must be kept, whatever takes the time.
+fn limited(subject: &Subject, case: &Case) -> Round {
+    let folder = subject.folder(&[("m.pml".into(), case.program.text(Style::default()))]);
+    let answer = Answer::ask(subject, folder.path(), case, "check", &["--timeout", "1"]);
+    let kept = answer.run.status != Status::Timeout;
+    Round {
+        comparisons: 1,
+        mismatch: (!kept).then(|| answer.mismatch(case, "limit of time", "an end after a second")),
     }
 }
 
@@ -147,6 +162,7 @@ struct Plain {
 /// Why there are none.
 enum NoPlain {
     Wrong(Box<Mismatch>),
+    Late,
     Skipped(&'static str),
 }
 
@@ -166,7 +182,7 @@ impl Plain {
                 return Err(NoPlain::Wrong(Box::new(mismatch)));
             }
             match answer.run.status {
-                Status::Timeout => return Err(NoPlain::Skipped("timeout")),
+                Status::Timeout => return Err(NoPlain::Late),
                 Status::Exit(2) => return Err(NoPlain::Skipped("refused")),
                 Status::Exit(3) => return Err(NoPlain::Skipped("too many states")),
                 _ => {}
@@ -386,7 +402,10 @@ impl Attempt for Attack<'_> {
             configuration: &self.configuration,
             expectation,
             replay,
-            may_give_up: false,
+            // They change the number of steps, which such a property may depend on.
+            may_give_up: self.task == Task::Temporal
+                && (self.configuration.has("--merge")
+                    || self.configuration.has("--dead-locations")),
             judge: None,
         })
     }

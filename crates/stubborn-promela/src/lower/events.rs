@@ -25,6 +25,8 @@ pub(super) struct Observer {
     negated: bool,
     /// The index of the closing brace.
     end: usize,
+    /// Where the run may end.
+    stops: Vec<usize>,
     edges: Vec<Edge>,
 }
 
@@ -76,10 +78,13 @@ impl Lowering<'_> {
                     }
                 }
             }
-            let name = if negated { "notrace" } else { "trace" };
             // An end that cannot be reached is none of the states.
             let end = states.binary_search(&process.flow.end);
             let end = end.unwrap_or(states.len());
+            let may_stop = |state: &&StateNr| process.flow.states[**state].valid_end;
+            let stops = states.iter().filter(may_stop).map(|state| index(*state));
+            let stops = stops.chain([end]).collect();
+            let name = if negated { "notrace" } else { "trace" };
             let last = end.max(states.len() - 1) as i32;
             let initial = index(process.flow.start) as i32;
             let variable = ir::Variable::integer(name, 0, last.max(1), initial);
@@ -88,9 +93,21 @@ impl Lowering<'_> {
                 variable,
                 negated,
                 end,
+                stops,
                 edges,
             });
         }
+    }
+
+    /// All observers are where a run may end.
+    pub(super) fn observers_may_stop(&self) -> ir::Expr {
+        let mut all = ir::Expr::Const(1);
+        for observer in &self.observers {
+            let at = |state: &usize| guards::is(ir::Expr::Var(observer.variable), *state as i32);
+            let stops = observer.stops.iter().map(at);
+            all = guards::and(all, stops.fold(ir::Expr::Const(0), guards::or));
+        }
+        all
     }
 
     #[allow(clippy::type_complexity)]

@@ -432,6 +432,9 @@ impl<'a> Lowering<'a> {
             );
             all = guards::and(fine, all);
         }
+        // A trace must have come to an end; SPIN does not ask once all processes are gone.
+        let followed = guards::or(guards::not(self.alive(0)), self.observers_may_stop());
+        all = guards::and(all, followed);
         let label = self.program.named_label(all, "all processes may stop here");
         self.program.valid_end = Some(label);
     }
