@@ -272,6 +272,9 @@ impl Resolver<'_> {
             exclusive: std::mem::take(&mut self.exclusive),
             flow,
         });
+        // What comes next may not be a process, and sees none of the names.
+        self.local_names = Vec::new();
+        self.scope = Vec::new();
         self.kind = None;
     }
 
