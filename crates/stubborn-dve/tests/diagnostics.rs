@@ -234,6 +234,10 @@ fn each_mistake_has_its_code() {
             model("byte x[2];", "", "a -> b { guard x[2]; }"),
         ),
         (
+            codes::BAD_SIZE,
+            model("byte x[0];", "", "a -> b { guard x[2] == 1; }"),
+        ),
+        (
             codes::STORE_NEVER_VALID,
             model("byte x;", "", "a -> b { effect x = -1; }"),
         ),

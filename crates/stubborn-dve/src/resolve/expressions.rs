@@ -129,7 +129,9 @@ impl Expressions<'_, '_> {
                 index: Some(Box::new(Expr::Constant(0))),
             }),
             (Some(size), Some(index)) => {
+                // An array without elements was reported where it is declared.
                 if let Expr::Constant(value) = index
+                    && size > 0
                     && !(0..i64::from(size)).contains(&i64::from(value))
                 {
                     let message = format!("index {value} is outside the array `{}`", variable.name);

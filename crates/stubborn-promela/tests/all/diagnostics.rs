@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use stubborn_diagnostics::Severity;
 use stubborn_promela::source::NoIncludes;
 use stubborn_promela::{Options, load, parse};
 
@@ -12,6 +13,12 @@ fn codes(text: &str) -> Vec<&'static str> {
         Ok(loaded) => loaded.diagnostics.iter().map(|d| d.code).collect(),
         Err((_, diagnostics)) => diagnostics.iter().map(|d| d.code).collect(),
     }
+}
+
+fn has_errors(text: &str) -> bool {
+    let parsed = parse(Path::new("m.pml"), text, &[], &NoIncludes);
+    let mut messages = parsed.diagnostics.iter();
+    messages.any(|d| d.severity == Severity::Error)
 }
 
 #[test]
@@ -113,6 +120,17 @@ fn mistakes_have_codes() {
             found.contains(code),
             "{code} is missing in {found:?} for:\n{text}"
         );
+    }
+}
+
+#[test]
+fn names_of_a_process_end_with_it() {
+    let process = "active proctype A(byte a) { byte b; do :: byte c; break od }";
+    for name in ["a", "b", "c"] {
+        let codes = codes(&format!("{process} byte x = {name};"));
+        assert!(codes.contains(&"PML055"), "{name}: {codes:?}");
+        let text = format!("{process} byte {name}; ltl p {{ [] ({name} == 0) }}");
+        assert!(!has_errors(&text), "{text}");
     }
 }
 
