@@ -6,6 +6,7 @@ use std::ffi::{CString, c_void};
 use std::fmt;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 
 use cl3::types::{
     cl_command_queue, cl_context, cl_device_id, cl_int, cl_kernel, cl_mem, cl_program,
@@ -109,6 +110,9 @@ impl Device {
     ///
     /// `STUBBORN_OPENCL_DEVICE` chooses another by a part of its name.
     pub fn open() -> Result<Self> {
+        // Some drivers do not like to be started by two threads at once.
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = std::env::var("STUBBORN_OPENCL_DEVICE").unwrap_or_default();
         let platforms = platform::get_platform_ids().map_err(|code| {
             DeviceError::NoDevice(match code {

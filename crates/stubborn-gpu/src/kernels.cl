@@ -176,13 +176,15 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   SYNC;
   uint steps = 0, ends = 0, invalid = 0, failures = 0, errors = 0, assertions = 0, added = 0;
   const uint stride = get_num_groups(0) * WG;
-  bool more = get_group_id(0) * WG < n;
   uint base = get_group_id(0) * WG;
-  while (more) {
+  bool more;
+  // Also groups without any state go round once: pocl mistakes a loop around barriers that is
+  // not entered.
+  do {
     const bool mine = base + lid < n;
     State s;
-    for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? base + lid : base)];
-    more = n - base > stride;
+    for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? base + lid : 0u)];
+    more = base < n && n - base > stride;
     base += stride;
     // Trouble elsewhere: what is done here is in vain.
     if (lid == 0) quit = ((volatile __global ulong*)next)[C_FULL] != 0 || ((volatile __global ulong*)next)[C_NODES_FULL] != 0
@@ -360,7 +362,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #endif
       if (trouble) atom_inc((volatile __global ulong*)(next + C_GAVE_UP));
     }
-  }
+  } while (more);
   SYNC;
   atomic_add(&sums[C_STEPS], steps);
   atomic_add(&sums[C_ENDS], ends);

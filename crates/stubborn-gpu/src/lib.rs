@@ -139,11 +139,17 @@ impl<'d> Engine<'d> {
         ]
         .concat();
         let options = format!(
-            "-cl-std=CL1.2 -DWG={group}u -DROWS={rows}u -DKEPT={}u -DSPLITS={SPLITS}u -DLONG_CHAIN={}u -DLONG_WAYS={}u",
+            "-cl-std=CL1.2 -w -DWG={group}u -DROWS={rows}u -DKEPT={}u -DSPLITS={SPLITS}u -DLONG_CHAIN={}u -DLONG_WAYS={}u",
             search::KEPT,
             2_000,
             1 << 18
         );
+        // Optimised, pocl takes work-items for loops to vectorise, and counts wrongly; without, it
+        // also compiles several times faster.
+        let options = match self.device.info().is_cpu {
+            true => options + " -cl-opt-disable",
+            false => options,
+        };
         let built = self.device.build(&source, &options)?;
         Ok(Compiled {
             model: Arc::clone(model),

@@ -26,14 +26,18 @@ pub(crate) fn device() -> Option<Device> {
 
 /// The model in a file.
 pub(crate) fn load(path: &Path) -> Arc<Model> {
+    try_load(path).expect("a well-formed model")
+}
+
+/// The model in a file, if it is one.
+pub(crate) fn try_load(path: &Path) -> Option<Arc<Model>> {
     let text = std::fs::read(path).expect("the file is readable");
     let text = String::from_utf8_lossy(&text);
     if path.extension().is_some_and(|e| e == "dve") {
         let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
         let source = SourceFile::new(name.unwrap_or_default(), text);
         let (lowered, _) = stubborn_dve::compile(&source);
-        let program = lowered.expect("a well-formed model").into_program();
-        return Arc::new(Model::new(program).expect("a small program"));
+        return Some(Arc::new(Model::new(lowered?.into_program()).ok()?));
     }
     let loaded = stubborn_promela::load(
         path,
@@ -41,12 +45,7 @@ pub(crate) fn load(path: &Path) -> Arc<Model> {
         &stubborn_promela::Options::default(),
         &FileLoader,
     );
-    Arc::new(
-        loaded
-            .map_err(|(_, problems)| problems)
-            .expect("a well-formed model")
-            .model,
-    )
+    Some(Arc::new(loaded.ok()?.model))
 }
 
 /// What the interpreter finds.

@@ -1,0 +1,354 @@
+//! Whole searches on the device that is there (in CI the CPU, through `pocl`) against the
+//! interpreter and against known counts.
+
+mod support;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use stubborn_corpus::{folder, tsv};
+use stubborn_gpu::{Device, Engine, Failure, Options, Outcome};
+use stubborn_ir::Model;
+use stubborn_ir::testing::{dining_philosophers, random_chains, random_program};
+use stubborn_search::{End, Limit, Limits, Stop, Target};
+use stubborn_system::{LabelId, System};
+use support::{Found, device, load, reference};
+
+/// Everything that can be looked for in a model.
+fn all_targets(model: &Model) -> Vec<Target> {
+    let labels = (0..model.structure().labels.len()).map(|at| Target::Label(LabelId::new(at)));
+    let ends = [
+        Target::Deadlock,
+        Target::InvalidEnd,
+        Target::Errors,
+        Target::Assertions,
+    ];
+    ends.into_iter().chain(labels).take(32).collect()
+}
+
+fn explore(device: &Device, model: &Arc<Model>, targets: &[Target]) -> Result<Outcome, Failure> {
+    let compiled = Engine::new(device).takes(model, targets)?;
+    compiled.run(device, &Options::default())
+}
+
+/// What a search found, in the reference's terms.
+fn found(outcome: &Outcome, targets: &[Target]) -> Found {
+    let hit = |target: &Target| {
+        let hit = outcome.hits.iter().find(|hit| hit.target == *target)?;
+        Some((hit.count, hit.depth))
+    };
+    Found {
+        states: outcome.states,
+        transitions: outcome.transitions,
+        deadlocks: outcome.deadlocks,
+        levels: outcome.level_sizes.clone(),
+        hits: targets.iter().map(hit).collect(),
+    }
+}
+
+/// Compares one model with the interpreter; false if it is too large, or refused.
+fn agrees(device: &Device, model: &Arc<Model>, name: &str, most: usize) -> bool {
+    let targets = all_targets(model);
+    let Some(expected) = reference(model, &targets, most) else {
+        return false;
+    };
+    match explore(device, model, &targets) {
+        Ok(outcome) => {
+            assert_eq!(outcome.end, End::Complete, "{name}");
+            assert_eq!(found(&outcome, &targets), expected, "{name}");
+            for hit in &outcome.hits {
+                let at = targets.iter().position(|target| *target == hit.target);
+                let at = at.expect("a target of the search");
+                let once = reference_hit(model, hit.target, &hit.state);
+                assert!(once, "{name}: target {at} is not hit in {:?}", hit.state);
+            }
+            true
+        }
+        Err(Failure::Refused(reason)) => {
+            eprintln!("{name} is refused: {reason}");
+            false
+        }
+        Err(Failure::Gave(reason)) => {
+            eprintln!("{name}: {reason}");
+            false
+        }
+        Err(other) => panic!("{name}: {other}"),
+    }
+}
+
+/// Whether a state that was reported is one that hits the target.
+fn reference_hit(model: &Model, target: Target, state: &[u32]) -> bool {
+    let mut executor = model.executor();
+    let mut out = stubborn_system::Successors::new(state.len());
+    executor.successors(state, &mut out);
+    let is = |assertion: bool| {
+        out.iter().any(|step| {
+            let mut sites = step.outcome.sites(model.structure());
+            sites.any(|site| (site.kind == stubborn_system::FailureKind::Assertion) == assertion)
+        })
+    };
+    match target {
+        Target::Deadlock | Target::InvalidEnd => out.is_empty(),
+        Target::Errors => is(false),
+        Target::Assertions => is(true),
+        Target::Label(label) => executor.label(state, label),
+    }
+}
+
+fn random_programs(seeds: std::ops::Range<u64>, generate: fn(u64) -> stubborn_ir::Program) {
+    let Some(device) = device() else {
+        return;
+    };
+    let all = seeds.end - seeds.start;
+    let mut compared = 0;
+    for seed in seeds {
+        let model = Arc::new(Model::new(generate(seed)).expect("a well-formed program"));
+        compared += u64::from(agrees(&device, &model, &format!("seed {seed}"), 2_000));
+    }
+    assert!(compared * 3 > all, "only {compared} of {all}");
+    eprintln!("{compared} of {all} agree");
+}
+
+#[test]
+fn random_programs_agree() {
+    random_programs(0..24, random_program);
+}
+
+#[test]
+fn random_chains_agree() {
+    random_programs(0..24, random_chains);
+}
+
+#[test]
+#[ignore = "long: more random programs"]
+fn more_random_programs_agree() {
+    random_programs(1_000..1_400, random_program);
+    random_programs(1_000..1_400, random_chains);
+}
+
+/// Instances of the benchmark set with between so many states, with known counts.
+fn beem(most: u64, chosen: impl Fn(&str) -> bool) {
+    let (Some(folder), Some(device)) = (folder("beem"), device()) else {
+        return;
+    };
+    let table =
+        std::fs::read_to_string(folder.join("EXPECTED.tsv")).expect("the table is readable");
+    let table = tsv::Tsv::parse(&table);
+    let mut instances: Vec<(u64, String, [Option<u64>; 3])> = table
+        .records()
+        .filter_map(|row| {
+            let number = |column: &str| row.get(column).parse::<u64>().ok();
+            let name = row.get("instance").to_owned();
+            let counts = [
+                number("states"),
+                number("transitions"),
+                number("deadlock_states"),
+            ];
+            Some((number("states")?, name, counts))
+        })
+        .collect();
+    instances.sort();
+    let mut seen: Vec<String> = Vec::new();
+    let mut compared = 0;
+    for (states, name, counts) in instances {
+        let family = name.split('.').next().unwrap_or_default().to_owned();
+        if states > most || !chosen(&name) || (most < 1_000_000 && seen.contains(&family)) {
+            continue;
+        }
+        seen.push(family);
+        let path: PathBuf = folder.join("models").join(format!("{name}.dve"));
+        let outcome = explore(&device, &load(&path), &[]);
+        let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found = [outcome.states, outcome.transitions, outcome.deadlocks];
+        for (found, known) in found.iter().zip(counts) {
+            assert!(
+                known.is_none_or(|known| known == *found),
+                "{name}: {found:?}, not {counts:?}"
+            );
+        }
+        compared += 1;
+    }
+    eprintln!("{compared} instances have the known counts");
+}
+
+/// The smallest instance of each model; two tests, for two cores.
+#[test]
+fn instances_have_the_known_counts() {
+    beem(300_000, |name| name.as_bytes()[0] < b'h');
+}
+
+#[test]
+fn more_instances_have_the_known_counts() {
+    // The programs of plc take long to compile.
+    beem(300_000, |name| {
+        name.as_bytes()[0] >= b'h' && !name.starts_with("plc")
+    });
+}
+
+#[test]
+#[ignore = "long: all instances of up to a million states"]
+fn larger_instances_have_the_known_counts() {
+    beem(1_000_000, |_| true);
+}
+
+/// Promela models of a folder of the corpus, compared with the interpreter.
+fn promela(part: &str, most: usize) {
+    let (Some(folder), Some(device)) = (folder(part), device()) else {
+        return;
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the folder is readable")
+        .map(|entry| entry.expect("the entry is readable").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|e| ["pml", "prm", "promela"].iter().any(|x| e == *x))
+        })
+        .collect();
+    files.sort();
+    let mut compared = 0;
+    for file in files {
+        let name = file.display().to_string();
+        match support::try_load(&file) {
+            Some(model) => compared += usize::from(agrees(&device, &model, &name, most)),
+            None => eprintln!("{name} is no model"),
+        }
+    }
+    assert!(compared > 5, "{compared}");
+    eprintln!("{compared} models agree");
+}
+
+#[test]
+fn found_models_agree() {
+    promela("found", 20_000);
+}
+
+#[test]
+fn promela_models_agree() {
+    promela("promela/paper", 20_000);
+}
+
+#[test]
+#[ignore = "long: larger Promela models"]
+fn larger_promela_models_agree() {
+    promela("promela/paper", 400_000);
+}
+
+/// Tables and queues that are too small are noticed; the counts are right all the same.
+#[test]
+fn searches_start_again_with_larger_tables() {
+    let Some(device) = device() else {
+        return;
+    };
+    let model = Arc::new(Model::new(dining_philosophers(9)).expect("a small program"));
+    let targets = [Target::Deadlock];
+    let expected = reference(&model, &targets, 1_000_000).expect("few states");
+    let compiled = Engine::new(&device)
+        .takes(&model, &targets)
+        .expect("it is simple");
+    for table in [1, 1 << 10, 1 << 16] {
+        let options = Options {
+            table: Some(table),
+            ..Options::default()
+        };
+        let outcome = compiled.run(&device, &options).expect("there is memory");
+        assert_eq!(found(&outcome, &targets), expected, "{table}");
+        assert!(outcome.figures.restarts > 0 || table > 1 << 10);
+    }
+}
+
+#[test]
+fn searches_end_where_they_should() {
+    let Some(device) = device() else {
+        return;
+    };
+    let model = Arc::new(Model::new(dining_philosophers(6)).expect("a small program"));
+    let targets = [Target::Deadlock];
+    let expected = reference(&model, &targets, 1_000_000).expect("few states");
+    let compiled = Engine::new(&device)
+        .takes(&model, &targets)
+        .expect("it is simple");
+    let run = |options: Options<'_>| compiled.run(&device, &options).expect("there is memory");
+
+    let first = run(Options {
+        stop: Stop::FirstViolation,
+        ..Options::default()
+    });
+    assert_eq!(first.end, End::Violation);
+    assert_eq!(first.hits.len(), 1);
+    let depth = expected.hits[0].expect("it has a deadlock").1;
+    assert_eq!(first.hits[0].depth, depth);
+    assert!(reference_hit(
+        &model,
+        Target::Deadlock,
+        &first.hits[0].state
+    ));
+    // Later levels were not begun.
+    assert!(first.level_sizes.len() as u64 <= depth + 2);
+
+    let limits = Limits {
+        states: Some(20),
+        ..Limits::default()
+    };
+    let some = run(Options {
+        limits,
+        ..Options::default()
+    });
+    assert_eq!(some.end, End::Limit(Limit::States));
+    assert!(some.states < expected.states);
+
+    let stopped = std::sync::atomic::AtomicBool::new(true);
+    let limits = Limits {
+        interrupt: Some(&stopped),
+        ..Limits::default()
+    };
+    assert_eq!(
+        run(Options {
+            limits,
+            ..Options::default()
+        })
+        .end,
+        End::Limit(Limit::Interrupted)
+    );
+    let limits = Limits {
+        time: Some(std::time::Duration::ZERO),
+        ..Limits::default()
+    };
+    assert_eq!(
+        run(Options {
+            limits,
+            ..Options::default()
+        })
+        .end,
+        End::Limit(Limit::Time)
+    );
+}
+
+/// A program from the cache does what the compiled one did; a damaged one is compiled again.
+#[test]
+fn compiled_programs_are_kept() {
+    let Some(device) = device() else {
+        return;
+    };
+    let folder = std::env::temp_dir().join(format!("stubborn-gpu-test-{}", std::process::id()));
+    let device = device.with_cache(Some(&folder));
+    let model = Arc::new(Model::new(dining_philosophers(4)).expect("a small program"));
+    let mut counts = Vec::new();
+    for round in 0..3 {
+        let compiled = Engine::new(&device)
+            .takes(&model, &[])
+            .expect("it is simple");
+        assert_eq!(compiled.is_from_cache(), round == 1);
+        let outcome = compiled
+            .run(&device, &Options::default())
+            .expect("there is memory");
+        counts.push((outcome.states, outcome.transitions));
+        if round == 1 {
+            for entry in std::fs::read_dir(&folder).expect("it is there") {
+                std::fs::write(entry.expect("it is readable").path(), b"nonsense")
+                    .expect("it is writable");
+            }
+        }
+    }
+    assert!(counts.iter().all(|count| *count == counts[0]));
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
+}
