@@ -42,6 +42,7 @@
 #![doc = include_str!("codes.md")]
 
 mod bounds;
+mod branching;
 mod coloured;
 mod dot;
 mod equation;
@@ -68,6 +69,7 @@ mod write;
 mod xml;
 
 pub use bounds::{BoundSource, Bounds};
+pub use branching::{Branching, Paths};
 pub use dot::dot;
 pub use equation::{Linear, StateEquation};
 pub use expression::parse_state_formula;
