@@ -88,6 +88,21 @@ impl<'f> Frame<'f> {
         }
     }
 
+    /// Lets somebody else answer questions of our own, in a part of the time; the answers.
+    pub(crate) fn ask(&self, share: f64, ask: impl FnOnce(&mut Frame<'_>)) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let mut out = |line| lines.push(line);
+        let end = Instant::now().checked_add(self.left().mul_f64(share));
+        let mut other = Frame {
+            model: self.model,
+            options: self.options,
+            end: end.filter(|_| self.end.is_some()),
+            out: &mut out,
+        };
+        ask(&mut other);
+        lines
+    }
+
     /// The time that is left.
     pub(crate) fn left(&self) -> Duration {
         match self.end {

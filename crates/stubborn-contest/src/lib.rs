@@ -30,13 +30,14 @@
 //! | `answer` | lines and techniques |
 //! | `frame` | options, the clock, how to search |
 //! | `watch`, `walk` | seeing every state of a search; random walks |
-//! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl` | the examinations |
+//! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl`, `ctl` | the examinations |
 //! | `terminal` | terminal components of full and reduced graphs |
 
 #![forbid(unsafe_code)]
 
 mod answer;
 mod bounds;
+mod ctl;
 mod deadlock;
 mod frame;
 mod global;
@@ -53,7 +54,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use stubborn_pnml::{ContestProperty, Model, NetOptions, NetSystem, Question};
+use stubborn_pnml::{
+    Branching, ContestProperty, Formula, Model, NetOptions, NetSystem, Paths, Question,
+};
 
 pub use answer::{Line, Technique, Value};
 pub use frame::Options;
@@ -112,9 +115,9 @@ examinations! {
     LtlCardinality = "LTLCardinality", true;
     /// Linear temporal logic about enabled transitions.
     LtlFireability = "LTLFireability", true;
-    /// Branching time about numbers of tokens; mostly not supported.
+    /// Branching time about numbers of tokens.
     CtlCardinality = "CTLCardinality", true;
-    /// Branching time about enabled transitions; mostly not supported.
+    /// Branching time about enabled transitions.
     CtlFireability = "CTLFireability", true;
 }
 
@@ -184,9 +187,10 @@ pub fn examine(
         | Examination::ReachabilityFireability
         | Examination::UpperBounds
         | Examination::LtlCardinality
-        | Examination::LtlFireability
-        | Examination::CtlCardinality
-        | Examination::CtlFireability => formulas(&mut frame, &mut system, properties),
+        | Examination::LtlFireability => formulas(&mut frame, &mut system, properties),
+        Examination::CtlCardinality | Examination::CtlFireability => {
+            branching(&mut frame, &mut system, properties);
+        }
     }
 }
 
@@ -214,7 +218,7 @@ fn formulas(frame: &mut Frame<'_>, system: &mut NetSystem, properties: &[Contest
                 id,
                 formula: formula.clone(),
             }),
-            Question::Ctl => frame.answer(&id, Value::Unknown, &[]),
+            Question::Ctl(_) | Question::Unsupported => frame.answer(&id, Value::Unknown, &[]),
         }
     }
     if !goals.is_empty() {
@@ -226,4 +230,28 @@ fn formulas(frame: &mut Frame<'_>, system: &mut NetSystem, properties: &[Contest
     if !claims.is_empty() {
         ltl::examine(frame, system, claims);
     }
+}
+
+/// Answers formulas of branching time. Those that are also linear are read as branching ones: a
+/// path that ends has no next marking here.
+fn branching(frame: &mut Frame<'_>, system: &mut NetSystem, properties: &[ContestProperty]) {
+    let mut claims = Vec::new();
+    for property in properties {
+        let state = |formula: &Formula| Box::new(Branching::State(formula.clone()));
+        let formula = match &property.question {
+            Question::Ctl(formula) => Some(formula.clone()),
+            Question::Reachable(goal) => Some(Branching::Finally(Paths::Some, state(goal))),
+            Question::Invariant(always) => Some(Branching::Globally(Paths::All, state(always))),
+            Question::Ltl(formula) => Branching::on_all_paths(formula),
+            Question::UpperBound(_) | Question::Unsupported => None,
+        };
+        match formula {
+            Some(formula) => claims.push(ctl::Claim {
+                id: property.id.clone(),
+                formula,
+            }),
+            None => frame.answer(&property.id, Value::Unknown, &[]),
+        }
+    }
+    ctl::examine(frame, system, claims);
 }

@@ -40,7 +40,15 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, goals: Vec<
             None => frame.answer(&goal.id, Value::Unknown, &[]),
         }
     }
-    let system = &*system;
+    search_all(frame, system, open);
+}
+
+/// As [`examine`], of goals that have labels.
+pub(crate) fn search_all(
+    frame: &mut Frame<'_>,
+    system: &NetSystem,
+    mut open: Vec<(Goal, LabelId)>,
+) {
     // A net with few states needs nothing else.
     let short = Look::Everything(frame.left().mul_f64(SHORT));
     look_around(frame, system, &mut open, short);

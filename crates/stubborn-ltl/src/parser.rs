@@ -74,6 +74,26 @@ pub fn parse(
     }
 }
 
+/// Length of the proposition that a text begins with, for logics that have their own operators
+/// around propositions in SPIN's notation: a string in quotes, a word with what belongs to it, or a
+/// stretch of model expression up to a logical operator, negations in front included. 0 if there is
+/// none; a formula in parentheses is none.
+pub fn proposition_length(text: &str) -> usize {
+    let scan = Scanner {
+        text,
+        at: 0,
+        syntax: Syntax::Spin,
+    };
+    if is_compound(scan) {
+        return scan.expression_length();
+    }
+    match text.as_bytes().first() {
+        Some(b'"') => scan.string_length().unwrap_or(text.len()),
+        Some(b'(') | None => 0,
+        Some(_) => scan.operand_length(),
+    }
+}
+
 /// Boxed: errors are rare and large.
 type Parsed = Result<Formula, Box<Diagnostic>>;
 
@@ -237,30 +257,8 @@ impl Parser<'_> {
         self.is_compound_at(self.scan.at)
     }
 
-    /// Whether the text here is a model expression of more than one piece: neither a
-    /// word (with an index and the like), a constant, a string nor a parenthesised group.
-    /// Negations in front count as part of it (`!x == 0` is for the model's language to read), temporal
-    /// operators do not.
     fn is_compound_at(&self, at: usize) -> bool {
-        let mut scan = Scanner { at, ..self.scan };
-        while let Some((prefix, length)) = scan.prefix() {
-            if prefix != Prefix::Not {
-                return false;
-            }
-            scan.at += length;
-            scan.skip_space();
-        }
-        let end = scan.at + scan.expression_length();
-        if scan.at >= end {
-            return false;
-        }
-        let piece = match scan.rest().as_bytes()[0] {
-            b'(' => scan.bracketed_length(),
-            b'"' => scan.string_length().unwrap_or(scan.rest().len()),
-            b'0' | b'1' => 1,
-            _ => scan.operand_length(),
-        };
-        scan.at + piece != end
+        is_compound(Scanner { at, ..self.scan })
     }
 
     /// A constant, a proposition, or a formula in parentheses.
@@ -354,6 +352,31 @@ impl Parser<'_> {
             }
         }
     }
+}
+
+/// Whether the text here is a model expression of more than one piece: neither a
+/// word (with an index and the like), a constant, a string nor a parenthesised group.
+/// Negations in front count as part of it (`!x == 0` is for the model's language to read), temporal
+/// operators do not.
+fn is_compound(mut scan: Scanner<'_>) -> bool {
+    while let Some((prefix, length)) = scan.prefix() {
+        if prefix != Prefix::Not {
+            return false;
+        }
+        scan.at += length;
+        scan.skip_space();
+    }
+    let end = scan.at + scan.expression_length();
+    if scan.at >= end {
+        return false;
+    }
+    let piece = match scan.rest().as_bytes()[0] {
+        b'(' => scan.bracketed_length(),
+        b'"' => scan.string_length().unwrap_or(scan.rest().len()),
+        b'0' | b'1' => 1,
+        _ => scan.operand_length(),
+    };
+    scan.at + piece != end
 }
 
 fn unescape(raw: &str) -> String {

@@ -43,6 +43,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod branching;
 mod coloured;
 mod dot;
 mod equation;
@@ -69,6 +70,7 @@ mod write;
 mod xml;
 
 pub use bounds::{BoundSource, Bounds};
+pub use branching::{Branching, Paths};
 pub use dot::dot;
 pub use equation::{Linear, StateEquation};
 pub use expression::parse_state_formula;

@@ -3,13 +3,13 @@
 //! `property-set > property > (id, description, formula)`. The shape of the formula says what
 //! is asked: `exists-path finally B` and `all-paths globally B` are reachability, another formula
 //! under one outermost `all-paths` is LTL, `place-bound` asks for a number, and everything else
-//! that mixes path quantifiers with temporal operators is CTL, which is recognised, and of which
-//! nothing but the id is kept. Tags of the older grammar (`integer-lt`, `implication`, …) are read as well.
+//! that mixes path quantifiers with temporal operators is CTL. Tags of the older grammar (`integer-lt`, `implication`, …) are read as well.
 
 use rapidhash::RapidHashSet;
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 use stubborn_system::budget::UNLIMITED;
 
+use crate::branching::{Branching, Paths};
 use crate::formula::{Atom, CompareOp, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
 use crate::model::Model;
@@ -32,8 +32,10 @@ pub enum Question {
     Ltl(Formula),
     /// The largest sum of tokens of these places in a reachable marking.
     UpperBound(Vec<PlaceId>),
-    /// A formula that mixes path quantifiers and temporal operators; it is not kept.
-    Ctl,
+    /// Does the initial marking satisfy the formula? A path that ends is a path.
+    Ctl(Branching),
+    /// A formula that puts path quantifiers where CTL has none.
+    Unsupported,
 }
 
 /// A property of a file.
@@ -48,7 +50,7 @@ pub struct ContestProperty {
 }
 
 /// Reads a property file for a model. Wrong properties are left out, and the messages say why; a
-/// CTL formula gives a warning and [`Question::Ctl`].
+/// formula beyond CTL gives a warning and [`Question::Unsupported`].
 pub fn read_properties(
     source: &SourceFile,
     model: &Model,
@@ -78,7 +80,7 @@ struct PropertyReader<'c, 'a> {
 enum Unusable {
     /// It was reported.
     Wrong,
-    /// It is CTL.
+    /// It has path quantifiers inside.
     Ctl,
 }
 
@@ -144,9 +146,17 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
             Ok(question) => self.properties.push(ContestProperty { id, question, span }),
             Err(Unusable::Wrong) => {}
             Err(Unusable::Ctl) => {
-                let what = format!("`{}` is a CTL formula, which is not supported", shown(&id));
-                self.report.add(Diagnostic::warning("PNM065", what, span))?;
-                let question = Question::Ctl;
+                let question = match formulas.branching(root)? {
+                    Ok(formula) => Question::Ctl(formula),
+                    Err(Unusable::Wrong) => return Ok(()),
+                    Err(Unusable::Ctl) => {
+                        let what = format!("`{}` is no CTL formula", shown(&id));
+                        let help = "each path quantifier has one temporal operator";
+                        let warning = Diagnostic::warning("PNM065", what, span).help(help);
+                        self.report.add(warning)?;
+                        Question::Unsupported
+                    }
+                };
                 self.properties.push(ContestProperty { id, question, span });
             }
         }
@@ -287,6 +297,87 @@ impl<'f, 'a> Formulas<'f, 'a> {
                 tag.span,
             ),
         }
+    }
+
+    /// A formula of branching time.
+    fn branching(&mut self, element: Element) -> Usable<Branching> {
+        match self.formula(element)? {
+            Ok(formula) if formula.is_state_formula() => return Ok(Ok(Branching::State(formula))),
+            // A temporal operator without a quantifier.
+            Ok(_) => return Ok(Err(Unusable::Ctl)),
+            Err(Unusable::Wrong) => return Ok(Err(Unusable::Wrong)),
+            Err(Unusable::Ctl) => {}
+        }
+        let name = self.forest.name(element);
+        let children: Vec<Element> = self.forest.children(element).collect();
+        if let ("all-paths" | "exists-path", [inner]) = (name, children.as_slice()) {
+            let paths = if name == "all-paths" {
+                Paths::All
+            } else {
+                Paths::Some
+            };
+            return self.quantified(paths, *inner);
+        }
+        let mut parts = Vec::with_capacity(children.len());
+        for child in children {
+            parts.push(usable!(self.branching(child)));
+        }
+        Ok(Ok(match (name, parts.len()) {
+            ("conjunction", _) => Branching::And(parts),
+            ("disjunction", _) => Branching::Or(parts),
+            ("negation", 1) => parts.swap_remove(0).negated(),
+            ("implication", 2) => {
+                let left = parts.swap_remove(0).negated();
+                parts.push(left);
+                Branching::Or(parts)
+            }
+            ("equivalence" | "exclusive-disjunction", 2) => {
+                if parts.iter().map(Branching::size).sum::<usize>() > MAX_DOUBLED {
+                    let what = format!("`{name}` around such large formulas");
+                    return self.wrong("PNM066", what, self.forest.tag(element).span);
+                }
+                let none = parts.iter().cloned().map(Branching::negated).collect();
+                let same = Branching::Or(vec![Branching::And(parts), Branching::And(none)]);
+                if name == "equivalence" {
+                    same
+                } else {
+                    same.negated()
+                }
+            }
+            _ => return Ok(Err(Unusable::Ctl)),
+        }))
+    }
+
+    /// A temporal operator behind a path quantifier.
+    fn quantified(&mut self, paths: Paths, element: Element) -> Usable<Branching> {
+        let children: Vec<Element> = self.forest.children(element).collect();
+        let name = self.forest.name(element);
+        if let ("next" | "globally" | "finally", [inner]) = (name, children.as_slice()) {
+            let inner = Box::new(usable!(self.branching(*inner)));
+            return Ok(Ok(match name {
+                "next" => Branching::Next(paths, inner),
+                "globally" => Branching::Globally(paths, inner),
+                _ => Branching::Finally(paths, inner),
+            }));
+        }
+        if name != "until" {
+            return Ok(Err(Unusable::Ctl));
+        }
+        let (mut before, mut reach) = (None, None);
+        for child in children {
+            let operand = self.forest.first_child(child);
+            match (self.forest.name(child), operand) {
+                ("before", Some(inner)) => before = Some(usable!(self.branching(inner))),
+                ("reach", Some(inner)) => reach = Some(usable!(self.branching(inner))),
+                _ => {}
+            }
+        }
+        Ok(match (before, reach) {
+            (Some(before), Some(reach)) => {
+                Ok(Branching::Until(paths, Box::new(before), Box::new(reach)))
+            }
+            _ => Err(Unusable::Ctl),
+        })
     }
 
     fn until(&mut self, element: Element) -> Usable<Formula> {

@@ -39,6 +39,8 @@ fn every_property_file_is_read() {
             "ReachabilityFireability",
             "LTLCardinality",
             "LTLFireability",
+            "CTLCardinality",
+            "CTLFireability",
             "UpperBounds",
         ] {
             let Some(found) = properties(&corpus, &instance, file, &model) else {
@@ -52,12 +54,12 @@ fn every_property_file_is_read() {
                     property.id
                 );
                 let fits = match property.question {
-                    Question::Reachable(_) | Question::Invariant(_) => {
-                        file.starts_with("Reach") || file.starts_with("LTL")
-                    }
-                    Question::Ltl(_) => file.starts_with("LTL"),
+                    Question::Reachable(_) => !file.starts_with("LTL") && file != "UpperBounds",
+                    Question::Invariant(_) => file != "UpperBounds",
+                    Question::Ltl(_) => file.starts_with("LTL") || file.starts_with("CTL"),
                     Question::UpperBound(_) => file == "UpperBounds",
-                    Question::Ctl => false,
+                    Question::Ctl(_) => file.starts_with("CTL"),
+                    Question::Unsupported => false,
                 };
                 assert!(fits, "{}", property.id);
             }
@@ -110,7 +112,7 @@ fn compare_answers(limit: usize) {
                         sums.push((places, 0u64, property.id, answer));
                         continue;
                     }
-                    Question::Ltl(_) | Question::Ctl => continue,
+                    Question::Ltl(_) | Question::Ctl(_) | Question::Unsupported => continue,
                 };
                 let label = system.add_label(formula.clone()).unwrap();
                 labels.push((label, formula, found, false, property.id, answer));

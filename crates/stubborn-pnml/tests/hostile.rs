@@ -406,11 +406,23 @@ fn wrong_properties_say_what_is_wrong() {
         (
             property("<exists-path><globally><true/></globally></exists-path>"),
             1,
-            &["PNM065"],
+            &[],
         ),
         (
             property(
                 "<all-paths><finally><exists-path><next><true/></next></exists-path></finally></all-paths>",
+            ),
+            1,
+            &[],
+        ),
+        (
+            property("<exists-path><finally><globally><true/></globally></finally></exists-path>"),
+            1,
+            &["PNM065"],
+        ),
+        (
+            property(
+                "<negation><all-paths><finally><next><true/></next></finally></all-paths></negation>",
             ),
             1,
             &["PNM065"],

@@ -34,6 +34,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "system",
         ],
     ),
+    ("ctl", &["diagnostics", "ltl", "search", "store", "system"]),
     ("plan", &["emptiness", "reduce", "search", "system"]),
     (
         "protocol",
@@ -51,6 +52,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "contest",
         &[
+            "ctl",
             "emptiness",
             "graph",
             "ltl",

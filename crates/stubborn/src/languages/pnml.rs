@@ -39,7 +39,10 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             match property.question {
                 Question::Invariant(formula) => invariants.push((property.id, formula)),
                 Question::Ltl(formula) => contest.push((property.id, formula)),
-                Question::Reachable(_) | Question::UpperBound(_) | Question::Ctl => {
+                Question::Reachable(_)
+                | Question::UpperBound(_)
+                | Question::Ctl(_)
+                | Question::Unsupported => {
                     let message = format!(
                         "the property `{}` is neither an invariant nor an LTL formula, and is \
                          not checked",

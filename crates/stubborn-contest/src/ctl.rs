@@ -1,0 +1,376 @@
+//! CTLCardinality and CTLFireability: does the initial marking satisfy a formula of branching
+//! time?
+//!
+//! Statements about single markings that the state equation decides become constants, which
+//! often makes a formula small or constant. Parts `EF p` outside all other temporal operators
+//! are questions about reachability and answered as such, with all that is there for those. The
+//! rest is decided on the fly on one graph that all formulas of the file share: first each gets
+//! a short time, then those that are left share the rest.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use stubborn_ctl::{Evaluation, Formula as Ctl, Formulas, Graph, Node, Space};
+use stubborn_pnml::{Atom, Branching, Formula, Linearise, NetSystem, Paths, StateEquation};
+use stubborn_search::Limits;
+use stubborn_system::LabelId;
+
+use crate::answer::{Line, Technique, Value};
+use crate::frame::Frame;
+use crate::reachability;
+
+/// A formula that the initial marking should satisfy.
+pub(crate) struct Claim {
+    pub(crate) id: String,
+    pub(crate) formula: Branching,
+}
+
+/// A claim in the making.
+struct Open {
+    id: String,
+    formulas: Formulas,
+    formula: Ctl,
+    /// What the propositions of the formula mean, with their labels.
+    statements: Vec<(Formula, LabelId)>,
+    /// Parts `EF p` outside all other temporal operators, with the `p` and its label.
+    reachable: Vec<(Ctl, Formula, LabelId)>,
+    techniques: Vec<Technique>,
+}
+
+/// Answers all claims; what cannot be answered is said so.
+pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
+    let count = claims.len().max(1);
+    let time = frame.slice(0.1 / count as f64, Duration::from_secs(10));
+    let mut open = Vec::new();
+    for claim in claims {
+        match prepare(frame, system, &claim, time) {
+            Some(claim) => open.push(claim),
+            None => frame.answer(&claim.id, Value::Unknown, &[]),
+        }
+    }
+    answer_constants(frame, &mut open);
+    let system = &*system;
+    let limits = Limits {
+        memory: frame.options.memory,
+        interrupt: frame.options.interrupt,
+        ..Limits::default()
+    };
+    if let Ok(space) = Space::new(system, &limits) {
+        let mut graph = Graph::new(system, &space, &limits);
+        evaluate(frame, &mut graph, &mut open, &[0.1]);
+        reach(frame, system, &mut open);
+        answer_constants(frame, &mut open);
+        evaluate(frame, &mut graph, &mut open, &[0.4, 1.0]);
+    }
+    for claim in open {
+        frame.answer(&claim.id, Value::Unknown, &[]);
+    }
+}
+
+/// Answers what has become a constant.
+fn answer_constants(frame: &mut Frame<'_>, open: &mut Vec<Open>) {
+    open.retain(|claim| match claim.formulas.node(claim.formula) {
+        Node::Constant(value) => {
+            let techniques: &[Technique] = match claim.techniques.as_slice() {
+                [] => &[Technique::Topological],
+                known => known,
+            };
+            frame.answer(&claim.id, Value::Truth(value), techniques);
+            false
+        }
+        _ => true,
+    });
+}
+
+/// Gives each open claim a share of the time, as often as there are shares.
+fn evaluate(frame: &mut Frame<'_>, graph: &mut Graph<'_>, open: &mut Vec<Open>, shares: &[f64]) {
+    let mut answered = vec![false; open.len()];
+    let mut evaluations: Vec<(usize, &Open, Evaluation<'_>)> = open
+        .iter()
+        .enumerate()
+        .map(|(at, claim)| {
+            let labels = claim.statements.iter().map(|(_, label)| *label).collect();
+            let evaluation = Evaluation::new(&claim.formulas, claim.formula, labels);
+            (at, claim, evaluation)
+        })
+        .collect();
+    for share in shares {
+        let mut left = evaluations.len();
+        evaluations.retain_mut(|(at, claim, evaluation)| {
+            let time = frame.left().mul_f64(share / left.max(1) as f64);
+            left -= 1;
+            if frame.is_over() {
+                return true;
+            }
+            graph.restart(Some(time));
+            let Ok(value) = evaluation.holds(graph) else {
+                return true;
+            };
+            evaluation.forget(graph);
+            let mut techniques = claim.techniques.clone();
+            techniques.extend([Technique::Explicit, Technique::CollateralProcessing]);
+            frame.answer(&claim.id, Value::Truth(value), &techniques);
+            answered[*at] = true;
+            false
+        });
+    }
+    for (_, _, evaluation) in &mut evaluations {
+        evaluation.forget(graph);
+    }
+    let mut answered = answered.into_iter();
+    open.retain(|_| !answered.next().unwrap_or(false));
+}
+
+/// Answers the parts `EF p` of formulas that stand outside all other temporal operators, and
+/// puts the answers into the formulas.
+fn reach(frame: &Frame<'_>, system: &NetSystem, open: &mut [Open]) {
+    let mut parts: Vec<(usize, Ctl)> = Vec::new();
+    let mut goals = Vec::new();
+    for (at, claim) in open.iter().enumerate() {
+        for (part, formula, label) in &claim.reachable {
+            let goal = reachability::Goal {
+                id: parts.len().to_string(),
+                formula: formula.clone(),
+                if_found: true,
+            };
+            goals.push((goal, *label));
+            parts.push((at, *part));
+        }
+    }
+    if goals.is_empty() || frame.is_over() {
+        return;
+    }
+    // Where all questions are of this kind, they may take all the time.
+    let others = open.iter().any(|claim| claim.reachable.is_empty());
+    let share = if others { 0.4 } else { 0.9 };
+    let lines = frame.ask(share, |frame| {
+        reachability::search_all(frame, system, goals)
+    });
+    let mut known: Vec<HashMap<Ctl, bool>> = vec![HashMap::new(); open.len()];
+    for line in lines {
+        if let Line::Formula {
+            id,
+            value: Value::Truth(value),
+            techniques,
+        } = line
+            && let Some((at, part)) = id.parse().ok().and_then(|n: usize| parts.get(n))
+        {
+            known[*at].insert(*part, value);
+            open[*at].techniques.extend(techniques);
+        }
+    }
+    for (claim, known) in open.iter_mut().zip(&known) {
+        claim.formula = with(&mut claim.formulas, claim.formula, known);
+    }
+}
+
+/// The parts `EF p` with `p` about one marking, below Boolean operators alone; each with its `p`.
+fn reachable_parts(formulas: &Formulas, formula: Ctl, out: &mut Vec<(Ctl, Ctl)>) {
+    match formulas.node(formula) {
+        Node::Not(inner) => reachable_parts(formulas, inner, out),
+        Node::And(a, b) | Node::Or(a, b) => {
+            reachable_parts(formulas, a, out);
+            reachable_parts(formulas, b, out);
+        }
+        _ => {
+            let goal = formulas.reachable(formula);
+            out.extend(
+                goal.filter(|g| formulas.depth(*g) == 0)
+                    .map(|g| (formula, g)),
+            );
+        }
+    }
+}
+
+/// A formula with some parts below Boolean operators replaced by their values.
+fn with(formulas: &mut Formulas, formula: Ctl, known: &HashMap<Ctl, bool>) -> Ctl {
+    if let Some(value) = known.get(&formula) {
+        return formulas.constant(*value);
+    }
+    match formulas.node(formula) {
+        Node::Not(inner) => {
+            let inner = with(formulas, inner, known);
+            formulas.not(inner)
+        }
+        Node::And(a, b) => {
+            let (a, b) = (with(formulas, a, known), with(formulas, b, known));
+            formulas.and(a, b)
+        }
+        Node::Or(a, b) => {
+            let (a, b) = (with(formulas, a, known), with(formulas, b, known));
+            formulas.or(a, b)
+        }
+        _ => formula,
+    }
+}
+
+impl Open {
+    /// A part about one marking in terms of the net.
+    fn statement(&self, part: Ctl) -> Formula {
+        match self.formulas.node(part) {
+            Node::Atom(number) => self.statements[number as usize].0.clone(),
+            Node::Not(inner) => self.statement(inner).negated(),
+            Node::And(a, b) => Formula::And(vec![self.statement(a), self.statement(b)]),
+            Node::Or(a, b) => Formula::Or(vec![self.statement(a), self.statement(b)]),
+            Node::Constant(value) => Formula::Atom(Atom::Constant(value)),
+            // There are none of these in a statement about one marking.
+            Node::ExistsNext(_) | Node::ExistsUntil(..) | Node::AllUntil(..) => {
+                Formula::Atom(Atom::Constant(false))
+            }
+        }
+    }
+}
+
+/// Makes a formula of a claim, with a label for each statement about a marking that the state
+/// equation does not decide.
+fn prepare(
+    frame: &Frame<'_>,
+    system: &mut NetSystem,
+    claim: &Claim,
+    time: Duration,
+) -> Option<Open> {
+    let mut statements: Vec<&Formula> = Vec::new();
+    collect(&claim.formula, &mut statements);
+    let mut known: Vec<Option<bool>> = vec![None; statements.len()];
+    if frame.options.equation && !frame.is_over() {
+        let each = time / (2 * statements.len().max(1) as u32);
+        let equation = StateEquation::new(system.net());
+        let linear = Linearise::new(system.net(), system.bounds());
+        for (statement, known) in statements.iter().zip(&mut known) {
+            if linear.never(&equation, statement, each) {
+                *known = Some(false);
+            } else if linear.never(&equation, &(*statement).clone().negated(), each) {
+                *known = Some(true);
+            }
+        }
+    }
+    let mut translation = Translation {
+        formulas: Formulas::new(),
+        statements: &statements,
+        known: &known,
+    };
+    let formula = translation.translate(&claim.formula);
+    let formulas = translation.formulas;
+    let mut labelled = Vec::new();
+    for name in formulas.names() {
+        let statement = statements.get(name.parse::<usize>().ok()?)?;
+        labelled.push((
+            (*statement).clone(),
+            system.add_label((*statement).clone())?,
+        ));
+    }
+    let by_equation = known.iter().any(Option::is_some);
+    let mut open = Open {
+        id: claim.id.clone(),
+        formulas,
+        formula,
+        statements: labelled,
+        reachable: Vec::new(),
+        techniques: by_equation
+            .then_some(Technique::LinearProgramming)
+            .into_iter()
+            .collect(),
+    };
+    let mut parts = Vec::new();
+    reachable_parts(&open.formulas, open.formula, &mut parts);
+    for (part, goal) in parts {
+        let goal = open.statement(goal);
+        let label = system.add_label(goal.clone())?;
+        open.reachable.push((part, goal, label));
+    }
+    Some(open)
+}
+
+/// The parts that speak of one marking, each once.
+fn collect<'c>(formula: &'c Branching, out: &mut Vec<&'c Formula>) {
+    match formula {
+        Branching::State(statement) => {
+            if !out.contains(&statement) {
+                out.push(statement);
+            }
+        }
+        Branching::Not(inner)
+        | Branching::Next(_, inner)
+        | Branching::Globally(_, inner)
+        | Branching::Finally(_, inner) => collect(inner, out),
+        Branching::And(parts) | Branching::Or(parts) => {
+            parts.iter().for_each(|part| collect(part, out));
+        }
+        Branching::Until(_, left, right) => {
+            collect(left, out);
+            collect(right, out);
+        }
+    }
+}
+
+/// From a contest formula to one of the CTL library, whose propositions are numbers of
+/// statements.
+struct Translation<'t> {
+    formulas: Formulas,
+    statements: &'t [&'t Formula],
+    known: &'t [Option<bool>],
+}
+
+impl Translation<'_> {
+    fn translate(&mut self, formula: &Branching) -> Ctl {
+        match formula {
+            Branching::State(statement) => {
+                let number = self.statements.iter().position(|s| *s == statement);
+                match number.map(|number| (number, self.known[number])) {
+                    Some((_, Some(value))) => self.formulas.constant(value),
+                    Some((number, None)) => self.formulas.atom(&number.to_string()),
+                    // Every statement was collected.
+                    None => self.formulas.constant(false),
+                }
+            }
+            Branching::Not(inner) => {
+                let inner = self.translate(inner);
+                self.formulas.not(inner)
+            }
+            Branching::And(parts) => self.join(parts, true, Formulas::and),
+            Branching::Or(parts) => self.join(parts, false, Formulas::or),
+            Branching::Next(paths, inner) => {
+                let inner = self.translate(inner);
+                match paths {
+                    Paths::All => self.formulas.all_next(inner),
+                    Paths::Some => self.formulas.exists_next(inner),
+                }
+            }
+            Branching::Globally(paths, inner) => {
+                let inner = self.translate(inner);
+                match paths {
+                    Paths::All => self.formulas.all_globally(inner),
+                    Paths::Some => self.formulas.exists_globally(inner),
+                }
+            }
+            Branching::Finally(paths, inner) => {
+                let inner = self.translate(inner);
+                match paths {
+                    Paths::All => self.formulas.all_finally(inner),
+                    Paths::Some => self.formulas.exists_finally(inner),
+                }
+            }
+            Branching::Until(paths, left, right) => {
+                let (left, right) = (self.translate(left), self.translate(right));
+                match paths {
+                    Paths::All => self.formulas.all_until(left, right),
+                    Paths::Some => self.formulas.exists_until(left, right),
+                }
+            }
+        }
+    }
+
+    fn join(
+        &mut self,
+        parts: &[Branching],
+        empty: bool,
+        join: fn(&mut Formulas, Ctl, Ctl) -> Ctl,
+    ) -> Ctl {
+        let mut joined = self.formulas.constant(empty);
+        for part in parts {
+            let part = self.translate(part);
+            joined = join(&mut self.formulas, joined, part);
+        }
+        joined
+    }
+}

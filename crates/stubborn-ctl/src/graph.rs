@@ -1,0 +1,281 @@
+//! The part of a state space that was looked at: numbered states and their successors.
+//!
+//! Formulas of one model share a graph, so that each state is expanded once, however many
+//! formulas and parts of formulas are decided in it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use stubborn_search::Limits;
+use stubborn_store::{
+    Cursor, MemoryBudget, StateHandle, Store, StoreError, StoreKind, StoreOptions, Worker,
+};
+use stubborn_system::{Executor, LabelId, Outcome, Spent, Successors, System};
+
+/// The number of a state in a [`Graph`].
+pub type StateNumber = u32;
+
+/// Why there is no verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The limit of states was reached.
+    States,
+    /// The limit of memory was reached.
+    Memory,
+    /// The time is up.
+    Time,
+    /// Somebody asked to stop.
+    Interrupted,
+    /// A step fails, here at this site: what comes after it is not defined.
+    Failure(usize),
+}
+
+impl From<StoreError> for Stop {
+    fn from(_: StoreError) -> Self {
+        Stop::Memory
+    }
+}
+
+/// Expansions between two looks at the clock.
+const LOOK_EVERY: u32 = 256;
+
+/// Successors of a state that were not asked for yet.
+const UNKNOWN: (u32, u32) = (u32::MAX, 0);
+
+/// Room for the states of a [`Graph`].
+pub struct Space {
+    store: Store,
+    memory: Arc<MemoryBudget>,
+}
+
+impl Space {
+    /// Room for states of this system, within limits.
+    pub fn new(system: &dyn System, limits: &Limits<'_>) -> Result<Self, Stop> {
+        let options = StoreOptions::new(StoreKind::Plain);
+        let memory = limits.memory_budget(system);
+        let store = Store::new(system.layout().words(), &options, &memory)?;
+        Ok(Self { store, memory })
+    }
+}
+
+/// States and successors, as far as they were asked for.
+pub struct Graph<'g> {
+    system: &'g dyn System,
+    executor: Box<dyn Executor + 'g>,
+    worker: Worker<'g>,
+    cursor: Cursor,
+    empty: Cursor,
+    buffer: Successors,
+    initial: Vec<StateNumber>,
+    /// Where the successors of each state are.
+    rows: Vec<(u32, u32)>,
+    successors: Vec<StateNumber>,
+    limits: Limits<'g>,
+    end: Option<Instant>,
+    memory: Arc<MemoryBudget>,
+    /// What of the memory was taken for tables here.
+    reserved: usize,
+    until_look: u32,
+}
+
+impl<'g> Graph<'g> {
+    /// A graph of which nothing is known.
+    pub fn new(system: &'g dyn System, space: &'g Space, limits: &Limits<'g>) -> Self {
+        let store = &space.store;
+        let words = system.layout().words();
+        let mut graph = Self {
+            system,
+            executor: system.executor(),
+            worker: store.worker(),
+            cursor: store.cursor(),
+            empty: store.cursor(),
+            buffer: Successors::new(words),
+            initial: Vec::new(),
+            rows: Vec::new(),
+            successors: Vec::new(),
+            end: None,
+            memory: Arc::clone(&space.memory),
+            limits: *limits,
+            reserved: 0,
+            until_look: 0,
+        };
+        graph.restart(limits.time);
+        graph
+    }
+
+    /// A new time, from now on; what is known stays.
+    pub fn restart(&mut self, time: Option<std::time::Duration>) {
+        self.end = time.and_then(|time| Instant::now().checked_add(time));
+        self.until_look = 0;
+    }
+
+    /// The model.
+    pub fn system(&self) -> &'g dyn System {
+        self.system
+    }
+
+    /// How many states are known.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether no state is known yet.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The initial states.
+    pub fn initial(&mut self) -> Result<Vec<StateNumber>, Stop> {
+        if self.initial.is_empty() {
+            let words = self.system.layout().words();
+            let all = self.system.initial_states();
+            let count = all.len().checked_div(words).unwrap_or(1).max(1);
+            for number in 0..count {
+                let state = &all[number * words..(number + 1) * words];
+                let inserted = self.worker.insert(&self.empty, state, None)?;
+                let number = number_of(inserted.handle);
+                if inserted.is_new {
+                    self.rows.push(UNKNOWN);
+                }
+                self.initial.push(number);
+            }
+        }
+        Ok(self.initial.clone())
+    }
+
+    /// The words of a state.
+    pub fn state(&mut self, state: StateNumber) -> Result<&[u32], Stop> {
+        self.load(state)?;
+        Ok(self.cursor.words())
+    }
+
+    fn load(&mut self, state: StateNumber) -> Result<(), Stop> {
+        let handle = StateHandle::from_bits(state.into());
+        // A plain store keeps every state.
+        self.worker
+            .load(handle, &mut self.cursor)
+            .map_err(|_| Stop::Memory)
+    }
+
+    /// Whether a label holds in a state.
+    pub fn label(&mut self, state: StateNumber, label: LabelId) -> Result<bool, Stop> {
+        self.load(state)?;
+        Ok(self.executor.label(self.cursor.words(), label))
+    }
+
+    /// How many successors a state has.
+    pub fn degree(&mut self, state: StateNumber) -> Result<u32, Stop> {
+        if self.rows[state as usize].0 == UNKNOWN.0 {
+            self.expand(state)?;
+        }
+        Ok(self.rows[state as usize].1)
+    }
+
+    /// A successor of a state whose [degree](Self::degree) was asked for.
+    pub fn successor(&self, state: StateNumber, number: u32) -> StateNumber {
+        let (start, _) = self.rows[state as usize];
+        self.successors[(start + number) as usize]
+    }
+
+    fn expand(&mut self, state: StateNumber) -> Result<(), Stop> {
+        self.look()?;
+        self.load(state)?;
+        self.buffer.clear();
+        self.executor
+            .successors(self.cursor.words(), &mut self.buffer);
+        let start = self.successors.len();
+        for number in 0..self.buffer.len() {
+            let outcome = self.buffer.outcome(number);
+            if outcome != Outcome::FINE
+                && let Some(site) = outcome.failed()
+            {
+                self.successors.truncate(start);
+                return Err(Stop::Failure(site));
+            }
+            let target = self.buffer.state(number);
+            let inserted = self.worker.insert(&self.empty, target, None)?;
+            if inserted.is_new {
+                self.rows.push(UNKNOWN);
+            }
+            let target = number_of(inserted.handle);
+            if !self.successors[start..].contains(&target) {
+                self.successors.push(target);
+            }
+        }
+        // Successors are complete unless the budget is spent.
+        if let Some(spent) = self.system.budget().spent() {
+            return Err(stop(spent));
+        }
+        let count = self.successors.len() - start;
+        let start = u32::try_from(start).map_err(|_| Stop::Memory)?;
+        self.rows[state as usize] = (start, count as u32);
+        Ok(())
+    }
+
+    /// Takes memory for tables about the states of this graph.
+    pub(crate) fn account(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.memory.reserve(bytes).map_err(|_| Stop::Memory)
+    }
+
+    pub(crate) fn release(&self, bytes: usize) {
+        self.memory.release(bytes);
+    }
+
+    /// Whether something may be said about the system: not if an executor may have given up, or if
+    /// the model was too small.
+    pub(crate) fn conclude(&self) -> Result<(), Stop> {
+        self.system
+            .budget()
+            .conclude()
+            .map_or(Ok(()), |spent| Err(stop(spent)))
+    }
+
+    fn look(&mut self) -> Result<(), Stop> {
+        if self.until_look > 0 {
+            self.until_look -= 1;
+            return Ok(());
+        }
+        self.until_look = LOOK_EVERY;
+        let interrupted = self.limits.interrupt;
+        if interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(Stop::Interrupted);
+        }
+        if self.end.is_some_and(|end| Instant::now() >= end) {
+            return Err(Stop::Time);
+        }
+        if let Some(spent) = self.system.budget().poll() {
+            return Err(stop(spent));
+        }
+        let states = self.rows.len() as u64;
+        if self.limits.states.is_some_and(|most| states > most) {
+            return Err(Stop::States);
+        }
+        let tables = self.rows.capacity() * size_of::<(u32, u32)>()
+            + self.successors.capacity() * size_of::<StateNumber>();
+        if tables > self.reserved {
+            self.account(tables - self.reserved)?;
+            self.reserved = tables;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Graph<'_> {
+    fn drop(&mut self) {
+        self.memory.release(self.reserved);
+    }
+}
+
+fn stop(spent: Spent) -> Stop {
+    match spent {
+        Spent::Time => Stop::Time,
+        Spent::Memory => Stop::Memory,
+        Spent::Interrupted | Spent::Outgrown => Stop::Interrupted,
+    }
+}
+
+/// A plain store numbers states from 0 on.
+fn number_of(handle: StateHandle) -> StateNumber {
+    handle.to_bits() as StateNumber
+}

@@ -1,0 +1,428 @@
+//! Verdicts on the fly against labelling by the book, on random nets and formulas; explanations
+//! are checked step by step.
+
+use std::collections::HashMap;
+
+use stubborn_ctl::{
+    Ending, Evaluation, Explanation, Formula, Formulas, Graph, Node, Reason, Space, Stop,
+};
+use stubborn_pnml::{NetBuilder, NetSystem};
+use stubborn_search::Limits;
+use stubborn_system::{LabelId, Random, Successors, System};
+
+/// A small net: some have deadlocks, some cycles, some are unbounded.
+fn random_net(random: &mut Random) -> NetSystem {
+    let mut builder = NetBuilder::new("random");
+    let places: Vec<_> = (0..2 + random.below(4))
+        .map(|p| {
+            builder.place(
+                &format!("p{p}"),
+                random.below(3) as u64 / 2 + u64::from(p == 0),
+            )
+        })
+        .collect();
+    for t in 0..1 + random.below(6) {
+        let t = builder.transition(&format!("t{t}"));
+        for _ in 0..1 + random.below(2) {
+            builder.input(places[random.below(places.len())], t, 1);
+        }
+        for _ in 0..random.below(3) {
+            builder.output(t, places[random.below(places.len())], 1);
+        }
+    }
+    NetSystem::new(builder.build().unwrap()).unwrap()
+}
+
+/// A formula as it was written, before anything is made of it.
+#[derive(Clone, Debug)]
+enum Written {
+    Constant(bool),
+    Atom(usize),
+    Unary(Unary, Box<Written>),
+    Binary(Binary, Box<Written>, Box<Written>),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Unary {
+    Not,
+    Ex,
+    Ax,
+    Ef,
+    Af,
+    Eg,
+    Ag,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Binary {
+    And,
+    Or,
+    Eu,
+    Au,
+    Ew,
+    Aw,
+    Er,
+    Ar,
+}
+
+fn random_formula(random: &mut Random, atoms: usize, depth: usize) -> Written {
+    if depth == 0 || random.below(8) == 0 {
+        return match random.below(12) {
+            0 => Written::Constant(true),
+            1 => Written::Constant(false),
+            _ => Written::Atom(random.below(atoms)),
+        };
+    }
+    let f = Box::new(random_formula(random, atoms, depth - 1));
+    use Unary::*;
+    let unary = [Not, Ex, Ax, Ef, Af, Eg, Ag, Ef, Af];
+    if random.below(2) == 0 {
+        return Written::Unary(unary[random.below(unary.len())], f);
+    }
+    let g = Box::new(random_formula(random, atoms, depth - 1));
+    use Binary::*;
+    let binary = [And, Or, Or, Eu, Au, Ew, Aw, Er, Ar];
+    Written::Binary(binary[random.below(binary.len())], f, g)
+}
+
+fn build(formulas: &mut Formulas, written: &Written) -> Formula {
+    match written {
+        Written::Constant(value) => formulas.constant(*value),
+        Written::Atom(number) => formulas.atom(&number.to_string()),
+        Written::Unary(operator, f) => {
+            let f = build(formulas, f);
+            match operator {
+                Unary::Not => formulas.not(f),
+                Unary::Ex => formulas.exists_next(f),
+                Unary::Ax => formulas.all_next(f),
+                Unary::Ef => formulas.exists_finally(f),
+                Unary::Af => formulas.all_finally(f),
+                Unary::Eg => formulas.exists_globally(f),
+                Unary::Ag => formulas.all_globally(f),
+            }
+        }
+        Written::Binary(operator, f, g) => {
+            let (f, g) = (build(formulas, f), build(formulas, g));
+            match operator {
+                Binary::And => formulas.and(f, g),
+                Binary::Or => formulas.or(f, g),
+                Binary::Eu => formulas.exists_until(f, g),
+                Binary::Au => formulas.all_until(f, g),
+                Binary::Ew => formulas.exists_weak_until(f, g),
+                Binary::Aw => formulas.all_weak_until(f, g),
+                Binary::Er => formulas.exists_release(f, g),
+                Binary::Ar => formulas.all_release(f, g),
+            }
+        }
+    }
+}
+
+/// Where a formula as it was written holds: each operator by its own fixed point.
+fn meaning(graph: &Explicit, system: &NetSystem, written: &Written) -> Vec<bool> {
+    let count = graph.states.len();
+    let by = |f: &dyn Fn(usize) -> bool| (0..count).map(f).collect::<Vec<bool>>();
+    // The least or the greatest set with now[s] = base[s] || keep[s] && onward(s).
+    let fix = |start: bool, exists: bool, base: &[bool], keep: &[bool], at_end: bool| {
+        let mut now = vec![start; count];
+        loop {
+            let next = by(&|s| {
+                let targets = &graph.successors[s];
+                let onward = match (targets.is_empty(), exists) {
+                    (true, _) => at_end,
+                    (false, true) => targets.iter().any(|t| now[*t]),
+                    (false, false) => targets.iter().all(|t| now[*t]),
+                };
+                base[s] || keep[s] && onward
+            });
+            if next == now {
+                return now;
+            }
+            now = next;
+        }
+    };
+    let (yes, no) = (vec![true; count], vec![false; count]);
+    match written {
+        Written::Constant(value) => vec![*value; count],
+        Written::Atom(number) => {
+            let mut executor = system.executor();
+            let label = LabelId::new(*number);
+            let states = graph.states.iter();
+            states.map(|s| executor.label(s, label)).collect()
+        }
+        Written::Unary(operator, f) => {
+            let f = meaning(graph, system, f);
+            match operator {
+                Unary::Not => by(&|s| !f[s]),
+                Unary::Ex => by(&|s| graph.successors[s].iter().any(|t| f[*t])),
+                Unary::Ax => by(&|s| graph.successors[s].iter().all(|t| f[*t])),
+                Unary::Ef => fix(false, true, &f, &yes, false),
+                Unary::Af => fix(false, false, &f, &yes, false),
+                Unary::Eg => fix(true, true, &no, &f, true),
+                Unary::Ag => fix(true, false, &no, &f, true),
+            }
+        }
+        Written::Binary(operator, f, g) => {
+            let (f, g) = (meaning(graph, system, f), meaning(graph, system, g));
+            let both = by(&|s| f[s] && g[s]);
+            match operator {
+                Binary::And => both,
+                Binary::Or => by(&|s| f[s] || g[s]),
+                Binary::Eu => fix(false, true, &g, &f, false),
+                Binary::Au => fix(false, false, &g, &f, false),
+                Binary::Ew => fix(true, true, &g, &f, true),
+                Binary::Aw => fix(true, false, &g, &f, true),
+                Binary::Er => fix(true, true, &both, &g, true),
+                Binary::Ar => fix(true, false, &both, &g, true),
+            }
+        }
+    }
+}
+
+/// The whole graph.
+struct Explicit {
+    states: Vec<Vec<u32>>,
+    numbers: HashMap<Vec<u32>, usize>,
+    successors: Vec<Vec<usize>>,
+}
+
+fn explicit(system: &NetSystem, limit: usize) -> Option<Explicit> {
+    let mut executor = system.executor();
+    let mut graph = Explicit {
+        states: vec![system.initial_states()],
+        numbers: HashMap::from([(system.initial_states(), 0)]),
+        successors: Vec::new(),
+    };
+    let mut buffer = Successors::new(system.layout().words());
+    while graph.successors.len() < graph.states.len() {
+        buffer.clear();
+        executor.successors(&graph.states[graph.successors.len()], &mut buffer);
+        let mut targets = Vec::new();
+        for number in 0..buffer.len() {
+            let state = buffer.state(number).to_vec();
+            let next = graph.states.len();
+            let target = *graph.numbers.entry(state.clone()).or_insert(next);
+            if target == next {
+                graph.states.push(state);
+            }
+            targets.push(target);
+        }
+        graph.successors.push(targets);
+        if graph.states.len() > limit {
+            return None;
+        }
+    }
+    Some(graph)
+}
+
+/// Where a formula holds, by the definitions: fixed points over all states.
+fn label(graph: &Explicit, system: &NetSystem, formulas: &Formulas, formula: Formula) -> Vec<bool> {
+    let of = |f| label(graph, system, formulas, f);
+    let count = graph.states.len();
+    let all = |f: &dyn Fn(usize) -> bool| (0..count).map(f).collect::<Vec<bool>>();
+    match formulas.node(formula) {
+        Node::Constant(value) => vec![value; count],
+        Node::Atom(number) => {
+            let mut executor = system.executor();
+            let label = LabelId::new(formulas.names()[number as usize].parse().unwrap());
+            graph
+                .states
+                .iter()
+                .map(|s| executor.label(s, label))
+                .collect()
+        }
+        Node::Not(f) => of(f).into_iter().map(|v| !v).collect(),
+        Node::And(f, g) => of(f).into_iter().zip(of(g)).map(|(a, b)| a && b).collect(),
+        Node::Or(f, g) => of(f).into_iter().zip(of(g)).map(|(a, b)| a || b).collect(),
+        Node::ExistsNext(f) => {
+            let f = of(f);
+            all(&|s| graph.successors[s].iter().any(|t| f[*t]))
+        }
+        Node::ExistsUntil(f, g) | Node::AllUntil(f, g) => {
+            let exists = matches!(formulas.node(formula), Node::ExistsUntil(..));
+            let (f, g) = (of(f), of(g));
+            let mut now = g.clone();
+            loop {
+                let next = all(&|s| {
+                    let successors = &graph.successors[s];
+                    let onward = if exists {
+                        successors.iter().any(|t| now[*t])
+                    } else {
+                        !successors.is_empty() && successors.iter().all(|t| now[*t])
+                    };
+                    g[s] || f[s] && onward
+                });
+                if next == now {
+                    return now;
+                }
+                now = next;
+            }
+        }
+    }
+}
+
+/// Whether an explanation is one: values are right, runs are runs, and end as they say.
+fn check(
+    graph: &mut Graph<'_>,
+    truth: &dyn Fn(Formula, &[u32]) -> bool,
+    formulas: &Formulas,
+    explanation: &Explanation,
+) {
+    let Explanation {
+        formula,
+        holds,
+        state,
+        ref reason,
+    } = *explanation;
+    let value = |graph: &mut Graph<'_>, f, s| truth(f, graph.state(s).unwrap());
+    assert_eq!(value(graph, formula, state), holds);
+    match reason {
+        Reason::Here => assert!(formulas.depth(formula) == 0),
+        Reason::All => {}
+        Reason::Parts(parts) => {
+            assert!(!parts.is_empty());
+            for part in parts {
+                assert_eq!(part.state, state);
+                check(graph, truth, formulas, part);
+            }
+        }
+        Reason::Run { states, ending } => {
+            let run: Vec<u32> = std::iter::once(state)
+                .chain(states.iter().copied())
+                .collect();
+            for pair in run.windows(2) {
+                let targets: Vec<u32> = (0..graph.degree(pair[0]).unwrap())
+                    .map(|n| graph.successor(pair[0], n))
+                    .collect();
+                assert!(targets.contains(&pair[1]), "a step that is none");
+            }
+            let last = *run.last().unwrap();
+            if let Node::ExistsUntil(before, _) = formulas.node(formula) {
+                for state in &run[..run.len() - 1] {
+                    assert!(value(graph, before, *state));
+                }
+            }
+            if let Node::AllUntil(_, reach) = formulas.node(formula) {
+                for state in &run {
+                    assert!(!value(graph, reach, *state));
+                }
+            }
+            match ending {
+                Ending::Because(why) => {
+                    assert_eq!(why.state, last);
+                    check(graph, truth, formulas, why);
+                }
+                Ending::Deadlock => assert_eq!(graph.degree(last), Ok(0)),
+                Ending::Cycle { from } => {
+                    assert_eq!(run[*from], last);
+                    assert!(*from < run.len() - 1, "a cycle has a step");
+                }
+            }
+        }
+    }
+}
+
+fn compare(nets: usize, seed: u64) -> (usize, [usize; 2]) {
+    let mut random = Random::new(seed);
+    let (mut compared, mut verdicts) = (0, [0, 0]);
+    for number in 0..nets {
+        let system = random_net(&mut random);
+        let atoms = system.structure().labels.len();
+        let mut formulas = Formulas::new();
+        let list: Vec<(Written, Formula)> = (0..4)
+            .map(|_| {
+                let depth = 1 + random.below(4);
+                let written = random_formula(&mut random, atoms, depth);
+                let formula = build(&mut formulas, &written);
+                (written, formula)
+            })
+            .collect();
+        let Some(full) = explicit(&system, 200) else {
+            continue;
+        };
+        let labels: Vec<LabelId> = formulas
+            .names()
+            .iter()
+            .map(|name| LabelId::new(name.parse().unwrap()))
+            .collect();
+        let limits = Limits::default();
+        let space = Space::new(&system, &limits).unwrap();
+        // One graph for all, as in a file of formulas.
+        let mut graph = Graph::new(&system, &space, &limits);
+        for (written, formula) in list {
+            let expected = meaning(&full, &system, &written);
+            let same = label(&full, &system, &formulas, formula);
+            assert_eq!(same, expected, "net {number}: {written:?}");
+            let mut evaluation = Evaluation::new(&formulas, formula, labels.clone());
+            let shown = formulas.display(formula).to_string();
+            let holds = evaluation.holds(&mut graph);
+            assert_eq!(holds, Ok(expected[0]), "net {number}: {shown}");
+            // And wherever a part is asked for.
+            for state in 0..graph.len() as u32 {
+                let words = graph.state(state).unwrap().to_vec();
+                let there = evaluation.holds_in(&mut graph, formula, state);
+                assert_eq!(
+                    there,
+                    Ok(expected[full.numbers[&words]]),
+                    "net {number}: {shown}"
+                );
+            }
+            let explanation = evaluation.explain(&mut graph).unwrap();
+            let truth = |f: Formula, words: &[u32]| {
+                label(&full, &system, &formulas, f)[full.numbers[words]]
+            };
+            check(&mut graph, &truth, &formulas, &explanation);
+            compared += 1;
+            verdicts[usize::from(expected[0])] += 1;
+        }
+    }
+    (compared, verdicts)
+}
+
+#[test]
+fn verdicts_are_those_of_labelling() {
+    let (compared, verdicts) = compare(400, 0x00c7_15ee_d000_0001);
+    assert!(
+        compared > 700 && verdicts.iter().all(|n| *n > 200),
+        "{compared} {verdicts:?}"
+    );
+}
+
+#[test]
+#[ignore = "long: 10,000 nets with four formulas each"]
+fn many_verdicts_are_those_of_labelling() {
+    let (compared, _) = compare(10_000, 0x00c7_15ee_d000_0002);
+    assert!(compared > 20_000, "{compared}");
+}
+
+#[test]
+fn a_limit_is_no_verdict_and_a_longer_time_gives_one() {
+    // A counter that never ends.
+    let mut builder = NetBuilder::new("source");
+    let p = builder.place("p", 0);
+    let t = builder.transition("t");
+    builder.output(t, p, 1);
+    let u = builder.transition("u");
+    builder.input(p, u, 5_000);
+    let system = NetSystem::new(builder.build().unwrap()).unwrap();
+    let mut formulas = Formulas::new();
+    let high = formulas.atom("p >= 5000");
+    let reach = formulas.exists_finally(high);
+    let limits = Limits {
+        states: Some(1_000),
+        ..Limits::default()
+    };
+    let space = Space::new(&system, &limits).unwrap();
+    let mut graph = Graph::new(&system, &space, &limits);
+    let labels = vec![LabelId::new(0)];
+    let mut evaluation = Evaluation::new(&formulas, reach, labels.clone());
+    assert_eq!(evaluation.holds(&mut graph), Err(Stop::States));
+    // What was open is forgotten, not false.
+    let limits = Limits::default();
+    let space = Space::new(&system, &limits).unwrap();
+    let mut graph = Graph::new(&system, &space, &limits);
+    graph.restart(Some(std::time::Duration::ZERO));
+    let mut evaluation = Evaluation::new(&formulas, reach, labels);
+    assert_eq!(evaluation.holds(&mut graph), Err(Stop::Time));
+    graph.restart(None);
+    assert_eq!(evaluation.holds(&mut graph), Ok(true));
+}
