@@ -24,9 +24,7 @@ use stubborn_pnml::NetSystem;
 use stubborn_store::{
     Batch, Cursor, MemoryBudget, StateHandle, Store, StoreKind, StoreOptions, Worker,
 };
-use stubborn_system::{
-    BitSet, Executor, Expansion, Outcome, Reducer, Reduction, Successors, System,
-};
+use stubborn_system::{BitSet, Expander, Reduction, System};
 
 /// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +52,8 @@ struct Graph<'g> {
     /// The state in hand.
     cursor: Cursor,
     batch: Batch,
-    executor: Box<dyn Executor + 'g>,
-    reducer: Option<Box<dyn Reducer + 'g>>,
-    successors: Successors,
-    kept: BitSet,
+    steps: Expander<'g>,
+    transitions: usize,
     /// For each state, where its edges begin; they end where `ends` says.
     starts: Vec<u64>,
     ends: Vec<u64>,
@@ -89,10 +85,8 @@ pub(crate) fn components(
         worker: store.worker(),
         cursor: store.cursor(),
         batch: store.batch(),
-        executor: system.executor(),
-        reducer: reduction.map(|r| r.reducer()),
-        successors: Successors::new(words),
-        kept: BitSet::new(system.structure().transitions.len()),
+        steps: Expander::new(system, reduction),
+        transitions: system.structure().transitions.len(),
         starts: Vec::new(),
         ends: Vec::new(),
         targets: Vec::new(),
@@ -164,11 +158,11 @@ impl Graph<'_> {
     /// Computes the edges of a state: those of its set, or all.
     fn expand(&mut self, state: usize, all: bool) -> Result<(), Failed> {
         self.compute(state as u32)?;
-        let reduced = !all && self.choose();
+        let reduced = !all && self.steps.choose(self.cursor.words());
         self.full[state] = !reduced;
         self.batch.clear();
-        for successor in self.successors.iter() {
-            if !reduced || self.kept.contains(successor.transition.index()) {
+        for successor in self.steps.successors().iter() {
+            if self.steps.keeps(successor.transition) {
                 let changed = Some(successor.changed);
                 self.batch.push(&self.cursor, successor.state, changed);
             }
@@ -187,32 +181,12 @@ impl Graph<'_> {
         let handle = StateHandle::from_bits(state.into());
         let loaded = self.worker.load(handle, &mut self.cursor);
         loaded.map_err(|_| Failed::Limit)?;
-        self.successors.clear();
-        self.executor
-            .successors(self.cursor.words(), &mut self.successors);
-        let fine = |number| self.successors.outcome(number) == Outcome::FINE;
-        match (0..self.successors.len()).all(fine) {
+        let computed = self.steps.compute(self.cursor.words());
+        computed.map_err(|_| Failed::Limit)?;
+        match self.steps.successors().all_fine() {
             true => Ok(()),
             false => Err(Failed::Overflow),
         }
-    }
-
-    /// Chooses a set for the state whose successors were computed; true if it leaves something
-    /// out.
-    fn choose(&mut self) -> bool {
-        let Some(reducer) = &mut self.reducer else {
-            return false;
-        };
-        if self.successors.len() < 2 {
-            return false;
-        }
-        let mut expansion = Expansion {
-            state: self.cursor.words(),
-            executor: &mut *self.executor,
-            successors: &self.successors,
-            is_known: None,
-        };
-        reducer.reduce(&mut expansion, &mut self.kept)
     }
 
     fn edges(&self, state: u32) -> &[u32] {
@@ -222,14 +196,16 @@ impl Graph<'_> {
 
     /// The transitions that are taken in a component, and whether one is ignored.
     fn fired_in(&mut self, component: &[u32]) -> Result<Seen, Failed> {
-        let size = self.kept.len();
+        let size = self.transitions;
         let (mut fired, mut enabled) = (BitSet::new(size), BitSet::new(size));
         for state in component {
             self.compute(*state)?;
-            let reduced = !self.full[*state as usize] && self.choose();
-            for transition in self.successors.transitions() {
+            if !self.full[*state as usize] {
+                self.steps.choose(self.cursor.words());
+            }
+            for transition in self.steps.successors().transitions() {
                 enabled.insert(transition.index());
-                if !reduced || self.kept.contains(transition.index()) {
+                if self.steps.keeps(*transition) {
                     fired.insert(transition.index());
                 }
             }
@@ -239,7 +215,7 @@ impl Graph<'_> {
         if let Some(ignored) = (0..size).find(ignores) {
             for state in component {
                 self.compute(*state)?;
-                let mut transitions = self.successors.transitions().iter();
+                let mut transitions = self.steps.successors().transitions().iter();
                 if transitions.any(|t| t.index() == ignored) {
                     ignoring = Some(*state);
                     break;

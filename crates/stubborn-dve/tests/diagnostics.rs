@@ -339,12 +339,3 @@ fn suggestions_name_the_right_thing() {
         Some("did you mean `counter`?")
     );
 }
-
-/// The wrong declaration is one mistake; what else is said about it must not fail.
-#[test]
-fn an_array_without_elements_is_refused_wherever_it_is_used() {
-    let text = model("byte x[0];", "", "a -> b { guard x[0]; }");
-    let found = codes_of(&text);
-    assert!(found.contains(&codes::INDEX_NEVER_VALID), "{found:?}");
-    assert!(found.len() > 1, "{found:?}");
-}

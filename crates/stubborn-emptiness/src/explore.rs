@@ -11,9 +11,7 @@ use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_store::{Batch, Cursor, MemoryBudget, StateHandle, Store, StoreOptions, Worker};
-use stubborn_system::{
-    BitSet, Executor, Expansion, Random, Reducer, Reduction, Relations, Successors, System,
-};
+use stubborn_system::{Expander, Random, Reduction, Relations, System};
 
 use crate::choices::Choices;
 use crate::proviso::CycleProviso;
@@ -163,15 +161,12 @@ impl<'a> Exploration<'a> {
 /// The states of a system as a space without marks.
 pub(crate) struct Graph<'a> {
     what: &'a Exploration<'a>,
-    executor: Box<dyn Executor + 'a>,
-    reducer: Option<Box<dyn Reducer + 'a>>,
+    steps: Expander<'a>,
     /// For reductions that would choose something else another time.
     choices: Option<Choices>,
     worker: Worker<'a>,
     cursor: Cursor,
     batch: Batch,
-    successors: Successors,
-    kept: BitSet,
     /// Where each transition stands in the order; empty for their own order.
     rank: Vec<u32>,
     /// Successors in that order.
@@ -201,8 +196,7 @@ impl<'a> Graph<'a> {
     ) -> Self {
         let transitions = what.system.structure().transitions.len();
         Self {
-            executor: what.system.executor(),
-            reducer: what.reduction.map(Reduction::reducer),
+            steps: Expander::new(what.system, what.reduction),
             choices: what
                 .reduction
                 .filter(|reduction| !reduction.is_function_of_state())
@@ -210,8 +204,6 @@ impl<'a> Graph<'a> {
             worker: store.worker(),
             cursor: store.cursor(),
             batch: store.batch(),
-            successors: Successors::new(what.system.layout().words()),
-            kept: BitSet::new(transitions),
             rank: what
                 .seed
                 .map_or(Vec::new(), |seed| shuffled(transitions, seed)),
@@ -240,13 +232,8 @@ impl<'a> Graph<'a> {
             // Lossy stores are refused before.
             .map_err(|_| Limit::StoreFull)?;
         let state = self.cursor.words();
-        self.successors.clear();
-        self.executor.successors(state, &mut self.successors);
-        if let Some(spent) = self.what.system.budget().spent() {
-            // There may be more than these.
-            return Err(spent.into());
-        }
-        if self.successors.is_empty() {
+        self.steps.compute(state)?;
+        if self.steps.successors().is_empty() {
             let handle = StateHandle::from_bits(node.0);
             if self.worker.flags(handle) & flags::SECOND_PASS != 0 {
                 return Ok(false);
@@ -255,51 +242,39 @@ impl<'a> Graph<'a> {
             self.worker.set_flags(handle, flags::SECOND_PASS);
             self.deadlocks += 1;
             let valid_end = self.what.system.structure().valid_end;
-            if valid_end.is_some_and(|valid| !self.executor.label(state, valid)) {
+            if valid_end.is_some_and(|valid| !self.steps.executor().label(state, valid)) {
                 self.invalid_ends += 1;
             }
             return Ok(false);
         }
-        let Some(reducer) = &mut self.reducer else {
-            return Ok(false);
-        };
         let chosen = self.choices.as_ref();
-        if let Some(left_out) = chosen.and_then(|all| all.recall(node, &mut self.kept)) {
+        let recalled = self
+            .steps
+            .recall(|kept| chosen.and_then(|all| all.recall(node, kept)));
+        if let Some(left_out) = recalled {
             return Ok(left_out);
         }
-        let (successors, cursor, worker) = (&self.successors, &self.cursor, &mut self.worker);
-        let mut is_known = |at: usize| {
-            let successor = successors.get(at);
+        let (cursor, worker) = (&self.cursor, &mut self.worker);
+        let left_out = self.steps.choose_knowing(state, &mut |successor| {
             worker.contains(cursor, successor.state, Some(successor.changed))
-        };
-        let left_out = reducer.reduce(
-            &mut Expansion {
-                state,
-                executor: &mut *self.executor,
-                successors,
-                is_known: Some(&mut is_known),
-            },
-            &mut self.kept,
-        );
+        });
         if let Some(choices) = &mut self.choices {
-            choices.remember(node, &self.kept, left_out);
+            choices.remember(node, self.steps.kept(), left_out);
         }
         Ok(left_out)
     }
 
     /// Appends all steps of a node, in the order of the system.
     pub(crate) fn steps(&mut self, node: Node, out: &mut Vec<Step>) -> Result<(), Limit> {
-        let left_out = self.look_at(node)?;
-        for at in 0..self.successors.len() {
-            let successor = self.successors.get(at);
+        self.look_at(node)?;
+        for successor in self.steps.successors().iter() {
             let inserted =
                 self.worker
                     .insert(&self.cursor, successor.state, Some(successor.changed));
-            let transition = successor.transition.index();
             out.push(Step {
                 to: Node(inserted.map_err(limit_of)?.handle.to_bits()),
-                transition: transition as u32,
-                is_kept: !left_out || self.kept.contains(transition),
+                transition: successor.transition.index() as u32,
+                is_kept: self.steps.keeps(successor.transition),
             });
         }
         Ok(())
@@ -310,18 +285,18 @@ impl<'a> Graph<'a> {
     fn edges(&mut self, node: Node, wanted: bool, out: &mut Vec<Edge>) -> Result<bool, Limit> {
         let left_out = self.look_at(node)?;
         self.order.clear();
-        self.order.extend(0..self.successors.len() as u32);
+        self.order.extend(0..self.steps.successors().len() as u32);
         if !self.rank.is_empty() {
-            let of = |at: &u32| self.rank[self.successors.get(*at as usize).transition.index()];
+            let successors = self.steps.successors();
+            let of = |at: &u32| self.rank[successors.get(*at as usize).transition.index()];
             self.order.sort_by_key(of);
         }
         let first = out.len();
         let mut doubles = 0;
         self.batch.clear();
         for at in 0..self.order.len() {
-            let successor = self.successors.get(self.order[at] as usize);
-            let is_kept = !left_out || self.kept.contains(successor.transition.index());
-            if is_kept == wanted {
+            let successor = self.steps.successors().get(self.order[at] as usize);
+            if self.steps.keeps(successor.transition) == wanted {
                 self.batch
                     .push(&self.cursor, successor.state, Some(successor.changed));
                 if self.batch.is_full() {
@@ -355,7 +330,7 @@ impl<'a> Graph<'a> {
 impl Space for Graph<'_> {
     fn initial(&mut self, out: &mut Vec<Node>) -> Result<(), Limit> {
         self.cursor.clear();
-        let words = self.successors.words();
+        let words = self.what.system.layout().words();
         for state in self.what.system.initial_states().chunks_exact(words) {
             let inserted = self.worker.insert(&self.cursor, state, None);
             out.push(Node(inserted.map_err(limit_of)?.handle.to_bits()));
@@ -372,11 +347,9 @@ impl Space for Graph<'_> {
     }
 
     fn actions(&mut self, node: Node, out: &mut Vec<(u32, bool)>) -> Result<(), Limit> {
-        let left_out = self.look_at(node)?;
-        for at in 0..self.successors.len() {
-            let transition = self.successors.get(at).transition.index();
-            let is_kept = !left_out || self.kept.contains(transition);
-            out.push((transition as u32, is_kept));
+        self.look_at(node)?;
+        for transition in self.steps.successors().transitions() {
+            out.push((transition.index() as u32, self.steps.keeps(*transition)));
         }
         Ok(())
     }

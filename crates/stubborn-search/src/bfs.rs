@@ -348,7 +348,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
         match choice {
             Choice::All => {
                 self.expander.count_all();
-                for number in 0..self.expander.successors.len() {
+                for number in 0..self.expander.successors().len() {
                     self.store_later(number);
                 }
             }
@@ -363,7 +363,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
 
     #[inline(always)]
     fn store_later(&mut self, number: usize) {
-        let successor = self.expander.successors.get(number);
+        let successor = self.expander.successors().get(number);
         self.batch
             .push(&self.cursor, successor.state, Some(successor.changed));
         if !self.context.shape.is_handle {

@@ -372,7 +372,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             Part::All => {
                 self.expander.count_all();
                 self.numbers
-                    .extend(0..self.expander.successors.len() as u32);
+                    .extend(0..self.expander.successors().len() as u32);
             }
             Part::Chosen => {
                 self.expander.count_chosen();
@@ -390,7 +390,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             return self.let_whole_wait();
         }
         for number in &self.numbers {
-            let successor = self.expander.successors.get(*number as usize);
+            let successor = self.expander.successors().get(*number as usize);
             self.batch
                 .push(&self.cursor, successor.state, Some(successor.changed));
         }
@@ -421,7 +421,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
     fn let_whole_wait(&mut self) -> Result<(), Halt> {
         self.line.clear();
         for number in self.numbers.iter().rev() {
-            let state = self.expander.successors.state(*number as usize);
+            let state = self.expander.successors().state(*number as usize);
             self.context.shape.write_words(state, &mut self.line);
         }
         let control = self.context.control;

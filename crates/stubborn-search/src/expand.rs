@@ -1,8 +1,7 @@
 //! Expanding one state: successors, targets, reduction. The same for all orders.
 
 use stubborn_system::{
-    BitSet, Budget, Executor, Expansion, FailureKind, LabelId, Outcome, Reducer, Structure,
-    Successor, Successors, TransitionId,
+    BitSet, FailureKind, LabelId, Outcome, Structure, Successor, Successors, TransitionId,
 };
 
 use stubborn_store::{Cursor, Worker};
@@ -76,14 +75,9 @@ pub(crate) enum Choice {
 
 /// A thread's tools to expand states.
 pub(crate) struct Expander<'a> {
-    executor: Box<dyn Executor + 'a>,
-    reducer: Option<Box<dyn Reducer + 'a>>,
+    steps: stubborn_system::Expander<'a>,
     checks: &'a Checks,
-    budget: &'a Budget,
     visitor: Option<&'a Visitor<'a>>,
-    pub(crate) successors: Successors,
-    /// One bit a transition; of the last state, if its [`Choice`] was `Some`.
-    kept: BitSet,
     /// Numbers of the kept successors, if the [`Choice`] was `Some`.
     pub(crate) chosen: Vec<u32>,
     /// Numbers of the others.
@@ -104,13 +98,9 @@ impl<'a> Expander<'a> {
     pub(crate) fn new(search: &Search<'a>, checks: &'a Checks, keeper: FindingKeeper<'a>) -> Self {
         let transitions = search.system.structure().transitions.len();
         Self {
-            executor: search.system.executor(),
-            reducer: search.reduction.map(|r| r.reducer()),
+            steps: stubborn_system::Expander::new(search.system, search.reduction),
             checks,
-            budget: search.system.budget(),
             visitor: search.visitor,
-            successors: Successors::new(search.system.layout().words()),
-            kept: BitSet::new(transitions),
             chosen: Vec::new(),
             rest: Vec::new(),
             counts: Counts::default(),
@@ -128,36 +118,43 @@ impl<'a> Expander<'a> {
     /// they are there), and lets the reduction choose.
     pub(crate) fn expand(&mut self, cursor: &Cursor, depth: u64, store: &mut Worker<'_>) -> Choice {
         let state = cursor.words();
-        self.compute(state);
-        if self.budget.spent().is_some() {
-            // There may be more than these: that none are left means nothing.
-            self.successors.clear();
+        if self.steps.compute(state).is_err() {
+            self.steps.clear();
             return Choice::All;
         }
-        if self.successors.is_empty() {
+        if self.successors().is_empty() {
             self.count_end(state, depth);
         }
         if !self.checks.labels.is_empty() {
             self.check_labels(state, depth);
         }
-        if self.looks_at_outcomes && !self.successors.all_fine() {
+        if self.looks_at_outcomes && !self.successors().all_fine() {
             self.check_outcomes(state, depth);
         }
         if let Some(visitor) = self.visitor
             && !self.checks.is_error(state)
-            && !visitor(state, &self.successors)
+            && !visitor(state, self.steps.successors())
         {
             self.keeper.stop();
         }
-        match self.tells_what_is_known {
-            true => self.choose_knowingly(cursor, store),
-            false => self.choose(state),
-        }
+        let leaves_out = match self.tells_what_is_known {
+            true => self.steps.choose_knowing(state, &mut |successor| {
+                store.contains(cursor, successor.state, Some(successor.changed))
+            }),
+            false => self.steps.choose(state),
+        };
+        self.sort_out(leaves_out)
+    }
+
+    /// The successors of the last state.
+    #[inline]
+    pub(crate) fn successors(&self) -> &Successors {
+        self.steps.successors()
     }
 
     /// Never leaves anything out from now on.
     pub(crate) fn without_reduction(mut self) -> Self {
-        self.reducer = None;
+        self.steps.forget_reduction();
         self
     }
 
@@ -169,79 +166,34 @@ impl<'a> Expander<'a> {
     /// The successors that the last choice keeps.
     pub(crate) fn explored(&self) -> impl Iterator<Item = Successor<'_>> {
         let (all, chosen) = match self.last_choice {
-            Choice::All => (0..self.successors.len(), [].as_slice()),
+            Choice::All => (0..self.successors().len(), [].as_slice()),
             Choice::Some => (0..0, self.chosen.as_slice()),
         };
         all.chain(chosen.iter().map(|number| *number as usize))
-            .map(|number| self.successors.get(number))
+            .map(|number| self.successors().get(number))
     }
 
     /// Computes the successors and the choice of a state expanded before once more; nothing
     /// is counted or looked for.
     pub(crate) fn expand_again(&mut self, state: &[u32]) -> Choice {
-        self.compute(state);
-        self.last_choice = self.choose(state);
+        // Where the budget is spent, whoever asks looks at it.
+        let _ = self.steps.compute(state);
+        let leaves_out = self.steps.choose(state);
+        self.last_choice = self.sort_out(leaves_out);
         self.last_choice
     }
 
+    /// Where something is left out, lists the successors that are kept and those that are not.
     #[inline]
-    fn compute(&mut self, state: &[u32]) {
-        self.successors.clear();
-        self.executor.successors(state, &mut self.successors);
-        debug_assert!(
-            self.successors.transitions().is_sorted(),
-            "successors out of order"
-        );
-    }
-
-    #[inline]
-    fn choose(&mut self, state: &[u32]) -> Choice {
-        let Some(reducer) = &mut self.reducer else {
-            return Choice::All;
-        };
-        if self.successors.is_empty() {
+    fn sort_out(&mut self, leaves_out: bool) -> Choice {
+        if !leaves_out {
             return Choice::All;
         }
-        let mut expansion = Expansion {
-            state,
-            executor: &mut *self.executor,
-            successors: &self.successors,
-            is_known: None,
-        };
-        match reducer.reduce(&mut expansion, &mut self.kept) {
-            true => self.sort_out(),
-            false => Choice::All,
-        }
-    }
-
-    /// The same for reductions that want to know which successors were seen before.
-    fn choose_knowingly(&mut self, cursor: &Cursor, store: &mut Worker<'_>) -> Choice {
-        let (Some(reducer), false) = (&mut self.reducer, self.successors.is_empty()) else {
-            return Choice::All;
-        };
-        let successors = &self.successors;
-        let mut is_known = |number: usize| {
-            let successor = successors.get(number);
-            store.contains(cursor, successor.state, Some(successor.changed))
-        };
-        let mut expansion = Expansion {
-            state: cursor.words(),
-            executor: &mut *self.executor,
-            successors,
-            is_known: Some(&mut is_known),
-        };
-        match reducer.reduce(&mut expansion, &mut self.kept) {
-            true => self.sort_out(),
-            false => Choice::All,
-        }
-    }
-
-    /// Lists the successors that are kept and those that are not.
-    fn sort_out(&mut self) -> Choice {
         self.chosen.clear();
         self.rest.clear();
-        for (number, transition) in self.successors.transitions().iter().enumerate() {
-            let list = if self.kept.contains(transition.index()) {
+        let kept = self.steps.kept();
+        for (number, transition) in self.steps.successors().transitions().iter().enumerate() {
+            let list = if kept.contains(transition.index()) {
                 &mut self.chosen
             } else {
                 &mut self.rest
@@ -254,8 +206,8 @@ impl<'a> Expander<'a> {
     /// Counts all successors as explored.
     #[inline]
     pub(crate) fn count_all(&mut self) {
-        self.counts.transitions += self.successors.len() as u64;
-        for transition in self.successors.transitions() {
+        self.counts.transitions += self.steps.successors().len() as u64;
+        for transition in self.steps.successors().transitions() {
             self.fired.insert(transition.index());
         }
     }
@@ -264,7 +216,7 @@ impl<'a> Expander<'a> {
     pub(crate) fn count_chosen(&mut self) {
         self.counts.transitions += self.chosen.len() as u64;
         for number in &self.chosen {
-            let transition = self.successors.transitions()[*number as usize];
+            let transition = self.steps.successors().transitions()[*number as usize];
             self.fired.insert(transition.index());
         }
     }
@@ -274,7 +226,7 @@ impl<'a> Expander<'a> {
         self.counts.expanded_by_proviso += 1;
         self.counts.transitions += self.rest.len() as u64;
         for number in &self.rest {
-            let transition = self.successors.transitions()[*number as usize];
+            let transition = self.steps.successors().transitions()[*number as usize];
             self.fired.insert(transition.index());
         }
     }
@@ -284,7 +236,7 @@ impl<'a> Expander<'a> {
         self.counts.deadlocks += 1;
         let is_error = self.checks.is_error(state);
         let is_valid = match self.checks.valid_end {
-            Some(label) => self.executor.label(state, label),
+            Some(label) => self.steps.executor().label(state, label),
             None => false,
         };
         if !is_valid {
@@ -304,7 +256,7 @@ impl<'a> Expander<'a> {
     fn check_labels(&mut self, state: &[u32], depth: u64) {
         for (label, target) in &self.checks.labels {
             // The error state is no state of the model: nothing is said about it.
-            if self.executor.label(state, *label) && !self.checks.is_error(state) {
+            if self.steps.executor().label(state, *label) && !self.checks.is_error(state) {
                 self.keeper.state(*target, depth, state);
             }
         }
@@ -312,12 +264,12 @@ impl<'a> Expander<'a> {
 
     #[cold]
     fn check_outcomes(&mut self, state: &[u32], depth: u64) {
-        for number in 0..self.successors.len() {
-            let outcome = self.successors.outcome(number);
+        for number in 0..self.steps.successors().len() {
+            let outcome = self.steps.successors().outcome(number);
             if outcome == Outcome::FINE {
                 continue;
             }
-            let transition: TransitionId = self.successors.transitions()[number];
+            let transition: TransitionId = self.steps.successors().transitions()[number];
             if let Some(site) = outcome.failed() {
                 self.failed.insert(site);
             }

@@ -29,7 +29,8 @@
 
 pub mod bits;
 pub mod budget;
-pub mod ids;
+pub mod expander;
+mod ids;
 pub mod layout;
 pub mod matrix;
 pub mod random;
@@ -40,6 +41,7 @@ pub mod successors;
 
 pub use bits::BitSet;
 pub use budget::{Budget, Patience, Spent};
+pub use expander::Expander;
 pub use ids::{ChannelId, FieldId, LabelId, ProcessId, TransitionId};
 pub use layout::{Field, FieldKind, Layout};
 pub use matrix::{Matrix, MatrixBuilder};

@@ -19,9 +19,7 @@ use std::collections::HashSet;
 
 use stubborn_dpor::{self as dpor, Seen};
 use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, StubbornReduction};
-use stubborn_system::{
-    BitSet, Executor, Expansion, LabelId, Reduction, RelationLevel, Successors, System,
-};
+use stubborn_system::{Executor, Expander, LabelId, Reduction, RelationLevel, System};
 
 use crate::check::CheckError;
 use crate::experiments::PrintedReduction;
@@ -275,10 +273,7 @@ impl<M: Value> Run<'_, M> {
         reduction: Option<&dyn Reduction>,
         most_visits: u64,
     ) -> Result<(), CheckError> {
-        let words = self.model.layout().words();
-        let mut reducer = reduction.map(Reduction::reducer);
-        let mut successors = Successors::new(words);
-        let mut kept = BitSet::new(self.model.inner.actions.len());
+        let mut steps = Expander::new(self.model, reduction);
         // Each entry: a state, and its successors that are still to be visited.
         let mut path: Vec<(Vec<u32>, Vec<Vec<u32>>)> = Vec::new();
         let mut next = Some(self.model.initial_states());
@@ -291,20 +286,12 @@ impl<M: Value> Run<'_, M> {
                     return Err(cyclic());
                 }
                 self.visit(&state);
-                successors.clear();
-                self.executor.successors(&state, &mut successors);
-                kept.fill();
-                if let (Some(reducer), false) = (&mut reducer, successors.is_empty()) {
-                    let mut expansion = Expansion {
-                        state: &state,
-                        executor: &mut *self.executor,
-                        successors: &successors,
-                        is_known: None,
-                    };
-                    reducer.reduce(&mut expansion, &mut kept);
+                if let Err(spent) = steps.compute(&state) {
+                    return Err(CheckError(spent.to_string()));
                 }
-                let chosen = successors.iter();
-                let chosen = chosen.filter(|s| kept.contains(s.transition.index()));
+                steps.choose(&state);
+                let chosen = steps.successors().iter();
+                let chosen = chosen.filter(|s| steps.keeps(s.transition));
                 let open: Vec<_> = chosen.map(|s| s.state.to_vec()).rev_collect();
                 self.report.executions += u64::from(open.is_empty());
                 path.push((state, open));

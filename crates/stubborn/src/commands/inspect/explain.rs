@@ -10,9 +10,7 @@ use std::sync::Arc;
 use stubborn::reduce::experiments::measured::MeasuredReduction;
 use stubborn::reduce::explain::{Access, shared_fields};
 use stubborn::reduce::{Aim, Config, Goals, Plan, StubbornReduction};
-use stubborn::system::{
-    BitSet, Expansion, Reason, Reduction, RelationLevel, SetMember, Successors, TransitionId,
-};
+use stubborn::system::{Expander, Reason, Reduction, RelationLevel, SetMember, TransitionId};
 use stubborn::{Trace, story};
 
 use super::{Known, View};
@@ -56,27 +54,19 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
     };
 
     let state = trace.last_state();
-    let mut executor = system.executor();
-    let mut successors = Successors::new(state.len());
-    executor.successors(state, &mut successors);
-    let mut kept = BitSet::new(view.structure.transitions.len());
-    let mut reducer = reduction.reducer();
-    let mut expansion = Expansion {
-        state,
-        executor: &mut *executor,
-        successors: &successors,
-        is_known: None,
-    };
-    let enabled: Vec<TransitionId> = expansion.enabled().collect();
-    let is_reduced = reducer.reduce(&mut expansion, &mut kept);
-    let set = reducer.last_set();
+    let mut expander = Expander::new(system, Some(reduction));
+    expander.compute(state).map_err(Failure::no_answer)?;
+    let is_reduced = expander.choose(state);
+    let mut enabled: Vec<TransitionId> = expander.successors().transitions().to_vec();
+    enabled.dedup();
+    let set = expander.last_set();
 
     let steps = trace.len();
     let mut out = format!(
         "The state after {steps} steps\n{}",
         story::state(system, state, false)
     );
-    let kept_count = enabled.iter().filter(|t| kept.contains(t.index())).count();
+    let kept_count = enabled.iter().filter(|t| expander.keeps(**t)).count();
     let _ = writeln!(
         out,
         "\n{} of {} enabled transitions are kept by {name}",
@@ -87,7 +77,7 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
         out += "Nothing is left out here.\n";
     }
     for id in &enabled {
-        let mark = if kept.contains(id.index()) {
+        let mark = if expander.keeps(*id) {
             "kept    "
         } else {
             "left out"
