@@ -455,6 +455,8 @@ fn explained_refusal(why: &str) -> bool {
         "jump into d_step sequence",
         "remote reference in d_step",
         "remote ref to label",
+        // In a first value.
+        "remote ref: ",
         // Here, loops that do nothing get a warning.
         "infinite goto loop",
         "cannot use 'enabled()' in models with synchronous channels",
