@@ -24,11 +24,11 @@ struct Options {
     /// What to attack with: dve, nets, automata, promela, spin; all by default
     kinds: Vec<String>,
 
-    /// For how long
-    #[arg(long, value_name = "N", default_value_t = 60, conflicts_with = "cases")]
-    seconds: u64,
+    /// For how long; for a minute, if there is no number of cases
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
 
-    /// So many cases of every kind, instead of a time
+    /// So many cases of every kind, if there is time
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
 
@@ -116,9 +116,9 @@ fn run(options: &Options) -> Result<bool, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let campaign = Campaign {
         seed,
-        time: match options.cases {
-            Some(_) => None,
-            None => Some(Duration::from_secs(options.seconds)),
+        time: match (options.seconds, options.cases) {
+            (None, Some(_)) => None,
+            (seconds, _) => Some(Duration::from_secs(seconds.unwrap_or(60))),
         },
         cases: options.cases,
         threads: options.threads.unwrap_or(cores),

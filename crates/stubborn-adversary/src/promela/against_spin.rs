@@ -308,7 +308,8 @@ impl<'a> Judge<'a> {
         search: &Search,
         unfair: &Answer,
     ) -> Option<Mismatch> {
-        let overlooked = !violated && answer.ends();
+        // Also all runs in which somebody waits for its `provided` clause.
+        let overlooked = !violated && (answer.ends() || self.case.program.has(Kind::Provided));
         let invented = violated && (search.failing > 0 || unfair.verdict(name) == Verdict::Holds);
         match overlooked || invented {
             true => None,
@@ -454,11 +455,15 @@ fn explained_refusal(why: &str) -> bool {
         "jump into d_step sequence",
         "remote reference in d_step",
         "remote ref to label",
+        // In a first value.
+        "remote ref: ",
         // Here, loops that do nothing get a warning.
         "infinite goto loop",
         "cannot use 'enabled()' in models with synchronous channels",
         // Names of all mtype sets are numbers.
         "' is type '",
+        // By a constant expression, which others may be, too.
+        "truncated in assignment",
         // Any variable can count, an element of an array or of a record, too.
         "bad index in for-construct",
     ];
