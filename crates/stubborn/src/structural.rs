@@ -250,7 +250,8 @@ pub fn check_smaller(
         });
         let told: Result<Vec<Answer>, CheckError> = told.collect();
         // The rules know of no limit to tokens: where one is met, the net is asked as it is.
-        if smaller.model.defeats_reduction() || told.is_err() && model.defeats_reduction() {
+        let defeated = |model: &LoadedModel| model.system().defeats_reduction();
+        if defeated(&smaller.model) || told.is_err() && defeated(model) {
             rest.extend(group);
             continue;
         }
