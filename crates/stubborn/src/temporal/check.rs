@@ -17,6 +17,7 @@ use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReducti
 use stubborn_search::{Beyond, Limit, Limits, Reached, Stop, Target, Trace};
 use stubborn_system::Relations;
 
+use super::branching::CtlResult;
 use super::evaluation::{EvaluationFailure, Evaluations};
 use super::{Obstacle, Temporal};
 use crate::auto::{LARGEST_SHARE, state_share};
@@ -43,6 +44,8 @@ pub struct TemporalAnswer {
     pub evaluated: Option<Evaluated>,
     /// The evaluation that failed, if that is the violation.
     pub failure: Option<EvaluationFailure>,
+    /// What was found about a property of branching time.
+    pub branching: Option<CtlResult>,
 }
 
 /// How evaluations that fail were looked for.
@@ -109,9 +112,17 @@ impl<'o> Checker<'_, 'o> {
             result: None,
             evaluated: None,
             failure: None,
+            branching: None,
         };
         let property = match &temporal.property {
             Ok(property) => property,
+            Err(Obstacle::Branching(property)) => {
+                let partial = temporal.evaluations.partial();
+                let result = property.check(self.model, &self.limits(), partial)?;
+                answer.verdict = result.verdict;
+                answer.branching = Some(result);
+                return Ok(answer);
+            }
             Err(Obstacle::TooLarge(why) | Obstacle::Wrong(why) | Obstacle::CountsSteps(why)) => {
                 answer.notice = Some(why.clone());
                 return Ok(answer);
