@@ -58,6 +58,8 @@ use stubborn_pnml::{
     Branching, ContestProperty, Formula, Model, NetOptions, NetSystem, Paths, Question,
 };
 
+use stubborn_system::Budget;
+
 pub use answer::{Line, Technique, Value};
 pub use frame::Options;
 
@@ -148,6 +150,15 @@ impl FromStr for Examination {
         let found = Self::ALL.iter().copied().find(|e| e.name() == text);
         found.ok_or_else(|| UnknownExamination(text.to_owned()))
     }
+}
+
+/// The model that is best examined in place of one, before its properties are read: colours that
+/// behave alike are one, unless states are to be counted.
+pub fn fitting(examination: Examination, model: Model, budget: &Budget) -> Model {
+    if examination == Examination::StateSpace || !model.coloured {
+        return model;
+    }
+    model.folded(budget).unwrap_or(model)
 }
 
 /// Answers an examination; `out` gets each answer as soon as it is known. `properties` are those

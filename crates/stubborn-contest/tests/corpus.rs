@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stubborn_contest::{Examination, Line, Options, Value, examine};
+use stubborn_contest::{Examination, Line, Options, Value, examine, fitting};
 use stubborn_diagnostics::SourceFile;
 use stubborn_pnml::{ContestProperty, Model, ReductionRules, load, read_properties};
+use stubborn_system::budget::UNLIMITED;
 
 /// Expected values by instance and examination, each a list of formula or measure and value.
 type Expected = HashMap<(String, String), Vec<(String, String)>>;
@@ -95,8 +96,9 @@ fn compare(examinations: &[Examination], most: usize, options: &[Options<'_>]) -
     let mut compared = 0;
     for instance in instances {
         let folder = corpus.join(instance);
-        let model = load(&source(&folder.join("model.pnml"))).0.unwrap();
+        let read = load(&source(&folder.join("model.pnml"))).0.unwrap();
         for examination in examinations {
+            let model = fitting(*examination, read.clone(), &UNLIMITED);
             let Some(properties) = properties(&folder, *examination, &model) else {
                 continue;
             };

@@ -36,7 +36,7 @@ pub enum Node {
 }
 
 /// An arena of formulas and the names of their propositions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Formulas {
     nodes: Vec<Node>,
     /// How deeply temporal operators nest.

@@ -29,6 +29,8 @@ pub enum Stop {
     Interrupted,
     /// A step fails, here at this site: what comes after it is not defined.
     Failure(usize),
+    /// A proposition, here this label, has no value in a state.
+    Undefined(LabelId),
 }
 
 impl From<StoreError> for Stop {
@@ -57,6 +59,11 @@ impl Space {
         let store = Store::new(system.layout().words(), &options, &memory)?;
         Ok(Self { store, memory })
     }
+
+    /// Bytes of its tables.
+    pub fn bytes(&self) -> usize {
+        self.store.bytes()
+    }
 }
 
 /// States and successors, as far as they were asked for.
@@ -77,6 +84,8 @@ pub struct Graph<'g> {
     /// What of the memory was taken for tables here.
     reserved: usize,
     until_look: u32,
+    /// Labels that may have no value, each with the label that holds where it has none.
+    partial: Vec<(LabelId, LabelId)>,
 }
 
 impl<'g> Graph<'g> {
@@ -99,6 +108,7 @@ impl<'g> Graph<'g> {
             limits: *limits,
             reserved: 0,
             until_look: 0,
+            partial: Vec::new(),
         };
         graph.restart(limits.time);
         graph
@@ -110,6 +120,11 @@ impl<'g> Graph<'g> {
         self.until_look = 0;
     }
 
+    /// Says which labels may have no value: each with the label that holds where it has none.
+    pub fn watch(&mut self, partial: Vec<(LabelId, LabelId)>) {
+        self.partial = partial;
+    }
+
     /// The model.
     pub fn system(&self) -> &'g dyn System {
         self.system
@@ -118,6 +133,11 @@ impl<'g> Graph<'g> {
     /// How many states are known.
     pub fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// How many steps are known.
+    pub fn transitions(&self) -> usize {
+        self.successors.len()
     }
 
     /// Whether no state is known yet.
@@ -161,7 +181,12 @@ impl<'g> Graph<'g> {
     /// Whether a label holds in a state.
     pub fn label(&mut self, state: StateNumber, label: LabelId) -> Result<bool, Stop> {
         self.load(state)?;
-        Ok(self.executor.label(self.cursor.words(), label))
+        let words = self.cursor.words();
+        let mut fails = self.partial.iter().filter(|(partial, _)| *partial == label);
+        if fails.any(|(_, fails)| self.executor.label(words, *fails)) {
+            return Err(Stop::Undefined(label));
+        }
+        Ok(self.executor.label(words, label))
     }
 
     /// How many successors a state has.
@@ -232,6 +257,10 @@ impl<'g> Graph<'g> {
     }
 
     fn look(&mut self) -> Result<(), Stop> {
+        let states = self.rows.len() as u64;
+        if self.limits.states.is_some_and(|most| states > most) {
+            return Err(Stop::States);
+        }
         if self.until_look > 0 {
             self.until_look -= 1;
             return Ok(());
@@ -246,10 +275,6 @@ impl<'g> Graph<'g> {
         }
         if let Some(spent) = self.system.budget().poll() {
             return Err(stop(spent));
-        }
-        let states = self.rows.len() as u64;
-        if self.limits.states.is_some_and(|most| states > most) {
-            return Err(Stop::States);
         }
         let tables = self.rows.capacity() * size_of::<(u32, u32)>()
             + self.successors.capacity() * size_of::<StateNumber>();

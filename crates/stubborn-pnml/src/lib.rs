@@ -48,6 +48,7 @@ mod coloured;
 mod dot;
 mod equation;
 mod expression;
+mod fold;
 mod formula;
 mod ids;
 mod invariants;

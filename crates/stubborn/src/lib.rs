@@ -66,6 +66,7 @@ pub use stubborn_search::{
     End, Limit, Limits, Order, Progress, Search, SearchError, SearchResult, Stop, StoreKind,
     StoreOptions, Target, Trace, TraceStep, Violation,
 };
+pub use temporal::branching::{CtlProperty, CtlResult};
 pub use temporal::check::{Evaluated, TemporalAnswer, check_temporal};
 pub use temporal::evaluation::{EvaluationFailure, Evaluations};
 pub use temporal::explore::{compare_provisos, explore_with_proviso};
@@ -73,6 +74,7 @@ pub use temporal::{Obstacle, Origin, Temporal, TemporalText};
 pub use text::ModelText;
 
 pub use stubborn_contest as contest;
+pub use stubborn_ctl as ctl;
 pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_emptiness as emptiness;
 pub use stubborn_ir as ir;

@@ -5,6 +5,7 @@
 //! properties while a model is loaded, because propositions are expressions of the model;
 //! [`mod@check`] answers them.
 
+pub(crate) mod branching;
 pub(crate) mod check;
 pub(crate) mod evaluation;
 pub(crate) mod explore;
@@ -14,6 +15,7 @@ use stubborn_diagnostics::Span;
 use stubborn_emptiness::Property;
 use stubborn_ltl::parser::Syntax;
 
+use self::branching::CtlProperty;
 use self::evaluation::Evaluations;
 
 /// A temporal property that a user adds to a model.
@@ -25,6 +27,11 @@ pub enum TemporalText {
         text: String,
         /// Whose notation it is.
         syntax: Syntax,
+    },
+    /// A CTL formula that the initial states should satisfy.
+    Branching {
+        /// Its text. Propositions are expressions of the model.
+        text: String,
     },
     /// An automaton of the runs that violate the property, in the Hanoi Omega-Automata
     /// format. Its propositions are expressions of the model.
@@ -59,13 +66,15 @@ pub struct Temporal {
     pub remarks: String,
     /// What it evaluates, and may fail to.
     pub evaluations: Evaluations,
-    /// The property, or why it cannot be checked.
+    /// The property, or why it cannot be checked as one of single runs.
     pub property: Result<Property, Obstacle>,
 }
 
-/// Why a temporal property cannot be checked.
+/// Why a temporal property cannot be checked as one of single runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
+    /// It is one of branching time, and is checked as such.
+    Branching(Box<CtlProperty>),
     /// Its formula is wrong; messages that show where.
     Wrong(String),
     /// Its automaton would be too large, in words.

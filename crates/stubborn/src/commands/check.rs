@@ -239,7 +239,7 @@ impl<'m> Asked<'m> {
         }
         if once.questions.is_empty() && once.temporal.is_empty() {
             return Err(Failure::wrong(
-                "nothing to check: --only needs --deadlock, --invariant, --ltl, --hoa, \
+                "nothing to check: --only needs --deadlock, --invariant, --ltl, --ctl, --hoa, \
                  --properties or --property",
             ));
         }
@@ -330,7 +330,8 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         }
     }
     for answer in &results.temporal {
-        if answer.verdict == Verdict::Violated {
+        let witness = answer.branching.as_ref().is_some_and(|b| b.trace.is_some());
+        if answer.verdict == Verdict::Violated || witness && !args.output.quiet {
             out.push('\n');
             out += &temporal::told(args, model, answer);
         }

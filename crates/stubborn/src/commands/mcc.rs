@@ -11,9 +11,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use stubborn::contest::{Examination, Line, Options, examine};
+use stubborn::contest::{Examination, Line, Options, examine, fitting};
 use stubborn::diagnostics::{Diagnostic, SourceFile, has_errors, render};
 use stubborn::pnml::{ContestProperty, Model, ReductionRules, UnfoldLimits};
+use stubborn::system::Budget;
 
 use super::free_memory;
 use crate::exit::{Failure, Status};
@@ -23,6 +24,9 @@ use crate::terminal::{print, stderr_has_colour};
 
 /// Longest file of formulas.
 const MOST_BYTES: u64 = 1 << 30;
+
+/// Time to look for colours that behave alike.
+const FOLDING: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(args: &MccArgs) -> Result<Status, Failure> {
     let started = Instant::now();
@@ -217,6 +221,9 @@ fn load(
     let Some(model) = model else {
         return Err(wrong(&source, &messages));
     };
+    // Worth some of the time; the watchman keeps the whole of it.
+    let budget = Budget::unlimited().with_time(Some(FOLDING));
+    let model = fitting(examination, model, &budget);
     let mut properties = Vec::new();
     if examination.has_formulas() {
         let file = read(&args.folder.join(format!("{examination}.xml")))?;

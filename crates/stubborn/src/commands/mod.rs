@@ -22,8 +22,8 @@ use stubborn::emptiness::{CheckResult, ExplorationResult};
 use stubborn::search::peak_resident_bytes;
 use stubborn::system::Budget;
 use stubborn::{
-    CheckError, CheckOptions, End, Language, Limit, Limits, LoadOptions, LoadedModel, SearchResult,
-    StoreOptions, load_file,
+    CheckError, CheckOptions, CtlResult, End, Language, Limit, Limits, LoadOptions, LoadedModel,
+    SearchResult, StoreOptions, Verdict, load_file,
 };
 
 use crate::exit::{Failure, Status};
@@ -204,6 +204,18 @@ impl Figures {
             explore_seconds: (result.prepare_time + result.time).as_secs_f64(),
             peak_memory: peak_resident_bytes().unwrap_or(result.peak_bytes as u64),
             store_bytes: result.store_bytes as u64,
+        }
+    }
+
+    fn of_branching(result: &CtlResult) -> Self {
+        Self {
+            states: result.states,
+            transitions: result.transitions,
+            complete: result.verdict != Verdict::Unknown,
+            explore_seconds: result.time.as_secs_f64(),
+            peak_memory: peak_resident_bytes().unwrap_or(result.bytes as u64),
+            store_bytes: result.bytes as u64,
+            ..Self::default()
         }
     }
 

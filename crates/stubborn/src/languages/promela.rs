@@ -386,8 +386,12 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
 
 /// Leaving out steps that nobody sees is fine only for those who do not count steps.
 fn needs_all_steps(temporal: &mut Temporal, option: &str) {
-    let invariant = |p: &Property| p.is_stutter_invariant() == Some(true);
-    if temporal.property.as_ref().is_ok_and(|p| !invariant(p)) {
+    // Branching time may see them even where no formula counts them.
+    let sees = match &temporal.property {
+        Ok(property) => property.is_stutter_invariant() != Some(true),
+        Err(obstacle) => matches!(obstacle, Obstacle::Branching(_)),
+    };
+    if sees {
         let why = format!(
             "not checked: {option} leaves out steps, and this property may depend on their number"
         );

@@ -27,6 +27,20 @@ pub(crate) struct TemporalArgs {
     )]
     pub(crate) ltl: Vec<String>,
 
+    /// Check that the initial states satisfy this CTL formula; may be repeated
+    ///
+    /// Operators are `EX AX EF AF EG AG`, `E (p U q)`, `A (p U q)`, the same with `W` or `R`, `!`,
+    /// `&&`, `||`, `->`, `<->`; propositions are as for --ltl. A state without successors ends its
+    /// run: there `AX p` holds and `EX p` does not, whatever `p`. What shows that a formula holds or
+    /// not is told as a tree of runs.
+    #[arg(
+        long,
+        value_name = "FORMULA",
+        help_heading = "Properties",
+        allow_hyphen_values = true
+    )]
+    pub(crate) ctl: Vec<String>,
+
     /// How formulas of --ltl are written
     #[arg(
         long,

@@ -1,6 +1,6 @@
 //! Answers to temporal properties, one after the other, with what users should know of them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use stubborn_emptiness::{CheckResult, FiniteRuns, ReductionOff, ReductionUse};
 use stubborn_plan::{
@@ -8,6 +8,7 @@ use stubborn_plan::{
 };
 use stubborn_search::{Limits, Stop, Target, Trace};
 
+use super::branching::CtlResult;
 use super::evaluation::{EvaluationFailure, Evaluations};
 use super::{Obstacle, Temporal};
 use crate::check::planner;
@@ -32,6 +33,8 @@ pub struct TemporalAnswer {
     pub evaluated: Option<Evaluated>,
     /// The evaluation that failed, if that is the violation.
     pub failure: Option<EvaluationFailure>,
+    /// What was found about a property of branching time.
+    pub branching: Option<CtlResult>,
 }
 
 /// How evaluations that fail were looked for.
@@ -78,9 +81,17 @@ impl Checker<'_> {
             result: None,
             evaluated: None,
             failure: None,
+            branching: None,
         };
         let property = match &temporal.property {
             Ok(property) => property,
+            Err(Obstacle::Branching(property)) => {
+                let partial = temporal.evaluations.partial();
+                let result = property.check(self.model, &self.limits(), partial)?;
+                answer.verdict = result.verdict;
+                answer.branching = Some(result);
+                return Ok(answer);
+            }
             Err(Obstacle::TooLarge(why) | Obstacle::Wrong(why) | Obstacle::CountsSteps(why)) => {
                 answer.notice = Some(why.clone());
                 return Ok(answer);
@@ -171,15 +182,21 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// With what is left of the time.
+    fn limits(&self) -> Limits<'_> {
+        let limits = self.options.limits;
+        let left = |time: Duration| time.saturating_sub(self.started.elapsed());
+        Limits {
+            time: limits.time.map(left),
+            ..limits
+        }
+    }
+
     /// A search for states in which an evaluation fails, as for any other safety question.
     fn search_failures(&self, evaluations: &Evaluations) -> Result<(Verdict, Run), CheckError> {
         let targets: Vec<Target> = evaluations.labels().map(Target::Label).collect();
         let mut options = self.options.clone();
-        let time = options.limits.time;
-        options.limits = Limits {
-            time: time.map(|time| time.saturating_sub(self.started.elapsed())),
-            ..options.limits
-        };
+        options.limits = self.limits();
         // What users say about provisos is about cycles here.
         options.reduction.proviso = ProvisoChoice::Auto;
         let search = |options: &CheckOptions<'_>| {

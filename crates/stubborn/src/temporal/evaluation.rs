@@ -24,7 +24,7 @@ use stubborn_ltl::formula::{Formula, Formulas, Node, Proposition};
 use stubborn_search::Trace;
 use stubborn_system::{Budget, Executor, LabelId};
 
-use super::Temporal;
+use super::{Obstacle, Temporal};
 use crate::load::LoadedModel;
 
 /// Deeper parts of formulas are taken apart: expressions that are evaluated are no deeper than
@@ -65,13 +65,18 @@ pub(crate) struct Partial {
 impl Partial {
     /// All of them, for a property whose labels the program has.
     pub(crate) fn all(property: &Temporal, program: &Program, budget: &Budget) -> Vec<Self> {
-        let Ok(property) = &property.property else {
-            return Vec::new();
-        };
         let expr = |label: LabelId| &program.labels[label.index()].expr;
-        let mut found: Vec<Self> = match property.formula() {
-            Some(formula) => parts_of(formula, program),
-            None => {
+        let mut found: Vec<Self> = match property.property.as_ref().map(|p| (p, p.formula())) {
+            Err(Obstacle::Branching(property)) => {
+                let all = property.propositions().map(|(name, label)| Self {
+                    expr: expr(label).clone(),
+                    parts: vec![(name.to_owned(), label)],
+                });
+                all.collect()
+            }
+            Err(_) => return Vec::new(),
+            Ok((_, Some(formula))) => parts_of(formula, program),
+            Ok((property, None)) => {
                 let used = property.used_labels();
                 let names = property.automaton().propositions().iter();
                 let all = names.zip(property.labels());
@@ -117,6 +122,16 @@ impl Evaluations {
             all: partial.into_iter().map(|p| (0, evaluation(p))).collect(),
             claim: None,
         }
+    }
+
+    /// For evaluations of single propositions: each label with the one that holds where it has no
+    /// value.
+    pub(super) fn partial(&self) -> Vec<(LabelId, LabelId)> {
+        let each = self.all.iter().flat_map(|(_, evaluation)| {
+            let labels = evaluation.parts.iter().map(|(_, label)| *label);
+            labels.map(|label| (label, evaluation.fails))
+        });
+        each.collect()
     }
 
     /// The same at once.

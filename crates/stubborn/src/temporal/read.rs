@@ -12,6 +12,7 @@ use stubborn_ltl::hoa::read_hoa;
 use stubborn_ltl::parser::{Atoms, Syntax, parse};
 use stubborn_system::LabelId;
 
+use super::branching::CtlProperty;
 use super::evaluation::Evaluations;
 use super::{Obstacle, Origin, Temporal, TemporalText};
 use crate::load::BuildError;
@@ -33,6 +34,7 @@ pub(crate) struct Draft {
 #[derive(Clone, Debug)]
 enum Form {
     Formula(Syntax),
+    Branching,
     Automaton(Box<Automaton>),
 }
 
@@ -51,6 +53,7 @@ pub(crate) fn drafts(texts: &[TemporalText]) -> Result<Vec<Draft>, BuildError> {
                     *syntax,
                 )?);
             }
+            TemporalText::Branching { text } => drafts.push(Draft::branching(text)?),
             TemporalText::Automaton { name, text } => {
                 drafts.push(Draft::automaton(name, text)?);
             }
@@ -90,6 +93,30 @@ impl Draft {
             origin: Origin::User,
             source,
             form: Form::Formula(syntax),
+            propositions: collector.found,
+        })
+    }
+
+    /// A CTL formula that a user gives.
+    fn branching(text: &str) -> Result<Self, BuildError> {
+        let source = SourceFile::new("--ctl", text);
+        let mut collector = Collector {
+            bare: true,
+            found: Vec::new(),
+        };
+        let mut formulas = stubborn_ctl::Formulas::new();
+        let (formula, problems) = stubborn_ctl::parse(&mut formulas, text, &mut collector);
+        if formula.is_none() {
+            return Err(BuildError::Expression(Box::new(source), problems));
+        }
+        let name = text.trim();
+        Ok(Self {
+            name: name.into(),
+            title: format!("ctl {}", shortened(name)),
+            span: None,
+            origin: Origin::User,
+            source,
+            form: Form::Branching,
             propositions: collector.found,
         })
     }
@@ -200,6 +227,12 @@ impl Draft {
         let wrong = |problems| BuildError::Expression(Box::new(self.source.clone()), problems);
         let mut remarks = String::new();
         let property = match &self.form {
+            Form::Branching => {
+                let property = CtlProperty::parse(text, &mut resolve_at).map_err(wrong)?;
+                return Ok(
+                    self.with_property(Err(Obstacle::Branching(Box::new(property))), remarks)
+                );
+            }
             Form::Formula(syntax) => {
                 let options = Default::default();
                 let (property, problems) =
@@ -222,15 +255,19 @@ impl Draft {
                 Property::from_automaton(automaton.as_ref().clone(), labels)
             }
         };
-        Ok(Temporal {
+        Ok(self.with_property(Ok(property), remarks))
+    }
+
+    fn with_property(&self, property: Result<Property, Obstacle>, remarks: String) -> Temporal {
+        Temporal {
             name: self.name.clone(),
             title: self.title.clone(),
             span: self.span,
             origin: self.origin,
             remarks,
             evaluations: Evaluations::default(),
-            property: Ok(property),
-        })
+            property,
+        }
     }
 }
 

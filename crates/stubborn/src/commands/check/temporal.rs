@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use stubborn::emptiness::{CheckResult, CheckVerdict, Counterexample};
 use stubborn::record::TraceRecord;
 use stubborn::{
-    Evaluated, EvaluationFailure, LoadedModel, TemporalAnswer, TemporalText, Trace, story,
+    Evaluated, EvaluationFailure, LoadedModel, TemporalAnswer, TemporalText, Trace, Verdict, story,
 };
 
 use super::shortened;
@@ -25,6 +25,11 @@ pub(super) fn texts(args: &TemporalArgs) -> Result<Vec<TemporalText>, Failure> {
             syntax: args.syntax.into(),
         })
         .collect();
+    texts.extend(
+        args.ctl
+            .iter()
+            .map(|text| TemporalText::Branching { text: text.clone() }),
+    );
     for path in &args.hoa {
         texts.push(TemporalText::Automaton {
             name: path.display().to_string(),
@@ -48,7 +53,11 @@ fn counterexample(answer: &TemporalAnswer) -> Option<&Counterexample> {
 pub(super) fn trace_of(answer: &TemporalAnswer) -> Option<&Trace> {
     match &answer.failure {
         Some(failure) => Some(&failure.trace),
-        None => counterexample(answer).map(|found| &found.trace),
+        None => match &answer.branching {
+            Some(found) if answer.verdict == Verdict::Violated => found.trace.as_ref(),
+            Some(_) => None,
+            None => counterexample(answer).map(|found| &found.trace),
+        },
     }
 }
 
@@ -59,7 +68,9 @@ pub(super) fn figures(answer: &TemporalAnswer) -> Vec<Figures> {
         Evaluated::System(run) => Figures::of(&run.result),
         Evaluated::Product(result) => Figures::of_temporal(result),
     });
-    product.into_iter().chain(evaluated).collect()
+    let branching = answer.branching.as_ref().map(Figures::of_branching);
+    let all = product.into_iter().chain(evaluated).chain(branching);
+    all.collect()
 }
 
 /// The limit that kept a property from being decided.
@@ -68,6 +79,9 @@ pub(super) fn why_unknown(
     answer: &TemporalAnswer,
     store: StoreName,
 ) -> Option<String> {
+    if let Some(found) = &answer.branching {
+        return found.reason.clone();
+    }
     let of = |result: &CheckResult| match result.verdict {
         CheckVerdict::Unknown(limit) => Some(why_ended(model, limit)),
         CheckVerdict::Holds | CheckVerdict::Violated => None,
@@ -84,7 +98,7 @@ pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer, traces: bool) -
     let trace = trace_of(answer).filter(|_| traces);
     let mut property = json!({
         "name": answer.name,
-        "kind": "ltl",
+        "kind": if answer.branching.is_some() { "ctl" } else { "ltl" },
         "verdict": answer.verdict.name(),
         "trace": trace.map(|trace| json!(TraceRecord::new(model, trace))),
         "por": answer.reduction,
@@ -109,6 +123,13 @@ pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswe
     let what = format!("A violation of: {}", answer.title);
     if let Some(failure) = &answer.failure {
         return failed(args, model, answer, failure);
+    }
+    if let Some(found) = &answer.branching {
+        let what = match answer.verdict {
+            Verdict::Violated => what,
+            _ => format!("A witness of: {}", answer.title),
+        };
+        return format!("{what}\n{}", shortened(args, &found.story));
     }
     let Some(found) = counterexample(answer) else {
         return format!(

@@ -1,0 +1,479 @@
+//! Colours that behave alike are one.
+//!
+//! The unfolding of a coloured net has a place for each colour, though many colours of a place are
+//! never told apart: whatever takes a token of one takes one of the other just as well, and goes on
+//! alike. Such places become one place with the sum of their tokens, and transitions that are
+//! the same then become one transition. What formulas speak of stays as it is: the tokens of a place
+//! of the file are a sum over all its colours, and its transitions fire as before.
+//!
+//! This is the partitioning of colours of Bilgram, Jensen, Pedersen, Srba and Taankvist, "Methods
+//! for efficient unfolding of colored Petri nets" (2023), with their symmetric variables as a special
+//! case, done after the unfolding: there it needs no analysis of arc expressions and is as coarse as
+//! the arcs themselves allow.
+//!
+//! **Which places.** Let `~` be an equivalence of places within each place of the file, and `X̂` the
+//! multiset `X` of places with each place replaced by its class. The *exchange property*: if
+//! `a ~ b` and `t` takes a token from `a`, there is a transition `u` of the same transition of the
+//! file with `pre(u) = pre(t) - a + b` and `p̂ost(u) = p̂ost(t)`. The coarsest such equivalence is
+//! found by splitting classes until nothing splits.
+//!
+//! **Why.** The folded net has a transition `(name, p̂re(t), p̂ost(t))` for each `t`. A marking `m`
+//! of the net and the marking `m̂` of the folded one do the same steps: what `t` does in `m`, its
+//! image does in `m̂`. If an image of `t` is enabled in `m̂`, choose tokens of `m` as `p̂re(t)` asks for;
+//! exchanging the tokens of `pre(t)` for these one by one gives transitions with the same image,
+//! the last of which is enabled in `m`. So `m` and `m̂` are bisimilar with steps named as in the file,
+//! and the initial markings are such a pair. Hence deadlocks, liveness of the file's transitions,
+//! bounds of the file's places and all temporal logics over these are kept; numbers of states and
+//! steps are not.
+
+use rapidhash::RapidHashMap;
+use stubborn_system::{Budget, Patience};
+
+use crate::ids::{PlaceId, TransitionId};
+use crate::model::{Model, SourceNodes};
+use crate::names::Names;
+use crate::net::{NetBuilder, Tokens, Weight};
+
+/// A net of some millions of pairs of an arc and its transition takes seconds: more are left alone.
+const MOST_PAIRS: usize = 8_000_000;
+
+/// Transitions between two looks at the budget.
+const LOOK_EVERY: u32 = 1024;
+
+impl Model {
+    /// The model with places that behave alike folded into one; none if there are none, or the
+    /// budget is spent. Places and transitions of the file mean the same in both.
+    pub fn folded(&self, budget: &Budget) -> Option<Model> {
+        budget.begin("folding colours that behave alike");
+        let classes = classes(self, budget)?;
+        Some(fold(self, &classes)?.0)
+    }
+}
+
+/// Numbers things as they come.
+struct Interned<K>(RapidHashMap<K, u32>);
+
+impl<K: std::hash::Hash + Eq> Interned<K> {
+    fn new() -> Self {
+        Self(RapidHashMap::default())
+    }
+
+    fn number(&mut self, key: K) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry(key).or_insert(next)
+    }
+}
+
+/// The number in the file of each node.
+fn sources(groups: impl Iterator<Item = std::ops::Range<u32>>, count: usize) -> Vec<u32> {
+    let mut of = vec![0; count];
+    for (number, range) in groups.enumerate() {
+        of[range.start as usize..range.end as usize].fill(number as u32);
+    }
+    of
+}
+
+/// The class of each place under the coarsest equivalence with the exchange property; none if
+/// the budget is spent, or the net is too large. Only what leads to a class that was split is looked
+/// at again, as in Paige and Tarjan, "Three partition refinement algorithms" (1987).
+fn classes(model: &Model, budget: &Budget) -> Option<Vec<u32>> {
+    let net = &model.net;
+    let pairs: usize = net.transitions().map(|t| net.pre(t).len().pow(2)).sum();
+    if pairs > MOST_PAIRS {
+        return None;
+    }
+    let mut patience = Patience::new(budget, LOOK_EVERY);
+    let source = sources(
+        model.transition_groups().map(|(_, range)| range),
+        net.transition_count(),
+    );
+    // What else a transition takes, for each place that it takes a token from.
+    let mut rests: Interned<(u32, Vec<(PlaceId, Weight)>)> = Interned::new();
+    let mut takers: Vec<Vec<(u32, TransitionId)>> = vec![Vec::new(); net.place_count()];
+    for t in net.transitions() {
+        if patience.spent().is_some() {
+            return None;
+        }
+        for taken in net.pre(t) {
+            let others = net.pre(t).iter().map(|arc| {
+                let one = Weight::from(arc.node == taken.node);
+                (arc.node, arc.weight - one)
+            });
+            let rest = others.filter(|(_, weight)| *weight > 0).collect();
+            let rest = rests.number((source[t.index()], rest));
+            takers[taken.node.index()].push((rest, t));
+        }
+    }
+    drop(rests);
+    let mut classes = Classes::new(model);
+    let mut images: Interned<Vec<(u32, Weight)>> = Interned::new();
+    let mut image = vec![u32::MAX; net.transition_count()];
+    let mut signatures: Interned<Vec<(u32, u32)>> = Interned::new();
+    // In the beginning everything is to be looked at; then what leads to a class that was split.
+    let mut stale: Vec<TransitionId> = net.transitions().collect();
+    let mut dirty: Vec<PlaceId> = net.places().collect();
+    loop {
+        for t in stale.drain(..) {
+            if patience.spent().is_some() {
+                return None;
+            }
+            let now = images.number(hat(net.post(t), &classes.of)?);
+            if std::mem::replace(&mut image[t.index()], now) != now {
+                dirty.extend(net.pre(t).iter().map(|arc| arc.node));
+            }
+        }
+        dirty.sort_unstable();
+        dirty.dedup();
+        if dirty.is_empty() {
+            return Some(classes.of);
+        }
+        let mut signature = |place: PlaceId| {
+            let takers = takers[place.index()].iter();
+            let mut taken: Vec<(u32, u32)> =
+                takers.map(|(rest, t)| (*rest, image[t.index()])).collect();
+            taken.sort_unstable();
+            taken.dedup();
+            signatures.number(taken)
+        };
+        if patience.spent().is_some() {
+            return None;
+        }
+        for moved in classes.split(&dirty, &mut signature) {
+            stale.extend(net.producers(moved).iter().map(|arc| arc.node));
+        }
+        dirty.clear();
+        stale.sort_unstable();
+        stale.dedup();
+    }
+}
+
+/// Classes of places; a class that is split keeps its number in one part.
+struct Classes {
+    of: Vec<u32>,
+    members: Vec<Vec<PlaceId>>,
+}
+
+impl Classes {
+    /// The places of each place of the file.
+    fn new(model: &Model) -> Self {
+        let groups = || model.place_groups().map(|(_, range)| range);
+        let count = model.net.place_count();
+        Self {
+            of: sources(groups(), count),
+            members: groups().map(|range| range.map(PlaceId).collect()).collect(),
+        }
+    }
+
+    /// Splits the classes of some places by signatures. All other places of a class have one
+    /// and the same. The places that are in a new class now.
+    fn split(
+        &mut self,
+        dirty: &[PlaceId],
+        signature: &mut impl FnMut(PlaceId) -> u32,
+    ) -> Vec<PlaceId> {
+        let mut moved = Vec::new();
+        let mut by_class: Vec<(u32, PlaceId)> =
+            dirty.iter().map(|p| (self.of[p.index()], *p)).collect();
+        by_class.sort_unstable();
+        for group in by_class.chunk_by(|a, b| a.0 == b.0) {
+            let class = group[0].0;
+            let is_dirty = |place: &PlaceId| group.binary_search(&(class, *place)).is_ok();
+            let clean = self.members[class as usize].iter().find(|p| !is_dirty(p));
+            // What stays: the others, or the first of these.
+            let stays = signature(clean.copied().unwrap_or(group[0].1));
+            let mut parts: RapidHashMap<u32, u32> = RapidHashMap::default();
+            parts.insert(stays, class);
+            let before = moved.len();
+            for (_, place) in group {
+                let next = self.members.len() as u32;
+                let part = *parts.entry(signature(*place)).or_insert(next);
+                if part == next {
+                    self.members.push(Vec::new());
+                }
+                if part != class {
+                    self.of[place.index()] = part;
+                    self.members[part as usize].push(*place);
+                    moved.push(*place);
+                }
+            }
+            if moved.len() > before {
+                let of = &self.of;
+                self.members[class as usize].retain(|place| of[place.index()] == class);
+            }
+        }
+        moved
+    }
+}
+
+/// The classes of the places of arcs, with summed weights.
+fn hat(arcs: &[crate::net::Arc<PlaceId>], class: &[u32]) -> Option<Vec<(u32, Weight)>> {
+    let mut list: Vec<(u32, Weight)> = arcs
+        .iter()
+        .map(|arc| (class[arc.node.index()], arc.weight))
+        .collect();
+    list.sort_unstable();
+    let mut out: Vec<(u32, Weight)> = Vec::with_capacity(list.len());
+    for (class, weight) in list {
+        match out.last_mut() {
+            Some((last, sum)) if *last == class => *sum = sum.checked_add(weight)?,
+            _ => out.push((class, weight)),
+        }
+    }
+    Some(out)
+}
+
+/// The folded model, and the place that each place became; none if it is not smaller.
+fn fold(model: &Model, class: &[u32]) -> Option<(Model, Vec<PlaceId>)> {
+    let net = &model.net;
+    let classes = class.iter().max().map_or(0, |most| *most as usize + 1);
+    let mut tokens: Vec<Tokens> = vec![0; classes];
+    for (place, class) in net.places().zip(class) {
+        let sum = &mut tokens[*class as usize];
+        *sum = sum.checked_add(net.initial(place))?;
+    }
+    let mut builder = NetBuilder::new(net.name());
+    let mut new: Vec<Option<PlaceId>> = vec![None; classes];
+    let mut place_starts = vec![0];
+    let mut places = 0;
+    for (_, range) in model.place_groups() {
+        for old in range.map(PlaceId) {
+            let class = class[old.index()] as usize;
+            if new[class].is_none() {
+                // By the first of them: nobody but people reads it.
+                new[class] = Some(builder.place(net.place_name(old), tokens[class]));
+                places += 1;
+            }
+        }
+        place_starts.push(places);
+    }
+    let target = |class: u32| new[class as usize];
+    let mut transition_starts = vec![0];
+    let mut transitions = 0;
+    for (_, range) in model.transition_groups() {
+        let mut seen = Interned::new();
+        for old in range.map(TransitionId) {
+            let (pre, post) = (hat(net.pre(old), class)?, hat(net.post(old), class)?);
+            let number = seen.0.len() as u32;
+            if seen.number((pre.clone(), post.clone())) != number {
+                continue;
+            }
+            let t = builder.transition(net.transition_name(old));
+            for (class, weight) in pre {
+                builder.input(target(class)?, t, weight);
+            }
+            for (class, weight) in post {
+                builder.output(t, target(class)?, weight);
+            }
+            transitions += 1;
+        }
+        transition_starts.push(transitions);
+    }
+    if places as usize == net.place_count() && transitions as usize == net.transition_count() {
+        return None;
+    }
+    let names = |from: &Names| {
+        let mut names = Names::new();
+        from.iter().for_each(|name| {
+            names.push(name);
+        });
+        names
+    };
+    let folded = Model {
+        net: builder.build().ok()?,
+        coloured: model.coloured,
+        places: SourceNodes::new(names(model.source_places()), place_starts),
+        transitions: SourceNodes::new(names(model.source_transitions()), transition_starts),
+    };
+    let places: Option<Vec<PlaceId>> = class.iter().map(|class| target(*class)).collect();
+    Some((folded, places?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashSet};
+    use std::fmt::Write;
+
+    use stubborn_diagnostics::SourceFile;
+    use stubborn_system::Random;
+    use stubborn_system::budget::UNLIMITED;
+
+    use super::*;
+    use crate::model::load;
+
+    /// The text of a small coloured net: two sorts, variables, constants, successors, `all`,
+    /// sums, guards.
+    fn random_text(random: &mut Random) -> String {
+        let sizes = [2 + random.below(2), 2 + random.below(2)];
+        let mut text = String::from(
+            "<pnml><net id=\"n\" type=\"http://www.pnml.org/version-2009/grammar/symmetricnet\">\n\
+             <declaration><structure><declarations>\n",
+        );
+        for (sort, size) in sizes.iter().enumerate() {
+            let _ = write!(text, "<namedsort id=\"s{sort}\"><cyclicenumeration>");
+            for c in 0..*size {
+                let _ = write!(text, "<feconstant id=\"c{sort}{c}\" name=\"c{sort}{c}\"/>");
+            }
+            text += "</cyclicenumeration></namedsort>\n";
+            for v in 0..2 {
+                let _ = writeln!(
+                    text,
+                    "<variabledecl id=\"v{sort}{v}\" name=\"v{sort}{v}\"><usersort \
+                     declaration=\"s{sort}\"/></variabledecl>"
+                );
+            }
+        }
+        text += "</declarations></structure></declaration><page id=\"g\">\n";
+        let term = |random: &mut Random, sort: usize, ground: bool| {
+            let variable = format!("<variable refvariable=\"v{sort}{}\"/>", random.below(2));
+            let constant = format!(
+                "<useroperator declaration=\"c{sort}{}\"/>",
+                random.below(sizes[sort])
+            );
+            match random.below(9) {
+                0 if !ground => format!("<successor><subterm>{variable}</subterm></successor>"),
+                1 => format!("<all><usersort declaration=\"s{sort}\"/></all>"),
+                2 => constant,
+                _ if ground => constant,
+                _ => variable,
+            }
+        };
+        let numbered = |random: &mut Random, sort: usize, ground: bool| {
+            let count = 1 + random.below(5) / 4;
+            let term = term(random, sort, ground);
+            format!(
+                "<numberof><subterm><numberconstant value=\"{count}\"><positive/>\
+                 </numberconstant></subterm><subterm>{term}</subterm></numberof>"
+            )
+        };
+        let sum = |random: &mut Random, sort: usize, ground: bool| {
+            let first = numbered(random, sort, ground);
+            if random.below(4) > 0 {
+                return first;
+            }
+            let second = numbered(random, sort, ground);
+            format!("<add><subterm>{first}</subterm><subterm>{second}</subterm></add>")
+        };
+        let places: Vec<usize> = (0..2 + random.below(3)).map(|_| random.below(2)).collect();
+        for (place, sort) in places.iter().enumerate() {
+            let _ = write!(
+                text,
+                "<place id=\"p{place}\"><type><structure><usersort declaration=\"s{sort}\"/>\
+                 </structure></type>"
+            );
+            if random.below(3) > 0 {
+                let marking = sum(random, *sort, true);
+                let _ = write!(
+                    text,
+                    "<hlinitialMarking><structure>{marking}</structure></hlinitialMarking>"
+                );
+            }
+            text += "</place>\n";
+        }
+        for t in 0..1 + random.below(3) {
+            let _ = write!(text, "<transition id=\"t{t}\">");
+            if random.below(4) == 0 {
+                let sort = random.below(2);
+                let operator = ["equality", "inequality"][random.below(2)];
+                let _ = write!(
+                    text,
+                    "<condition><structure><{operator}>\
+                     <subterm><variable refvariable=\"v{sort}0\"/></subterm>\
+                     <subterm><variable refvariable=\"v{sort}1\"/></subterm>\
+                     </{operator}></structure></condition>"
+                );
+            }
+            text += "</transition>\n";
+            for arc in 0..1 + random.below(4) {
+                let place = random.below(places.len());
+                let inscription = sum(random, places[place], false);
+                let (from, to) = if arc % 2 == 0 {
+                    (format!("p{place}"), format!("t{t}"))
+                } else {
+                    (format!("t{t}"), format!("p{place}"))
+                };
+                let _ = writeln!(
+                    text,
+                    "<arc id=\"a{t}.{arc}\" source=\"{from}\" target=\"{to}\"><hlinscription>\
+                     <structure>{inscription}</structure></hlinscription></arc>"
+                );
+            }
+        }
+        text += "</page></net></pnml>";
+        text
+    }
+
+    /// The steps of a marking: the transition of the file, and where it leads.
+    fn steps(model: &Model, source: &[u32], marking: &[Tokens]) -> Vec<(u32, Vec<Tokens>)> {
+        let net = &model.net;
+        let mut out = Vec::new();
+        for t in net.transitions() {
+            let enough = |arc: &crate::net::Arc<PlaceId>| {
+                marking[arc.node.index()] >= Tokens::from(arc.weight)
+            };
+            if net.pre(t).iter().all(enough) {
+                let mut next = marking.to_vec();
+                for (place, change) in net.effects(t) {
+                    next[place.index()] = next[place.index()].checked_add_signed(change).unwrap();
+                }
+                out.push((source[t.index()], next));
+            }
+        }
+        out
+    }
+
+    fn of_transitions(model: &Model) -> Vec<u32> {
+        let groups = model.transition_groups().map(|(_, range)| range);
+        sources(groups, model.net.transition_count())
+    }
+
+    #[test]
+    fn folded_nets_are_bisimilar_to_their_unfoldings() {
+        let mut random = Random::new(0x0f01_dfed_c010_0001);
+        let (mut folded, mut markings, mut fired) = (0, 0, 0);
+        for number in 0..1_500 {
+            let text = random_text(&mut random);
+            let (model, messages) = load(&SourceFile::new("random", text.as_str()));
+            let model = model.unwrap_or_else(|| panic!("{messages:?}\n{text}"));
+            let Some((small, place)) = fold(&model, &classes(&model, &UNLIMITED).unwrap()) else {
+                continue;
+            };
+            folded += 1;
+            let hat = |marking: &[Tokens]| {
+                let mut sums = vec![0; small.net.place_count()];
+                for (tokens, place) in marking.iter().zip(&place) {
+                    sums[place.index()] += *tokens;
+                }
+                sums
+            };
+            let (large_source, small_source) = (of_transitions(&model), of_transitions(&small));
+            let mut queue = vec![model.net.initial_marking().to_vec()];
+            assert_eq!(hat(&queue[0]), small.net.initial_marking());
+            let mut seen: HashSet<Vec<Tokens>> = queue.iter().cloned().collect();
+            while let Some(marking) = queue.pop() {
+                let large = steps(&model, &large_source, &marking);
+                let images = large.iter().map(|(name, next)| (*name, hat(next)));
+                let images: BTreeSet<_> = images.collect();
+                let own = steps(&small, &small_source, &hat(&marking));
+                let own: BTreeSet<_> = own.into_iter().collect();
+                assert_eq!(images, own, "net {number}, {marking:?}\n{text}");
+                fired += own.len();
+                markings += 1;
+                for (_, next) in large {
+                    if seen.len() < 60 && seen.insert(next.clone()) {
+                        queue.push(next);
+                    }
+                }
+            }
+            // Ranges are those of the file.
+            for ((name, large), (same, range)) in model.place_groups().zip(small.place_groups()) {
+                assert_eq!(name, same);
+                let expected: BTreeSet<PlaceId> = large.map(|p| place[p as usize]).collect();
+                assert_eq!(range.map(PlaceId).collect::<BTreeSet<_>>(), expected);
+            }
+        }
+        assert!(
+            folded > 500 && markings > 3_000 && fired > 3_000,
+            "{folded} {markings} {fired}"
+        );
+    }
+}
