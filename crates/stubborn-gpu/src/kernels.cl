@@ -18,6 +18,7 @@
 #define C_NODES_FULL 9u
 #define C_GAVE_UP 10u
 #define C_HIT 11u       // targets that were hit, as bits
+#define C_ESCAPED 12u   // a value did not fit
 #define C_EACH 16u
 
 #define TOP (1ul << 63)
@@ -169,7 +170,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   __global const ulong* now = counts + C_EACH * number;
   __global ulong* next = counts + C_EACH * (number + 1u);
   // After trouble, or after what was looked for was found, nothing more is done.
-  const bool over = (now[C_FULL] | now[C_NODES_FULL] | now[C_GAVE_UP]) != 0 || now[C_FOUND] > room || (stop && now[C_HIT] != 0);
+  const bool over = (now[C_FULL] | now[C_NODES_FULL] | now[C_GAVE_UP] | now[C_ESCAPED]) != 0 || now[C_FOUND] > room || (stop && now[C_HIT] != 0);
   const uint n = over ? 0u : (uint)now[C_FOUND];
   if (lid < C_SUMS) sums[lid] = 0;
   if (lid == 0) { staged = 0; news = 0; quit = 0; busy = 0; }
@@ -188,7 +189,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
     base += stride;
     // Trouble elsewhere: what is done here is in vain.
     if (lid == 0) quit = ((volatile __global ulong*)next)[C_FULL] != 0 || ((volatile __global ulong*)next)[C_NODES_FULL] != 0
-      || ((volatile __global ulong*)next)[C_GAVE_UP] != 0 || ((volatile __global ulong*)next)[C_FOUND] > room;
+      || ((volatile __global ulong*)next)[C_GAVE_UP] != 0 || ((volatile __global ulong*)next)[C_ESCAPED] != 0 || ((volatile __global ulong*)next)[C_FOUND] > room;
     uint fired = 0, hit = 0, trouble = 0;
     bool outranked = !mine;
     uint r = 0;
@@ -205,8 +206,8 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
     #define NOTE_END { if (splits) split_ended[splits - 1] = 1u; mode = splits ? BACK : IDLE; }
     #define NOTE_CUT(b) { if (splits) split_back[splits - 1] = min(split_back[splits - 1], (uint)(b)); mode = splits ? BACK : IDLE; }
     #define TAKE(x, f) { \
-        uint v = viol ? viol : ((f) >> VIOLATED) & 3u, bad = ((f) >> FAILED) & 3u; \
-        if (bad == GAVE_UP) { trouble = 2u; mode = IDLE; } \
+        uint v = viol ? viol : ((f) >> VIOLATED) & 3u, bad = ((f) >> FAILED) & 7u; \
+        if (bad >= GAVE_UP) { trouble = bad; mode = IDLE; } \
         else if (bad != 0u || ((f) >> NEXT) == 0u) { ENDED(x, v, bad) NOTE_END } \
         else { y = (x); who = ((f) >> NEXT) - 1u; viol = v; mode = FOLLOW; } }
 #endif
@@ -236,14 +237,14 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
                 else back = marked == who && same(&mark, &y);
               }
               if (back) { ENDED(y, viol, 2u) NOTE_END }
-              else if (taken > MOST_ROUNDS || (splits && taken > (repeats ? LONG_CHAIN : LONG_WAYS))) { trouble = 2u; mode = IDLE; }
+              else if (taken > MOST_ROUNDS || (splits && taken > (repeats ? LONG_CHAIN : LONG_WAYS))) { trouble = GAVE_UP; mode = IDLE; }
               else { taken++; TAKE(a, fa) }
             } else {
               uint known = splits;
               if (repeats) for (uint i = 0; i < splits; i++)
                 if (split_who[i] == who && split_viol[i] == viol && same(&split_state[i], &y)) known = i;
               if (known < splits) { NOTE_CUT(split_stretch[known]) }
-              else if (splits == SPLITS || taken > (repeats ? LONG_CHAIN : LONG_WAYS)) { trouble = 2u; mode = IDLE; }
+              else if (splits == SPLITS || taken > (repeats ? LONG_CHAIN : LONG_WAYS)) { trouble = GAVE_UP; mode = IDLE; }
               else {
                 split_state[splits] = y; split_who[splits] = who; split_viol[splits] = viol; split_next[splits] = 0;
                 split_stretch[splits] = stretch; split_back[splits] = 0xffffffffu; split_ended[splits] = 0;
@@ -281,9 +282,9 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
             State x;
             uint f = fire(r, &s, &x);
             if (f & DONE) {
-              uint v = (f >> VIOLATED) & 3u, bad = (f >> FAILED) & 3u;
+              uint v = (f >> VIOLATED) & 3u, bad = (f >> FAILED) & 7u;
               fired++;
-              if (bad == GAVE_UP) trouble = 2u;
+              if (bad >= GAVE_UP) trouble = bad;
 #ifdef CHAINS
               else if (bad == 0u && (f >> NEXT) != 0u) {
                 y = x; who = (f >> NEXT) - 1u; viol = v; repeats = (f >> REPEATS) & 1u; mode = FOLLOW;
@@ -360,7 +361,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
         }
       }
 #endif
-      if (trouble) atom_inc((volatile __global ulong*)(next + C_GAVE_UP));
+      if (trouble) atom_inc((volatile __global ulong*)(next + (trouble == ESCAPED ? C_ESCAPED : C_GAVE_UP)));
     }
   } while (more);
   SYNC;

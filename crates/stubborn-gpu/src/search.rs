@@ -22,6 +22,7 @@ const FULL: usize = 8;
 const NODES_FULL: usize = 9;
 const GAVE_UP: usize = 10;
 const HIT: usize = 11;
+const ESCAPED: usize = 12;
 const EACH: usize = 16;
 
 /// Bytes of a sector of a table.
@@ -490,6 +491,9 @@ impl Run<'_> {
 
     /// Adds what a level has counted; how the try ended, if it did.
     fn note(&mut self, counts: &[u64], sizes: Sizes) -> Result<Option<Try>, Failure> {
+        if counts[ESCAPED] > 0 {
+            return Err(Failure::Escaped);
+        }
         if counts[GAVE_UP] > 0 {
             return Err(Failure::Gave(
                 "a step of the model runs through too many steps of its own for a card",
