@@ -144,6 +144,10 @@ static uint outcome_hit(const uint violated, const uint failed) {
        | (violated == 2u || failed == 2u ? TARGET_ERRORS : 0u);
 }
 
+#ifdef FIND
+// Looks for the first state of a level that has a certain successor, and stores nothing.
+#define ENDED(x, v, f) { if ((f) == 0u && same(&(x), &wanted)) hit = 1u; }
+#else
 // A way of a step ended: it counts, and is staged if it ends in a state.
 #define ENDED(x, v, f) { \
     steps++; \
@@ -155,6 +159,7 @@ static uint outcome_hit(const uint violated, const uint failed) {
       uint at = atomic_inc(&staged); \
       for (uint k = 0; k < W; k++) stage[k * STAGE + at] = (x).w[k]; \
     } }
+#endif
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void level(__global const ulong* in, __global ulong* out, const ulong room,
@@ -166,6 +171,10 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   __local uint staged, news, quit, busy;
   __local uint sums[C_SUMS];
   TABLES
+#ifdef FIND
+  State wanted;
+  for (uint k = 0; k < W; k++) wanted.w[k] = hits[k];
+#endif
   const uint lid = get_local_id(0);
   __global const ulong* now = counts + C_EACH * number;
   __global ulong* next = counts + C_EACH * (number + 1u);
@@ -182,9 +191,10 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   // Also groups without any state go round once: pocl mistakes a loop around barriers that is
   // not entered.
   do {
-    const bool mine = base + lid < n;
+    const uint here = base + lid;
+    const bool mine = here < n;
     State s;
-    for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? base + lid : 0u)];
+    for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? here : 0u)];
     more = base < n && n - base > stride;
     base += stride;
     // Trouble elsewhere: what is done here is in vain.
@@ -339,6 +349,9 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
       if (lid == 0) staged = in_vain ? 0u : c;
       SYNC;
     }
+#ifdef FIND
+    if (mine && hit) atomic_min((volatile __global uint*)(next + C_HIT), here);
+#else
     if (mine) {
       if (fired == 0) {
         const bool valid = valid_end(&s) != 0;
@@ -363,6 +376,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #endif
       if (trouble) atom_inc((volatile __global ulong*)(next + (trouble == ESCAPED ? C_ESCAPED : C_GAVE_UP)));
     }
+#endif
   } while (more);
   SYNC;
   atomic_add(&sums[C_STEPS], steps);

@@ -30,7 +30,9 @@ mod packing;
 mod sample;
 mod search;
 mod translate;
+mod way;
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -121,9 +123,14 @@ pub struct Compiled {
     narrow: Model,
     translation: Translation,
     built: Built,
+    /// What it was built from.
+    source: String,
+    options: String,
     /// Work-items of a group.
     group: usize,
     compile_time: Duration,
+    /// The same with all values that there can be, once that was needed.
+    exact: OnceCell<Box<Compiled>>,
 }
 
 impl<'d> Engine<'d> {
@@ -172,8 +179,11 @@ impl<'d> Engine<'d> {
             narrow,
             translation,
             built,
+            source,
+            options,
             group,
             compile_time: started.elapsed(),
+            exact: OnceCell::new(),
         })
     }
 
@@ -225,15 +235,30 @@ fn shape(translation: &Translation, local: usize) -> Result<(usize, usize), Refu
 impl Compiled {
     /// Explores the model.
     pub fn run(&self, device: &Device, options: &Options<'_>) -> Result<Outcome, Failure> {
+        if let Some(exact) = self.exact.get() {
+            return search::run(device, exact, options);
+        }
         match search::run(device, self, options) {
             // The next try takes all values that there can be.
             Err(Failure::Escaped) => {
                 let exact =
                     Engine::new(device).compile(&self.model, &self.translation.targets, false)?;
-                search::run(device, &exact, options)
+                search::run(device, self.exact.get_or_init(|| Box::new(exact)), options)
             }
             result => result,
         }
+    }
+
+    /// The states on a shortest way to what the last [run](Self::run) has hit, the initial one
+    /// first; `None` if a limit was reached before it was found.
+    pub fn way(
+        &self,
+        device: &Device,
+        hit: &Hit,
+        options: &Options<'_>,
+    ) -> Result<Option<Vec<u32>>, Failure> {
+        let compiled = self.exact.get().map_or(self, |exact| exact);
+        way::find(device, compiled, hit, options)
     }
 
     /// How long translating and compiling took.
