@@ -67,7 +67,9 @@ pub struct Hit {
     pub depth: u64,
     /// That state; of several, the least of those that were kept.
     pub state: Vec<u32>,
-    /// The same as the card has it.
+    /// All that were kept, the nearest first: the first ones that were found, up to a number.
+    pub kept: Vec<Vec<u32>>,
+    /// The state as the card has it.
     pub(crate) packed: Vec<u64>,
 }
 
@@ -678,17 +680,21 @@ impl Run<'_> {
                 .unpack(narrow, model, &entry[1..]);
             (entry[0], state, entry[1..].to_vec())
         });
-        let nearest = states.min();
+        let mut states: Vec<_> = states.collect();
+        states.sort();
         let count = match target {
             Target::Errors => self.errors,
             Target::Assertions => self.assertions,
             _ => kept[0],
         };
+        let kept = states.iter().map(|(_, state, _)| state.clone()).collect();
+        let nearest = states.into_iter().next();
         Ok(nearest.map(|(depth, state, packed)| Hit {
             target,
             count,
             depth,
             state,
+            kept,
             packed,
         }))
     }

@@ -227,6 +227,10 @@ pub enum CheckError {
     /// The model starts more processes than it was prepared for: [`LoadedModel::grow`] it,
     /// and ask again.
     Outgrown,
+    /// The engine does not take it; why.
+    Refused(String),
+    /// The engine turned out not to be able to answer; why.
+    NoAnswer(String),
 }
 
 impl From<ConfigError> for CheckError {
@@ -247,6 +251,7 @@ impl fmt::Display for CheckError {
             Self::Reduction(error) => error.fmt(f),
             Self::Search(error) => error.fmt(f),
             Self::Outgrown => f.write_str("the model starts more processes than it has room for"),
+            Self::Refused(reason) | Self::NoAnswer(reason) => f.write_str(reason),
         }
     }
 }

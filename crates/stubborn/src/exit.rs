@@ -117,9 +117,11 @@ impl From<CheckError> for Failure {
     fn from(error: CheckError) -> Self {
         let status = match error {
             CheckError::Search(SearchError::GaveUp(spent)) => return Self::no_answer(spent),
+            CheckError::NoAnswer(reason) => return Self::no_answer(reason),
             CheckError::Search(SearchError::ReplayFailed(_)) => Status::InternalError,
             CheckError::Search(SearchError::Mismatch(_))
             | CheckError::Reduction(_)
+            | CheckError::Refused(_)
             | CheckError::Outgrown => Status::Wrong,
         };
         Self {

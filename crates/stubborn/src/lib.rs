@@ -44,6 +44,7 @@
 
 mod auto;
 mod check;
+mod gpu;
 mod languages;
 mod load;
 mod measured;
@@ -60,6 +61,7 @@ pub use check::{
     Answer, CheckError, CheckOptions, Question, QuestionKind, Report, Run, Verdict, check, explore,
     questions,
 };
+pub use gpu::{check_on_card, explore_on_card};
 pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
 pub use measured::{RelationsError, SavedRelations};

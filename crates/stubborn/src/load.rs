@@ -172,6 +172,11 @@ impl LoadedModel {
         model.program().failures.get(site.index())
     }
 
+    /// The guarded commands, if the model is made of them.
+    pub fn commands(&self) -> Option<&Arc<Model>> {
+        self.program.as_ref()
+    }
+
     /// The net, if the model is one.
     pub fn net(&self) -> Option<&Arc<NetSystem>> {
         self.net.as_ref()
@@ -207,6 +212,11 @@ impl LoadedModel {
     /// Nothing that the search said holds then: [grow](Self::grow) and search again.
     pub fn is_outgrown(&self) -> bool {
         self.growth.as_ref().is_some_and(Growth::is_outgrown)
+    }
+
+    /// Whether a search may find that.
+    pub(crate) fn may_outgrow(&self) -> bool {
+        self.growth.is_some()
     }
 
     /// Prepares the model for what was missing. Labels and transitions may have other numbers

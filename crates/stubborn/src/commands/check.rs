@@ -17,8 +17,8 @@ use super::{
     Figures, budget, figures_json, growing, load_with, search_options, why_incomplete, write_file,
 };
 use crate::exit::{Failure, Status};
-use crate::options::CheckArgs;
 use crate::options::trail_file;
+use crate::options::{CheckArgs, EngineName};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
@@ -53,7 +53,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
-    Asked::new(args, &model)?;
+    let asked = Asked::new(args, &model)?;
+    let on_card = args.model.engine == EngineName::Gpu;
+    if on_card && !asked.temporal.is_empty() {
+        return Err(Failure::wrong(
+            "--engine gpu has no temporal properties; --property names the others",
+        ));
+    }
+    if on_card && (args.net.structural.is_some() || args.spin.coverage) {
+        return Err(Failure::wrong(
+            "--engine gpu has no --structural and --coverage",
+        ));
+    }
+    drop(asked);
     let started = Instant::now();
     let results = growing(&mut model, |model| {
         let asked = Asked::new(args, model).unwrap_or_default();
@@ -61,6 +73,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         if !asked.questions.is_empty() {
             let questions = &asked.questions;
             results.report = match args.net.structural {
+                None if on_card => stubborn::check_on_card(model, questions, &options)?,
                 None => stubborn::check(model, questions, &options)?,
                 Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
             };
