@@ -18,6 +18,7 @@
 #define C_NODES_FULL 9u
 #define C_GAVE_UP 10u
 #define C_HIT 11u       // targets that were hit, as bits
+#define C_ESCAPED 12u   // a value did not fit
 #define C_EACH 16u
 
 #define TOP (1ul << 63)
@@ -143,6 +144,10 @@ static uint outcome_hit(const uint violated, const uint failed) {
        | (violated == 2u || failed == 2u ? TARGET_ERRORS : 0u);
 }
 
+#ifdef FIND
+// Looks for the first state of a level that has a certain successor, and stores nothing.
+#define ENDED(x, v, f) { if ((f) == 0u && same(&(x), &wanted)) hit = 1u; }
+#else
 // A way of a step ended: it counts, and is staged if it ends in a state.
 #define ENDED(x, v, f) { \
     steps++; \
@@ -154,6 +159,7 @@ static uint outcome_hit(const uint violated, const uint failed) {
       uint at = atomic_inc(&staged); \
       for (uint k = 0; k < W; k++) stage[k * STAGE + at] = (x).w[k]; \
     } }
+#endif
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void level(__global const ulong* in, __global ulong* out, const ulong room,
@@ -165,11 +171,15 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   __local uint staged, news, quit, busy;
   __local uint sums[C_SUMS];
   TABLES
+#ifdef FIND
+  State wanted;
+  for (uint k = 0; k < W; k++) wanted.w[k] = hits[k];
+#endif
   const uint lid = get_local_id(0);
   __global const ulong* now = counts + C_EACH * number;
   __global ulong* next = counts + C_EACH * (number + 1u);
   // After trouble, or after what was looked for was found, nothing more is done.
-  const bool over = (now[C_FULL] | now[C_NODES_FULL] | now[C_GAVE_UP]) != 0 || now[C_FOUND] > room || (stop && now[C_HIT] != 0);
+  const bool over = (now[C_FULL] | now[C_NODES_FULL] | now[C_GAVE_UP] | now[C_ESCAPED]) != 0 || now[C_FOUND] > room || (stop && now[C_HIT] != 0);
   const uint n = over ? 0u : (uint)now[C_FOUND];
   if (lid < C_SUMS) sums[lid] = 0;
   if (lid == 0) { staged = 0; news = 0; quit = 0; busy = 0; }
@@ -181,14 +191,15 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   // Also groups without any state go round once: pocl mistakes a loop around barriers that is
   // not entered.
   do {
-    const bool mine = base + lid < n;
+    const uint here = base + lid;
+    const bool mine = here < n;
     State s;
-    for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? base + lid : 0u)];
+    for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? here : 0u)];
     more = base < n && n - base > stride;
     base += stride;
     // Trouble elsewhere: what is done here is in vain.
     if (lid == 0) quit = ((volatile __global ulong*)next)[C_FULL] != 0 || ((volatile __global ulong*)next)[C_NODES_FULL] != 0
-      || ((volatile __global ulong*)next)[C_GAVE_UP] != 0 || ((volatile __global ulong*)next)[C_FOUND] > room;
+      || ((volatile __global ulong*)next)[C_GAVE_UP] != 0 || ((volatile __global ulong*)next)[C_ESCAPED] != 0 || ((volatile __global ulong*)next)[C_FOUND] > room;
     uint fired = 0, hit = 0, trouble = 0;
     bool outranked = !mine;
     uint r = 0;
@@ -205,8 +216,8 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
     #define NOTE_END { if (splits) split_ended[splits - 1] = 1u; mode = splits ? BACK : IDLE; }
     #define NOTE_CUT(b) { if (splits) split_back[splits - 1] = min(split_back[splits - 1], (uint)(b)); mode = splits ? BACK : IDLE; }
     #define TAKE(x, f) { \
-        uint v = viol ? viol : ((f) >> VIOLATED) & 3u, bad = ((f) >> FAILED) & 3u; \
-        if (bad == GAVE_UP) { trouble = 2u; mode = IDLE; } \
+        uint v = viol ? viol : ((f) >> VIOLATED) & 3u, bad = ((f) >> FAILED) & 7u; \
+        if (bad >= GAVE_UP) { trouble = bad; mode = IDLE; } \
         else if (bad != 0u || ((f) >> NEXT) == 0u) { ENDED(x, v, bad) NOTE_END } \
         else { y = (x); who = ((f) >> NEXT) - 1u; viol = v; mode = FOLLOW; } }
 #endif
@@ -236,14 +247,14 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
                 else back = marked == who && same(&mark, &y);
               }
               if (back) { ENDED(y, viol, 2u) NOTE_END }
-              else if (taken > MOST_ROUNDS || (splits && taken > (repeats ? LONG_CHAIN : LONG_WAYS))) { trouble = 2u; mode = IDLE; }
+              else if (taken > MOST_ROUNDS || (splits && taken > (repeats ? LONG_CHAIN : LONG_WAYS))) { trouble = GAVE_UP; mode = IDLE; }
               else { taken++; TAKE(a, fa) }
             } else {
               uint known = splits;
               if (repeats) for (uint i = 0; i < splits; i++)
                 if (split_who[i] == who && split_viol[i] == viol && same(&split_state[i], &y)) known = i;
               if (known < splits) { NOTE_CUT(split_stretch[known]) }
-              else if (splits == SPLITS || taken > (repeats ? LONG_CHAIN : LONG_WAYS)) { trouble = 2u; mode = IDLE; }
+              else if (splits == SPLITS || taken > (repeats ? LONG_CHAIN : LONG_WAYS)) { trouble = GAVE_UP; mode = IDLE; }
               else {
                 split_state[splits] = y; split_who[splits] = who; split_viol[splits] = viol; split_next[splits] = 0;
                 split_stretch[splits] = stretch; split_back[splits] = 0xffffffffu; split_ended[splits] = 0;
@@ -281,9 +292,9 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
             State x;
             uint f = fire(r, &s, &x);
             if (f & DONE) {
-              uint v = (f >> VIOLATED) & 3u, bad = (f >> FAILED) & 3u;
+              uint v = (f >> VIOLATED) & 3u, bad = (f >> FAILED) & 7u;
               fired++;
-              if (bad == GAVE_UP) trouble = 2u;
+              if (bad >= GAVE_UP) trouble = bad;
 #ifdef CHAINS
               else if (bad == 0u && (f >> NEXT) != 0u) {
                 y = x; who = (f >> NEXT) - 1u; viol = v; repeats = (f >> REPEATS) & 1u; mode = FOLLOW;
@@ -338,6 +349,9 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
       if (lid == 0) staged = in_vain ? 0u : c;
       SYNC;
     }
+#ifdef FIND
+    if (mine && hit) atomic_min((volatile __global uint*)(next + C_HIT), here);
+#else
     if (mine) {
       if (fired == 0) {
         const bool valid = valid_end(&s) != 0;
@@ -360,8 +374,9 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
         }
       }
 #endif
-      if (trouble) atom_inc((volatile __global ulong*)(next + C_GAVE_UP));
+      if (trouble) atom_inc((volatile __global ulong*)(next + (trouble == ESCAPED ? C_ESCAPED : C_GAVE_UP)));
     }
+#endif
   } while (more);
   SYNC;
   atomic_add(&sums[C_STEPS], steps);

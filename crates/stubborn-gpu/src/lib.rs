@@ -27,9 +27,12 @@
 mod cache;
 mod device;
 mod packing;
+mod sample;
 mod search;
 mod translate;
+mod way;
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,6 +45,7 @@ pub use device::{Device, DeviceError, DeviceInfo};
 pub use search::{Figures, Hit, Options, Outcome};
 
 use device::Built;
+use packing::Packing;
 use translate::Translation;
 
 /// Local memory that a work-group should take: several share a processor.
@@ -74,6 +78,9 @@ pub enum Failure {
     Refused(Refusal),
     /// The card turned out not to be able to go on; in words.
     Gave(&'static str),
+    /// A value has more bits than a sample of states suggested. (Searches begin again by
+    /// themselves.)
+    Escaped,
     /// Something with the device.
     Device(DeviceError),
 }
@@ -95,6 +102,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Gave(reason) => f.write_str(reason),
+            Self::Escaped => f.write_str("a value does not fit"),
             Self::Device(error) => error.fmt(f),
         }
     }
@@ -115,9 +123,14 @@ pub struct Compiled {
     narrow: Model,
     translation: Translation,
     built: Built,
+    /// What it was built from.
+    source: String,
+    options: String,
     /// Work-items of a group.
     group: usize,
     compile_time: Duration,
+    /// The same with all values that there can be, once that was needed.
+    exact: OnceCell<Box<Compiled>>,
 }
 
 impl<'d> Engine<'d> {
@@ -128,9 +141,19 @@ impl<'d> Engine<'d> {
 
     /// Translates and compiles a model for a search for targets; or why that cannot be done.
     pub fn takes(&self, model: &Arc<Model>, targets: &[Target]) -> Result<Compiled, Failure> {
+        self.compile(model, targets, true)
+    }
+
+    /// The same, with as many bits as a sample of states suggests, or as ranges say.
+    fn compile(
+        &self,
+        model: &Arc<Model>,
+        targets: &[Target],
+        guess: bool,
+    ) -> Result<Compiled, Failure> {
         let started = Instant::now();
         let narrow = narrowed(model)?;
-        let translation = translate::translate(&narrow, targets)?;
+        let translation = translate::translate(&narrow, packed(&narrow, guess), targets)?;
         let (group, rows) = shape(&translation, self.device.info().local_memory as usize)?;
         let source = [
             include_str!("prelude.cl"),
@@ -156,15 +179,26 @@ impl<'d> Engine<'d> {
             narrow,
             translation,
             built,
+            source,
+            options,
             group,
             compile_time: started.elapsed(),
+            exact: OnceCell::new(),
         })
     }
 
     /// The program that would be compiled, for people.
     pub fn source(model: &Model, targets: &[Target]) -> Result<String, Refusal> {
-        translate::translate(&narrowed(model)?, targets).map(|translation| translation.text)
+        let narrow = narrowed(model)?;
+        translate::translate(&narrow, packed(&narrow, true), targets)
+            .map(|translation| translation.text)
     }
+}
+
+/// Where everything lies.
+fn packed(model: &Model, guess: bool) -> Packing {
+    let sample = guess.then(|| sample::states(model));
+    Packing::new(model, sample.as_deref())
 }
 
 /// The model with the smallest ranges: on a card, bits are time. Commands and labels have the
@@ -201,7 +235,30 @@ fn shape(translation: &Translation, local: usize) -> Result<(usize, usize), Refu
 impl Compiled {
     /// Explores the model.
     pub fn run(&self, device: &Device, options: &Options<'_>) -> Result<Outcome, Failure> {
-        search::run(device, self, options)
+        if let Some(exact) = self.exact.get() {
+            return search::run(device, exact, options);
+        }
+        match search::run(device, self, options) {
+            // The next try takes all values that there can be.
+            Err(Failure::Escaped) => {
+                let exact =
+                    Engine::new(device).compile(&self.model, &self.translation.targets, false)?;
+                search::run(device, self.exact.get_or_init(|| Box::new(exact)), options)
+            }
+            result => result,
+        }
+    }
+
+    /// The states on a shortest way to what the last [run](Self::run) has hit, the initial one
+    /// first; `None` if a limit was reached before it was found.
+    pub fn way(
+        &self,
+        device: &Device,
+        hit: &Hit,
+        options: &Options<'_>,
+    ) -> Result<Option<Vec<u32>>, Failure> {
+        let compiled = self.exact.get().map_or(self, |exact| exact);
+        way::find(device, compiled, hit, options)
     }
 
     /// How long translating and compiling took.

@@ -1,76 +1,170 @@
-//! How states are packed on the card: as few bits as the ranges need, in words of 63 bits.
+//! How states are packed on the card: as few bits as possible, in words of 63 bits.
 //!
 //! The layout of the [model](stubborn_ir::Model) has 32-bit words and elements of arrays at
 //! powers of two, which suits a CPU. On the card, bytes are bandwidth, and the words of a state
-//! are what the tree of the store shares: fields lie without gaps, no field and no element
-//! straddles two words, and words are of about equal width, so that none has many more values
-//! than it must. One bit of each 64-bit word stays free for the tables, which mark slots by it.
+//! are what the tree of the store shares. So:
+//!
+//! - Variables that nothing assigns take no bits.
+//! - The others take as many bits as the values of a [sample](crate::sample) need; a value that
+//!   does not fit is noticed. Ranges of bytes may wrap around: 255 often means "none".
+//! - No field and no element straddles two words. Which go together is tried on the sample: the
+//!   fewer different words there are, the fewer nodes has the tree.
+//! - One bit of each 64-bit word stays free for the tables, which mark slots by it.
+//!
 //! The bit of the [error state](stubborn_system::Structure::error_state) is left out: that state
 //! is never stored.
 
-use stubborn_ir::{Encoding, Model, VariablePlace};
+use std::collections::{BTreeSet, HashSet};
+
+use stubborn_ir::{Item, Model, Place, Program, Statement, VarId, VariablePlace};
+use stubborn_system::layout::bits_for;
 use stubborn_system::{FieldId, System};
 
 /// Bits of a word that states may use.
 pub(crate) const WORD_BITS: u32 = 63;
+/// States of a sample that layouts are compared by.
+const TRIED: usize = 4_000;
+
+/// How values are written as bits: `(value - base) & mask`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Code {
+    pub(crate) bits: u32,
+    pub(crate) base: i32,
+    /// All ones, unless values wrap around.
+    pub(crate) mask: u32,
+}
+
+impl Code {
+    /// Of nothing.
+    pub(crate) const NOTHING: Code = Code {
+        bits: 0,
+        base: 0,
+        mask: u32::MAX,
+    };
+
+    /// Of all values between two.
+    fn range(min: i64, max: i64) -> Self {
+        Self {
+            bits: u32::from(bits_for(min, max)),
+            base: min as i32,
+            mask: u32::MAX,
+        }
+    }
+
+    /// The largest number that the bits can be.
+    pub(crate) fn most(self) -> u32 {
+        ((1_u64 << self.bits) - 1) as u32
+    }
+
+    fn raw(self, value: i64) -> u64 {
+        u64::from((value as u32).wrapping_sub(self.base as u32) & self.mask)
+    }
+
+    fn value(self, raw: u64) -> i64 {
+        let value = (raw as u32).wrapping_add(self.base as u32) & self.mask;
+        i64::from(value as i32)
+    }
+
+    /// The code for values of an item of which some were seen.
+    fn of_values(item: &Item, seen: &BTreeSet<i64>) -> Self {
+        let (min, max) = (i64::from(item.min), i64::from(item.max));
+        let declared = Self::range(min, max);
+        let (Some(least), Some(most)) = (seen.first().copied(), seen.last().copied()) else {
+            return declared;
+        };
+        // From 0 on, if that costs nothing; with room for one more value.
+        let low = if least >= 0 && min <= 0 { 0 } else { least };
+        let high = if most == low && max > low {
+            low + 1
+        } else {
+            most
+        };
+        let plain = Self::range(low, high);
+        match plain.bits < declared.bits {
+            true => plain,
+            false => declared,
+        }
+    }
+
+    /// The code for bytes of which some were seen, beginning after the largest gap.
+    fn of_bytes(seen: &BTreeSet<i64>) -> Self {
+        let values: Vec<i64> = seen.iter().copied().collect();
+        let after = |at: usize| values[(at + 1) % values.len()];
+        let gap = |at: usize| (after(at) - values[at]).rem_euclid(256);
+        let largest = (0..values.len()).max_by_key(|at| (gap(*at), values[*at]));
+        let base = largest.map_or(0, after);
+        let span = values
+            .iter()
+            .map(|value| (value - base).rem_euclid(256))
+            .max()
+            .unwrap_or(0);
+        Self {
+            bits: u32::from(bits_for(0, span.max(1))),
+            base: base as i32,
+            mask: 255,
+        }
+    }
+}
 
 /// Where a field lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(crate) word: u32,
     pub(crate) shift: u32,
-    pub(crate) bits: u32,
+    pub(crate) code: Code,
 }
 
 impl Spot {
     /// Its bits, at the bottom of a word.
     pub(crate) fn mask(self) -> u64 {
-        (1 << self.bits) - 1
+        (1 << self.code.bits) - 1
     }
 }
 
-/// Where the elements of an array lie: `head` of them from `shift` of `word` on, and `each` in
-/// every word after it, from its lowest bit on.
+/// Elements of an array, one beside the other in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct Piece {
+    /// The first element, and how many there are.
+    pub(crate) first: u32,
+    pub(crate) count: u32,
     pub(crate) word: u32,
     pub(crate) shift: u32,
-    pub(crate) bits: u32,
-    pub(crate) len: u32,
-    pub(crate) head: u32,
-    pub(crate) each: u32,
 }
 
-impl Run {
-    /// Where an element lies.
-    pub(crate) fn spot(self, at: u32) -> Spot {
-        let bits = self.bits;
-        if bits == 0 {
-            return Spot {
-                word: 0,
-                shift: 0,
-                bits,
-            };
-        }
-        match at.checked_sub(self.head) {
-            None => Spot {
-                word: self.word,
-                shift: self.shift + at * bits,
-                bits,
-            },
-            Some(rest) => Spot {
-                word: self.word + 1 + rest / self.each,
-                shift: rest % self.each * bits,
-                bits,
-            },
-        }
+/// A variable, an array, or an item of all messages of a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// Its first field; the others follow.
+    first: usize,
+    pub(crate) len: u32,
+    pub(crate) code: Code,
+    process: Option<usize>,
+    /// In the order of elements; none if it has no bits.
+    pub(crate) pieces: Vec<Piece>,
+    /// Its values, if they never change.
+    pub(crate) fixed: Option<Vec<i32>>,
+}
+
+impl Group {
+    fn bits(&self) -> u32 {
+        self.code.bits * self.len
     }
 
-    /// In how many words it lies.
-    pub(crate) fn words(self) -> u32 {
-        match self.bits {
-            0 => 1,
-            _ => self.spot(self.len - 1).word - self.word + 1,
+    fn spot(&self, at: u32) -> Spot {
+        let piece = self
+            .pieces
+            .iter()
+            .find(|piece| (piece.first..piece.first + piece.count).contains(&at));
+        let (word, shift) = piece.map_or((0, 0), |piece| {
+            (
+                piece.word,
+                piece.shift + (at - piece.first) * self.code.bits,
+            )
+        });
+        Spot {
+            word,
+            shift,
+            code: self.code,
         }
     }
 }
@@ -82,103 +176,154 @@ pub(crate) struct Packing {
     pub(crate) words: usize,
     /// Bits that are used.
     pub(crate) bits: u32,
-    /// By field of the model's layout.
-    spots: Vec<Spot>,
-    /// By field: the array that starts there.
-    runs: Vec<Option<Run>>,
+    /// Values may turn out not to fit.
+    #[cfg_attr(not(test), allow(dead_code))]
+    pub(crate) is_guess: bool,
+    groups: Vec<Group>,
+    /// By field of the model's layout: its group.
+    of_field: Vec<usize>,
 }
 
 impl Packing {
-    pub(crate) fn new(model: &Model) -> Self {
-        let fields = model.layout().fields();
-        let groups = groups(model.encoding(), fields.len());
-        let width = |(first, len): &(usize, u32)| u32::from(fields[*first].bits) * *len;
-        let bits: u32 = groups.iter().map(width).sum();
-        let words = bits.div_ceil(WORD_BITS).max(1);
-        // Even words first; where elements do not fit those without gaps, full ones.
-        let even = bits.div_ceil(words);
-        let tries = (even..=WORD_BITS).map(|limit| Self::filled(model, &groups, limit));
-        let best = tries.min_by_key(|packing| packing.words);
-        let mut best = best.unwrap_or_else(|| Self::filled(model, &groups, WORD_BITS));
-        best.bits = bits;
-        best
+    /// Packs as ranges say, or as states suggest.
+    pub(crate) fn new(model: &Model, sample: Option<&[u32]>) -> Self {
+        let mut groups = groups(model);
+        let assigned = assigned(model.program());
+        fix(model, &assigned, &mut groups);
+        let exact: Vec<Code> = groups.iter().map(|group| group.code).collect();
+        if let Some(sample) = sample {
+            guess(model, sample, &mut groups);
+        }
+        let is_guess = groups
+            .iter()
+            .zip(&exact)
+            .any(|(group, exact)| group.code != *exact);
+        let mut of_field = vec![usize::MAX; model.layout().fields().len()];
+        for (at, group) in groups.iter().enumerate() {
+            of_field[group.first..group.first + group.len as usize].fill(at);
+        }
+        let bits = groups.iter().map(Group::bits).sum();
+        let packing = Self {
+            words: 1,
+            bits,
+            is_guess,
+            groups,
+            of_field,
+        };
+        packing.laid_out(model, sample)
     }
 
-    /// Fills words up to a limit, one after the other.
-    fn filled(model: &Model, groups: &[(usize, u32)], limit: u32) -> Self {
-        let fields = model.layout().fields();
-        let nowhere = Spot {
-            word: 0,
-            shift: 0,
-            bits: 0,
-        };
-        let mut packing = Self {
-            words: 0,
-            bits: 0,
-            spots: vec![nowhere; fields.len()],
-            runs: vec![None; fields.len()],
-        };
-        let (mut word, mut used) = (0, 0);
-        for (first, len) in groups {
-            let bits = u32::from(fields[*first].bits);
-            // No field is wider than a word.
-            let limit = limit.max(bits);
-            let each = limit.checked_div(bits).unwrap_or(0);
-            if bits > 0 && (limit - used.min(limit) < bits) {
-                (word, used) = (word + 1, 0);
-            }
-            // An array that fits into one word is not cut in two.
-            if used > 0 && bits * len <= limit && used + bits * len > limit {
-                (word, used) = (word + 1, 0);
-            }
-            let head = (limit - used.min(limit))
-                .checked_div(bits)
-                .unwrap_or(*len)
-                .min(*len);
-            let run = Run {
-                word,
-                shift: used,
-                bits,
-                len: *len,
-                head,
-                each,
-            };
-            for at in 0..*len {
-                packing.spots[first + at as usize] = run.spot(at);
-            }
-            packing.runs[*first] = Some(run);
-            if bits > 0 {
-                let last = run.spot(len - 1);
-                (word, used) = (last.word, last.shift + bits);
+    /// Finds places for all groups.
+    fn laid_out(self, model: &Model, sample: Option<&[u32]>) -> Self {
+        let least = self.bits.div_ceil(WORD_BITS).max(1);
+        let even = self.bits.div_ceil(least);
+        let processes = model.program().processes.len();
+        let mut layouts: Vec<Vec<Group>> = Vec::new();
+        for limit in [
+            even,
+            (even + 3).min(WORD_BITS),
+            (even + WORD_BITS) / 2,
+            WORD_BITS,
+        ] {
+            for cut in [false, true] {
+                layouts.push(filled(self.groups.clone(), limit, cut));
             }
         }
-        packing.words = word as usize + 1;
-        packing
+        layouts.extend(
+            (least > 1)
+                .then(|| spread(self.groups.clone(), least, processes))
+                .flatten(),
+        );
+        let words = |groups: &[Group]| {
+            groups
+                .iter()
+                .flat_map(|g| &g.pieces)
+                .map(|piece| piece.word + 1)
+                .max()
+                .unwrap_or(1)
+        };
+        let fewest = layouts
+            .iter()
+            .map(|groups| words(groups))
+            .min()
+            .unwrap_or(1);
+        layouts.retain(|groups| words(groups) == fewest);
+        let tried = layouts.into_iter().map(|groups| Self {
+            groups,
+            words: fewest as usize,
+            ..self.clone()
+        });
+        let tried: Vec<Self> = tried.collect();
+        let values = |packing: &Self| match sample {
+            Some(sample) if fewest > 1 => packing.different_words(model, sample),
+            _ => 0,
+        };
+        tried.into_iter().min_by_key(values).unwrap_or(self)
+    }
+
+    /// How many different words the states of a sample have.
+    fn different_words(&self, model: &Model, sample: &[u32]) -> usize {
+        let words = model.layout().words();
+        let step = (sample.len() / words / TRIED).max(1);
+        let mut seen: HashSet<u64> = HashSet::new();
+        for state in sample.chunks_exact(words).step_by(step) {
+            seen.extend(self.pack(model, state));
+        }
+        seen.len()
+    }
+
+    /// The group of a field; none for the bit of the error state.
+    fn group_of(&self, field: FieldId) -> Option<&Group> {
+        self.groups.get(self.of_field[field.index()])
+    }
+
+    /// The group that starts with a field.
+    pub(crate) fn group(&self, first: FieldId) -> &Group {
+        &self.groups[self.of_field[first.index()]]
     }
 
     /// Where a field lies.
     pub(crate) fn spot(&self, field: FieldId) -> Spot {
-        self.spots[field.index()]
+        let nothing = Spot {
+            word: 0,
+            shift: 0,
+            code: Code::NOTHING,
+        };
+        self.group_of(field).map_or(nothing, |group| {
+            group.spot((field.index() - group.first) as u32)
+        })
     }
 
-    /// Where the array lies that starts with a field.
-    pub(crate) fn run(&self, first: FieldId) -> Run {
-        let spot = self.spots[first.index()];
-        self.runs[first.index()].unwrap_or(Run {
-            word: spot.word,
-            shift: spot.shift,
-            bits: spot.bits,
-            len: 1,
-            head: 1,
-            each: 1,
-        })
+    /// The value of a field that never changes.
+    pub(crate) fn fixed(&self, field: FieldId) -> Option<i32> {
+        let group = self.group_of(field)?;
+        let at = field.index() - group.first;
+        group.fixed.as_ref().map(|values| values[at])
     }
 
     /// A state of the model as the card has it.
     pub(crate) fn pack(&self, model: &Model, state: &[u32]) -> Vec<u64> {
         let mut packed = vec![0; self.words];
-        for (field, spot) in model.layout().fields().iter().zip(&self.spots) {
-            packed[spot.word as usize] |= (u64::from(field.raw(state)) & spot.mask()) << spot.shift;
+        let mut put = |field: FieldId| {
+            let spot = self.spot(field);
+            let raw = spot.code.raw(model.layout().field(field).get(state)) & spot.mask();
+            packed[spot.word as usize] |= raw << spot.shift;
+        };
+        for place in &model.encoding().variables {
+            match place {
+                VariablePlace::Scalar(field) => put(*field),
+                VariablePlace::Array(place) => {
+                    (0..place.len as usize).for_each(|at| put(element(place.first, at)))
+                }
+            }
+        }
+        for channel in &model.encoding().channels {
+            put(channel.length);
+            // Cells that are free are 0.
+            let messages = model.layout().get(state, channel.length) as usize;
+            for item in &channel.items {
+                (0..messages).for_each(|at| put(element(item.first, at)));
+            }
         }
         packed
     }
@@ -190,17 +335,18 @@ impl Packing {
         let value = |field: FieldId| {
             let spot = self.spot(field);
             let raw = packed[spot.word as usize] >> spot.shift & spot.mask();
-            raw as i64 + narrow.layout().field(field).min
+            self.fixed(field)
+                .map_or_else(|| spot.code.value(raw), i64::from)
         };
         let mut copy = |from: FieldId, to: FieldId| {
             wide.layout().field(to).set(&mut state, value(from));
         };
-        let variables = narrow
+        for (from, to) in narrow
             .encoding()
             .variables
             .iter()
-            .zip(&wide.encoding().variables);
-        for (from, to) in variables {
+            .zip(&wide.encoding().variables)
+        {
             match (from, to) {
                 (VariablePlace::Array(from), VariablePlace::Array(to)) => {
                     (0..from.len as usize)
@@ -217,7 +363,6 @@ impl Packing {
             .zip(&wide.encoding().channels)
         {
             copy(from.length, to.length);
-            // Cells that are free stay 0.
             let messages = value(from.length) as usize;
             for (from, to) in from.items.iter().zip(&to.items) {
                 (0..messages).for_each(|at| copy(element(from.first, at), element(to.first, at)));
@@ -231,10 +376,10 @@ fn element(first: FieldId, at: usize) -> FieldId {
     FieldId::new(first.index() + at)
 }
 
-/// The first field and the number of fields of each scalar and array, those of a process
-/// together, without the bit of the error state.
-fn groups(encoding: &Encoding, fields: usize) -> Vec<(usize, u32)> {
-    let mut lens = vec![1; fields];
+/// All variables and channels, those of a process together, with the codes of their ranges.
+fn groups(model: &Model) -> Vec<Group> {
+    let (encoding, fields) = (model.encoding(), model.layout().fields());
+    let mut lens = vec![1; fields.len()];
     let arrays = encoding.variables.iter().filter_map(|place| match place {
         VariablePlace::Array(place) => Some(place),
         VariablePlace::Scalar(_) => None,
@@ -246,13 +391,224 @@ fn groups(encoding: &Encoding, fields: usize) -> Vec<(usize, u32)> {
     // The layout has them in this order already.
     let mut groups = Vec::new();
     let mut at = 0;
-    while at < fields {
+    while at < fields.len() {
         if encoding.failed.is_none_or(|failed| failed.index() != at) {
-            groups.push((at, lens[at]));
+            groups.push(Group {
+                first: at,
+                len: lens[at],
+                code: Code::range(fields[at].min, fields[at].max),
+                process: fields[at].process.map(|process| process.index()),
+                pieces: Vec::new(),
+                fixed: None,
+            });
         }
         at += lens[at] as usize;
     }
     groups
+}
+
+/// The variables that some command assigns.
+fn assigned(program: &Program) -> BTreeSet<VarId> {
+    fn walk(body: &[Statement], found: &mut BTreeSet<VarId>) {
+        for statement in body {
+            match statement {
+                Statement::Assign { target, .. } => {
+                    found.insert(target.variable());
+                }
+                Statement::Receive { targets, .. } => {
+                    found.extend(targets.iter().flatten().map(Place::variable))
+                }
+                Statement::If {
+                    then, otherwise, ..
+                } => {
+                    walk(then, found);
+                    walk(otherwise, found);
+                }
+                Statement::While { body, .. } => walk(body, found),
+                Statement::Let(..)
+                | Statement::Send { .. }
+                | Statement::Assert { .. }
+                | Statement::Fail(_)
+                | Statement::Print { .. } => {}
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    program
+        .commands
+        .iter()
+        .for_each(|command| walk(&command.body, &mut found));
+    found
+}
+
+/// The variable of each group, if it is no part of a channel.
+fn variable_of(model: &Model, group: &Group) -> Option<usize> {
+    let mut places = model.encoding().variables.iter();
+    places.position(|place| match place {
+        VariablePlace::Scalar(field) => field.index() == group.first,
+        VariablePlace::Array(place) => place.first.index() == group.first,
+    })
+}
+
+/// Variables that nothing assigns take no bits.
+fn fix(model: &Model, assigned: &BTreeSet<VarId>, groups: &mut [Group]) {
+    let assigned: BTreeSet<usize> = assigned.iter().map(|variable| variable.index()).collect();
+    for group in groups {
+        if let Some(variable) =
+            variable_of(model, group).filter(|variable| !assigned.contains(variable))
+        {
+            group.code.bits = 0;
+            group.fixed = Some(model.program().variables[variable].initial.clone());
+        }
+    }
+}
+
+/// Takes the values that occur in a sample for all there are.
+fn guess(model: &Model, sample: &[u32], groups: &mut [Group]) {
+    let (program, encoding, layout) = (model.program(), model.encoding(), model.layout());
+    let counters: BTreeSet<usize> = program
+        .processes
+        .iter()
+        .map(|p| p.counter.index())
+        .collect();
+    let states = || sample.chunks_exact(layout.words());
+    for group in groups.iter_mut().filter(|group| group.fixed.is_none()) {
+        let mut seen = BTreeSet::new();
+        let item =
+            match variable_of(model, group) {
+                // Locations are all there.
+                Some(variable) if counters.contains(&variable) => continue,
+                Some(variable) => {
+                    for state in states() {
+                        let fields =
+                            &layout.fields()[group.first..group.first + group.len as usize];
+                        seen.extend(fields.iter().map(|field| field.get(state)));
+                    }
+                    seen.extend(
+                        program.variables[variable]
+                            .initial
+                            .iter()
+                            .map(|value| i64::from(*value)),
+                    );
+                    &program.variables[variable].item
+                }
+                None => {
+                    let cells = encoding.channels.iter().zip(&program.channels).find_map(
+                        |(place, channel)| {
+                            let at = place
+                                .items
+                                .iter()
+                                .position(|item| item.first.index() == group.first)?;
+                            Some((place.length, &channel.items[at]))
+                        },
+                    );
+                    // Lengths of channels are left as they are.
+                    let Some((length, item)) = cells else {
+                        continue;
+                    };
+                    for state in states() {
+                        let messages = layout.get(state, length) as usize;
+                        let fields = &layout.fields()[group.first..group.first + messages];
+                        seen.extend(fields.iter().map(|field| field.get(state)));
+                    }
+                    item
+                }
+            };
+        group.code = Code::of_values(item, &seen);
+        let is_byte = (item.min, item.max) == (0, 255) && !seen.is_empty();
+        if is_byte && Code::of_bytes(&seen).bits < group.code.bits {
+            group.code = Code::of_bytes(&seen);
+        }
+    }
+}
+
+/// Fills words up to a limit, one after the other; arrays that fit into one word are cut only if
+/// that is wanted.
+fn filled(mut groups: Vec<Group>, limit: u32, cut: bool) -> Vec<Group> {
+    let (mut word, mut used) = (0, 0);
+    for group in groups.iter_mut().filter(|group| group.code.bits > 0) {
+        let bits = group.code.bits;
+        // No field is wider than a word.
+        let limit = limit.max(bits);
+        if !cut && used > 0 && group.bits() <= limit && used + group.bits() > limit {
+            (word, used) = (word + 1, 0);
+        }
+        let mut first = 0;
+        while first < group.len {
+            let room = limit.saturating_sub(used) / bits;
+            if room == 0 {
+                (word, used) = (word + 1, 0);
+                continue;
+            }
+            let count = room.min(group.len - first);
+            group.pieces.push(Piece {
+                first,
+                count,
+                word,
+                shift: used,
+            });
+            first += count;
+            used += count * bits;
+        }
+    }
+    groups
+}
+
+/// Spreads processes, and elements of arrays as if they belonged to processes, over words.
+fn spread(mut groups: Vec<Group>, words: u32, processes: usize) -> Option<Vec<Group>> {
+    let mut used = vec![0; words as usize];
+    let mut put = |group: &mut Group, word: u32, first: u32, count: u32| {
+        let shift = used[word as usize];
+        used[word as usize] += count * group.code.bits;
+        group.pieces.push(Piece {
+            first,
+            count,
+            word,
+            shift,
+        });
+        used[word as usize] <= WORD_BITS
+    };
+    let mut later = Vec::new();
+    for (at, group) in groups
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, group)| group.code.bits > 0)
+    {
+        let fits = match group.process {
+            Some(process) if group.len == 1 => {
+                let word = process * words as usize / processes.max(1);
+                put(group, word as u32, 0, 1)
+            }
+            _ if group.len >= words => (0..words).all(|word| {
+                let first = (word * group.len).div_ceil(words);
+                let end = ((word + 1) * group.len).div_ceil(words);
+                put(group, word, first, end - first)
+            }),
+            _ => {
+                later.push(at);
+                true
+            }
+        };
+        if !fits {
+            return None;
+        }
+    }
+    for at in later {
+        let group = &mut groups[at];
+        let emptiest = (0..words).min_by_key(|word| used[*word as usize])?;
+        let shift = used[emptiest as usize];
+        used[emptiest as usize] += group.bits();
+        group.pieces.push(Piece {
+            first: 0,
+            count: group.len,
+            word: emptiest,
+            shift,
+        });
+        if used[emptiest as usize] > WORD_BITS {
+            return None;
+        }
+    }
+    Some(groups)
 }
 
 #[cfg(test)]
@@ -260,15 +616,36 @@ mod tests {
     use stubborn_ir::testing::{Random, random_program, random_state};
 
     use super::*;
+    use crate::sample;
+
+    /// Both kinds of packing for random models.
+    fn packings() -> impl Iterator<Item = (u64, Model, Packing)> {
+        (0..300).flat_map(|seed| {
+            let model = Model::new(random_program(seed)).expect("a well-formed program");
+            let states = sample::states(&model);
+            let exact = (seed, model.clone(), Packing::new(&model, None));
+            let guess = Packing::new(&model, Some(&states));
+            [exact, (seed, model, guess)]
+        })
+    }
 
     #[test]
     fn states_survive_packing() {
-        for seed in 0..300 {
-            let model = Model::new(random_program(seed)).expect("a well-formed program");
-            let packing = Packing::new(&model);
+        for (seed, model, packing) in packings() {
+            let mut states = sample::states(&model);
             let mut rng = Random::new(seed);
-            for _ in 0..20 {
-                let state = random_state(&model, &mut rng);
+            if !packing.is_guess {
+                (0..20).for_each(|_| states.extend(random_state(&model, &mut rng)));
+            }
+            for state in states.chunks_exact(model.layout().words()).take(500) {
+                let mut state = state.to_vec();
+                // What is never assigned has its first value.
+                let initial = model.initial_states();
+                for (at, field) in model.layout().fields().iter().enumerate() {
+                    if packing.fixed(FieldId::new(at)).is_some() {
+                        field.set(&mut state, field.get(&initial));
+                    }
+                }
                 let packed = packing.pack(&model, &state);
                 assert!(packed.iter().all(|word| word >> WORD_BITS == 0));
                 assert_eq!(
@@ -282,25 +659,41 @@ mod tests {
 
     #[test]
     fn no_two_fields_overlap() {
-        for seed in 0..300 {
-            let model = Model::new(random_program(seed)).expect("a well-formed program");
-            let packing = Packing::new(&model);
+        for (seed, _, packing) in packings() {
             let mut taken = vec![0_u64; packing.words];
-            for (at, spot) in packing.spots.iter().enumerate() {
-                assert!(
-                    spot.shift + spot.bits <= WORD_BITS,
-                    "seed {seed}, field {at}"
-                );
-                let mask = spot.mask() << spot.shift;
-                assert_eq!(
-                    taken[spot.word as usize] & mask,
-                    0,
-                    "seed {seed}, field {at}"
-                );
-                taken[spot.word as usize] |= mask;
+            for group in &packing.groups {
+                for at in 0..group.len {
+                    let spot = group.spot(at);
+                    assert!(spot.shift + spot.code.bits <= WORD_BITS, "seed {seed}");
+                    let mask = spot.mask() << spot.shift;
+                    assert_eq!(taken[spot.word as usize] & mask, 0, "seed {seed}");
+                    taken[spot.word as usize] |= mask;
+                }
             }
             let used: u32 = taken.iter().map(|word| word.count_ones()).sum();
             assert_eq!(used, packing.bits);
+        }
+    }
+
+    #[test]
+    fn bytes_begin_after_their_largest_gap() {
+        let code = |values: &[i64]| Code::of_bytes(&values.iter().copied().collect());
+        assert_eq!(
+            code(&[0, 1, 2, 255]),
+            Code {
+                bits: 2,
+                base: 255,
+                mask: 255
+            }
+        );
+        assert_eq!(code(&[0, 3, 20, 23, 255]).bits, 5);
+        assert_eq!(code(&[7]).bits, 1);
+        for values in [&[0, 1, 2, 255][..], &[100, 101, 200], &[7]] {
+            let code = code(values);
+            for value in values {
+                assert!(code.raw(*value) <= u64::from(code.most()));
+                assert_eq!(code.value(code.raw(*value)), *value);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The host's side of a search: tables, queues, levels.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use stubborn_ir::Model;
@@ -22,6 +23,7 @@ const FULL: usize = 8;
 const NODES_FULL: usize = 9;
 const GAVE_UP: usize = 10;
 const HIT: usize = 11;
+const ESCAPED: usize = 12;
 const EACH: usize = 16;
 
 /// Bytes of a sector of a table.
@@ -48,6 +50,8 @@ pub struct Options<'a> {
     pub limits: Limits<'a>,
     /// Bytes of the first table of states; by default by the card.
     pub table: Option<u64>,
+    /// Bytes of this machine's memory for levels, when a way is looked for.
+    pub log: Option<usize>,
     /// Told how far it is, between levels.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
 }
@@ -63,6 +67,10 @@ pub struct Hit {
     pub depth: u64,
     /// That state; of several, the least of those that were kept.
     pub state: Vec<u32>,
+    /// All that were kept, the nearest first: the first ones that were found, up to a number.
+    pub kept: Vec<Vec<u32>>,
+    /// The state as the card has it.
+    pub(crate) packed: Vec<u64>,
 }
 
 /// What a search has learnt. The numbers mean what they mean in
@@ -276,6 +284,40 @@ struct Run<'a> {
     errors: u64,
     assertions: u64,
     hit: u32,
+    log: Option<Log>,
+}
+
+/// The last levels before a certain one.
+pub(crate) struct Log {
+    /// The number of the level before which the search ends.
+    pub(crate) until: u64,
+    /// Bytes that levels may take.
+    most: usize,
+    bytes: usize,
+    /// Depth, and the words of all states: the first of each, then the second, and so on.
+    pub(crate) levels: VecDeque<(u64, Vec<u64>)>,
+}
+
+impl Log {
+    pub(crate) fn new(until: u64, most: usize) -> Self {
+        Self {
+            until,
+            most,
+            bytes: 0,
+            levels: VecDeque::new(),
+        }
+    }
+
+    /// Keeps a level, and forgets the oldest ones if there are too many.
+    fn push(&mut self, depth: u64, level: Vec<u64>) {
+        self.bytes += size_of_val(&level[..]);
+        self.levels.push_back((depth, level));
+        while self.bytes > self.most && self.levels.len() > 1 {
+            if let Some((_, oldest)) = self.levels.pop_front() {
+                self.bytes -= size_of_val(&oldest[..]);
+            }
+        }
+    }
 }
 
 pub(crate) fn run(
@@ -283,6 +325,16 @@ pub(crate) fn run(
     compiled: &Compiled,
     options: &Options<'_>,
 ) -> Result<Outcome, Failure> {
+    run_until(device, compiled, options, None).map(|(outcome, _)| outcome)
+}
+
+/// The same, up to a level, with the levels before it.
+pub(crate) fn run_until(
+    device: &Device,
+    compiled: &Compiled,
+    options: &Options<'_>,
+    until: Option<(u64, usize)>,
+) -> Result<(Outcome, Option<Log>), Failure> {
     let kernels = Kernels::of(compiled)?;
     let words = compiled.translation.packing.words;
     let mut sizes = Sizes::first(device, words, options.table);
@@ -300,6 +352,7 @@ pub(crate) fn run(
             errors: 0,
             assertions: 0,
             hit: 0,
+            log: until.map(|(depth, most)| Log::new(depth, most)),
         };
         let begun = Instant::now();
         let memory = match run.prepare(sizes) {
@@ -319,7 +372,7 @@ pub(crate) fn run(
             Err(Failure::Device(DeviceError::OutOfMemory)) => {
                 let mut outcome = run.outcome;
                 outcome.end = End::Limit(Limit::Memory);
-                return Ok(outcome);
+                return Ok((outcome, None));
             }
             Err(failure) => return Err(failure),
         };
@@ -428,6 +481,20 @@ impl Run<'_> {
                 return Ok(Try::Done(End::Limit(limit)));
             }
             let first = self.outcome.level_sizes.len() as u64 - 1;
+            if let Some(log) = &mut self.log {
+                let queue = &memory.queues[(first % 2) as usize];
+                let mut level = Vec::new();
+                for word in 0..self.outcome.figures.words {
+                    let from = level.len();
+                    level.resize(from + waiting as usize, 0);
+                    device.read(queue, word * sizes.room as usize, &mut level[from..])?;
+                }
+                log.push(first, level);
+                if first + 1 == log.until {
+                    return Ok(Try::Done(End::Violation));
+                }
+                queued = 1;
+            }
             numbers[..EACH * (queued + 1)].fill(0);
             numbers[FOUND] = waiting;
             let begun = Instant::now();
@@ -490,6 +557,9 @@ impl Run<'_> {
 
     /// Adds what a level has counted; how the try ended, if it did.
     fn note(&mut self, counts: &[u64], sizes: Sizes) -> Result<Option<Try>, Failure> {
+        if counts[ESCAPED] > 0 {
+            return Err(Failure::Escaped);
+        }
         if counts[GAVE_UP] > 0 {
             return Err(Failure::Gave(
                 "a step of the model runs through too many steps of its own for a card",
@@ -557,7 +627,7 @@ impl Run<'_> {
     }
 
     /// Adds the error state and what was hit.
-    fn finish(mut self, end: End, memory: &Memory) -> Result<Outcome, Failure> {
+    fn finish(mut self, end: End, memory: &Memory) -> Result<(Outcome, Option<Log>), Failure> {
         self.outcome.end = end;
         let model = &*self.compiled.model;
         if let Some(level) = self.first_failure {
@@ -584,7 +654,7 @@ impl Run<'_> {
                 self.outcome.hits.extend(hit);
             }
         }
-        Ok(self.outcome)
+        Ok((self.outcome, self.log))
     }
 
     /// What is known of a target that was hit.
@@ -603,25 +673,29 @@ impl Run<'_> {
             .chunks_exact(1 + words)
             .take(kept[0].min(KEPT) as usize);
         let states = entries.map(|entry| {
-            (
-                entry[0],
-                self.compiled
-                    .translation
-                    .packing
-                    .unpack(narrow, model, &entry[1..]),
-            )
+            let state = self
+                .compiled
+                .translation
+                .packing
+                .unpack(narrow, model, &entry[1..]);
+            (entry[0], state, entry[1..].to_vec())
         });
-        let nearest = states.min();
+        let mut states: Vec<_> = states.collect();
+        states.sort();
         let count = match target {
             Target::Errors => self.errors,
             Target::Assertions => self.assertions,
             _ => kept[0],
         };
-        Ok(nearest.map(|(depth, state)| Hit {
+        let kept = states.iter().map(|(_, state, _)| state.clone()).collect();
+        let nearest = states.into_iter().next();
+        Ok(nearest.map(|(depth, state, packed)| Hit {
             target,
             count,
             depth,
             state,
+            kept,
+            packed,
         }))
     }
 }

@@ -352,3 +352,47 @@ fn compiled_programs_are_kept() {
     assert!(counts.iter().all(|count| *count == counts[0]));
     std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
+
+/// Ways are as short as they can be and lead where they should, with any memory for levels.
+#[test]
+fn ways_lead_to_what_was_hit() {
+    let Some(device) = device() else {
+        return;
+    };
+    let chain = (0..40).map(random_chains).find_map(|program| {
+        let model = Model::new(program).ok()?;
+        let found = reference(&model, &all_targets(&model), 2_000)?;
+        let far = |hit: &Option<(u64, u64)>| hit.is_some_and(|(_, depth)| depth > 3);
+        found.hits.iter().any(far).then_some(model)
+    });
+    let philosophers = Model::new(dining_philosophers(6)).expect("a small program");
+    for model in chain.into_iter().chain([philosophers]) {
+        let model = Arc::new(model);
+        let targets = all_targets(&model);
+        let compiled = Engine::new(&device)
+            .takes(&model, &targets)
+            .expect("it is simple");
+        let outcome = compiled
+            .run(&device, &Options::default())
+            .expect("there is memory");
+        let far = outcome.hits.iter().filter(|hit| hit.depth > 0);
+        assert!(far.clone().count() > 0);
+        for (hit, log) in far
+            .take(4)
+            .flat_map(|hit| [None, Some(0)].map(|log| (hit, log)))
+        {
+            let options = Options {
+                log,
+                ..Options::default()
+            };
+            let way = compiled
+                .way(&device, hit, &options)
+                .expect("there is memory");
+            let way = way.expect("there is no limit");
+            let words = model.layout().words();
+            assert_eq!(way.len() as u64, (hit.depth + 1) * words as u64);
+            assert_eq!(&way[way.len() - words..], hit.state);
+            stubborn_search::replay(&*model, way, None).expect("every step is one of the model");
+        }
+    }
+}

@@ -186,12 +186,14 @@ pub enum SearchError {
     ReplayFailed(String),
     /// The budget was spent before a counterexample was repeated.
     GaveUp(Spent),
+    /// The engine turned out not to be able to answer; why.
+    NoAnswer(String),
 }
 
 impl fmt::Display for SearchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Mismatch(text) => formatter.write_str(text),
+            Self::Mismatch(text) | Self::NoAnswer(text) => formatter.write_str(text),
             Self::ReplayFailed(text) => write!(
                 formatter,
                 "internal error: a counterexample cannot be repeated on the model itself ({text}); \

@@ -117,6 +117,7 @@ impl From<CheckError> for Failure {
     fn from(error: CheckError) -> Self {
         let status = match error {
             CheckError::Search(SearchError::GaveUp(spent)) => return Self::no_answer(spent),
+            CheckError::Search(SearchError::NoAnswer(why)) => return Self::no_answer(why),
             CheckError::Search(SearchError::ReplayFailed(_)) => Status::InternalError,
             CheckError::Search(SearchError::Mismatch(_))
             | CheckError::Reduction(_)

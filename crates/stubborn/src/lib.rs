@@ -43,6 +43,7 @@
 //! ```
 
 mod check;
+mod gpu;
 mod languages;
 mod load;
 mod measured;
@@ -55,6 +56,7 @@ mod temporal;
 mod text;
 
 pub use check::{Answer, Question, QuestionKind, Report, check, explore, questions};
+pub use gpu::GraphicsCard;
 pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
 pub use measured::{RelationsError, SavedRelations};

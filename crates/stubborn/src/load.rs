@@ -171,6 +171,11 @@ impl LoadedModel {
         model.program().failures.get(site.index())
     }
 
+    /// The guarded commands, if the model is made of them.
+    pub fn commands(&self) -> Option<&Arc<Model>> {
+        self.program.as_ref()
+    }
+
     /// The net, if the model is one.
     pub fn net(&self) -> Option<&Arc<NetSystem>> {
         self.net.as_ref()
@@ -195,6 +200,11 @@ impl LoadedModel {
     /// A Promela model in its own terms: statements, control states, trails.
     pub fn promela(&self) -> Option<&PromelaModel> {
         self.promela.as_deref()
+    }
+
+    /// Whether a search may find that the model is too small.
+    pub(crate) fn may_outgrow(&self) -> bool {
+        self.growth.is_some()
     }
 
     /// Prepares the model for what a search was missing that ended as

@@ -81,7 +81,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "LANGUAGE", value_enum)]
     pub(crate) language: Option<LanguageName>,
 
-    /// How successors are computed
+    /// How successors are computed, or where everything is
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t)]
     pub(crate) engine: EngineName,
 
@@ -114,20 +114,24 @@ impl From<LanguageName> for Language {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineName {
     /// By machine code made for the model when it is loaded
     #[default]
     Compiled,
     /// By the interpreter, the reference
     Interpreted,
+    /// The whole search on a graphics card, through OpenCL: for `check` and `explore`, without
+    /// reduction
+    Gpu,
 }
 
 impl From<EngineName> for Engine {
     fn from(name: EngineName) -> Self {
         match name {
             EngineName::Compiled => Engine::Compiled,
-            EngineName::Interpreted => Engine::Interpreted,
+            // The host looks at a few states only.
+            EngineName::Interpreted | EngineName::Gpu => Engine::Interpreted,
         }
     }
 }

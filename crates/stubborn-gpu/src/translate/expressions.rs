@@ -6,16 +6,14 @@ use std::fmt::Write;
 use stubborn_ir::{
     BinaryOp, ChannelRef, DivideOp, Expr, Model, Site, UnaryOp, VarId, VariablePlace,
 };
-use stubborn_system::{ChannelId, FieldId, System};
+use stubborn_system::{ChannelId, FieldId};
 
 use super::kind;
 use crate::Refusal;
-use crate::packing::{Packing, Run};
+use crate::packing::{Code, Packing, Piece};
 
 /// Deepest nesting: compilers count brackets.
 const DEEPEST: u32 = 60;
-/// Arrays of more words are indexed in memory instead of by cases.
-const MOST_CASES: u32 = 6;
 
 /// The text of a program in the making.
 pub(super) struct Source<'m> {
@@ -41,10 +39,11 @@ pub(super) fn constant(value: i32) -> String {
 }
 
 /// A raw value as the value that it stands for.
-pub(super) fn value_of(raw: &str, min: i64) -> String {
-    match min {
-        0 => format!("(int)({raw})"),
-        _ => format!("(int)(({raw})+{}u)", min as u32),
+pub(super) fn value_of(raw: &str, code: Code) -> String {
+    match (code.base, code.mask) {
+        (0, u32::MAX) => format!("(int)({raw})"),
+        (base, u32::MAX) => format!("(int)(({raw})+{}u)", base as u32),
+        (base, mask) => format!("(int)((({raw})+{}u)&{mask}u)", base as u32),
     }
 }
 
@@ -87,7 +86,7 @@ impl<'m> Source<'m> {
     /// The raw bits of a field in the state `s`.
     pub(super) fn raw(&self, field: FieldId, s: &str) -> String {
         let spot = self.packing.spot(field);
-        match (spot.bits, spot.shift) {
+        match (spot.code.bits, spot.shift) {
             (0, _) => "0u".into(),
             (_, 0) => format!("(uint)({s}->w[{}]&{:#x}ul)", spot.word, spot.mask()),
             (_, shift) => format!(
@@ -101,66 +100,78 @@ impl<'m> Source<'m> {
     /// Where a process is.
     pub(super) fn location(&self, process: usize, s: &str) -> String {
         let counter = self.model.program().processes[process].counter;
-        self.raw(self.model.encoding().first_field(counter), s)
+        let field = self.model.encoding().first_field(counter);
+        match self.packing.fixed(field) {
+            Some(location) => format!("{location}u"),
+            None => self.raw(field, s),
+        }
     }
 
     /// The value of a field.
     pub(super) fn field(&self, field: FieldId, s: &str) -> String {
-        let min = self.model.layout().field(field).min;
-        match self.packing.spot(field).bits {
-            0 => constant(min as i32),
-            _ => value_of(&self.raw(field, s), min),
+        let code = self.packing.spot(field).code;
+        match (self.packing.fixed(field), code.bits) {
+            (Some(value), _) => constant(value),
+            (None, 0) => constant(code.base),
+            _ => value_of(&self.raw(field, s), code),
         }
+    }
+
+    /// The value of an array's element, where the index fits.
+    pub(super) fn element_value(&mut self, first: FieldId, s: &str, index: &str) -> String {
+        let group = self.packing.group(first);
+        let Some(values) = &group.fixed else {
+            let get = self.getter(first);
+            return value_of(&format!("{get}({s}, (uint)({index}))"), group.code);
+        };
+        let name = format!("fixed{}", first.index());
+        self.define(&name, |_| {
+            let values: Vec<String> = values.iter().map(|value| constant(*value)).collect();
+            format!("__constant int {name}[] = {{ {} }};\n", values.join(", "))
+        });
+        format!("{name}[(uint)({index})]")
     }
 
     /// The name of a function that gives the raw bits of an array's element.
     pub(super) fn getter(&mut self, first: FieldId) -> String {
         let name = format!("get{}", first.index());
-        let run = self.packing.run(first);
-        let mask = (1_u64 << run.bits) - 1;
-        if run.words() > 1 && run.words() <= MOST_CASES && run.bits > 0 {
-            // By cases, so that the words can be registers.
-            self.define(&name, |_| {
-                let mut text = format!("static uint {name}(const State* s, uint i) {{ ulong v = s->w[{}]; uint sh = {}u+i*{}u;", run.word, run.shift, run.bits);
-                for more in 1..run.words() {
-                    let start = run.head + (more - 1) * run.each;
-                    let _ = write!(text, " if (i >= {start}u) {{ v = s->w[{}]; sh = (i-{start}u)*{}u; }}", run.word + more, run.bits);
+        let group = self.packing.group(first);
+        self.define(&name, |_| {
+            let (bits, mask) = (group.code.bits, group.code.most());
+            let mut text = format!("static uint {name}(const State* s, uint i) {{");
+            match &group.pieces[..] {
+                [] => text += " return 0u;",
+                [first, more @ ..] => {
+                    // By cases, so that the words can be registers.
+                    let (word, shift) = (first.word, first.shift);
+                    let _ = write!(text, " ulong v = s->w[{word}]; uint sh = {shift}u+i*{bits}u;");
+                    for Piece { first, word, shift, .. } in more {
+                        let _ = write!(text, " if (i >= {first}u) {{ v = s->w[{word}]; sh = {shift}u+(i-{first}u)*{bits}u; }}");
+                    }
+                    let _ = write!(text, " return (uint)(v>>(sh&63u))&{mask:#x}u;");
                 }
-                text + &format!(" return (uint)((v>>(sh&63u))&{mask:#x}ul); }}\n")
-            });
-        } else {
-            self.define(&name, |_| {
-                let find = finding(run);
-                format!("static uint {name}(const State* s, uint i) {{ {find} return (uint)((s->w[k]>>sh)&{mask:#x}ul); }}\n")
-            });
-        }
+            }
+            text + " }\n"
+        });
         name
     }
 
     /// The name of a function that sets the raw bits of an array's element.
     pub(super) fn setter(&mut self, first: FieldId) -> String {
         let name = format!("set{}", first.index());
-        let run = self.packing.run(first);
+        let group = self.packing.group(first);
         self.define(&name, |_| {
-            let mask = (1_u64 << run.bits) - 1;
-            let put = |word: &str, sh: &str| {
-                format!("x->w[{word}] = (x->w[{word}] & ~({mask:#x}ul<<({sh}))) | ((ulong)(v&{mask:#x}u)<<({sh}));")
-            };
-            let mut text = format!("static void {name}(State* x, uint i, uint v) {{ ");
-            if run.bits == 0 {
-                text += "(void)x; (void)i; (void)v;";
-            } else if run.words() == 1 || run.words() > MOST_CASES {
-                let _ = write!(text, "{} {}", finding(run), put("k", "sh"));
-            } else {
-                for at in 0..run.words() {
-                    let (start, shift) = match at {
-                        0 => (0, run.shift),
-                        _ => (run.head + (at - 1) * run.each, 0),
-                    };
-                    let end = run.head + at * run.each;
-                    let sh = format!("({shift}u+(i-{start}u)*{}u)&63u", run.bits);
-                    let _ = write!(text, "if (i >= {start}u && i < {end}u) {{ {} }} ", put(&(run.word + at).to_string(), &sh));
+            let (bits, mask) = (group.code.bits, group.code.most());
+            let mut text = format!("static void {name}(State* x, uint i, uint v) {{");
+            for Piece { first, count, word, shift } in &group.pieces {
+                if group.pieces.len() > 1 {
+                    let _ = write!(text, " if (i >= {first}u && i < {}u)", first + count);
                 }
+                let _ = write!(
+                    text,
+                    " {{ uint sh = ({shift}u+(i-{first}u)*{bits}u)&63u; \
+                     x->w[{word}] = (x->w[{word}] & ~({mask:#x}ul<<sh)) | ((ulong)(v&{mask:#x}u)<<sh); }}"
+                );
             }
             text + " }\n"
         });
@@ -310,7 +321,6 @@ impl<'m> Source<'m> {
                 return Ok(format!("((void)({index}), {value})"));
             }
         };
-        let min = program.variables[array.index()].item.min;
         let last = place.len as i32 - 1;
         if let Expr::Const(at) = index
             && (0..=last).contains(at)
@@ -319,16 +329,12 @@ impl<'m> Source<'m> {
         }
         let fits = program.interval(index).within(0, last);
         let index = self.expression(index, s)?;
-        let get = self.getter(place.first);
         if fits {
-            return Ok(value_of(
-                &format!("{get}({s}, (uint)({index}))"),
-                i64::from(min),
-            ));
+            return Ok(self.element_value(place.first, s, &index));
         }
+        let value = self.element_value(place.first, "s", "i");
         let name = format!("element{}", place.first.index());
         self.define(&name, |_| {
-            let value = value_of(&format!("{get}(s, (uint)i)"), i64::from(min));
             format!("static int {name}(const State* s, int i, uint* bad, uint k) {{ if ((uint)i >= {}u) return failing(bad, k); return {value}; }}\n", place.len)
         });
         Ok(format!(
@@ -346,13 +352,10 @@ impl<'m> Source<'m> {
     fn peek(&mut self, channel: ChannelId, item: usize) -> String {
         let name = format!("peek{}_{item}", channel.index());
         let place = &self.model.encoding().channels[channel.index()];
-        let declared = self.model.program().channels[channel.index()]
+        let value = place
             .items
-            .get(item);
-        let value = place.items.get(item).zip(declared).map(|(cells, item)| {
-            let get = self.getter(cells.first);
-            value_of(&format!("{get}(s, (uint)i)"), i64::from(item.min))
-        });
+            .get(item)
+            .map(|cells| self.element_value(cells.first, "s", "i"));
         let length = self.length(channel, "s");
         self.define(&name, |_| {
             let value = value.unwrap_or_else(|| "failing(bad, k)".into());
@@ -375,27 +378,6 @@ impl<'m> Source<'m> {
         let _ = writeln!(text, " }} return failing(bad, {k}u); }}");
         self.functions.push(text);
         name
-    }
-}
-
-/// Code that finds word `k` and bit `sh` of element `i`.
-fn finding(run: Run) -> String {
-    let Run {
-        word,
-        shift,
-        bits,
-        head,
-        each,
-        ..
-    } = run;
-    match (bits, run.words()) {
-        (0, _) => "uint k = 0, sh = 0;".into(),
-        (_, 1) => format!("const uint k = {word}; uint sh = {shift}u+i*{bits}u;"),
-        _ => format!(
-            "uint k = {word}, sh = {shift}u+i*{bits}u; \
-             if (i >= {head}u) {{ k = {}u+(i-{head}u)/{each}u; sh = (i-{head}u)%{each}u*{bits}u; }}",
-            word + 1
-        ),
     }
 }
 

@@ -79,9 +79,12 @@ pub(crate) struct Translation {
 }
 
 /// Translates a model for a search for `targets`, or says why that cannot be done.
-pub(crate) fn translate(model: &Model, targets: &[Target]) -> Result<Translation, Refusal> {
+pub(crate) fn translate(
+    model: &Model,
+    packing: Packing,
+    targets: &[Target],
+) -> Result<Translation, Refusal> {
     let program = model.program();
-    let packing = Packing::new(model);
     if packing.words > MOST_WORDS {
         let bits = packing.bits;
         return Err(Refusal::new(format!(

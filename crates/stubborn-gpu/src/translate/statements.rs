@@ -11,6 +11,7 @@ use stubborn_system::{ChannelId, FieldId};
 use super::expressions::{Source, constant, distinct, value_of};
 use super::{is_known, kind};
 use crate::Refusal;
+use crate::packing::{Code, Piece};
 
 impl Source<'_> {
     /// The code of a command, where processes are known to be at locations.
@@ -191,6 +192,8 @@ impl Source<'_> {
         let program = self.model.program();
         let item = &program.variables[target.variable().index()].item;
         let place = self.model.encoding().variables[target.variable().index()];
+        let first = self.model.encoding().first_field(target.variable());
+        let code = self.packing.spot(first).code;
         match (target, place) {
             (Place::Element(_, index, site), VariablePlace::Array(place)) => {
                 let last = place.len as i32 - 1;
@@ -205,18 +208,18 @@ impl Source<'_> {
                         kind(program, *site)
                     );
                 }
-                let raw = stored(item, range, k, text);
+                let raw = stored(item, code, range, k, text);
                 let _ = writeln!(text, "  {set}(x, (uint)i, {raw});");
             }
             (Place::Element(_, index, _), VariablePlace::Scalar(field)) => {
                 let index = self.expression(index, "x")?;
                 let _ = writeln!(text, "  (void)({index});");
-                let raw = stored(item, range, k, text);
+                let raw = stored(item, code, range, k, text);
                 self.put(field, &raw, text);
             }
-            (Place::Var(variable), _) => {
-                let raw = stored(item, range, k, text);
-                self.put(self.model.encoding().first_field(*variable), &raw, text);
+            (Place::Var(_), _) => {
+                let raw = stored(item, code, range, k, text);
+                self.put(first, &raw, text);
             }
         }
         Ok(())
@@ -226,7 +229,7 @@ impl Source<'_> {
     fn put(&self, field: FieldId, raw: &str, text: &mut String) {
         let spot = self.packing.spot(field);
         let (word, mask) = (spot.word, spot.mask());
-        if spot.bits > 0 {
+        if spot.code.bits > 0 {
             let _ = writeln!(
                 text,
                 "  x->w[{word}] = (x->w[{word}] & ~{:#x}ul) | ((ulong)(({raw})&{mask:#x}u)<<{});",
@@ -282,6 +285,8 @@ impl Source<'_> {
         for (nr, value) in values.iter().enumerate() {
             let interval = program.interval(value);
             let value = self.expression(value, "x")?;
+            let cells = place.items.get(nr);
+            let code = cells.map_or(Code::NOTHING, |cells| self.packing.group(cells.first).code);
             let Some(item) = declared.items.get(nr) else {
                 let _ = writeln!(text, "  (void)({value});");
                 continue;
@@ -290,7 +295,7 @@ impl Source<'_> {
                 text,
                 "  uint r{nr}; int g{nr}; {{ int v = {value}; g{nr} = v;"
             );
-            let raw = stored(item, (interval.min, interval.max), k, text);
+            let raw = stored(item, code, (interval.min, interval.max), k, text);
             let _ = writeln!(text, "  r{nr} = {raw}; (void)g{nr}; }}");
         }
         let length = self.length(channel, "x");
@@ -306,9 +311,8 @@ impl Source<'_> {
         if order == SendOrder::Sorted {
             // Before the first message that is larger, from the left item to the right.
             let mut larger = String::from("0");
-            for (nr, (item, cells)) in declared.items.iter().zip(&place.items).enumerate().rev() {
-                let get = self.getter(cells.first);
-                let cell = value_of(&format!("{get}(x, p)"), i64::from(item.min));
+            for (nr, cells) in place.items.iter().enumerate().rev() {
+                let cell = self.element_value(cells.first, "x", "p");
                 larger = format!("(({cell}) > g{nr} || (({cell}) == g{nr} && {larger}))");
             }
             let _ = writeln!(
@@ -372,7 +376,10 @@ impl Source<'_> {
                 let _ = writeln!(
                     text,
                     "  {{ int v = {};",
-                    value_of(&format!("r{nr}"), i64::from(item.min))
+                    value_of(
+                        &format!("r{nr}"),
+                        self.packing.group(place.items[nr].first).code
+                    )
                 );
                 self.assign(target, (item.min, item.max), k, text)?;
                 *text += "  }\n";
@@ -384,14 +391,19 @@ impl Source<'_> {
 
     /// Removes the cell `at` of `len`; the last one becomes 0.
     fn remove(&mut self, first: FieldId, text: &mut String) {
-        let run = self.packing.run(first);
-        if run.bits == 0 {
+        let group = self.packing.group(first);
+        let bits = group.code.bits;
+        if bits == 0 {
             return;
         }
-        if run.words() == 1 {
+        if let [
+            Piece {
+                word, shift, count, ..
+            },
+        ] = group.pieces[..]
+        {
             // All in one word, and cells that are free are 0.
-            let mask = (1_u64 << (run.bits * run.len)) - 1;
-            let (word, shift, bits) = (run.word, run.shift, run.bits);
+            let mask = (1_u64 << (bits * count)) - 1;
             let _ = writeln!(
                 text,
                 "  {{ ulong c = (x->w[{word}]>>{shift})&{mask:#x}ul, low = (1ul<<(at*{bits}u))-1ul; \
@@ -408,37 +420,50 @@ impl Source<'_> {
     }
 }
 
-/// Code that checks whether the variable `v` can be stored; the raw bits for it.
-fn stored(item: &Item, (min, max): (i32, i32), k: u32, text: &mut String) -> String {
-    let raw = match item.min {
-        0 => "(uint)v".to_owned(),
-        least => format!("(uint)v-{}u", least as u32),
-    };
-    if item.min <= min && max <= item.max {
-        return raw;
-    }
-    match item.overflow {
-        Overflow::Fail => {
-            let _ = writeln!(
+/// Code that checks whether the variable `v`, which is in a range, can be stored in an item; the
+/// raw bits for it.
+fn stored(item: &Item, code: Code, (min, max): (i32, i32), k: u32, text: &mut String) -> String {
+    let (least, most) = (item.min, item.max);
+    if min < least || most < max {
+        let _ = match item.overflow {
+            Overflow::Fail => writeln!(
                 text,
                 "  if (v < {} || v > {}) failing(&bad, {k}u);",
-                constant(item.min),
-                constant(item.max)
-            );
-            raw
-        }
-        // Only the bits of the field are kept.
-        Overflow::Wrap => raw,
-        Overflow::Fits => {
-            let _ = writeln!(
+                constant(least),
+                constant(most)
+            ),
+            Overflow::Wrap => {
+                let mask = most.wrapping_sub(least) as u32;
+                let least = least as u32;
+                writeln!(text, "  v = (int)((((uint)v-{least}u)&{mask}u)+{least}u);")
+            }
+            Overflow::Fits => writeln!(
                 text,
                 "  v = clamp(v, {}, {});",
-                constant(item.min),
-                constant(item.max)
-            );
-            raw
-        }
+                constant(least),
+                constant(most)
+            ),
+        };
     }
+    let raw = match (code.base, code.mask) {
+        (0, u32::MAX) => "(uint)v".to_owned(),
+        (base, u32::MAX) => format!("(uint)v-{}u", base as u32),
+        (base, mask) => format!("((uint)v-{}u)&{mask}u", base as u32),
+    };
+    // Whatever is stored lies between these, and may be more than the bits can tell.
+    let (low, high) = (i64::from(min.max(least)), i64::from(max.min(most)));
+    let (base, last) = (
+        i64::from(code.base),
+        i64::from(code.base) + i64::from(code.most()),
+    );
+    if code.mask != u32::MAX || low < base || last < high {
+        let _ = writeln!(
+            text,
+            "  if (({raw}) > {}u) failing(&bad, ESCAPED);",
+            code.most()
+        );
+    }
+    raw
 }
 
 /// How many temporaries a body uses, set or not.

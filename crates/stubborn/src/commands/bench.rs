@@ -15,7 +15,7 @@ use stubborn::{
 
 mod spin;
 
-use super::{growing, write_file};
+use super::{growing, no_card, write_file};
 use crate::exit::{Failure, Status};
 use crate::interrupt;
 use crate::options::BenchArgs;
@@ -23,6 +23,7 @@ use crate::progress::Line;
 use crate::terminal::{grouped, print};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Status, Failure> {
+    no_card(args.engine)?;
     let interrupt = interrupt::listen()?;
     let mut rows: Vec<Row> = Vec::new();
     let mut status = Status::Fine;

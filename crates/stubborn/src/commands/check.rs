@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
+use stubborn::search::{Engine, SharedMemory};
 use stubborn::{
     Answer, End, Language, LoadOptions, LoadedModel, Obstacle, Origin, PromelaOptions, Question,
     QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
@@ -17,8 +18,8 @@ use super::{
     Figures, budget, figures_json, growing, load_with, search_options, why_incomplete, write_file,
 };
 use crate::exit::{Failure, Status};
-use crate::options::CheckArgs;
 use crate::options::trail_file;
+use crate::options::{CheckArgs, EngineName};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
@@ -53,13 +54,34 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
-    Asked::new(args, &model)?;
+    let asked = Asked::new(args, &model)?;
+    let on_card = args.model.engine == EngineName::Gpu;
+    if on_card && !asked.temporal.is_empty() {
+        return Err(Failure::wrong(
+            "--engine gpu has no temporal properties; --property names the others",
+        ));
+    }
+    if on_card && (args.net.structural.is_some() || args.spin.coverage) {
+        return Err(Failure::wrong(
+            "--engine gpu has no --structural and --coverage",
+        ));
+    }
+    drop(asked);
     let started = Instant::now();
     let results = growing(&mut model, |model| {
         let asked = Asked::new(args, model).unwrap_or_default();
         let mut results = Results::default();
         if !asked.questions.is_empty() {
             let questions = &asked.questions;
+            let card = stubborn::GraphicsCard::new(model);
+            let engines: [&dyn Engine; 1] = match on_card {
+                true => [&card],
+                false => [&SharedMemory],
+            };
+            let options = stubborn::CheckOptions {
+                engines: &engines,
+                ..options.clone()
+            };
             results.report = match args.net.structural {
                 None => stubborn::check(model, questions, &options)?,
                 Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::emptiness::{Compared, Counts, CycleProviso, ExplorationResult};
 use stubborn::search::SearchResult;
+use stubborn::search::{Engine, SharedMemory};
 use stubborn::{CheckOptions, LoadedModel};
 
 use super::{
     Figures, budget, figures_json, growing, load, search_options, why_ended, why_incomplete,
 };
 use crate::exit::{Failure, Status};
-use crate::options::{ExploreArgs, ProvisoList, StoreName};
+use crate::options::{EngineName, ExploreArgs, ProvisoList, StoreName};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, grouped, print};
 use crate::watch;
@@ -28,6 +29,14 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
     let (mut model, load_time) = load(&args.model, &[], quiet, &budget)?;
     let mut options = search_options(&args.search, &args.reduction, "none", &model)?;
+    let on_card = args.model.engine == EngineName::Gpu;
+    if on_card
+        && (args.comparison.compare.is_some() || args.net.structural.is_some() || args.unused)
+    {
+        return Err(Failure::wrong(
+            "--engine gpu counts states: it has no --compare, --structural and --unused",
+        ));
+    }
     let line = Line::new(args.output.quiet);
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
@@ -38,7 +47,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         print(&text);
         return Ok(status);
     }
-    if let Some(proviso) = options.reduction.cycle_proviso {
+    if let Some(proviso) = options.reduction.cycle_proviso.filter(|_| !on_card) {
         if args.net.structural.is_some() {
             return Err(Failure::wrong(
                 "--structural keeps deadlocks, not the infinite runs that a cycle proviso is for",
@@ -54,7 +63,18 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let started = Instant::now();
     let (run, smaller) = match args.net.structural {
         None => {
-            let run = growing(&mut model, |model| stubborn::explore(model, &options))?;
+            let run = growing(&mut model, |model| {
+                let card = stubborn::GraphicsCard::new(model);
+                let engines: [&dyn Engine; 1] = match on_card {
+                    true => [&card],
+                    false => [&SharedMemory],
+                };
+                let options = CheckOptions {
+                    engines: &engines,
+                    ..options.clone()
+                };
+                stubborn::explore(model, &options)
+            })?;
             (run, None)
         }
         Some(rules) => match stubborn::explore_smaller(&model, rules, &options) {

@@ -13,12 +13,13 @@ use stubborn::system::{FieldId, LabelId, Relations, Structure, TransitionId};
 use stubborn::{LoadOptions, LoadedModel, SavedRelations};
 
 use super::simulate::read_saved;
-use super::{load_with, write_file};
+use super::{load_with, no_card, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::{InspectArgs, InspectFormat};
 use crate::terminal::{counted, print};
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Status, Failure> {
+    no_card(args.model.engine)?;
     let needs = match &args.state {
         Some(file) if file != Path::new("start") => read_saved(file)?.needs(),
         _ => LoadOptions::default(),

@@ -27,7 +27,7 @@ use stubborn::{
 };
 
 use crate::exit::{Failure, Status};
-use crate::options::{MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
+use crate::options::{EngineName, MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
 use crate::terminal::{bytes, counted, grouped, show_warnings};
 use crate::watch::{self, LastWords};
 
@@ -70,6 +70,14 @@ fn load_with(
         show_warnings(&model);
     }
     Ok((model, started.elapsed()))
+}
+
+/// Refuses the engine for graphics cards where it is of no use.
+fn no_card(engine: EngineName) -> Result<(), Failure> {
+    match engine {
+        EngineName::Gpu => Err(Failure::wrong("--engine gpu is for check and explore")),
+        EngineName::Compiled | EngineName::Interpreted => Ok(()),
+    }
 }
 
 /// Asks, and asks again with a larger model as long as it turns out to be too small.

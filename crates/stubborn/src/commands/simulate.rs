@@ -10,7 +10,7 @@ use stubborn::{
     spin, story,
 };
 
-use super::{growing, load_with, write_file};
+use super::{growing, load_with, no_card, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::SimulateArgs;
 use crate::options::trail_file;
@@ -26,6 +26,7 @@ const HELP: &str = "\
 ";
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
+    no_card(args.model.engine)?;
     let saved = match &args.replay {
         None => None,
         Some(path) => Some((path.as_path(), read_saved(path)?)),

@@ -10,12 +10,13 @@ use stubborn::reduce::{Aim, Algorithm, Config, ConfigError, Goals, Plan};
 use stubborn::system::RelationLevel;
 use stubborn::{CheckOptions, LoadedModel, Por};
 
-use super::{growing, load};
+use super::{growing, load, no_card};
 use crate::exit::{Failure, Status};
 use crate::options::ValidateArgs;
 use crate::terminal::{Paint, counted, print};
 
 pub(crate) fn run(args: &ValidateArgs) -> Result<Status, Failure> {
+    no_card(args.model.engine)?;
     let (mut model, _) = load(&args.model, &args.invariant, false, &Arc::default())?;
     grow(&mut model, args)?;
     let options = args.reduction.options(args.seed, "auto", &model)?;

@@ -1,0 +1,265 @@
+//! Searches on a graphics card: safety questions, without reduction.
+//!
+//! The card counts, and finds what is violated; ways and outcomes are those of the reference
+//! execution, as with any other search.
+
+use std::time::Instant;
+
+use stubborn_gpu::{Compiled, Device, Failure, Hit, Options};
+use stubborn_search::{
+    Engine, Explore, Found, Limits, MemoryUse, Order, Search, SearchError, SearchResult, Stop,
+    StoreKind, Target, TimeUse, TraceMissing, peak_resident_bytes,
+};
+use stubborn_system::{BitSet, FailureKind, Outcome, Successors, TransitionId};
+
+use crate::load::LoadedModel;
+
+/// The engine that explores a model on a graphics card: breadth-first, whole levels at a time, every
+/// state.
+#[derive(Debug)]
+pub struct GraphicsCard<'m> {
+    model: &'m LoadedModel,
+}
+
+impl<'m> GraphicsCard<'m> {
+    /// For searches of this model.
+    pub fn new(model: &'m LoadedModel) -> Self {
+        Self { model }
+    }
+}
+
+impl Engine for GraphicsCard<'_> {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn takes(&self, search: &Search<'_>) -> Result<(), String> {
+        let reason = if self.model.commands().is_none() {
+            "a graphics card explores DVE and Promela models, not Petri nets"
+        } else if search.reduction.is_some() {
+            "searches on a graphics card are not reduced yet (--por none)"
+        } else if search.order != Order::BreadthFirst {
+            "searches on a graphics card are breadth-first (--order bfs)"
+        } else if !search.store.kind.is_exact() {
+            "searches on a graphics card store all states (--store tree)"
+        } else if search.visitor.is_some() {
+            "a graphics card shows its states to nobody"
+        } else {
+            return Ok(());
+        };
+        Err(reason.into())
+    }
+
+    fn begin<'s>(&'s self, search: &'s Search<'s>) -> Result<Box<dyn Explore + 's>, SearchError> {
+        let device = Device::open();
+        let device = device.map_err(|error| SearchError::Mismatch(error.to_string()))?;
+        Ok(Box::new(OnCard {
+            model: self.model,
+            search,
+            device,
+            result: None,
+        }))
+    }
+}
+
+/// A search on a card: all of it in one go.
+struct OnCard<'s> {
+    model: &'s LoadedModel,
+    search: &'s Search<'s>,
+    device: Device,
+    result: Option<Result<SearchResult, SearchError>>,
+}
+
+impl Explore for OnCard<'_> {
+    /// What is on the card cannot wait there: the search ends at its own limits only.
+    fn explore(&mut self, _: Option<u64>) {
+        if self.result.is_none() {
+            self.result = Some(self.run());
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        false
+    }
+
+    fn level_sizes(&self) -> &[u64] {
+        match &self.result {
+            Some(Ok(result)) => &result.level_sizes,
+            _ => &[],
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<SearchResult, SearchError> {
+        self.explore(None);
+        let unexplored = || Err(SearchError::NoAnswer("nothing was explored".into()));
+        self.result.take().unwrap_or_else(unexplored)
+    }
+}
+
+impl OnCard<'_> {
+    fn run(&self) -> Result<SearchResult, SearchError> {
+        let (model, search) = (self.model, self.search);
+        let Some(commands) = model.commands() else {
+            return Err(SearchError::Mismatch("the model has no program".into()));
+        };
+        let budget = model.system().budget();
+        budget.begin("exploring on the graphics card");
+        let structure = model.system().structure();
+        // Steps that fail are always looked at: the model may have been too small.
+        let mut targets = search.targets.clone();
+        let watches = !targets.contains(&Target::Errors) && structure.error_state.is_some();
+        targets.extend(watches.then_some(Target::Errors));
+        let compiled = stubborn_gpu::Engine::new(&self.device)
+            .takes(commands, &targets)
+            .map_err(failed)?;
+        let card = Options {
+            // What is only watched is no reason to stop.
+            stop: match watches {
+                true => Stop::Never,
+                false => search.stop,
+            },
+            limits: Limits { ..search.limits },
+            observer: search.observer,
+            ..Options::default()
+        };
+        let found = compiled.run(&self.device, &card).map_err(failed)?;
+        let errors = found.hits.iter().find(|hit| hit.target == Target::Errors);
+        let failed_at = errors.map_or_else(
+            || Ok(BitSet::new(structure.failures.len())),
+            |hit| failures(model, hit),
+        )?;
+        let explored = Instant::now();
+        let (violated, ways) = self.violations(&compiled, &found.hits, &card)?;
+        let violations = search.confirm(violated, ways)?;
+        let figures = &found.figures;
+        let mut fired = BitSet::new(structure.transitions.len());
+        fired.fill();
+        Ok(SearchResult {
+            states: found.states,
+            transitions: found.transitions,
+            deadlocks: found.deadlocks,
+            invalid_ends: found.invalid_ends,
+            depth: (found.level_sizes.len() as u64).saturating_sub(1),
+            bfs_levels: Some(found.level_sizes.len() as u64),
+            level_sizes: found
+                .level_sizes
+                .iter()
+                .copied()
+                .take(SearchResult::LEVEL_SIZES)
+                .collect(),
+            expanded_by_proviso: 0,
+            // The one place where this engine may say that it has seen everything.
+            end: match budget.conclude() {
+                Some(spent) => stubborn_search::End::Limit(spent.into()),
+                None => found.end,
+            },
+            violations,
+            fired,
+            failed: failed_at,
+            store: StoreKind::Tree,
+            memory: MemoryUse {
+                store: figures.tables as usize,
+                queue_peak: figures.queues as usize,
+                peak: (figures.tables + figures.queues) as usize,
+                process_peak: peak_resident_bytes(),
+            },
+            time: TimeUse {
+                explore: compiled.compile_time() + figures.prepare + figures.explore,
+                traces: explored.elapsed(),
+            },
+        })
+    }
+
+    /// What was hit of the targets that were asked for, and the ways there.
+    fn violations(
+        &self,
+        compiled: &Compiled,
+        hits: &[Hit],
+        card: &Options<'_>,
+    ) -> Result<(Vec<Found>, Result<Vec<Vec<u32>>, TraceMissing>), SearchError> {
+        let asked = |hit: &&Hit| self.search.targets.contains(&hit.target);
+        let (mut violated, mut ways) = (Vec::new(), Ok(Vec::new()));
+        for hit in hits.iter().filter(asked) {
+            let step = bad_step(self.model, hit)?;
+            violated.push(Found {
+                target: hit.target,
+                count: hit.count,
+                length: hit.depth + u64::from(step.is_some()),
+                state: hit.state.clone(),
+                step,
+            });
+            if let Ok(found) = &mut ways {
+                match compiled.way(&self.device, hit, card).map_err(failed)? {
+                    Some(way) => found.push(way),
+                    None => {
+                        let spent = self.model.system().budget().spent();
+                        ways = Err(spent.map_or(TraceMissing::Time, TraceMissing::from));
+                    }
+                }
+            }
+        }
+        Ok((violated, ways))
+    }
+}
+
+fn failed(failure: Failure) -> SearchError {
+    match failure {
+        Failure::Refused(reason) => {
+            SearchError::Mismatch(format!("this model is not for a graphics card: {reason}"))
+        }
+        other => SearchError::NoAnswer(other.to_string()),
+    }
+}
+
+/// Where the steps failed that a search has met. Also notes, by executing them, whether the model
+/// was too small.
+fn failures(model: &LoadedModel, hit: &Hit) -> Result<BitSet, SearchError> {
+    let mut failed = BitSet::new(model.system().structure().failures.len());
+    let mut executor = model.system().executor();
+    let mut successors = Successors::new(model.system().layout().words());
+    for state in &hit.kept {
+        successors.clear();
+        executor.successors(state, &mut successors);
+        for step in successors.iter() {
+            if let Some(site) = step.outcome.failed() {
+                failed.insert(site);
+            }
+        }
+    }
+    // Of those that were not kept, some may say that the model was too small.
+    let is_outgrown = model.system().budget().is_outgrown();
+    if !is_outgrown && model.may_outgrow() && hit.count > hit.kept.len() as u64 {
+        let reason = "more steps fail than the graphics card can tell about";
+        return Err(SearchError::NoAnswer(reason.into()));
+    }
+    Ok(failed)
+}
+
+/// The step that goes wrong from the state of a hit, by the reference execution.
+fn bad_step(
+    model: &LoadedModel,
+    hit: &Hit,
+) -> Result<Option<(TransitionId, Outcome)>, SearchError> {
+    let assertion = match hit.target {
+        Target::Errors => false,
+        Target::Assertions => true,
+        Target::Deadlock | Target::InvalidEnd | Target::Label(_) => return Ok(None),
+    };
+    let structure = model.reference().structure();
+    let mut successors = Successors::new(hit.state.len());
+    model
+        .reference()
+        .executor()
+        .successors(&hit.state, &mut successors);
+    let is_it = |step: &stubborn_system::Successor<'_>| {
+        let mut sites = step.outcome.sites(structure);
+        sites.any(|site| (site.kind == FailureKind::Assertion) == assertion)
+    };
+    let found = successors.iter().find(is_it);
+    found
+        .map(|step| Some((step.transition, step.outcome)))
+        .ok_or_else(|| {
+            let text = "no step goes wrong where the graphics card has seen one".into();
+            SearchError::ReplayFailed(text)
+        })
+}
