@@ -311,7 +311,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #endif
       // Successors are stored when there are enough for the whole group, or no more to come.
       SYNC;
-      uint c = staged;
+      uint c = staged, m = news;
       const uint in_vain = quit;
       again = r < ROUNDS;
 #ifdef CHAINS
@@ -319,7 +319,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #endif
       const bool last = !more && !again;
       SYNC;
-      while (!in_vain && (c >= WG || (last && c > 0))) {
+      while (!in_vain && (c >= WG || (last && (c > 0 || m > 0)))) {
         const uint some = c < WG ? c : WG;
         c -= some;
         State x;
@@ -334,7 +334,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
           for (uint k = 0; k < W; k++) fresh[k * FRESH + at] = x.w[k];
         }
         SYNC;
-        const uint m = news;
+        m = news;
         const bool write = m >= WG || (last && c == 0 && m > 0);
         if (lid == 0 && write) place = atom_add((volatile __global ulong*)(next + C_FOUND), (ulong)m);
         SYNC;
@@ -343,6 +343,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
           for (uint i = lid; i < m; i += WG) if (to + i < room)
             for (uint k = 0; k < W; k++) out[k * room + to + i] = fresh[k * FRESH + i];
           if (lid == 0) news = 0;
+          m = 0;
         }
         SYNC;
       }

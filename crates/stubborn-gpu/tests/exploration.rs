@@ -233,6 +233,31 @@ fn larger_promela_models_agree() {
     promela("promela/paper", 400_000);
 }
 
+/// New states that a group has not written yet are written also if its last rounds find nothing.
+#[test]
+fn nothing_is_left_behind() {
+    use stubborn_ir::{Command, Expr, Program, Statement, Variable};
+    let Some(device) = device() else {
+        return;
+    };
+    let mut program =
+        Program::new("as many successors as a group has work-items, half of them twice");
+    let x = program.variable(Variable::integer("x", 0, 100, 0));
+    let start = program.label(Expr::equal(Expr::Var(x), Expr::Const(0)));
+    let never = program.label(Expr::equal(Expr::Var(x), Expr::Const(100)));
+    let site = program.out_of_range_site("x", None);
+    for at in 0..200 {
+        program.command(Command {
+            name: format!("c{at}"),
+            guards: vec![if at < 128 { start } else { never }],
+            body: vec![Statement::assign(x, Expr::Const(1 + at / 2 % 64), site)],
+            ..Command::default()
+        });
+    }
+    let model = Arc::new(Model::new(program).expect("a small program"));
+    assert!(agrees(&device, &model, "half of them twice", 1_000));
+}
+
 /// Tables and queues that are too small are noticed; the counts are right all the same.
 #[test]
 fn searches_start_again_with_larger_tables() {
