@@ -1,0 +1,87 @@
+//! `--engine gpu` on the command line: the same answers as without it, and clear words where
+//! there can be none. Where no OpenCL device is, that is what is looked at.
+
+use std::process::{Command, Output};
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stubborn"));
+    command
+        .args(arguments)
+        .output()
+        .expect("the program starts")
+}
+
+fn text(output: &Output) -> (String, String, Option<i32>) {
+    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        words(&output.stdout),
+        words(&output.stderr),
+        output.status.code(),
+    )
+}
+
+fn model(name: &str) -> String {
+    format!("{}/tests/models/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Everything that is said without times and memory.
+fn verdicts(output: &str) -> Vec<&str> {
+    output
+        .lines()
+        .filter(|line| !line.contains(" s to load"))
+        .collect()
+}
+
+#[test]
+fn answers_are_those_of_the_other_engine() {
+    for (name, more) in [
+        ("division.dve", &[][..]),
+        ("handshake.dve", &["--deadlock"]),
+        ("mailbox.pml", &[]),
+        ("endless.pml", &[]),
+    ] {
+        let path = model(name);
+        let mut arguments = vec!["check", &path, "-q", "--por", "none"];
+        arguments.extend_from_slice(more);
+        let (expected, _, status) = text(&run(&arguments));
+        arguments.extend_from_slice(&["--engine", "gpu"]);
+        let (found, said, found_status) = text(&run(&arguments));
+        if said.contains("there is no graphics card") {
+            eprintln!("skipped: {said}");
+            assert_eq!(found_status, Some(2));
+            return;
+        }
+        assert_eq!(found_status, status, "{name}: {said}");
+        assert_eq!(verdicts(&found), verdicts(&expected), "{name}");
+
+        let (expected, ..) = text(&run(&["explore", &path, "-q", "--levels"]));
+        let (found, said, _) = text(&run(&[
+            "explore", &path, "-q", "--levels", "--engine", "gpu",
+        ]));
+        assert_eq!(verdicts(&found), verdicts(&expected), "{name}: {said}");
+    }
+}
+
+#[test]
+fn what_a_card_cannot_do_is_refused() {
+    let (dve, net) = (model("turnstile.dve"), model("producer.pnml"));
+    for arguments in [
+        &["check", &dve, "--engine", "gpu", "--por", "closure"][..],
+        &["check", &dve, "--engine", "gpu", "--order", "dfs"],
+        &["check", &dve, "--engine", "gpu", "--store", "bitstate"],
+        &["check", &dve, "--engine", "gpu", "--ltl", "G true"],
+        &["explore", &dve, "--engine", "gpu", "--unused"],
+        &["explore", &net, "--engine", "gpu"],
+        &["simulate", &dve, "--engine", "gpu"],
+        &["inspect", &dve, "--engine", "gpu"],
+        &["validate", &dve, "--engine", "gpu"],
+        &["bench", &dve, "--engine", "gpu"],
+    ] {
+        let (said, complaint, status) = text(&run(arguments));
+        assert_eq!(status, Some(2), "{arguments:?}: {said}{complaint}");
+        assert!(
+            complaint.starts_with("error: "),
+            "{arguments:?}: {complaint}"
+        );
+    }
+}
