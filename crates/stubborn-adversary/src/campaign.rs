@@ -45,6 +45,8 @@ pub struct Account {
 pub struct Finding {
     /// The arena's name.
     pub kind: &'static str,
+    /// Which case of its kind it was, from 0.
+    pub number: u64,
     /// The seed of the case.
     pub seed: u64,
     /// When it was found, from the start, making it small not counted.
@@ -157,6 +159,7 @@ impl Campaign {
         if let Some(mismatch) = round.mismatch {
             let finding = Finding {
                 kind: name,
+                number,
                 seed,
                 after: began - start,
                 mismatch,

@@ -149,6 +149,7 @@ fn one_case<'a>(
     };
     let finding = Finding {
         kind: arena.name(),
+        number: 0,
         seed,
         after: Duration::ZERO,
         mismatch,
@@ -161,9 +162,10 @@ fn one_case<'a>(
 fn report(finding: &Finding, subject: &Subject, options: &Options) {
     let mismatch = &finding.mismatch;
     let mut text = format!(
-        "\nMISMATCH {} (--case {}, after {:.1} s)\n",
+        "\nMISMATCH {} (--case {}, after {} cases and {:.1} s)\n",
         mismatch.what,
         finding.case(),
+        finding.number,
         finding.after.as_secs_f64()
     );
     for (name, content) in &mismatch.files {
