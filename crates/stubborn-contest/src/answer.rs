@@ -96,6 +96,12 @@ impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let techniques = match self {
             Self::CannotCompute => return f.write_str("CANNOT_COMPUTE"),
+            // Nothing was found out, by no technique.
+            Self::Formula {
+                id,
+                value: Value::Unknown,
+                ..
+            } => return write!(f, "FORMULA {id} {}", Value::Unknown),
             Self::Formula {
                 id,
                 value,
@@ -143,10 +149,7 @@ mod tests {
             value: Value::Unknown,
             techniques: Vec::new(),
         };
-        assert_eq!(
-            unknown.to_string(),
-            "FORMULA Liveness CANNOT_COMPUTE TECHNIQUES EXPLICIT"
-        );
+        assert_eq!(unknown.to_string(), "FORMULA Liveness CANNOT_COMPUTE");
         let states = Line::StateSpace {
             measure: "STATES",
             value: 1 << 70,

@@ -4,14 +4,16 @@
 //! Statements about single markings that the state equation decides become constants, which
 //! often makes a formula small or constant. Parts `EF p` outside all other temporal operators
 //! are questions about reachability and answered as such, with all that is there for those. The
-//! rest is decided on the fly on one graph that all formulas of the file share: first each gets
-//! a short time, then those that are left share the rest.
+//! rest is decided on the fly, for a short time on one graph that all formulas of the file share, then
+//! each on a net that is made smaller around its places, unless it speaks of next markings.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use stubborn_ctl::{Evaluation, Formula as Ctl, Formulas, Graph, Node, Space};
-use stubborn_pnml::{Atom, Branching, Formula, Linearise, NetSystem, Paths, StateEquation};
+use stubborn_pnml::{
+    Atom, Branching, Formula, Linearise, NetSystem, Paths, PlaceId, Preserve, StateEquation,
+};
 use stubborn_search::Limits;
 use stubborn_system::LabelId;
 
@@ -50,19 +52,23 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec
     }
     answer_constants(frame, &mut open);
     let system = &*system;
-    let limits = Limits {
-        memory: frame.options.memory,
-        interrupt: frame.options.interrupt,
-        ..Limits::default()
-    };
-    if let Ok(space) = Space::new(system, &limits) {
-        let mut graph = Graph::new(system, &space, &limits);
-        evaluate(frame, &mut graph, &mut open, &[0.1]);
-        reach(frame, system, &mut open);
-        answer_constants(frame, &mut open);
-        evaluate(frame, &mut graph, &mut open, &[0.4, 1.0]);
-    }
+    evaluate(frame, system, &mut open, &[0.1]);
+    reach(frame, system, &mut open);
+    answer_constants(frame, &mut open);
+    let (mut alone, mut together) = (Vec::new(), Vec::new());
     for claim in open {
+        match smaller(frame, system, &claim) {
+            Some(own) => alone.push((claim, own)),
+            None => together.push(claim),
+        }
+    }
+    // Each claim has the same part of the time, in whichever net.
+    let part = alone.len() as f64 / (alone.len() + together.len()).max(1) as f64;
+    evaluate_alone(frame, &mut alone, 0.3 * part);
+    evaluate_alone(frame, &mut alone, part);
+    evaluate(frame, system, &mut together, &[0.4, 1.0]);
+    let open = alone.into_iter().map(|(claim, _)| claim);
+    for claim in open.chain(together) {
         frame.answer(&claim.id, Value::Unknown, &[]);
     }
 }
@@ -82,8 +88,19 @@ fn answer_constants(frame: &mut Frame<'_>, open: &mut Vec<Open>) {
     });
 }
 
-/// Gives each open claim a share of the time, as often as there are shares.
-fn evaluate(frame: &mut Frame<'_>, graph: &mut Graph<'_>, open: &mut Vec<Open>, shares: &[f64]) {
+/// Gives each open claim a share of the time, as often as there are shares, on one graph for
+/// all.
+fn evaluate(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, shares: &[f64]) {
+    let limits = Limits {
+        memory: frame.options.memory,
+        interrupt: frame.options.interrupt,
+        ..Limits::default()
+    };
+    let Ok(space) = Space::new(system, &limits) else {
+        return;
+    };
+    let mut graph = Graph::new(system, &space, &limits);
+    let graph = &mut graph;
     let mut answered = vec![false; open.len()];
     let mut evaluations: Vec<(usize, &Open, Evaluation<'_>)> = open
         .iter()
@@ -119,6 +136,70 @@ fn evaluate(frame: &mut Frame<'_>, graph: &mut Graph<'_>, open: &mut Vec<Open>, 
     }
     let mut answered = answered.into_iter();
     open.retain(|_| !answered.next().unwrap_or(false));
+}
+
+/// A net made for a claim, with labels for its propositions.
+struct Smaller {
+    system: NetSystem,
+    labels: Vec<LabelId>,
+}
+
+/// The net made smaller around the places of a claim that cannot see stuttering; none if that
+/// does not help.
+fn smaller(frame: &Frame<'_>, system: &NetSystem, claim: &Open) -> Option<Smaller> {
+    let (used, next) = claim.formulas.propositions(claim.formula);
+    if next || frame.is_over() {
+        return None;
+    }
+    let net = system.net();
+    let statement = |number: &u32| &claim.statements[*number as usize].0;
+    let mut places: Vec<PlaceId> = used.iter().flat_map(|n| statement(n).places(net)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let reduced = frame.reduced(net, &Preserve::Branching(places))?;
+    // A place more or less leaves the states as they are.
+    if reduced.net.transition_count() >= net.transition_count() {
+        return None;
+    }
+    let mut own = frame.smaller(system, &reduced)?;
+    let mut labels = vec![LabelId::new(0); claim.statements.len()];
+    for number in &used {
+        let formula = reduced.translate(statement(number), net)?;
+        labels[*number as usize] = own.add_label(formula)?;
+    }
+    Some(Smaller {
+        system: own,
+        labels,
+    })
+}
+
+/// Gives each open claim with a net of its own a share of the time.
+fn evaluate_alone(frame: &mut Frame<'_>, open: &mut Vec<(Open, Smaller)>, share: f64) {
+    let mut left = open.len();
+    open.retain(|(claim, own)| {
+        let time = frame.left().mul_f64(share / left.max(1) as f64);
+        left -= 1;
+        if frame.is_over() {
+            return true;
+        }
+        let limits = Limits {
+            memory: frame.options.memory,
+            time: Some(time),
+            interrupt: frame.options.interrupt,
+            ..Limits::default()
+        };
+        let value = Space::new(&own.system, &limits).and_then(|space| {
+            let mut graph = Graph::new(&own.system, &space, &limits);
+            Evaluation::new(&claim.formulas, claim.formula, own.labels.clone()).holds(&mut graph)
+        });
+        let Ok(value) = value else {
+            return true;
+        };
+        let mut techniques = claim.techniques.clone();
+        techniques.extend([Technique::Explicit, Technique::StructuralReduction]);
+        frame.answer(&claim.id, Value::Truth(value), &techniques);
+        false
+    });
 }
 
 /// Answers the parts `EF p` of formulas that stand outside all other temporal operators, and

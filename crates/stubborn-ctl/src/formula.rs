@@ -66,6 +66,33 @@ impl Formulas {
         &self.names
     }
 
+    /// The numbers of the propositions of a formula, and whether it speaks of next states.
+    pub fn propositions(&self, formula: Formula) -> (Vec<u32>, bool) {
+        let mut seen = vec![false; self.nodes.len()];
+        let (mut atoms, mut next) = (Vec::new(), false);
+        let mut open = vec![formula];
+        while let Some(formula) = open.pop() {
+            if std::mem::replace(&mut seen[formula.0 as usize], true) {
+                continue;
+            }
+            match self.node(formula) {
+                Node::Constant(_) => {}
+                Node::Atom(number) => atoms.push(number),
+                Node::Not(f) => open.push(f),
+                Node::ExistsNext(f) => {
+                    next = true;
+                    open.push(f);
+                }
+                Node::And(f, g)
+                | Node::Or(f, g)
+                | Node::ExistsUntil(f, g)
+                | Node::AllUntil(f, g) => open.extend([f, g]),
+            }
+        }
+        atoms.sort_unstable();
+        (atoms, next)
+    }
+
     /// The formulas of the arena, operands before what is made of them.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()

@@ -101,7 +101,8 @@ impl<'g> Graph<'g> {
             empty: store.cursor(),
             buffer: Successors::new(words),
             initial: Vec::new(),
-            rows: Vec::new(),
+            // States that an earlier graph has left there.
+            rows: vec![UNKNOWN; store.len() as usize],
             successors: Vec::new(),
             end: None,
             memory: Arc::clone(&space.memory),

@@ -6,7 +6,10 @@ use std::collections::HashMap;
 use stubborn_ctl::{
     Ending, Evaluation, Explanation, Formula, Formulas, Graph, Node, Reason, Space, Stop,
 };
-use stubborn_pnml::{NetBuilder, NetSystem};
+use stubborn_pnml::{
+    Atom, CompareOp, IntExpr, Net, NetBuilder, NetSystem, PlaceId, Preserve, Reduced,
+    ReductionRules,
+};
 use stubborn_search::Limits;
 use stubborn_system::{LabelId, Random, Successors, System};
 
@@ -394,6 +397,162 @@ fn many_verdicts_are_those_of_labelling() {
     assert!(compared > 20_000, "{compared}");
 }
 
+/// A net with many sequences, so that there is something to merge.
+fn stringy_net(random: &mut Random) -> Net {
+    let mut builder = NetBuilder::new("stringy");
+    let places: Vec<_> = (0..4 + random.below(6))
+        .map(|p| builder.place(&format!("p{p}"), random.below(4) as u64 / 3))
+        .collect();
+    for t in 0..3 + random.below(8) {
+        let t = builder.transition(&format!("t{t}"));
+        let few = |random: &mut Random| 1 + random.below(5) / 4;
+        for _ in 0..few(random) {
+            builder.input(places[random.below(places.len())], t, 1);
+        }
+        for _ in 0..few(random) - usize::from(random.below(9) == 0) {
+            builder.output(t, places[random.below(places.len())], 1);
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// Structural reductions for branching time: formulas without next about watched places have
+/// the same value in both nets.
+fn compare_reduced(nets: usize, seed: u64) -> (usize, usize) {
+    let mut random = Random::new(seed);
+    let (mut compared, mut smaller) = (0, 0);
+    for number in 0..nets {
+        let net = stringy_net(&mut random);
+        let watched: Vec<PlaceId> = (0..2)
+            .map(|_| PlaceId(random.below(net.place_count()) as u32))
+            .collect();
+        let preserve = Preserve::Branching(watched.clone());
+        let reduced = Reduced::new(&net, &preserve, ReductionRules::ALL);
+        if reduced.net.transition_count() == net.transition_count() {
+            continue;
+        }
+        let statement = |place: PlaceId| {
+            let tokens = IntExpr::tokens(vec![place]);
+            let one = IntExpr::constant(1);
+            stubborn_pnml::Formula::Atom(Atom::Compare(CompareOp::GreaterOrEqual, tokens, one))
+        };
+        let mut formulas = Formulas::new();
+        let list: Vec<Formula> = (0..6)
+            .map(|_| {
+                let depth = 1 + random.below(4);
+                let written = without_next(random_formula(&mut random, 2, depth));
+                build(&mut formulas, &written)
+            })
+            .collect();
+        let mut systems = [net.clone(), reduced.net.clone()].map(|n| NetSystem::new(n).unwrap());
+        let places = [
+            watched.clone(),
+            watched.iter().map(|p| reduced.place(*p).unwrap()).collect(),
+        ];
+        let labels = [0, 1].map(|side: usize| {
+            let label = |name: &String| {
+                let place = places[side][name.parse::<usize>().unwrap()];
+                systems[side].add_label(statement(place)).unwrap()
+            };
+            formulas.names().iter().map(label).collect::<Vec<_>>()
+        });
+        for formula in list {
+            let values = [0, 1].map(|side: usize| {
+                let limits = Limits {
+                    states: Some(3_000),
+                    ..Limits::default()
+                };
+                let space = Space::new(&systems[side], &limits).unwrap();
+                let mut graph = Graph::new(&systems[side], &space, &limits);
+                Evaluation::new(&formulas, formula, labels[side].clone()).holds(&mut graph)
+            });
+            if let [Ok(large), Ok(small)] = values {
+                let shown = formulas.display(formula);
+                assert_eq!(large, small, "net {number}, {watched:?}: {shown}");
+                compared += 1;
+                smaller += usize::from(formulas.depth(formula) > 1);
+            }
+        }
+    }
+    (compared, smaller)
+}
+
+fn without_next(written: Written) -> Written {
+    match written {
+        Written::Unary(Unary::Ex, f) => Written::Unary(Unary::Eg, Box::new(without_next(*f))),
+        Written::Unary(Unary::Ax, f) => Written::Unary(Unary::Ag, Box::new(without_next(*f))),
+        Written::Unary(operator, f) => Written::Unary(operator, Box::new(without_next(*f))),
+        Written::Binary(operator, f, g) => {
+            let [f, g] = [f, g].map(|f| Box::new(without_next(*f)));
+            Written::Binary(operator, f, g)
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn reduced_nets_keep_branching_time() {
+    let (compared, nested) = compare_reduced(600, 0x00c7_15ee_d000_0003);
+    assert!(compared > 1_500 && nested > 300, "{compared} {nested}");
+}
+
+/// Whoever merges a choice that nobody sees with the visible step before it chooses too early.
+#[test]
+fn a_choice_is_not_made_before_its_time() {
+    let mut builder = NetBuilder::new("choice");
+    let names = ["start", "chosen", "left", "right", "c", "a", "b"];
+    let [start, between, left, right, c, a, b] =
+        names.map(|name| builder.place(name, u64::from(name == "start")));
+    for (name, from, to) in [
+        ("h", start, vec![between, c]),
+        ("f1", between, vec![left]),
+        ("f2", between, vec![right]),
+        ("t1", left, vec![a]),
+        ("t2", right, vec![b]),
+    ] {
+        let t = builder.transition(name);
+        builder.input(from, t, 1);
+        to.iter().for_each(|place| builder.output(t, *place, 1));
+    }
+    let net = builder.build().unwrap();
+    let watched = Preserve::Branching(vec![a, b, c]);
+    let reduced = Reduced::new(&net, &watched, ReductionRules::ALL);
+    let mut formulas = Formulas::new();
+    let (formula, _) = stubborn_ctl::parse(
+        &mut formulas,
+        "EF (c && EF a && EF b)",
+        &mut stubborn_ltl::parser::AnyName,
+    );
+    for (net, places) in [
+        (net.clone(), [c, a, b]),
+        (
+            reduced.net.clone(),
+            [c, a, b].map(|p| reduced.place(p).unwrap()),
+        ),
+    ] {
+        let mut system = NetSystem::new(net).unwrap();
+        let labels = places.map(|place| {
+            let (tokens, one) = (IntExpr::tokens(vec![place]), IntExpr::constant(1));
+            let atom = Atom::Compare(CompareOp::GreaterOrEqual, tokens, one);
+            system
+                .add_label(stubborn_pnml::Formula::Atom(atom))
+                .unwrap()
+        });
+        let limits = Limits::default();
+        let space = Space::new(&system, &limits).unwrap();
+        let mut graph = Graph::new(&system, &space, &limits);
+        let mut evaluation = Evaluation::new(&formulas, formula.unwrap(), labels.to_vec());
+        assert_eq!(evaluation.holds(&mut graph), Ok(true));
+    }
+}
+
+#[test]
+#[ignore = "long: 30,000 nets with six formulas each"]
+fn many_reduced_nets_keep_branching_time() {
+    let (compared, _) = compare_reduced(30_000, 0x00c7_15ee_d000_0004);
+    assert!(compared > 50_000, "{compared}");
+}
+
 #[test]
 fn a_limit_is_no_verdict_and_a_longer_time_gives_one() {
     // A counter that never ends.
@@ -424,5 +583,10 @@ fn a_limit_is_no_verdict_and_a_longer_time_gives_one() {
     let mut evaluation = Evaluation::new(&formulas, reach, labels);
     assert_eq!(evaluation.holds(&mut graph), Err(Stop::Time));
     graph.restart(None);
+    assert_eq!(evaluation.holds(&mut graph), Ok(true));
+    // Another graph in the same room knows nothing, and finds the states there.
+    drop(graph);
+    let mut graph = Graph::new(&system, &space, &limits);
+    let mut evaluation = Evaluation::new(&formulas, reach, vec![LabelId::new(0)]);
     assert_eq!(evaluation.holds(&mut graph), Ok(true));
 }

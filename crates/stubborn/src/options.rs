@@ -657,7 +657,8 @@ pub(crate) enum AutomatonFormat {
 #[command(after_help = "\
 Examinations:
   StateSpace, ReachabilityDeadlock, ReachabilityCardinality, ReachabilityFireability, UpperBounds,
-  OneSafe, QuasiLiveness, Liveness, StableMarking, LTLCardinality, LTLFireability
+  OneSafe, QuasiLiveness, Liveness, StableMarking, LTLCardinality, LTLFireability, CTLCardinality,
+  CTLFireability
 
 Examples:
   BK_EXAMINATION=ReachabilityDeadlock BK_TIME_CONFINEMENT=60 stubborn mcc
@@ -671,7 +672,7 @@ pub(crate) struct MccArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) examination: Option<String>,
 
-    /// Seconds for all answers, instead of BK_TIME_CONFINEMENT
+    /// Seconds for all answers, instead of BK_TIME_CONFINEMENT; an hour if neither is given
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) time: Option<Duration>,
 

@@ -1025,3 +1025,25 @@ fn walks_make_room_for_what_they_start() {
     );
     assert!(!text.contains("not foreseen"));
 }
+
+#[test]
+fn the_contest_hears_what_is_not_answered_without_an_error() {
+    let mut command = stubborn(&["mcc"]);
+    let output = command.env("BK_EXAMINATION", "Beauty").output();
+    let output = output.expect("the program starts");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stdout, b"DO_NOT_COMPETE\n");
+}
+
+#[test]
+fn the_first_run_of_a_branching_counterexample_is_saved_and_replayed() {
+    let file = folder("branching").join("run.json");
+    let (file, model) = (file.display().to_string(), example("peterson.dve"));
+    let formula = "AG (P_0.wait -> AF P_0.critical)";
+    let output = run(&[
+        "check", &model, "--only", "--ctl", formula, "--trace", &file,
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let replayed = run(&["simulate", &model, "--replay", &file]);
+    assert!(replayed.status.success(), "{replayed:?}");
+}

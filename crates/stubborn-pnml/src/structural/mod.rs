@@ -78,6 +78,10 @@ pub enum Preserve {
     /// to repetition. So a temporal formula over them that cannot see stuttering holds on all
     /// runs of both or of none.
     Runs(Vec<PlaceId>),
+    /// These places stay, and the initial markings are bisimilar as far as these places show it, up
+    /// to steps that nobody sees. So a formula of branching time over them without next holds
+    /// in both or in none.
+    Branching(Vec<PlaceId>),
 }
 
 /// What the rules have to keep, besides watched places.
@@ -86,6 +90,7 @@ enum Kept {
     Deadlocks,
     Markings,
     Runs,
+    Branching,
 }
 
 /// A reduced net, and how its runs are runs of the original.
@@ -115,6 +120,7 @@ impl Reduced {
             Preserve::Deadlocks => (&[], Kept::Deadlocks),
             Preserve::Places(places) => (places, Kept::Markings),
             Preserve::Runs(places) => (places, Kept::Runs),
+            Preserve::Branching(places) => (places, Kept::Branching),
         };
         let mut graph = Graph::new(net, watched);
         let mut delayed = Vec::new();

@@ -8,6 +8,15 @@
 //! its consumer, if need be for ever. What is left of an infinite run is infinite, since there are
 //! no more consumers than producers have fired before, and no producer can fire for ever by
 //! itself; and the merged net stops where the net does.
+//!
+//! Branching time is kept where what is merged is *confluent*: a step that nobody sees, that stays
+//! enabled until it is taken, and that disables nothing. The markings before and after such a step
+//! are branching bisimilar (Groote and Sellink, "Confluence for process verification", 1996):
+//! whatever the first can do the second can do as well, and the other way round after the step.
+//! The producers of a pre-agglomeration are such steps, since nobody else takes from their inputs.
+//! The consumer of a post-agglomeration is one if there is no other; with several, merging them
+//! with a producer would choose too early. Such a step alone cannot go on for ever, so runs that end or
+//! never do anything visible again are kept, too.
 
 use rapidhash::RapidHashMap;
 use stubborn_system::{Budget, Patience};
@@ -44,7 +53,7 @@ pub(super) fn apply(
                 if patience.spent().is_some() {
                     return;
                 }
-                changed |= post_agglomeration(graph, place);
+                changed |= post_agglomeration(graph, place, kept);
             }
         }
         if changed {
@@ -136,7 +145,7 @@ fn redundant_transitions(graph: &mut Graph, kept: Kept) -> bool {
             let superfluous = |n: &&u32| match kept {
                 Kept::Deadlocks => idle_is_covered(graph, **n),
                 Kept::Markings => true,
-                Kept::Runs => false,
+                Kept::Runs | Kept::Branching => false,
             };
             redundant.extend(group.iter().filter(superfluous));
         }
@@ -349,7 +358,7 @@ fn watches(graph: &Graph, arcs: &[(u32, Weight)]) -> bool {
 /// beginning are moved on if there is one consumer only, which has to fire for each of them.
 /// Where places are watched, the consumers must not touch them: then the tokens that wait in
 /// the place make no difference to what is seen.
-fn post_agglomeration(graph: &mut Graph, place: u32) -> bool {
+fn post_agglomeration(graph: &mut Graph, place: u32, kept: Kept) -> bool {
     let Some((givers, takers)) = between(graph, place) else {
         return false;
     };
@@ -357,7 +366,7 @@ fn post_agglomeration(graph: &mut Graph, place: u32) -> bool {
         let step = graph.steps[*n as usize].as_ref();
         step.is_some_and(|step| step.pre.len() == 1 && !watches(graph, &step.post))
     };
-    if !takers.iter().all(takes_only_this) {
+    if !takers.iter().all(takes_only_this) || kept == Kept::Branching && takers.len() > 1 {
         return false;
     }
     let tokens = graph.places[place as usize].unwrap_or(0);
