@@ -52,6 +52,8 @@ pub enum Value {
     Truth(bool),
     /// A largest number of tokens.
     Number(u64),
+    /// There is no largest number.
+    Infinite,
     /// Not known.
     Unknown,
 }
@@ -62,6 +64,7 @@ impl fmt::Display for Value {
             Self::Truth(true) => f.write_str("TRUE"),
             Self::Truth(false) => f.write_str("FALSE"),
             Self::Number(number) => number.fmt(f),
+            Self::Infinite => f.write_str("+inf"),
             Self::Unknown => f.write_str("CANNOT_COMPUTE"),
         }
     }
@@ -83,8 +86,8 @@ pub enum Line {
     StateSpace {
         /// Which.
         measure: &'static str,
-        /// How much.
-        value: u128,
+        /// How much; none if there is no end to it.
+        value: Option<u128>,
         /// What it rests on.
         techniques: Vec<Technique>,
     },
@@ -115,7 +118,10 @@ impl fmt::Display for Line {
                 value,
                 techniques,
             } => {
-                write!(f, "STATE_SPACE {measure} {value} TECHNIQUES")?;
+                match value {
+                    Some(value) => write!(f, "STATE_SPACE {measure} {value} TECHNIQUES")?,
+                    None => write!(f, "STATE_SPACE {measure} +inf TECHNIQUES")?,
+                }
                 techniques
             }
         };
@@ -152,7 +158,7 @@ mod tests {
         assert_eq!(unknown.to_string(), "FORMULA Liveness CANNOT_COMPUTE");
         let states = Line::StateSpace {
             measure: "STATES",
-            value: 1 << 70,
+            value: Some(1 << 70),
             techniques: vec![Technique::Explicit],
         };
         assert_eq!(

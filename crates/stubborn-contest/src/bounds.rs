@@ -16,6 +16,7 @@ use stubborn_system::{Successors, System};
 
 use crate::answer::{Technique, Value};
 use crate::frame::{Coverage, Frame, SHORT, Way, sum};
+use crate::pump::unbounded;
 use crate::walk::walk;
 
 /// A question for a largest sum.
@@ -67,12 +68,42 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem, bounds: Vec<Bou
             &[Technique::LinearProgramming, Technique::RandomWalk],
         );
     }
+    if frame.options.walks {
+        pump(frame, system, &mut open);
+    }
     explore(frame, system, &mut open, 0.3);
     one_by_one(frame, system, &mut open, 0.1);
     one_by_one(frame, system, &mut open, 1.0);
     for question in open {
         frame.answer(&question.bound.id, Value::Unknown, &[]);
     }
+}
+
+/// Answers what grows without a bound.
+fn pump(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>) {
+    let candidates = open.iter().filter(|question| question.most.is_none());
+    if candidates.count() == 0 || frame.is_over() {
+        return;
+    }
+    let time = frame.slice(0.05, Duration::from_secs(20));
+    let grows = |question: &Open, places: &[bool]| {
+        question.most.is_none() && question.bound.places.iter().any(|p| places[p.index()])
+    };
+    let found = unbounded(system, time, &mut |places: &[bool]| {
+        let bounded = |question: &Open| question.most.is_some() || grows(question, places);
+        open.iter().all(bounded)
+    });
+    open.retain(|question| {
+        let infinite = grows(question, &found);
+        if infinite {
+            frame.answer(
+                &question.bound.id,
+                Value::Infinite,
+                &[Technique::RandomWalk],
+            );
+        }
+        !infinite
+    });
 }
 
 /// Takes note of the sums in a state; false if all largest ones were seen.

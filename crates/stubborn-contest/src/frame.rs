@@ -132,8 +132,13 @@ impl<'f> Frame<'f> {
         });
     }
 
-    /// Gives a number about the state space.
-    pub(crate) fn measure(&mut self, measure: &'static str, value: u128, techniques: &[Technique]) {
+    /// Gives a number about the state space; none if there is no end to it.
+    pub(crate) fn measure(
+        &mut self,
+        measure: &'static str,
+        value: Option<u128>,
+        techniques: &[Technique],
+    ) {
         let techniques = self.techniques(techniques);
         (self.out)(Line::StateSpace {
             measure,

@@ -29,7 +29,7 @@
 //! | --- | --- |
 //! | `answer` | lines and techniques |
 //! | `frame` | options, the clock, how to search |
-//! | `watch`, `walk` | seeing every state of a search; random walks |
+//! | `watch`, `walk`, `pump` | seeing every state of a search; random walks; runs that can be repeated |
 //! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl`, `ctl` | the examinations |
 //! | `terminal` | terminal components of full and reduced graphs |
 
@@ -43,6 +43,7 @@ mod frame;
 mod global;
 mod liveness;
 mod ltl;
+mod pump;
 mod reachability;
 mod state_space;
 mod terminal;

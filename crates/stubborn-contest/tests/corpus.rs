@@ -68,7 +68,10 @@ fn answers(
     examine(examination, model, properties, options, &mut |line| {
         let (name, value) = match line {
             Line::Formula { id, value, .. } if value != Value::Unknown => (id, value.to_string()),
-            Line::StateSpace { measure, value, .. } => (measure.to_owned(), value.to_string()),
+            Line::StateSpace { measure, value, .. } => {
+                let value = value.map_or("inf".to_owned(), |value| value.to_string());
+                (measure.to_owned(), value)
+            }
             Line::Formula { .. } | Line::CannotCompute => return,
         };
         let name = numbered(&name, properties, instance, examination.name());
@@ -110,6 +113,11 @@ fn compare(examinations: &[Examination], most: usize, options: &[Options<'_>]) -
                     // Where the contest has no answer, ours is as good as any.
                     let is_known = value != "?" && value != "-1";
                     if let (true, Some(answer)) = (is_known, found.get(name)) {
+                        // The table has infinity with and without a sign.
+                        let (answer, value) = (
+                            answer.trim_start_matches('+'),
+                            value.trim_start_matches('+'),
+                        );
                         assert_eq!(answer, value, "{instance} {examination} {name} way {way}");
                         compared += 1;
                     }
@@ -181,6 +189,39 @@ fn answers_on_tiny_nets_are_those_of_the_contest() {
 #[ignore = "long: all examinations of nets of up to 1,500 states, in four ways"]
 fn answers_in_several_ways_are_those_of_the_contest() {
     compare(ALL, 1_500, &ways(60));
+}
+
+/// Nets without a bound are known as such.
+#[test]
+fn what_has_no_bound_is_told() {
+    let Some(corpus) = stubborn_corpus::folder("pnml") else {
+        return;
+    };
+    let expected = expected(&corpus);
+    let mut infinite = 0;
+    for (instance, examination) in [
+        ("CryptoMiner-COL-D03N000", Examination::UpperBounds),
+        ("CryptoMiner-COL-D03N000", Examination::StateSpace),
+        ("Planning-PT-none", Examination::StateSpace),
+    ] {
+        let folder = corpus.join(instance);
+        let read = load(&source(&folder.join("model.pnml"))).0.unwrap();
+        let model = fitting(examination, read, &UNLIMITED);
+        let properties = properties(&folder, examination, &model).unwrap();
+        let found = answers(instance, examination, &model, &properties, &within(10));
+        for (name, value) in &expected[&(instance.to_owned(), examination.name().to_owned())] {
+            if let Some(answer) = found.get(name) {
+                let plain = |text: &str| text.trim_start_matches('+').to_owned();
+                assert_eq!(
+                    plain(answer),
+                    plain(value),
+                    "{instance} {examination} {name}"
+                );
+                infinite += usize::from(plain(value) == "inf");
+            }
+        }
+    }
+    assert_eq!(infinite, 14);
 }
 
 #[test]
