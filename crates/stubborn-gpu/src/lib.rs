@@ -129,8 +129,10 @@ pub struct Compiled {
     /// Work-items of a group.
     group: usize,
     compile_time: Duration,
-    /// The same with all values that there can be, once that was needed.
-    exact: OnceCell<Box<Compiled>>,
+    /// How many bits more than a sample suggests fields have; all that there can be if `None`.
+    slack: Option<u32>,
+    /// The same with more bits, once that was needed.
+    wider: OnceCell<Box<Compiled>>,
 }
 
 impl<'d> Engine<'d> {
@@ -141,7 +143,7 @@ impl<'d> Engine<'d> {
 
     /// Translates and compiles a model for a search for targets; or why that cannot be done.
     pub fn takes(&self, model: &Arc<Model>, targets: &[Target]) -> Result<Compiled, Failure> {
-        self.compile(model, targets, true)
+        self.compile(model, targets, Some(0))
     }
 
     /// The same, with as many bits as a sample of states suggests, or as ranges say.
@@ -149,11 +151,11 @@ impl<'d> Engine<'d> {
         &self,
         model: &Arc<Model>,
         targets: &[Target],
-        guess: bool,
+        slack: Option<u32>,
     ) -> Result<Compiled, Failure> {
         let started = Instant::now();
         let narrow = narrowed(model)?;
-        let translation = translate::translate(&narrow, packed(&narrow, guess), targets)?;
+        let translation = translate::translate(&narrow, packed(&narrow, slack), targets)?;
         let (group, rows) = shape(&translation, self.device.info().local_memory as usize)?;
         let source = [
             include_str!("prelude.cl"),
@@ -183,22 +185,26 @@ impl<'d> Engine<'d> {
             options,
             group,
             compile_time: started.elapsed(),
-            exact: OnceCell::new(),
+            slack,
+            wider: OnceCell::new(),
         })
     }
 
     /// The program that would be compiled, for people.
     pub fn source(model: &Model, targets: &[Target]) -> Result<String, Refusal> {
         let narrow = narrowed(model)?;
-        translate::translate(&narrow, packed(&narrow, true), targets)
+        translate::translate(&narrow, packed(&narrow, Some(0)), targets)
             .map(|translation| translation.text)
     }
 }
 
 /// Where everything lies.
-fn packed(model: &Model, guess: bool) -> Packing {
-    let sample = guess.then(|| sample::states(model));
-    Packing::new(model, sample.as_deref())
+fn packed(model: &Model, slack: Option<u32>) -> Packing {
+    let sample = slack.map(|slack| (sample::states(model), slack));
+    Packing::new(
+        model,
+        sample.as_ref().map(|(states, slack)| (&states[..], *slack)),
+    )
 }
 
 /// The model with the smallest ranges: on a card, bits are time. Commands and labels have the
@@ -235,15 +241,22 @@ fn shape(translation: &Translation, local: usize) -> Result<(usize, usize), Refu
 impl Compiled {
     /// Explores the model.
     pub fn run(&self, device: &Device, options: &Options<'_>) -> Result<Outcome, Failure> {
-        if let Some(exact) = self.exact.get() {
-            return search::run(device, exact, options);
+        if let Some(wider) = self.wider.get() {
+            return wider.run(device, options);
         }
         match search::run(device, self, options) {
-            // The next try takes all values that there can be.
             Err(Failure::Escaped) => {
-                let exact =
-                    Engine::new(device).compile(&self.model, &self.translation.targets, false)?;
-                search::run(device, self.exact.get_or_init(|| Box::new(exact)), options)
+                // One more bit is often enough; a few more, or all that there can be.
+                let slack = match self.slack {
+                    Some(0) => Some(1),
+                    Some(1) => Some(3),
+                    _ => None,
+                };
+                let targets = &self.translation.targets;
+                let wider = Engine::new(device).compile(&self.model, targets, slack)?;
+                self.wider
+                    .get_or_init(|| Box::new(wider))
+                    .run(device, options)
             }
             result => result,
         }
@@ -257,8 +270,10 @@ impl Compiled {
         hit: &Hit,
         options: &Options<'_>,
     ) -> Result<Option<Vec<u32>>, Failure> {
-        let compiled = self.exact.get().map_or(self, |exact| exact);
-        way::find(device, compiled, hit, options)
+        match self.wider.get() {
+            Some(wider) => wider.way(device, hit, options),
+            None => way::find(device, self, hit, options),
+        }
     }
 
     /// How long translating and compiling took.

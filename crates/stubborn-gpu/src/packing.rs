@@ -185,14 +185,22 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// Packs as ranges say, or as states suggest.
-    pub(crate) fn new(model: &Model, sample: Option<&[u32]>) -> Self {
+    /// Packs as ranges say, or as states suggest, with so many bits more for what was guessed.
+    pub(crate) fn new(model: &Model, sample: Option<(&[u32], u32)>) -> Self {
         let mut groups = groups(model);
         let assigned = assigned(model.program());
         fix(model, &assigned, &mut groups);
         let exact: Vec<Code> = groups.iter().map(|group| group.code).collect();
-        if let Some(sample) = sample {
+        if let Some((sample, slack)) = sample {
             guess(model, sample, &mut groups);
+            for (group, exact) in groups.iter_mut().zip(&exact) {
+                if group.code != *exact {
+                    group.code.bits += slack;
+                }
+                if group.code.bits >= exact.bits {
+                    group.code = *exact;
+                }
+            }
         }
         let is_guess = groups
             .iter()
@@ -210,7 +218,7 @@ impl Packing {
             groups,
             of_field,
         };
-        packing.laid_out(model, sample)
+        packing.laid_out(model, sample.map(|(sample, _)| sample))
     }
 
     /// Finds places for all groups.
@@ -624,7 +632,7 @@ mod tests {
             let model = Model::new(random_program(seed)).expect("a well-formed program");
             let states = sample::states(&model);
             let exact = (seed, model.clone(), Packing::new(&model, None));
-            let guess = Packing::new(&model, Some(&states));
+            let guess = Packing::new(&model, Some((&states, seed as u32 % 3)));
             [exact, (seed, model, guess)]
         })
     }

@@ -427,3 +427,37 @@ fn ways_lead_to_what_was_hit() {
         }
     }
 }
+
+/// A value that no state of the sample has needs more bits; the search notices, and begins again.
+#[test]
+fn values_beyond_the_sample_are_noticed() {
+    use stubborn_ir::{Command, Expr, Program, Statement, Variable};
+    let Some(device) = device() else {
+        return;
+    };
+    // Both count to 300; so far, no walk and no sample of states gets, nor does the analysis of
+    // ranges see it.
+    let mut program = Program::new("counters");
+    for name in ["x", "y"] {
+        let x = program.variable(Variable::integer(name, 0, 10_000, 0));
+        let square = Expr::binary(stubborn_ir::BinaryOp::Multiply, Expr::Var(x), Expr::Var(x));
+        let below = program.label(Expr::less(square, Expr::Const(90_000)));
+        let site = program.out_of_range_site(name, None);
+        program.command(Command {
+            name: name.into(),
+            guards: vec![below],
+            body: vec![Statement::assign(
+                x,
+                Expr::plus(Expr::Var(x), Expr::Const(1)),
+                site,
+            )],
+            ..Command::default()
+        });
+    }
+    let model = Arc::new(Model::new(program).expect("a small program"));
+    let expected = reference(&model, &[Target::Deadlock], 100_000).expect("few states");
+    let outcome = explore(&device, &model, &[Target::Deadlock]).expect("it is simple");
+    assert_eq!(found(&outcome, &[Target::Deadlock]), expected);
+    // One bit more than the sample suggests; the ranges say 28.
+    assert_eq!(outcome.figures.bits, 18);
+}
