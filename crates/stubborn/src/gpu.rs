@@ -62,6 +62,9 @@ impl Engine for GraphicsCard<'_> {
     }
 }
 
+/// Ways to what was found, each as its states one after the other.
+type Ways = Result<Vec<Vec<u32>>, TraceMissing>;
+
 /// A search on a card: all of it in one go.
 struct OnCard<'s> {
     model: &'s LoadedModel,
@@ -176,7 +179,7 @@ impl OnCard<'_> {
         compiled: &Compiled,
         hits: &[Hit],
         card: &Options<'_>,
-    ) -> Result<(Vec<Found>, Result<Vec<Vec<u32>>, TraceMissing>), SearchError> {
+    ) -> Result<(Vec<Found>, Ways), SearchError> {
         let asked = |hit: &&Hit| self.search.targets.contains(&hit.target);
         let (mut violated, mut ways) = (Vec::new(), Ok(Vec::new()));
         for hit in hits.iter().filter(asked) {
