@@ -119,8 +119,6 @@ pub struct Wrong {
 
 /// Most time for one run. Most take some milliseconds; the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Most time for making a mismatch small.
-const MINIMISING: Duration = Duration::from_secs(60);
 /// What is noted where there was no answer in time.
 pub const LATE: &str = "outcome late";
 /// Where traces are saved.
@@ -511,12 +509,14 @@ fn smallest<A: Attempt>(attempt: A, wrong: &Wrong, subject: &Subject) -> Mismatc
         }
     };
     let mut last = wrong.clone();
-    let smallest = minimise(attempt, MINIMISING, |candidate| match same(candidate) {
-        Some(wrong) => {
-            last = wrong;
-            true
+    let smallest = minimise(attempt, subject.minimising, |candidate| {
+        match same(candidate) {
+            Some(wrong) => {
+                last = wrong;
+                true
+            }
+            None => false,
         }
-        None => false,
     });
     let (files, arguments, before) = match smallest.experiment() {
         Some(experiment) => {

@@ -12,6 +12,25 @@
 //!   failure-inducing input*, 2002);
 //! - [`coverage`]: what was tried how often, and what never;
 //! - [`campaign`]: rounds on several threads until the time is over.
+//!
+//! Which bias finds what: each of these was wrong in version 0.1.0. The last column says how many
+//! cases of a run against that version it took.
+//!
+//! | what was wrong | kind | bias that finds it | cases |
+//! | --- | --- | --- | ---: |
+//! | steering loses violations | `automata` | two states that enter each other, marks on edges | 17 |
+//! | propositions without a value hold | `dve` | indices and divisors that may be bad | 8 |
+//! | runs that end by failing lose violations | `dve` | first steps that fail | 21 |
+//! | violations before endless atomic sequences | `spin` | `endless atomic` beside a claim | 108 |
+//! | an assertion before a failing step | `spin` | `trouble in atomic` | 280 |
+//! | widths of `bool` in arrays and messages | `spin` | values wider than their type | 43 |
+//! | priorities and `provided` | `spin` | swarms of few features, so both with little else | 56 |
+//! | runs that end at `accept` labels | `spin` | labels of all meanings before any statement | 1 |
+//! | traces of models that grew | `promela` | `growth`: a process starts after others have counted | 117 |
+//! | limits of time while loading | `promela` | `long loop`; what takes long gets a second | 166 |
+//!
+//! Assertions on ways of an atomic sequence that come back or meet are made by `trouble in atomic`, and
+//! sequences that take long by `long loop`; other violated assertions of a program may hide them.
 
 #![forbid(unsafe_code)]
 

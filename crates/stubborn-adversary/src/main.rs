@@ -52,6 +52,10 @@ struct Options {
     #[arg(long, value_name = "FEATURE")]
     without: Vec<String>,
 
+    /// Make mismatches small for at most so many seconds
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    minimise: u64,
+
     /// Go on after a mismatch
     #[arg(long)]
     keep_going: bool,
@@ -80,8 +84,9 @@ fn run(options: &Options) -> Result<bool, String> {
             .map_err(|error| error.to_string())?
             .with_file_name("stubborn"),
     };
-    let subject =
+    let mut subject =
         Subject::new(&program).map_err(|error| format!("{}: {error}", program.display()))?;
+    subject.minimising = Duration::from_secs(options.minimise);
     let all = stubborn_adversary::arenas(&options.without);
     let named = |name: &str| {
         let arena = all.iter().find(|arena| arena.name() == name);

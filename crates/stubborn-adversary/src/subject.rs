@@ -20,6 +20,8 @@ pub struct Subject {
     runs: AtomicU64,
     timeouts: AtomicU64,
     watchman: Arc<Watchman>,
+    /// Most time for making a mismatch small.
+    pub minimising: Duration,
 }
 
 /// Children that may have to be killed.
@@ -142,6 +144,7 @@ impl Subject {
             runs: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
             watchman,
+            minimising: Duration::from_secs(60),
         })
     }
 

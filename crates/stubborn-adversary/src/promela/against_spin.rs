@@ -1,7 +1,6 @@
 //! Programs against SPIN: counts of states and transitions, and verdicts.
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::arena::{Arena, Mismatch, Round};
 use crate::coverage::Coverage;
@@ -15,9 +14,6 @@ use super::spin::{NoAnswer, Search, Spin};
 
 /// More states than this are not compared.
 const STATES: &str = "20000";
-
-/// How long a mismatch is made smaller.
-const MINIMISING: Duration = Duration::from_secs(60);
 
 /// The arena `spin`.
 #[derive(Debug)]
@@ -80,7 +76,7 @@ impl Arena for AgainstSpin {
                 let mut unused = Coverage::default();
                 Judge::new(spin, subject, case, &mut unused).judge()
             };
-            let smallest = minimise(case, MINIMISING, |smaller| {
+            let smallest = minimise(case, subject.minimising, |smaller| {
                 again(smaller).is_some_and(|mismatch| mismatch.what == found.what)
             });
             again(&smallest).unwrap_or(found)
@@ -202,9 +198,12 @@ impl<'a> Judge<'a> {
             self.coverage.note("skipped enabled() of the own process");
             return None;
         }
-        // Where it asks about somebody who asks, SPIN executes what it should only test.
-        if self.askers() > 1 {
-            self.coverage.note("skipped enabled() of who asks");
+        // Where it asks about somebody who asks, SPIN executes what it should only test; where it
+        // asks about an `else`, it looks at the options of the one who asks.
+        let asks = self.askers();
+        if asks > 1 || asks == 1 && self.case.program.has(Kind::Else) {
+            self.coverage
+                .note("skipped enabled() of who asks, or of else");
             return None;
         }
         if let Some(found) = self.judge_counts(&explored, &search) {
@@ -303,7 +302,8 @@ impl<'a> Judge<'a> {
     }
 
     /// As [`Self::compare`], for fair runs. SPIN's search for them overlooks some that end, and
-    /// finds some that are none, where a step fails or a run is not even there without fairness.
+    /// finds some that are none: ends at which somebody can move, runs that are not even there
+    /// without fairness.
     fn compare_fair(
         &mut self,
         answer: &Answer,
@@ -314,8 +314,11 @@ impl<'a> Judge<'a> {
     ) -> Option<Mismatch> {
         // Also all runs in which somebody waits for its `provided` clause.
         let overlooked = !violated && (answer.ends() || self.case.program.has(Kind::Provided));
-        let invented = violated && (search.failing > 0 || unfair.verdict(name) == Verdict::Holds);
-        match overlooked || invented {
+        let stutters = search.count("stutter") > 0 && search.count("acceptance cycle") == 0;
+        let invented = violated && (stutters || unfair.verdict(name) == Verdict::Holds);
+        // Here, who can only take steps that fail is not able to move.
+        let open = search.failing > 0;
+        match overlooked || invented || open {
             true => None,
             false => self.compare(answer, name, violated, search),
         }
@@ -470,6 +473,8 @@ fn explained_refusal(why: &str) -> bool {
         "' is type '",
         // By a constant expression, which others may be, too.
         "truncated in assignment",
+        // From an element of an array in a record.
+        "invalid asgn to chan",
         // Any variable can count, an element of an array or of a record, too.
         "bad index in for-construct",
     ];

@@ -4,7 +4,6 @@
 use std::cell::OnceCell;
 use std::process::Command;
 use std::rc::Rc;
-use std::time::Duration;
 
 use crate::arena::{Arena, Mismatch, Round};
 use crate::configuration::{self, Configuration, Task};
@@ -21,9 +20,6 @@ use super::spin::Spin;
 
 /// More states than this are too many.
 const STATES: &str = "4000";
-
-/// How long a mismatch is made smaller.
-const MINIMISING: Duration = Duration::from_secs(60);
 
 /// Attacks on one program.
 const ATTACKS: usize = 24;
@@ -439,7 +435,7 @@ impl Way {
         };
         let found = self.mismatch(subject, case, &words)?;
         let again = |case: &Case| self.mismatch(subject, case, &words);
-        let smallest = minimise(case.clone(), MINIMISING, |smaller| {
+        let smallest = minimise(case.clone(), subject.minimising, |smaller| {
             again(smaller).is_some_and(|mismatch| mismatch.what == found.what)
         });
         again(&smallest).or(Some(found))

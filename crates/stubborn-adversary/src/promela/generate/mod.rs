@@ -52,6 +52,7 @@ pub const FEATURES: &[&str] = &[
     "d_step blocks",
     "long loop",
     "endless atomic",
+    "trouble in atomic",
     "goto",
     "jump into atomic",
     "unless",
@@ -181,6 +182,10 @@ pub fn case(seed: u64, features: &Features) -> Case {
     if chosen.contains("priority") || chosen.contains("set_priority") {
         chosen.remove("rendez-vous");
         chosen.remove("poll rendez-vous");
+    }
+    // One violated assertion hides another.
+    if chosen.contains("trouble in atomic") && random.chance(2, 3) {
+        chosen.remove("assert");
     }
     let mut generator = Generator::new(random, chosen);
     generator.program();
@@ -334,6 +339,14 @@ impl Generator {
         for _ in 0..self.random.between(1, 4) {
             let declaration = self.variable("g", true);
             self.units.push(declaration);
+        }
+        if self.on("long loop") {
+            let (name, of) = (self.fresh("g"), Type::Number("int", 0));
+            let parts = vec![named(Kind::Type, "int")];
+            self.units
+                .push(node(Kind::Declaration, name.clone(), 0, parts));
+            let elements = 0;
+            self.variables.push(Variable { name, of, elements });
         }
         for feature in ["buffered", "rendez-vous"] {
             if self.on(feature) {

@@ -40,6 +40,9 @@ impl Generator {
                     let long = self.long_loop();
                     statements.parts.splice(at..at, long);
                 }
+                if self.use_of("trouble in atomic", 1, 2) {
+                    statements.parts.extend(self.trouble());
+                }
                 self.inside = outer;
                 vec![with(Kind::Atomic, vec![statements])]
             }
@@ -57,6 +60,9 @@ impl Generator {
                 statements.extend(self.statements(count, depth - 1));
                 if self.use_of("long loop", 1, 4) {
                     statements.extend(self.long_loop());
+                }
+                if self.use_of("trouble in atomic", 1, 2) {
+                    statements.extend(self.trouble());
                 }
                 self.inside = outer;
                 self.in_loop = loops;
@@ -164,6 +170,38 @@ impl Generator {
     }
 
     /// A loop of many rounds, for inside of an atomic sequence.
+    /// An assertion that mostly fails, on a way that comes back, that meets another one, or on which a
+    /// step fails next.
+    fn trouble(&mut self) -> Vec<Node> {
+        let scalars = self.scalars();
+        if scalars.is_empty() {
+            return Vec::new();
+        }
+        self.features.remove("trouble in atomic");
+        let target = place(self.random.pick(&scalars));
+        let wrong = assert(binary("==", target.clone(), number(7)));
+        let zero = assign(target.clone(), number(0));
+        match self.random.below(3) {
+            0 if self.inside == Inside::Atomic => {
+                let leave = sequence(vec![leaf(Kind::Break)]);
+                let options = vec![sequence(vec![wrong]), leave];
+                vec![zero, with(Kind::Do, options)]
+            }
+            1 if self.inside == Inside::Atomic => {
+                let options = vec![sequence(vec![zero]), sequence(vec![wrong])];
+                let mut all = vec![with(Kind::If, options)];
+                all.extend(self.long_loop());
+                all
+            }
+            _ if self.failures > 0 => {
+                self.failures -= 1;
+                let nothing = binary("-", target.clone(), target.clone());
+                vec![wrong, assign(target, binary("/", number(1), nothing))]
+            }
+            _ => vec![wrong],
+        }
+    }
+
     pub(super) fn long_loop(&mut self) -> Vec<Node> {
         let wide = |v: &&Variable| {
             v.elements == 0 && matches!(v.of, Type::Number("int" | "short" | "byte", _))
@@ -174,7 +212,7 @@ impl Generator {
         }
         let variable = self.random.pick(&fitting).clone();
         let rounds = match variable.of {
-            Type::Number("int", _) => *self.random.pick(&[300, 2000, 3000, 5000, 70_000, 150_000]),
+            Type::Number("int", _) => *self.random.pick(&[300, 2000, 3000, 5000, 150_000, 300_000]),
             Type::Number("short", _) => *self.random.pick(&[300, 3000, 20_000]),
             _ => *self.random.pick(&[100, 200, 255]),
         };
