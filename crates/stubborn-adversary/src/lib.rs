@@ -22,15 +22,16 @@
 //! | propositions without a value hold | `dve` | indices and divisors that may be bad | 8 |
 //! | runs that end by failing lose violations | `dve` | first steps that fail | 21 |
 //! | violations before endless atomic sequences | `spin` | `endless atomic` beside a claim | 108 |
-//! | an assertion before a failing step | `spin` | `trouble in atomic` | 280 |
+//! | assertions in loops of atomic sequences | `spin` | `trouble in atomic` | 102* |
+//! | long atomic sequences taken for endless | `spin` | `long loop` | 239* |
+//! | an assertion before a failing step | `spin` | `trouble in atomic` | 280* |
 //! | widths of `bool` in arrays and messages | `spin` | values wider than their type | 43 |
 //! | priorities and `provided` | `spin` | swarms of few features, so both with little else | 56 |
 //! | runs that end at `accept` labels | `spin` | labels of all meanings before any statement | 1 |
 //! | traces of models that grew | `promela` | `growth`: a process starts after others have counted | 117 |
 //! | limits of time while loading | `promela` | `long loop`; what takes long gets a second | 166 |
 //!
-//! Assertions on ways of an atomic sequence that come back or meet are made by `trouble in atomic`, and
-//! sequences that take long by `long loop`; other violated assertions of a program may hide them.
+//! (*: with `--without` many other features.)
 
 #![forbid(unsafe_code)]
 

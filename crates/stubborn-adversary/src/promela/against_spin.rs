@@ -206,6 +206,14 @@ impl<'a> Judge<'a> {
                 .note("skipped enabled() of who asks, or of else");
             return None;
         }
+        // Whether an escape that fails keeps the main part from moving is left open, and whether
+        // a process of high priority does that others have to wait for.
+        let waited_for = self.case.program.has(Kind::Unless) || self.has_priorities();
+        if search.failing > 0 && waited_for {
+            self.coverage
+                .note("skipped steps that fail where others wait");
+            return None;
+        }
         if let Some(found) = self.judge_counts(&explored, &search) {
             return Some(found);
         }
@@ -246,12 +254,6 @@ impl<'a> Judge<'a> {
     fn judge_counts(&mut self, explored: &Answer, search: &Search) -> Option<Mismatch> {
         if !search.complete || !explored.complete() {
             self.coverage.note("skipped incomplete");
-            return None;
-        }
-        // Whether an escape that fails keeps the main part from moving is left open, and whether
-        // a process of high priority does that others have to wait for.
-        let waited_for = self.case.program.has(Kind::Unless) || self.has_priorities();
-        if search.failing > 0 && waited_for {
             return None;
         }
         self.comparisons += 1;
@@ -463,7 +465,7 @@ fn explained_refusal(why: &str) -> bool {
         "remote reference in d_step",
         "remote ref to label",
         // The parser of formulas knows fewer expressions.
-        "tl_spin: expected predicate",
+        "tl_spin: expected",
         // In a first value.
         "remote ref: ",
         // Here, loops that do nothing get a warning.
