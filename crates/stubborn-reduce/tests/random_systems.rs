@@ -94,7 +94,7 @@ fn run(seeds: std::ops::Range<u64>, per_seed: usize, padding: (usize, usize)) {
 
 fn run_with(
     configs: &[Config],
-    seeds: std::ops::Range<u64>,
+    seeds: impl IntoIterator<Item = u64>,
     per_seed: usize,
     (labels, transitions): (usize, usize),
 ) {
@@ -145,6 +145,15 @@ fn every_algorithm_keeps_what_it_must() {
 fn every_algorithm_keeps_what_it_must_at_length() {
     run(10_000..20_000, 40, (0, 0));
     run(20_000..20_500, 40, (70, 70));
+}
+
+/// Of what waits for everything else to be disabled, nothing is known, whatever its guards say.
+#[test]
+fn nobody_relies_on_low_priorities() {
+    let mut configs = common::all_configs();
+    configs.retain(|c| matches!(c.algorithm, Algorithm::Lpor | Algorithm::Deletion));
+    let with_priorities = (0..3_500).filter(|seed| shape(*seed).priorities);
+    run_with(&configs, with_priorities, 8, (0, 0));
 }
 
 /// Deletion that starts from a set that a closure has left.
