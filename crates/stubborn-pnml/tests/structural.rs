@@ -303,11 +303,28 @@ fn each_rule_does_its_work() {
     let who_takes_the_token = net("a b=1 c d", &["a -> b", "b -> c", "b -> d", "c d -> a"]);
     check(post, "", &who_takes_the_token, same(("b c d", 3)));
 
+    let too_much = net("a=1 b c", &["a -> b 4294967295c", "b -> c"]);
+    check(post, "", &too_much, same(("a b c", 2)));
+
     let waits = net("a=1 b c=1", &["a -> b", "b c -> a c"]);
     check(pre, "", &waits, same(("a c", 1)));
     check(pre, "a", &waits, same(("a b c", 2)));
+    let fires_for_ever = net("a c=1", &[" -> a", "a c -> c"]);
+    check(pre, "", &fires_for_ever, same(("a c", 2)));
     let somebody_else_takes = net("a=1 b c=1", &["a -> b", "b c -> a c", "2a -> c"]);
     check(pre, "", &somebody_else_takes, same(("a b c", 3)));
+}
+
+/// Producers that waited for a consumer in vain are fired where the reduced net stops, each for
+/// itself.
+#[test]
+fn what_was_delayed_is_fired_at_the_end() {
+    let original = net("a=1 b=2 c d", &["a -> c", "2b -> c", "c d -> d"]);
+    let reduced = Reduced::new(&original, &Preserve::Deadlocks, choices()[5]);
+    assert_eq!(reduced.net.place_count(), 3);
+    let run = reduced.original_run(&original, &[]);
+    assert_eq!(run.len(), 2);
+    assert!(is_dead_after(&original, &run));
 }
 
 #[test]

@@ -4,11 +4,13 @@
 mod common;
 
 use stubborn_reduce::testing::exact::{relations_over, weaken};
-use stubborn_reduce::testing::random::{Shape, system};
+use stubborn_reduce::testing::random::{Shape, padded_system, system};
 use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::{Limits, validate};
-use stubborn_reduce::{Aim, Algorithm, Config, Goals, NeededProviso, Plan, StubbornReduction};
+use stubborn_reduce::{
+    Aim, Algorithm, Config, Goals, NeededProviso, Plan, StubbornReduction, Visibility,
+};
 use stubborn_system::{
     BitSet, Expansion, LabelId, Random, Reason, Reduction, Relations, Successors, System,
     TransitionId,
@@ -40,7 +42,8 @@ fn relations(tiny: &Tiny, random: &mut Random) -> Relations {
 
 fn goals(tiny: &Tiny, random: &mut Random) -> Goals {
     let labels = tiny.structure().labels.len();
-    let any = |random: &mut Random| LabelId::new(random.below(labels));
+    // Those in front may be padding.
+    let any = |random: &mut Random| LabelId::new(labels - 1 - random.below(labels.min(20)));
     let mut goals = match random.below(3) {
         0 => Goals::labels([LabelId::new(labels - 1)]),
         1 => Goals::labels([any(random), any(random)]),
@@ -85,22 +88,38 @@ fn check(tiny: &Tiny, relations: &Relations, config: &Config, aim: Aim, seed: u6
     }
 }
 
-fn run(seeds: std::ops::Range<u64>, per_seed: usize) {
-    let configs = common::all_configs();
+fn run(seeds: std::ops::Range<u64>, per_seed: usize, padding: (usize, usize)) {
+    run_with(&common::all_configs(), seeds, per_seed, padding);
+}
+
+fn run_with(
+    configs: &[Config],
+    seeds: impl IntoIterator<Item = u64>,
+    per_seed: usize,
+    (labels, transitions): (usize, usize),
+) {
+    let algorithms: Vec<Algorithm> = Algorithm::ALL
+        .iter()
+        .copied()
+        .filter(|a| configs.iter().any(|c| c.algorithm == *a))
+        .collect();
     let mut reduced = 0;
     for seed in seeds {
-        let tiny = system(seed, shape(seed));
+        let tiny = padded_system(seed, shape(seed), labels, transitions);
         let mut random = Random::new(seed ^ 0xabcd);
         let relations = relations(&tiny, &mut random);
         for _ in 0..per_seed {
             // Algorithms with few combinations would hardly ever be picked among all.
-            let algorithm = Algorithm::ALL[random.below(Algorithm::ALL.len())];
+            let algorithm = algorithms[random.below(algorithms.len())];
             let mine: Vec<_> = configs
                 .iter()
                 .filter(|c| c.algorithm == algorithm)
                 .collect();
             let mut config = mine[random.below(mine.len())].clone();
             config.seed = random.bits();
+            if random.percent(30) && algorithm != Algorithm::Lpor {
+                config.visibility = Visibility::C2;
+            }
             let aim = match random.below(4) {
                 _ if algorithm == Algorithm::Goal => Aim::Goals(goals(&tiny, &mut random)),
                 0 | 2 => Aim::Goals(goals(&tiny, &mut random)),
@@ -118,13 +137,38 @@ fn run(seeds: std::ops::Range<u64>, per_seed: usize) {
 
 #[test]
 fn every_algorithm_keeps_what_it_must() {
-    run(0..1_000, 12);
+    run(0..1_000, 12, (0, 0));
 }
 
 #[test]
 #[ignore = "long: many more random systems"]
 fn every_algorithm_keeps_what_it_must_at_length() {
-    run(10_000..20_000, 40);
+    run(10_000..20_000, 40, (0, 0));
+    run(20_000..20_500, 40, (70, 70));
+}
+
+/// Of what waits for everything else to be disabled, nothing is known, whatever its guards say.
+#[test]
+fn nobody_relies_on_low_priorities() {
+    let mut configs = common::all_configs();
+    configs.retain(|c| matches!(c.algorithm, Algorithm::Lpor | Algorithm::Deletion));
+    let with_priorities = (0..3_500).filter(|seed| shape(*seed).priorities);
+    run_with(&configs, with_priorities, 8, (0, 0));
+}
+
+/// Deletion that starts from a set that a closure has left.
+#[test]
+fn deletion_from_a_closure_keeps_what_it_must() {
+    let mut configs = common::all_configs();
+    configs.retain(|config| config.algorithm == Algorithm::Clodel);
+    run_with(&configs, 0..500, 8, (0, 0));
+}
+
+/// Most systems in here have numbers that fit into one word.
+#[test]
+fn more_labels_and_transitions_change_nothing() {
+    run(0..60, 12, (70, 70));
+    run(0..4, 24, (1_030, 0));
 }
 
 #[test]

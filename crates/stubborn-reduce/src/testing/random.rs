@@ -70,6 +70,12 @@ impl Assignments {
 
 /// A random system; the same for the same seed and shape.
 pub fn system(seed: u64, shape: Shape) -> Tiny {
+    padded_system(seed, shape, 0, 0)
+}
+
+/// The same after so many labels and transitions that never hold and never fire: numbers that do
+/// not fit into one word, or beyond what tables are kept as bits for.
+pub fn padded_system(seed: u64, shape: Shape, labels: usize, transitions: usize) -> Tiny {
     let mut random = Random::new(seed);
     let count = if shape.processes {
         2 + random.below(3)
@@ -81,10 +87,16 @@ pub fn system(seed: u64, shape: Shape) -> Tiny {
         .map(|_| 2 + random.below(2) as i64)
         .collect();
     let mut tiny = Tiny::new(&sizes);
+    for at in 0..labels {
+        tiny.label(format!("never {at}"), &[], |_| false);
+    }
+    for at in 0..transitions {
+        let never = [LabelId::new(at % labels)];
+        tiny.simple(&format!("never {at}"), &never, (&[], &[]), |_| {});
+    }
     let processes: Vec<ProcessId> = (0..count).map(|p| tiny.process(p)).collect();
     let mut guards: Vec<(Vec<usize>, LabelId)> = Vec::new();
-    let transitions = 5 + random.below(5);
-    for at in 0..transitions {
+    for at in 0..5 + random.below(5) {
         let mut own: Vec<LabelId> = Vec::new();
         let mut description = Transition {
             name: format!("t{at}"),
