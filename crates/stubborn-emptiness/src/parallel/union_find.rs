@@ -285,6 +285,10 @@ impl UnionFind {
             if !self.is_root(low) || !self.is_root(high) {
                 continue;
             }
+            // First the link, then the workers: `claim` looks without a lock, and whoever reads
+            // there that it was in this set before must find its own node in it, too. (The older
+            // root is mostly that of the larger set.)
+            high_record.parent.store(low.0, Ordering::SeqCst);
             let workers = high_record.workers.load(Ordering::SeqCst);
             low_record.workers.fetch_or(workers, Ordering::SeqCst);
             let marks = high_record.marks.load(Ordering::SeqCst);
@@ -292,8 +296,6 @@ impl UnionFind {
             self.join(&mut low_busy.fresh, high_busy.fresh);
             self.join(&mut low_busy.begun, high_busy.begun);
             low_busy.is_united = true;
-            // The older root is mostly that of the larger set.
-            high_record.parent.store(low.0, Ordering::SeqCst);
             return;
         }
     }
@@ -443,6 +445,27 @@ mod loom_tests {
                 left += 1;
             }
             assert_eq!(left, 3);
+        });
+    }
+
+    /// A worker that has been in a set finds its own node there: otherwise it would take edges
+    /// for cycles, and unite what is not together.
+    #[test]
+    fn a_known_set_holds_a_node_of_the_worker() {
+        loom::model(|| {
+            let sets = Arc::new(UnionFind::new());
+            for item in 0..2 {
+                sets.begin(Item(item), Node(u64::from(item)));
+                sets.claim(Item(item), item as usize);
+            }
+            let other = Arc::clone(&sets);
+            let thread = thread::spawn(move || other.unite(Item(0), Item(1)));
+            for (item, own) in [(0, 1), (1, 0)] {
+                if sets.claim(Item(item), own) == Claim::Known {
+                    assert!(sets.same_set(Item(0), Item(1)));
+                }
+            }
+            assert!(thread.join().is_ok());
         });
     }
 
