@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use stubborn_pnml::{
+use stubborn_net::{
     Atom, CompareOp, Formula, IntExpr, NetOptions, NetSystem, PlaceId, Preserve, StateEquation,
 };
 use stubborn_reduce::{Aim, Goals};

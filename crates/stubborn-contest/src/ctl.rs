@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use stubborn_ctl::{Evaluation, Formula as Ctl, Formulas, Graph, Node, Space};
-use stubborn_pnml::{
+use stubborn_net::{
     Atom, Branching, Formula, Linearise, NetSystem, Paths, PlaceId, Preserve, StateEquation,
 };
 use stubborn_search::Limits;

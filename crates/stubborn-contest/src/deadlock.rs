@@ -7,11 +7,11 @@
 
 use std::time::{Duration, Instant};
 
-use stubborn_plan::reduction::Made;
-use stubborn_pnml::{
+use stubborn_net::{
     Atom, Formula, Linearise, Net, NetOptions, NetSystem, Preserve, StateEquation,
     no_deadlock_by_traps,
 };
+use stubborn_plan::reduction::Made;
 use stubborn_reduce::Aim;
 use stubborn_system::Successors;
 

@@ -4,11 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use stubborn_net::{Net, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules};
 use stubborn_plan::reduction::{Made, usual_algorithm};
 use stubborn_plan::{CheckOptions, Planner};
-use stubborn_pnml::{
-    Model, Net, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules,
-};
+use stubborn_pnml::Model;
 use stubborn_reduce::{Aim, Config};
 use stubborn_search::{End, Limits, Order};
 use stubborn_system::{Budget, RelationLevel, Successors, System};

@@ -11,10 +11,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use stubborn_plan::reduction::Made;
-use stubborn_pnml::{
+use stubborn_net::{
     Atom, BoundSource, Formula, Linearise, NetSystem, PlaceId, Relaxed, StateEquation, TransitionId,
 };
+use stubborn_plan::reduction::Made;
 use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Outcome, Successors, System};
 
@@ -428,10 +428,10 @@ mod tests {
     use std::time::Instant;
 
     use stubborn_pnml::Model;
+    use stubborn_system::Random;
 
     use super::*;
     use crate::frame::Options;
-    use stubborn_pnml::Random;
 
     use crate::testing::cyclic_net;
 

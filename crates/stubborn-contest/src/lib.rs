@@ -5,11 +5,12 @@
 //! something that was seen or proved; where time or memory ends before, it is `CANNOT_COMPUTE`.
 //!
 //! This is a crate of its own because it joins what should not know each other: nets and their
-//! structure (`stubborn-pnml`), reductions, searches, and the check of temporal properties.
+//! structure (`stubborn-net`), reductions, searches, and the check of temporal properties.
 //!
 //! ```
 //! use stubborn_contest::{Examination, Options, examine};
-//! use stubborn_pnml::{Model, NetBuilder};
+//! use stubborn_net::NetBuilder;
+//! use stubborn_pnml::Model;
 //!
 //! let mut builder = NetBuilder::new("one step");
 //! let p = builder.place("p", 1);
@@ -20,7 +21,7 @@
 //! let examination = Examination::ReachabilityDeadlock;
 //! examine(examination, &model, &[], &Options::default(), &mut |line| lines.push(line));
 //! assert!(lines[0].to_string().starts_with("FORMULA ReachabilityDeadlock TRUE TECHNIQUES "));
-//! # Ok::<(), stubborn_pnml::BuildError>(())
+//! # Ok::<(), stubborn_net::BuildError>(())
 //! ```
 //!
 //! # Where things are
@@ -55,9 +56,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use stubborn_pnml::{
-    Branching, ContestProperty, Formula, Model, NetOptions, NetSystem, Paths, Question,
-};
+use stubborn_net::{Branching, Formula, NetOptions, NetSystem, Paths};
+use stubborn_pnml::{ContestProperty, Model, Question};
 
 use stubborn_system::Budget;
 

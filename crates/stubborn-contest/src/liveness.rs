@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use stubborn_pnml::NetSystem;
+use stubborn_net::NetSystem;
 use stubborn_reduce::Aim;
 
 use crate::answer::{Technique, Value};
@@ -74,11 +74,10 @@ fn decide(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>
 #[cfg(test)]
 mod tests {
     use stubborn_reduce::{Algorithm, Config, Delete, Plan, StubbornReduction};
-    use stubborn_system::{RelationLevel, System};
+    use stubborn_system::{Random, RelationLevel, System};
 
     use super::*;
     use crate::terminal::Failed;
-    use stubborn_pnml::Random;
 
     use crate::testing::cyclic_net;
 

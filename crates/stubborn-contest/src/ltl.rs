@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use stubborn_emptiness::{CheckVerdict, FiniteRuns, Property};
 use stubborn_ltl::formula::{Formula as Temporal, Formulas, Node};
+use stubborn_net::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
 use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion};
-use stubborn_pnml::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
 

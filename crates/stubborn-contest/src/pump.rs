@@ -7,8 +7,8 @@
 
 use std::time::{Duration, Instant};
 
-use stubborn_pnml::{NetSystem, PlaceId, Random};
-use stubborn_system::{Outcome, Successors, System};
+use stubborn_net::{NetSystem, PlaceId};
+use stubborn_system::{Outcome, Random, Successors, System};
 
 /// Steps of the first walk, and of the longest.
 const LENGTHS: (usize, usize) = (64, 1 << 14);
@@ -75,7 +75,7 @@ pub(crate) fn unbounded(
 
 #[cfg(test)]
 mod tests {
-    use stubborn_pnml::NetBuilder;
+    use stubborn_net::NetBuilder;
 
     use super::*;
 

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use stubborn_pnml::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
+use stubborn_net::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
 use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{LabelId, Successors, System};
 

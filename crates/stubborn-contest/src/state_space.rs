@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use stubborn_pnml::{Census, NetSystem, PlaceId};
+use stubborn_net::{Census, NetSystem, PlaceId};
 
 use crate::answer::Technique;
 use crate::frame::{Coverage, Frame, Way};

@@ -20,7 +20,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stubborn_pnml::NetSystem;
+use stubborn_net::NetSystem;
 use stubborn_store::{
     Batch, Cursor, MemoryBudget, StateHandle, Store, StoreKind, StoreOptions, Worker,
 };

@@ -1,6 +1,7 @@
 //! Random nets for tests.
 
-use stubborn_pnml::{Net, NetBuilder, Random};
+use stubborn_net::{Net, NetBuilder};
+use stubborn_system::Random;
 
 /// A small net in which most steps keep the number of tokens, so that there are cycles; with
 /// read loops, weights, and a few steps that lose or win tokens.

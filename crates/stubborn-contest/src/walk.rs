@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use stubborn_pnml::{NetSystem, Random};
-use stubborn_system::{Outcome, Successors, System};
+use stubborn_net::NetSystem;
+use stubborn_system::{Outcome, Random, Successors, System};
 
 use crate::frame::Visitor;
 

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use stubborn_contest::{Examination, Line, Options, Value, examine, fitting};
 use stubborn_diagnostics::SourceFile;
-use stubborn_pnml::{ContestProperty, Model, ReductionRules, load, read_properties};
+use stubborn_net::ReductionRules;
+use stubborn_pnml::{ContestProperty, Model, load, read_properties};
 use stubborn_system::budget::UNLIMITED;
 
 /// Expected values by instance and examination, each a list of formula or measure and value.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use stubborn_contest::{Examination, Line, Options, Value, examine};
 use stubborn_diagnostics::SourceFile;
-use stubborn_pnml::{Model, NetBuilder, ReductionRules, read_properties};
+use stubborn_net::{NetBuilder, ReductionRules};
+use stubborn_pnml::{Model, read_properties};
 
 /// Ways to examine that must agree.
 fn ways() -> Vec<Options<'static>> {

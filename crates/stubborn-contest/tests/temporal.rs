@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use stubborn_contest::{Examination, Line, Options, Value, examine};
-use stubborn_pnml::{
-    Atom, CompareOp, ContestProperty, Formula, IntExpr, Model, NetBuilder, PlaceId, Question,
-    Random, ReductionRules, TransitionId,
+use stubborn_net::{
+    Atom, CompareOp, Formula, IntExpr, NetBuilder, PlaceId, ReductionRules, TransitionId,
 };
+use stubborn_pnml::{ContestProperty, Model, Question};
+use stubborn_system::Random;
 
 /// Chains of places with a few connections: something to agglomerate, and cycles.
 fn random_model(random: &mut Random) -> Model {

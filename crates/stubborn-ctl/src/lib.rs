@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use stubborn_ctl::{Evaluation, Formulas, Graph, Space, parse};
-//! use stubborn_pnml::{NetBuilder, NetSystem};
+//! use stubborn_net::{NetBuilder, NetSystem};
 //! use stubborn_search::Limits;
 //!
 //! // A token goes round, or leaves for good.
@@ -35,7 +35,7 @@
 //! let mut graph = Graph::new(&system, &space, &limits);
 //! let mut evaluation = Evaluation::new(&formulas, formula.unwrap(), labels);
 //! assert_eq!(evaluation.holds(&mut graph), Ok(false), "a token may be gone");
-//! # Ok::<(), stubborn_pnml::BuildError>(())
+//! # Ok::<(), stubborn_net::BuildError>(())
 //! ```
 //!
 //! # Runs that end

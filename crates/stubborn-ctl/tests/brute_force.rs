@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use stubborn_ctl::{
     Ending, Evaluation, Explanation, Formula, Formulas, Graph, Node, Reason, Space, Stop,
 };
-use stubborn_pnml::{
+use stubborn_net::{
     Atom, CompareOp, IntExpr, Net, NetBuilder, NetSystem, PlaceId, Preserve, Reduced,
     ReductionRules,
 };
@@ -434,7 +434,7 @@ fn compare_reduced(nets: usize, seed: u64) -> (usize, usize) {
         let statement = |place: PlaceId| {
             let tokens = IntExpr::tokens(vec![place]);
             let one = IntExpr::constant(1);
-            stubborn_pnml::Formula::Atom(Atom::Compare(CompareOp::GreaterOrEqual, tokens, one))
+            stubborn_net::Formula::Atom(Atom::Compare(CompareOp::GreaterOrEqual, tokens, one))
         };
         let mut formulas = Formulas::new();
         let list: Vec<Formula> = (0..6)
@@ -534,9 +534,7 @@ fn a_choice_is_not_made_before_its_time() {
         let labels = places.map(|place| {
             let (tokens, one) = (IntExpr::tokens(vec![place]), IntExpr::constant(1));
             let atom = Atom::Compare(CompareOp::GreaterOrEqual, tokens, one);
-            system
-                .add_label(stubborn_pnml::Formula::Atom(atom))
-                .unwrap()
+            system.add_label(stubborn_net::Formula::Atom(atom)).unwrap()
         });
         let limits = Limits::default();
         let space = Space::new(&system, &limits).unwrap();

@@ -16,10 +16,10 @@
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 
-use crate::formula::{Atom, CompareOp, Formula, IntExpr};
-use crate::ids::{PlaceId, TransitionId};
 use crate::model::Model;
 use crate::report::shown;
+use stubborn_net::{Atom, CompareOp, Formula, IntExpr};
+use stubborn_net::{PlaceId, TransitionId};
 
 /// Parentheses and negations may be nested this deep.
 const MAX_DEPTH: usize = 400;
@@ -260,7 +260,7 @@ fn unknown(kind: &str, name: &str, span: Span) -> Box<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::NetBuilder;
+    use stubborn_net::NetBuilder;
 
     fn model() -> Model {
         let mut builder = NetBuilder::new("n");

@@ -29,10 +29,10 @@
 use rapidhash::RapidHashMap;
 use stubborn_system::{Budget, Patience};
 
-use crate::ids::{PlaceId, TransitionId};
 use crate::model::{Model, SourceNodes};
-use crate::names::Names;
-use crate::net::{NetBuilder, Tokens, Weight};
+use stubborn_net::Names;
+use stubborn_net::{NetBuilder, Tokens, Weight};
+use stubborn_net::{PlaceId, TransitionId};
 
 /// A net of some millions of pairs of an arc and its transition takes seconds: more are left alone.
 const MOST_PAIRS: usize = 8_000_000;
@@ -206,7 +206,7 @@ impl Classes {
 }
 
 /// The classes of the places of arcs, with summed weights.
-fn hat(arcs: &[crate::net::Arc<PlaceId>], class: &[u32]) -> Option<Vec<(u32, Weight)>> {
+fn hat(arcs: &[stubborn_net::Arc<PlaceId>], class: &[u32]) -> Option<Vec<(u32, Weight)>> {
     let mut list: Vec<(u32, Weight)> = arcs
         .iter()
         .map(|arc| (class[arc.node.index()], arc.weight))
@@ -407,7 +407,7 @@ mod tests {
         let net = &model.net;
         let mut out = Vec::new();
         for t in net.transitions() {
-            let enough = |arc: &crate::net::Arc<PlaceId>| {
+            let enough = |arc: &stubborn_net::Arc<PlaceId>| {
                 marking[arc.node.index()] >= Tokens::from(arc.weight)
             };
             if net.pre(t).iter().all(enough) {

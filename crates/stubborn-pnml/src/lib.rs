@@ -1,14 +1,15 @@
-//! Petri nets for `stubborn`: the PNML of the Model Checking Contest, read, unfolded and executed.
+//! The texts of Petri nets: the PNML of the Model Checking Contest, read and unfolded, and written.
 //!
 //! Text flows one way. The XML layer (`xml`) yields tags and nothing hostile; `raw` collects
-//! nodes and arcs; [`load`] resolves them to a [`Model`], whose [`Net`] is a place/transition net;
+//! nodes and arcs; [`load`] resolves them to a [`Model`], whose [`Net`](stubborn_net::Net) is a place/transition net;
 //! coloured nets are typed (`coloured`) and unfolded (`unfold`) on the way. [`read_properties`]
-//! reads the contest's formulas, [`parse_state_formula`] those of the command line. [`NetSystem`]
-//! puts a net behind the seam: packed states, a table-driven executor, relations from the arcs.
+//! reads the contest's formulas, [`parse_state_formula`] those of the command line. What nets are is
+//! in `stubborn-net`.
 //!
 //! ```
 //! use stubborn_diagnostics::SourceFile;
-//! use stubborn_pnml::{NetSystem, load};
+//! use stubborn_net::NetSystem;
+//! use stubborn_pnml::load;
 //! use stubborn_system::System;
 //!
 //! let text = r#"<pnml><net id="n" type="http://www.pnml.org/version-2009/grammar/ptnet">
@@ -42,52 +43,20 @@
 #![doc = include_str!("codes.md")]
 #![forbid(unsafe_code)]
 
-mod bounds;
-mod branching;
 mod coloured;
-mod dot;
-mod equation;
 mod expression;
 mod fold;
-mod formula;
-mod ids;
-mod invariants;
-mod linear;
 mod model;
-mod names;
-mod net;
-mod nupn;
 mod properties;
 mod raw;
-mod relaxed;
 mod report;
-mod shuffle;
-mod siphon;
-mod structural;
-mod system;
 mod tree;
 mod unfold;
 mod write;
 mod xml;
 
-pub use bounds::{BoundSource, Bounds};
-pub use branching::{Branching, Paths};
-pub use dot::dot;
-pub use equation::{Linear, StateEquation};
 pub use expression::parse_state_formula;
-pub use formula::{Atom, CompareOp, Formula, IntExpr};
-pub use ids::{PlaceId, TransitionId};
-pub use invariants::{Invariant, InvariantBudget, Invariants};
-pub use linear::Linearise;
 pub use model::{Model, decode, load, load_with, load_within};
-pub use names::Names;
-pub use net::{Arc, BuildError, Net, NetBuilder, Tokens, Weight};
-pub use nupn::{Nupn, NupnError, UnitId};
 pub use properties::{ContestProperty, Question, read_properties};
-pub use relaxed::Relaxed;
-pub use shuffle::{Random, Shuffled};
-pub use siphon::no_deadlock_by_traps;
-pub use structural::{Preserve, Reduced, ReductionRules};
-pub use system::{Census, NetOptions, NetSystem};
 pub use unfold::UnfoldLimits;
 pub use write::pnml;

@@ -14,14 +14,14 @@ use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Patience};
 
 use crate::coloured;
-use crate::ids::{PlaceId, TransitionId};
-use crate::names::Names;
-use crate::net::{Net, NetBuilder};
-use crate::nupn::{Nupn, NupnError, UnitId};
 use crate::raw::{self, NetKind, RawNet, RawUnits};
 use crate::report::{Report, gave_up, poll, shown};
 use crate::unfold::UnfoldLimits;
 use crate::xml::Step;
+use stubborn_net::Names;
+use stubborn_net::{Net, NetBuilder};
+use stubborn_net::{Nupn, NupnError, UnitId};
+use stubborn_net::{PlaceId, TransitionId};
 
 /// A net with the meaning of the file's ids.
 #[derive(Clone, Debug)]

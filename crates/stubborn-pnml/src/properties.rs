@@ -9,14 +9,14 @@ use rapidhash::RapidHashSet;
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 use stubborn_system::budget::UNLIMITED;
 
-use crate::branching::{Branching, Paths};
-use crate::formula::{Atom, CompareOp, Formula, IntExpr};
-use crate::ids::{PlaceId, TransitionId};
 use crate::model::Model;
-use crate::net::{Arc, Net};
 use crate::report::{Report, shown};
 use crate::tree::{Element, Forest};
 use crate::xml::{Cursor, Step, Token};
+use stubborn_net::{Arc, Net};
+use stubborn_net::{Atom, CompareOp, Formula, IntExpr};
+use stubborn_net::{Branching, Paths};
+use stubborn_net::{PlaceId, TransitionId};
 
 /// Operands of an equivalence are doubled, up to this many operators.
 const MAX_DOUBLED: usize = 100_000;

@@ -6,9 +6,9 @@ use std::fmt;
 
 use quick_xml::escape::escape;
 
-use crate::ids::PlaceId;
-use crate::net::{Net, Weight};
-use crate::nupn::{Nupn, UnitId};
+use stubborn_net::PlaceId;
+use stubborn_net::{Net, Weight};
+use stubborn_net::{Nupn, UnitId};
 
 /// The net as a PNML document.
 pub fn pnml(net: &Net) -> impl fmt::Display + '_ {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stubborn_diagnostics::SourceFile;
-use stubborn_pnml::{
+use stubborn_net::{
     InvariantBudget, Invariants, Net, NetBuilder, NetOptions, NetSystem, Preserve, Reduced,
-    ReductionRules, UnfoldLimits, load_within,
+    ReductionRules,
 };
+use stubborn_pnml::{UnfoldLimits, load_within};
 use stubborn_system::{Budget, RelationLevel, Spent, System, TransitionId};
 
 fn spent() -> Budget {

@@ -25,8 +25,10 @@ fn sources(folder: &Path, out: &mut String) {
 #[test]
 fn the_list_of_codes_is_complete() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../stubborn-net/src");
     let list = std::fs::read_to_string(folder.join("codes.md")).unwrap();
     let mut text = String::new();
     sources(&folder, &mut text);
+    sources(&nets, &mut text);
     assert_eq!(codes_in(&text, "\""), codes_in(&list, "| "));
 }

@@ -1,10 +1,11 @@
 //! Every net of the contest's corpus loads, and its state space is the one the contest agreed
 //! on, as far as it is small enough.
 
+#[path = "../../stubborn-net/tests/common/mod.rs"]
 mod common;
 
 use common::{corpus, expected, explore, explore_system, instances, load_instance, table};
-use stubborn_pnml::{NetSystem, PlaceId};
+use stubborn_net::{NetSystem, PlaceId};
 
 #[test]
 fn every_instance_loads_with_the_size_of_the_index() {

@@ -1,13 +1,15 @@
 //! The contest's formulas, answered on whole state spaces and compared with the contest's
 //! answers: reachability, bounds, and that LTL and CTL files are read.
 
+#[path = "../../stubborn-net/tests/common/mod.rs"]
 mod common;
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use common::{corpus, expected, explore_system, instances, load_instance, read};
-use stubborn_pnml::{Formula, NetSystem, Question, read_properties};
+use stubborn_net::{Formula, NetSystem};
+use stubborn_pnml::{Question, read_properties};
 use stubborn_system::System;
 
 /// The properties of one file of an instance; none if there is no such file.

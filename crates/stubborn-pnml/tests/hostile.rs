@@ -1,11 +1,12 @@
 //! Wrong, damaged and hostile files: each gives its message, none a panic, and none takes long.
 
+#[path = "../../stubborn-net/tests/common/mod.rs"]
 mod common;
 
-use stubborn_pnml::Random;
-
 use stubborn_diagnostics::{Severity, SourceFile, render};
-use stubborn_pnml::{NetSystem, UnfoldLimits, load, load_with, read_properties};
+use stubborn_net::NetSystem;
+use stubborn_pnml::{UnfoldLimits, load, load_with, read_properties};
+use stubborn_system::Random;
 
 fn pnml(kind: &str, body: &str) -> String {
     format!(

@@ -1,13 +1,14 @@
 //! Own nets with their expectations inside: the comment at the top of each file in
 //! `tests/nets` says what must come out.
 
+#[path = "../../stubborn-net/tests/common/mod.rs"]
 mod common;
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use common::{explore, explore_system};
-use stubborn_pnml::{NetSystem, PlaceId, TransitionId};
+use stubborn_net::{NetSystem, PlaceId, TransitionId};
 
 /// `name number` pairs of all `expect:` lines.
 fn expectations(text: &str) -> HashMap<String, u64> {

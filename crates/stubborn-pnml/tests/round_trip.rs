@@ -1,9 +1,12 @@
 //! What is written is read back as the same net.
 
+#[path = "../../stubborn-net/tests/common/mod.rs"]
 mod common;
 
 use stubborn_diagnostics::SourceFile;
-use stubborn_pnml::{Net, load, pnml};
+use stubborn_net::Net;
+use stubborn_pnml::{load, pnml};
+use stubborn_system::Random;
 
 fn check(net: &Net, what: &str) {
     let text = pnml(net).to_string();
@@ -31,7 +34,7 @@ fn check(net: &Net, what: &str) {
     if let (Some(again), Some(units)) = (again.units(), net.units()) {
         assert_eq!(again.is_safe(), units.is_safe());
         for place in net.places() {
-            let around = |units: &stubborn_pnml::Nupn| units.parent(units.unit_of(place));
+            let around = |units: &stubborn_net::Nupn| units.parent(units.unit_of(place));
             assert_eq!(again.unit_of(place), units.unit_of(place), "{what}");
             assert_eq!(around(again), around(units), "{what}");
         }
@@ -40,7 +43,7 @@ fn check(net: &Net, what: &str) {
 
 #[test]
 fn random_nets_survive() {
-    let mut random = stubborn_pnml::Random::new(0x5eed_0000_1111_2222);
+    let mut random = Random::new(0x5eed_0000_1111_2222);
     for _ in 0..300 {
         check(&common::random_net(&mut random), "random");
     }
@@ -48,7 +51,7 @@ fn random_nets_survive() {
 
 #[test]
 fn odd_names_survive() {
-    let mut builder = stubborn_pnml::NetBuilder::new("a<b>&\"c\"");
+    let mut builder = stubborn_net::NetBuilder::new("a<b>&\"c\"");
     let p = builder.place("p(1,\"x\")", u64::MAX);
     builder.label_place(p, "5 < 6 & 'so on'");
     let t = builder.transition("t->u");

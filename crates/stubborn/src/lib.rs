@@ -81,6 +81,7 @@ pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_emptiness as emptiness;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
+pub use stubborn_net as net;
 pub use stubborn_plan as plan;
 pub use stubborn_pnml as pnml;
 pub use stubborn_promela as promela;

@@ -13,7 +13,7 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::{Model, Program};
 use stubborn_jit::CompiledModel;
-use stubborn_pnml::NetSystem;
+use stubborn_net::NetSystem;
 use stubborn_promela::StartName;
 use stubborn_promela::source::Sources;
 use stubborn_system::{Budget, FailureSite, LabelId, Outcome, Property, System};

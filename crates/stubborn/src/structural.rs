@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use stubborn_pnml::{Formula, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules};
+use stubborn_net::{Formula, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules};
 use stubborn_search::{SearchError, Target, Trace, Violation};
 use stubborn_system::{LabelId, Outcome, Spent, Successors, System, TransitionId};
 
@@ -100,9 +100,9 @@ impl Smaller {
                 ..violation.clone()
             });
         };
-        let run: Vec<stubborn_pnml::TransitionId> = trace
+        let run: Vec<stubborn_net::TransitionId> = trace
             .steps()
-            .map(|step| stubborn_pnml::TransitionId::new(step.transition.index()))
+            .map(|step| stubborn_net::TransitionId::new(step.transition.index()))
             .collect();
         let run = self.reduced.original_run(self.original.net(), &run);
         let trace = match self.replayed(&run) {
@@ -142,7 +142,7 @@ impl Smaller {
     }
 
     /// Fires a sequence of transitions of the net.
-    fn replayed(&self, run: &[stubborn_pnml::TransitionId]) -> Result<Trace, CheckError> {
+    fn replayed(&self, run: &[stubborn_net::TransitionId]) -> Result<Trace, CheckError> {
         let mut trace = Trace::new(&self.original.initial_states());
         let mut executor = self.original.executor();
         let mut successors = Successors::new(trace.last_state().len());

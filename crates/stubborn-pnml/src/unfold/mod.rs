@@ -23,14 +23,14 @@ use stubborn_system::{Budget, Patience};
 
 use crate::coloured::terms::{Atom, Base, Component, Summand};
 use crate::coloured::{ColouredArc, ColouredNet};
-use crate::ids::{PlaceId, TransitionId};
 use crate::model::{Model, SourceNodes};
-use crate::names::Names;
-use crate::net::{Net, NetBuilder};
-use crate::relaxed::Relaxed;
 use crate::report::{Report, gave_up, shown};
 use crate::unfold::plan::{Plan, bit, equality};
 use crate::xml::{Fatal, Step};
+use stubborn_net::Names;
+use stubborn_net::Relaxed;
+use stubborn_net::{Net, NetBuilder};
+use stubborn_net::{PlaceId, TransitionId};
 
 /// Steps between two looks at the budget.
 const LOOK_EVERY: u32 = 256;
@@ -653,7 +653,7 @@ impl<'n, 'a> Engine<'n, 'a> {
         builder.build().map_err(|error| self.build_error(error))
     }
 
-    fn build_error(&self, error: crate::net::BuildError) -> Fatal {
+    fn build_error(&self, error: stubborn_net::BuildError) -> Fatal {
         let span = self
             .net
             .transitions

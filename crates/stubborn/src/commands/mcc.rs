@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use stubborn::contest::{Examination, Line, Options, examine, fitting};
 use stubborn::diagnostics::{Diagnostic, SourceFile, has_errors, render};
-use stubborn::pnml::{ContestProperty, Model, ReductionRules, UnfoldLimits};
+use stubborn::net::ReductionRules;
+use stubborn::pnml::{ContestProperty, Model, UnfoldLimits};
 use stubborn::system::Budget;
 
 use super::free_memory;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 use stubborn_emptiness::Property;
 use stubborn_ltl::formula::{Formula as Ltl, Formulas, Node};
+use stubborn_net::{Formula, NetOptions, NetSystem, Shuffled};
 use stubborn_pnml::{
-    ContestProperty, Formula, Model, NetOptions, NetSystem, Question, Shuffled, UnfoldLimits,
-    load_within, parse_state_formula, read_properties,
+    ContestProperty, Model, Question, UnfoldLimits, load_within, parse_state_formula,
+    read_properties,
 };
 use stubborn_system::LabelId;
 
@@ -209,7 +210,7 @@ fn converted(
             let left = inner(left, formulas);
             Node::Until(left, inner(right, formulas))
         }
-        Formula::Atom(stubborn_pnml::Atom::Constant(value)) => return formulas.constant(*value),
+        Formula::Atom(stubborn_net::Atom::Constant(value)) => return formulas.constant(*value),
         Formula::Atom(_) => {
             let name = formula.display(system.net()).to_string();
             let atom = formulas.atom(&name);

@@ -1,7 +1,7 @@
 //! Options that only Petri nets have.
 
 use clap::Args;
-use stubborn::pnml::ReductionRules;
+use stubborn::net::ReductionRules;
 
 /// How a net is prepared.
 #[derive(Args, Debug)]

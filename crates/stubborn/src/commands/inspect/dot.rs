@@ -19,7 +19,7 @@ type Targets = BTreeMap<(TransitionId, ProcessId), BTreeSet<String>>;
 pub(super) fn show(view: &View<'_>) -> String {
     let is_filtered = view.args.process.is_some() || view.args.transition.is_some();
     if let (Some(net), false) = (view.model.net(), is_filtered) {
-        return stubborn::pnml::dot(net.net()).to_string();
+        return stubborn::net::dot(net.net()).to_string();
     }
     let targets = targets(view.model.system());
     let mut out = String::from("digraph model {\n  node [shape=box, style=rounded];\n");

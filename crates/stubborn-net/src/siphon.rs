@@ -39,7 +39,7 @@ const MOST_ARCS: usize = 200_000;
 ///
 /// ```
 /// use std::time::Duration;
-/// use stubborn_pnml::{Invariants, NetBuilder, no_deadlock_by_traps};
+/// use stubborn_net::{Invariants, NetBuilder, no_deadlock_by_traps};
 ///
 /// let mut builder = NetBuilder::new("there and back");
 /// let (a, b) = (builder.place("a", 1), builder.place("b", 0));

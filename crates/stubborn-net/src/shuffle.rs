@@ -21,7 +21,7 @@ pub struct Shuffled {
 impl Shuffled {
     /// Shuffles a net; the same seed gives the same order.
     pub fn new(net: &Net, seed: u64) -> Result<Self, BuildError> {
-        let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Xorshift::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let place_order = order(net.place_count(), &mut random);
         let transition_order = order(net.transition_count(), &mut random);
         let mut builder = NetBuilder::new(net.name());
@@ -98,7 +98,7 @@ impl Shuffled {
 }
 
 /// Numbers below `count` in a random order (Fisher and Yates).
-fn order(count: usize, random: &mut Random) -> Vec<u32> {
+fn order(count: usize, random: &mut Xorshift) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count as u32).collect();
     for at in (1..count).rev() {
         order.swap(at, random.below(at + 1));
@@ -108,16 +108,16 @@ fn order(count: usize, random: &mut Random) -> Vec<u32> {
 
 /// Pseudo-random numbers, the same for the same seed for ever (xorshift64: Marsaglia, *Xorshift
 /// RNGs*, 2003).
-pub struct Random(u64);
+struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     /// The sequence of a seed, which is not 0.
-    pub fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// A number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
+    fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

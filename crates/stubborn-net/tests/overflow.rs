@@ -1,8 +1,9 @@
 //! More tokens than fit: an error outcome, never a wrong marking.
 
-use stubborn_pnml::{
-    Atom, CompareOp, Formula, IntExpr, Model, NetBuilder, NetOptions, NetSystem, Nupn, UnitId,
+use stubborn_net::{
+    Atom, CompareOp, Formula, IntExpr, NetBuilder, NetOptions, NetSystem, Nupn, UnitId,
 };
+use stubborn_pnml::Model;
 use stubborn_system::{FieldKind, Outcome, Successors, System, TransitionId};
 
 /// Fires the transition with the given number in the initial state.

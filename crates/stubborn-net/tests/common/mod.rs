@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use stubborn_diagnostics::SourceFile;
-use stubborn_pnml::{Model, NetSystem, Random};
-use stubborn_system::{Outcome, Successors, System};
+use stubborn_net::NetSystem;
+use stubborn_pnml::Model;
+use stubborn_system::{Outcome, Random, Successors, System};
 
 /// The folder of the contest's nets, or none (said on standard error) where it is absent.
 pub fn corpus() -> Option<PathBuf> {
@@ -83,7 +84,7 @@ pub struct StateSpace {
 }
 
 /// Explores a net the slow and obvious way; none if there are more than `limit` states.
-pub fn explore(net: &stubborn_pnml::Net, limit: usize) -> Option<StateSpace> {
+pub fn explore(net: &stubborn_net::Net, limit: usize) -> Option<StateSpace> {
     let initial: Box<[u64]> = net.initial_marking().into();
     let mut seen: std::collections::HashSet<Box<[u64]>> = [initial.clone()].into();
     let mut queue = std::collections::VecDeque::from([initial]);
@@ -174,8 +175,8 @@ impl StateSpace {
 }
 
 /// A small random net with weights and read loops.
-pub fn random_net(random: &mut Random) -> stubborn_pnml::Net {
-    let mut builder = stubborn_pnml::NetBuilder::new("random");
+pub fn random_net(random: &mut Random) -> stubborn_net::Net {
+    let mut builder = stubborn_net::NetBuilder::new("random");
     let places: Vec<_> = (0..2 + random.below(7))
         .map(|i| builder.place(&format!("p{i}"), [0, 0, 1, 1, 2, 3][random.below(6)]))
         .collect();

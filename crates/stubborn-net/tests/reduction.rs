@@ -6,7 +6,7 @@ mod common;
 use std::collections::{BTreeSet, HashSet};
 
 use common::{corpus, expected, explore_system, instances, load_instance, table};
-use stubborn_pnml::{NetSystem, Preserve, Reduced, ReductionRules};
+use stubborn_net::{NetSystem, Preserve, Reduced, ReductionRules};
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
 use stubborn_system::{BitSet, Expansion, Reduction, RelationLevel, Successors, System};
 

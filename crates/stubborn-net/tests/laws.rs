@@ -5,9 +5,9 @@
 mod common;
 
 use common::{corpus, expected, explore_system, instances, load_instance};
-use stubborn_pnml::{NetSystem, Preserve, Reduced, ReductionRules};
+use stubborn_net::{NetSystem, Preserve, Reduced, ReductionRules};
 use stubborn_system::{
-    BitSet, Executor, LabelId, RelationLevel, Relations, Successors, System, TransitionId,
+    BitSet, Executor, LabelId, Random, RelationLevel, Relations, Successors, System, TransitionId,
 };
 
 struct Checker<'s> {
@@ -212,7 +212,7 @@ fn laws_and_relations_hold_on_larger_state_spaces() {
 
 #[test]
 fn laws_and_relations_hold_on_random_nets() {
-    let mut random = stubborn_pnml::Random::new(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new(0x2545_f491_4f6c_dd1d);
     for number in 0..600 {
         let net = common::random_net(&mut random);
         let system = NetSystem::new(net).unwrap();

@@ -145,7 +145,7 @@ impl std::error::Error for BuildError {}
 /// Collects places, transitions and arcs in any order, then builds a [`Net`].
 ///
 /// ```
-/// use stubborn_pnml::NetBuilder;
+/// use stubborn_net::NetBuilder;
 ///
 /// let mut builder = NetBuilder::new("handshake");
 /// let idle = builder.place("idle", 2);

@@ -6,10 +6,11 @@ mod common;
 use std::collections::HashSet;
 
 use common::{corpus, instances, load_instance, random_net};
-use stubborn_pnml::{
-    BoundSource, Bounds, InvariantBudget, Invariants, Net, NetBuilder, PlaceId, Preserve, Random,
-    Reduced, ReductionRules,
+use stubborn_net::{
+    BoundSource, Bounds, InvariantBudget, Invariants, Net, NetBuilder, PlaceId, Preserve, Reduced,
+    ReductionRules,
 };
+use stubborn_system::Random;
 
 #[test]
 fn invariants_of_the_corpus_are_invariants() {

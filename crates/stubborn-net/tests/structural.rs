@@ -6,11 +6,9 @@ mod common;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use common::{corpus, expected, explore_system, instances, load_instance, random_net};
-use stubborn_pnml::{
-    Net, NetSystem, PlaceId, Preserve, Question, Random, Reduced, ReductionRules, TransitionId,
-    read_properties,
-};
-use stubborn_system::System;
+use stubborn_net::{Net, NetSystem, PlaceId, Preserve, Reduced, ReductionRules, TransitionId};
+use stubborn_pnml::{Question, read_properties};
+use stubborn_system::{Random, System};
 
 /// A shortest run to a deadlock: `Ok(None)` if there is none, `Err` if the net is too large.
 fn deadlock(net: &Net, limit: usize) -> Result<Option<Vec<TransitionId>>, ()> {
@@ -188,7 +186,7 @@ fn larger_nets_of_the_corpus_keep_their_deadlocks() {
 
 /// A net from places with tokens, `a=1 b`, and transitions, `2a b -> c`.
 fn net(places: &str, transitions: &[&str]) -> Net {
-    let mut builder = stubborn_pnml::NetBuilder::new("small");
+    let mut builder = stubborn_net::NetBuilder::new("small");
     let mut numbers: HashMap<&str, PlaceId> = HashMap::new();
     for place in places.split_whitespace() {
         let (name, tokens) = place.split_once('=').unwrap_or((place, "0"));
@@ -467,7 +465,7 @@ fn visible_runs(net: &Net, watched: &[PlaceId], length: usize) -> Option<BTreeSe
         let marking = markings[next].clone();
         let mut targets = Vec::new();
         for t in net.transitions() {
-            let enough = |arc: &stubborn_pnml::Arc<PlaceId>| {
+            let enough = |arc: &stubborn_net::Arc<PlaceId>| {
                 marking[arc.node.index()] >= u64::from(arc.weight)
             };
             if !net.pre(t).iter().all(enough) {
@@ -585,9 +583,9 @@ fn traps_never_deny_a_deadlock() {
         let Ok(found) = deadlock(&net, 300) else {
             continue;
         };
-        let invariants = stubborn_pnml::Invariants::find(&net, Default::default());
+        let invariants = stubborn_net::Invariants::find(&net, Default::default());
         let time = std::time::Duration::from_secs(10);
-        let no_deadlock = stubborn_pnml::no_deadlock_by_traps(&net, &invariants, time);
+        let no_deadlock = stubborn_net::no_deadlock_by_traps(&net, &invariants, time);
         assert!(!(no_deadlock && found.is_some()), "net {number}");
         proved += usize::from(no_deadlock);
         free += usize::from(found.is_none());

@@ -36,7 +36,6 @@ use crate::formula::Formula;
 use crate::ids::PlaceId;
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
-use crate::report;
 use crate::system::executor::NetExecutor;
 pub use crate::system::tables::Census;
 use crate::system::tables::Tables;
@@ -90,7 +89,7 @@ impl NetOptions {
 /// A net as a [`System`].
 ///
 /// ```
-/// use stubborn_pnml::{NetBuilder, NetSystem};
+/// use stubborn_net::{NetBuilder, NetSystem};
 /// use stubborn_system::{Successors, System};
 ///
 /// let mut builder = NetBuilder::new("two steps");
@@ -157,7 +156,14 @@ impl NetSystem {
         options: NetOptions,
         budget: std::sync::Arc<Budget>,
     ) -> Result<Self, Diagnostic> {
-        let poll = || report::poll(&budget).map_err(|problem| *problem);
+        let poll = || match budget.poll() {
+            None => Ok(()),
+            Some(spent) => Err(Diagnostic::error(
+                "PNM051",
+                spent.to_string(),
+                Span::default(),
+            )),
+        };
         poll()?;
         budget.begin("preparing the net for execution");
         let bounds = Bounds::new(&net, &invariants);

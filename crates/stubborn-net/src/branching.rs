@@ -39,7 +39,7 @@ impl Branching {
     }
 
     /// The number of operators and atoms.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         match self {
             Self::State(formula) => formula.size(),
             Self::Not(inner)
