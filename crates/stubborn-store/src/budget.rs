@@ -104,7 +104,7 @@ impl MemoryBudget {
         }
         let taken = self
             .used
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
                 used.checked_add(bytes).filter(|sum| *sum <= self.limit)
             });
         match taken {
