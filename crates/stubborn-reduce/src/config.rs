@@ -32,11 +32,11 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 macro_rules! choices {
-    ($(#[$doc:meta])* $name:ident, $what:literal, $($(#[$item_doc:meta])* $item:ident = $text:literal),+ $(,)?) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $($(#[doc = $about:literal])+ $item:ident = $text:literal),+ $(,)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
-            $($(#[$item_doc])* $item),+
+            $($(#[doc = $about])+ $item),+
         }
 
         impl $name {
@@ -48,6 +48,14 @@ macro_rules! choices {
                 match self {
                     $($name::$item => $text),+
                 }
+            }
+
+            /// What it is, as documented.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $($name::$item => concat!($($about),+)),+
+                }
+                .trim()
             }
         }
 
@@ -79,7 +87,7 @@ choices!(
     Algorithm, "reduction",
     /// Grow one set from one enabled transition.
     Closure = "closure",
-    /// Grow a set from every enabled transition at once, the smallest first.
+    /// Grow a set from every enabled transition at once, the smallest wins.
     Beam = "beam",
     /// Closure that takes in for free whatever is already covered.
     Clostar = "clostar",
@@ -93,7 +101,7 @@ choices!(
     Ample1 = "ample1",
     /// All enabled transitions of a component of the conflict graph of processes.
     Ample2 = "ample2",
-    /// What the goal needs.
+    /// What the goal needs; not for deadlocks.
     Goal = "goal",
     /// Local: only what can really come into the way is added.
     Lpor = "lpor",
@@ -316,30 +324,30 @@ impl Config {
         let name = self.algorithm;
         let refuse = |what: &str, why: &str| {
             Err(ConfigError(format!(
-                "{what} does not go with `{name}`: {why}"
+                "`{what}` does not go with `{name}`: {why}"
             )))
         };
         let ample = name.is_ample();
         if self.weak && ample {
-            return refuse("--weak", "ample sets are strong sets");
+            return refuse("weak", "ample sets are strong sets");
         }
         if self.weak && name == Inc {
             return refuse(
-                "--weak",
+                "weak",
                 "its components are formed by do-not-accord edges of every enabled transition",
             );
         }
         if !self.disabling_sets && ample {
-            return refuse("--no-nds", "ample sets use no disabling sets anyway");
+            return refuse("no-nds", "ample sets use no disabling sets anyway");
         }
         if !self.heuristic {
             if !name.takes_scapegoats() {
-                return refuse("--no-heuristic", "there is no heuristic to turn off");
+                return refuse("no-heuristic", "there is no heuristic to turn off");
             }
             if self.scapegoat.is_some() {
                 return refuse(
-                    "--no-heuristic",
-                    "with --scapegoat the heuristic is not used anyway",
+                    "no-heuristic",
+                    "with a `scapegoat` the heuristic is not used anyway",
                 );
             }
         }
@@ -349,22 +357,22 @@ impl Config {
                 Goal => "it starts from the goal",
                 _ => "it starts from no single transition",
             };
-            return refuse("--start", why);
+            return refuse("start", why);
         }
         if self.scapegoat.is_some() && !name.takes_scapegoats() {
-            return refuse("--scapegoat", "it chooses no enabling sets");
+            return refuse("scapegoat", "it chooses no enabling sets");
         }
         if self.delete.is_some() && !name.deletes() {
-            return refuse("--delete", "it deletes nothing");
+            return refuse("delete", "it deletes nothing");
         }
         if self.choice.is_some() && !ample {
             return refuse(
-                "--choice",
-                "only ample sets have it; use --start and --scapegoat",
+                "choice",
+                "only ample sets have it; use `start` and `scapegoat`",
             );
         }
         if self.minimise && name != Deletion {
-            return refuse("--minimise", "it follows deletion only");
+            return refuse("minimise", "it follows deletion only");
         }
         let start = match (name, self.heuristic) {
             // As in the paper: the heuristic guides enabling sets, the start is left to chance.
@@ -493,7 +501,7 @@ mod tests {
         let error = config.settings().unwrap_err().to_string();
         assert_eq!(
             error,
-            "--weak does not go with `ample2`: ample sets are strong sets"
+            "`weak` does not go with `ample2`: ample sets are strong sets"
         );
         let mut config = Config::new(Algorithm::Beam);
         config.start = Some(Start::Fst);

@@ -86,25 +86,13 @@ pub(crate) struct ReductionArgs {
 }
 
 fn por_names() -> PossibleValuesParser {
-    let help = |algorithm: &Algorithm| match algorithm {
-        Algorithm::Closure => "Grow a set from one enabled transition",
-        Algorithm::Beam => "Grow a set from every enabled transition at once, the smallest wins",
-        Algorithm::Clostar => "Closure that takes in for free what is covered anyway",
-        Algorithm::Deletion => "Start from everything and delete as much as possible",
-        Algorithm::Clodel => "Clostar, then deletion",
-        Algorithm::Inc => "Strongly connected components over scapegoat edges",
-        Algorithm::Ample1 => "All of one process that conflicts with no other",
-        Algorithm::Ample2 => "All of a group of processes that conflicts with no other",
-        Algorithm::Goal => "What a bad state needs; not for deadlocks",
-        Algorithm::Lpor => "Local: only what can come into the way of a member is added",
-    };
     let special = [
         PossibleValue::new("none").help("No reduction"),
         PossibleValue::new("auto").help("What suits question and model, where it pays"),
     ];
     let algorithms = Algorithm::ALL
         .iter()
-        .map(|a| PossibleValue::new(a.name()).help(help(a)));
+        .map(|a| PossibleValue::new(a.name()).help(a.about().trim_end_matches('.')));
     PossibleValuesParser::new(special.into_iter().chain(algorithms))
 }
 
