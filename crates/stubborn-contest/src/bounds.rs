@@ -15,7 +15,7 @@ use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Successors, System};
 
 use crate::answer::{Technique, Value};
-use crate::frame::{Coverage, Frame, SHORT, Way, sum};
+use crate::examiner::{Coverage, Examiner, SHORT, Way, sum};
 use crate::pump::unbounded;
 use crate::walk::walk;
 
@@ -41,7 +41,7 @@ impl Open {
 }
 
 /// Answers all bounds; what cannot be answered is said so.
-pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem, bounds: Vec<Bound>) {
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: Vec<Bound>) {
     let initial = system.initial_states();
     let mut open: Vec<Open> = bounds
         .into_iter()
@@ -52,40 +52,40 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem, bounds: Vec<Bou
         })
         .collect();
     // A net with few states needs nothing else.
-    explore(frame, system, &mut open, SHORT);
-    if frame.options.equation {
-        prove(frame, system, &mut open);
-        settle(frame, &mut open, &[Technique::LinearProgramming]);
+    explore(examiner, system, &mut open, SHORT);
+    if examiner.options.equation {
+        prove(examiner, system, &mut open);
+        settle(examiner, &mut open, &[Technique::LinearProgramming]);
     }
-    if frame.options.walks {
-        let time = frame.slice(0.03, Duration::from_secs(2));
+    if examiner.options.walks {
+        let time = examiner.slice(0.03, Duration::from_secs(2));
         walk(system, time, &mut |state: &[u32], _: &Successors| {
             raise(system, state, &mut open)
         });
         settle(
-            frame,
+            examiner,
             &mut open,
             &[Technique::LinearProgramming, Technique::RandomWalk],
         );
     }
-    if frame.options.walks {
-        pump(frame, system, &mut open);
+    if examiner.options.walks {
+        pump(examiner, system, &mut open);
     }
-    explore(frame, system, &mut open, 0.3);
-    one_by_one(frame, system, &mut open, 0.1);
-    one_by_one(frame, system, &mut open, 1.0);
+    explore(examiner, system, &mut open, 0.3);
+    one_by_one(examiner, system, &mut open, 0.1);
+    one_by_one(examiner, system, &mut open, 1.0);
     for question in open {
-        frame.answer(&question.bound.id, Value::Unknown, &[]);
+        examiner.answer(&question.bound.id, Value::Unknown, &[]);
     }
 }
 
 /// Answers what grows without a bound.
-fn pump(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>) {
+fn pump(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>) {
     let candidates = open.iter().filter(|question| question.most.is_none());
-    if candidates.count() == 0 || frame.is_over() {
+    if candidates.count() == 0 || examiner.is_over() {
         return;
     }
-    let time = frame.slice(0.05, Duration::from_secs(20));
+    let time = examiner.slice(0.05, Duration::from_secs(20));
     let grows = |question: &Open, places: &[bool]| {
         question.most.is_none() && question.bound.places.iter().any(|p| places[p.index()])
     };
@@ -96,7 +96,7 @@ fn pump(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>) {
     open.retain(|question| {
         let infinite = grows(question, &found);
         if infinite {
-            frame.answer(
+            examiner.answer(
                 &question.bound.id,
                 Value::Infinite,
                 &[Technique::RandomWalk],
@@ -121,23 +121,23 @@ fn raise(system: &NetSystem, state: &[u32], open: &mut [Open]) -> bool {
 }
 
 /// Answers where the bounds meet.
-fn settle(frame: &mut Frame<'_>, open: &mut Vec<Open>, techniques: &[Technique]) {
+fn settle(examiner: &mut Examiner<'_>, open: &mut Vec<Open>, techniques: &[Technique]) {
     open.retain(|question| {
         let settled = question.is_settled();
         if settled {
             let value = Value::Number(question.least);
-            frame.answer(&question.bound.id, value, techniques);
+            examiner.answer(&question.bound.id, value, techniques);
         }
         !settled
     });
 }
 
 /// Upper bounds by the state equation.
-fn prove(frame: &Frame<'_>, system: &NetSystem, open: &mut [Open]) {
+fn prove(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
     let equation = StateEquation::new(system.net());
-    let time = frame.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
+    let time = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
     for question in open {
-        if frame.is_over() {
+        if examiner.is_over() {
             return;
         }
         let weights: Vec<(PlaceId, i64)> = question
@@ -151,14 +151,14 @@ fn prove(frame: &Frame<'_>, system: &NetSystem, open: &mut [Open]) {
 }
 
 /// One exploration for all, with a share of the time.
-fn explore(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, share: f64) {
-    if open.is_empty() || frame.is_over() {
+fn explore(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>, share: f64) {
+    if open.is_empty() || examiner.is_over() {
         return;
     }
-    let way = Way::breadth_first(frame.left().mul_f64(share));
+    let way = Way::breadth_first(examiner.left().mul_f64(share));
     let questions = open.as_mut_slice();
     let mut look = |state: &[u32], _: &Successors| raise(system, state, questions);
-    let coverage = frame.explore(system, None, way, &mut look);
+    let coverage = examiner.explore(system, None, way, &mut look);
     if coverage == Coverage::Complete {
         for question in open.iter_mut() {
             question.most = Some(question.least);
@@ -169,18 +169,18 @@ fn explore(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, shar
         Technique::StateCompression,
         Technique::CollateralProcessing,
     ];
-    settle(frame, open, &techniques);
+    settle(examiner, open, &techniques);
 }
 
 /// Gives each open sum a search of its own, with a share of the time.
-fn one_by_one(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, share: f64) {
+fn one_by_one(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>, share: f64) {
     let count = open.len();
     for (at, question) in open.iter_mut().enumerate() {
-        let time = frame.left().mul_f64(share / (count - at) as f64);
-        if frame.is_over() {
+        let time = examiner.left().mul_f64(share / (count - at) as f64);
+        if examiner.is_over() {
             break;
         }
-        search(frame, system, question, time);
+        search(examiner, system, question, time);
     }
     let techniques = [
         Technique::Explicit,
@@ -188,18 +188,23 @@ fn one_by_one(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, s
         Technique::StructuralReduction,
         Technique::StubbornSets,
     ];
-    settle(frame, open, &techniques);
+    settle(examiner, open, &techniques);
 }
 
 /// Looks for the largest value of one sum in a net made for it.
-fn search(frame: &Frame<'_>, whole: &NetSystem, question: &mut Open, time: Duration) -> Option<()> {
-    let original = &frame.model.net;
+fn search(
+    examiner: &Examiner<'_>,
+    whole: &NetSystem,
+    question: &mut Open,
+    time: Duration,
+) -> Option<()> {
+    let original = &examiner.model.net;
     let watched = Preserve::Places(question.bound.places.clone());
-    let (mut system, places) = match frame.reduced(original, &watched) {
+    let (mut system, places) = match examiner.reduced(original, &watched) {
         Some(reduced) => {
             let places = question.bound.places.iter();
             let places: Option<Vec<PlaceId>> = places.map(|p| reduced.place(*p)).collect();
-            (frame.smaller(whole, &reduced)?, places?)
+            (examiner.smaller(whole, &reduced)?, places?)
         }
         None => {
             let (net, narrow) = (original.clone(), NetOptions::narrow(original));
@@ -216,13 +221,13 @@ fn search(frame: &Frame<'_>, whole: &NetSystem, question: &mut Open, time: Durat
         unreachable,
     );
     let label = system.add_label(Formula::Atom(more))?;
-    let reduction = frame.reduction(&system, Aim::Goals(Goals::labels([label])));
+    let reduction = examiner.reduction(&system, Aim::Goals(Goals::labels([label])));
     let mut look = |state: &[u32], _: &Successors| {
         question.least = question.least.max(sum(&system, state, &places));
         !question.is_settled()
     };
     let way = Way::breadth_first(time);
-    let coverage = frame.explore(&system, reduction.as_ref(), way, &mut look);
+    let coverage = examiner.explore(&system, reduction.as_ref(), way, &mut look);
     if coverage == Coverage::Complete {
         question.most = Some(question.least);
     }

@@ -18,7 +18,7 @@ use stubborn_search::Limits;
 use stubborn_system::LabelId;
 
 use crate::answer::{Line, Technique, Value};
-use crate::frame::Frame;
+use crate::examiner::Examiner;
 use crate::reachability;
 
 /// A formula that the initial marking should satisfy.
@@ -40,48 +40,48 @@ struct Open {
 }
 
 /// Answers all claims; what cannot be answered is said so.
-pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
     let count = claims.len().max(1);
-    let time = frame.slice(0.1 / count as f64, Duration::from_secs(10));
+    let time = examiner.slice(0.1 / count as f64, Duration::from_secs(10));
     let mut open = Vec::new();
     for claim in claims {
-        match prepare(frame, system, &claim, time) {
+        match prepare(examiner, system, &claim, time) {
             Some(claim) => open.push(claim),
-            None => frame.answer(&claim.id, Value::Unknown, &[]),
+            None => examiner.answer(&claim.id, Value::Unknown, &[]),
         }
     }
-    answer_constants(frame, &mut open);
+    answer_constants(examiner, &mut open);
     let system = &*system;
-    evaluate(frame, system, &mut open, &[0.1]);
-    reach(frame, system, &mut open);
-    answer_constants(frame, &mut open);
+    evaluate(examiner, system, &mut open, &[0.1]);
+    reach(examiner, system, &mut open);
+    answer_constants(examiner, &mut open);
     let (mut alone, mut together) = (Vec::new(), Vec::new());
     for claim in open {
-        match smaller(frame, system, &claim) {
+        match smaller(examiner, system, &claim) {
             Some(own) => alone.push((claim, own)),
             None => together.push(claim),
         }
     }
     // Each claim has the same part of the time, in whichever net.
     let part = alone.len() as f64 / (alone.len() + together.len()).max(1) as f64;
-    evaluate_alone(frame, &mut alone, 0.3 * part);
-    evaluate_alone(frame, &mut alone, part);
-    evaluate(frame, system, &mut together, &[0.4, 1.0]);
+    evaluate_alone(examiner, &mut alone, 0.3 * part);
+    evaluate_alone(examiner, &mut alone, part);
+    evaluate(examiner, system, &mut together, &[0.4, 1.0]);
     let open = alone.into_iter().map(|(claim, _)| claim);
     for claim in open.chain(together) {
-        frame.answer(&claim.id, Value::Unknown, &[]);
+        examiner.answer(&claim.id, Value::Unknown, &[]);
     }
 }
 
 /// Answers what has become a constant.
-fn answer_constants(frame: &mut Frame<'_>, open: &mut Vec<Open>) {
+fn answer_constants(examiner: &mut Examiner<'_>, open: &mut Vec<Open>) {
     open.retain(|claim| match claim.formulas.node(claim.formula) {
         Node::Constant(value) => {
             let techniques: &[Technique] = match claim.techniques.as_slice() {
                 [] => &[Technique::Topological],
                 known => known,
             };
-            frame.answer(&claim.id, Value::Truth(value), techniques);
+            examiner.answer(&claim.id, Value::Truth(value), techniques);
             false
         }
         _ => true,
@@ -90,10 +90,10 @@ fn answer_constants(frame: &mut Frame<'_>, open: &mut Vec<Open>) {
 
 /// Gives each open claim a share of the time, as often as there are shares, on one graph for
 /// all.
-fn evaluate(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, shares: &[f64]) {
+fn evaluate(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>, shares: &[f64]) {
     let limits = Limits {
-        memory: frame.options.memory,
-        interrupt: frame.options.interrupt,
+        memory: examiner.options.memory,
+        interrupt: examiner.options.interrupt,
         ..Limits::default()
     };
     let Ok(space) = Space::new(system, &limits) else {
@@ -114,9 +114,9 @@ fn evaluate(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, sha
     for share in shares {
         let mut left = evaluations.len();
         evaluations.retain_mut(|(at, claim, evaluation)| {
-            let time = frame.left().mul_f64(share / left.max(1) as f64);
+            let time = examiner.left().mul_f64(share / left.max(1) as f64);
             left -= 1;
-            if frame.is_over() {
+            if examiner.is_over() {
                 return true;
             }
             graph.restart(Some(time));
@@ -126,7 +126,7 @@ fn evaluate(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<Open>, sha
             evaluation.forget(graph);
             let mut techniques = claim.techniques.clone();
             techniques.extend([Technique::Explicit, Technique::CollateralProcessing]);
-            frame.answer(&claim.id, Value::Truth(value), &techniques);
+            examiner.answer(&claim.id, Value::Truth(value), &techniques);
             answered[*at] = true;
             false
         });
@@ -146,9 +146,9 @@ struct Smaller {
 
 /// The net made smaller around the places of a claim that cannot see stuttering; none if that
 /// does not help.
-fn smaller(frame: &Frame<'_>, system: &NetSystem, claim: &Open) -> Option<Smaller> {
+fn smaller(examiner: &Examiner<'_>, system: &NetSystem, claim: &Open) -> Option<Smaller> {
     let (used, next) = claim.formulas.propositions(claim.formula);
-    if next || frame.is_over() {
+    if next || examiner.is_over() {
         return None;
     }
     let net = system.net();
@@ -156,12 +156,12 @@ fn smaller(frame: &Frame<'_>, system: &NetSystem, claim: &Open) -> Option<Smalle
     let mut places: Vec<PlaceId> = used.iter().flat_map(|n| statement(n).places(net)).collect();
     places.sort_unstable();
     places.dedup();
-    let reduced = frame.reduced(net, &Preserve::Branching(places))?;
+    let reduced = examiner.reduced(net, &Preserve::Branching(places))?;
     // A place more or less leaves the states as they are.
     if reduced.net.transition_count() >= net.transition_count() {
         return None;
     }
-    let mut own = frame.smaller(system, &reduced)?;
+    let mut own = examiner.smaller(system, &reduced)?;
     let mut labels = vec![LabelId::new(0); claim.statements.len()];
     for number in &used {
         let formula = reduced.translate(statement(number), net)?;
@@ -174,18 +174,18 @@ fn smaller(frame: &Frame<'_>, system: &NetSystem, claim: &Open) -> Option<Smalle
 }
 
 /// Gives each open claim with a net of its own a share of the time.
-fn evaluate_alone(frame: &mut Frame<'_>, open: &mut Vec<(Open, Smaller)>, share: f64) {
+fn evaluate_alone(examiner: &mut Examiner<'_>, open: &mut Vec<(Open, Smaller)>, share: f64) {
     let mut left = open.len();
     open.retain(|(claim, own)| {
-        let time = frame.left().mul_f64(share / left.max(1) as f64);
+        let time = examiner.left().mul_f64(share / left.max(1) as f64);
         left -= 1;
-        if frame.is_over() {
+        if examiner.is_over() {
             return true;
         }
         let limits = Limits {
-            memory: frame.options.memory,
+            memory: examiner.options.memory,
             time: Some(time),
-            interrupt: frame.options.interrupt,
+            interrupt: examiner.options.interrupt,
             ..Limits::default()
         };
         let value = Space::new(&own.system, &limits).and_then(|space| {
@@ -197,14 +197,14 @@ fn evaluate_alone(frame: &mut Frame<'_>, open: &mut Vec<(Open, Smaller)>, share:
         };
         let mut techniques = claim.techniques.clone();
         techniques.extend([Technique::Explicit, Technique::StructuralReduction]);
-        frame.answer(&claim.id, Value::Truth(value), &techniques);
+        examiner.answer(&claim.id, Value::Truth(value), &techniques);
         false
     });
 }
 
 /// Answers the parts `EF p` of formulas that stand outside all other temporal operators, and
 /// puts the answers into the formulas.
-fn reach(frame: &Frame<'_>, system: &NetSystem, open: &mut [Open]) {
+fn reach(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
     let mut parts: Vec<(usize, Ctl)> = Vec::new();
     let mut goals = Vec::new();
     for (at, claim) in open.iter().enumerate() {
@@ -218,14 +218,14 @@ fn reach(frame: &Frame<'_>, system: &NetSystem, open: &mut [Open]) {
             parts.push((at, *part));
         }
     }
-    if goals.is_empty() || frame.is_over() {
+    if goals.is_empty() || examiner.is_over() {
         return;
     }
     // Where all questions are of this kind, they may take all the time.
     let others = open.iter().any(|claim| claim.reachable.is_empty());
     let share = if others { 0.4 } else { 0.9 };
-    let lines = frame.ask(share, |frame| {
-        reachability::search_all(frame, system, goals)
+    let lines = examiner.ask(share, |examiner| {
+        reachability::search_all(examiner, system, goals)
     });
     let mut known: Vec<HashMap<Ctl, bool>> = vec![HashMap::new(); open.len()];
     for line in lines {
@@ -305,7 +305,7 @@ impl Open {
 /// Makes a formula of a claim, with a label for each statement about a marking that the state
 /// equation does not decide.
 fn prepare(
-    frame: &Frame<'_>,
+    examiner: &Examiner<'_>,
     system: &mut NetSystem,
     claim: &Claim,
     time: Duration,
@@ -313,7 +313,7 @@ fn prepare(
     let mut statements: Vec<&Formula> = Vec::new();
     collect(&claim.formula, &mut statements);
     let mut known: Vec<Option<bool>> = vec![None; statements.len()];
-    if frame.options.equation && !frame.is_over() {
+    if examiner.options.equation && !examiner.is_over() {
         let each = time / (2 * statements.len().max(1) as u32);
         let equation = StateEquation::new(system.net());
         let linear = Linearise::new(system.net(), system.bounds());

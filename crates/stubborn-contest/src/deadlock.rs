@@ -16,29 +16,29 @@ use stubborn_reduce::Aim;
 use stubborn_system::Successors;
 
 use crate::answer::{Technique, Value};
-use crate::frame::{Coverage, Frame, Way};
+use crate::examiner::{Coverage, Examiner, Way};
 use crate::walk::walk;
 
 /// The name of the examination, and of its only question.
 pub(crate) const NAME: &str = "ReachabilityDeadlock";
 
-pub(crate) fn examine(frame: &mut Frame<'_>) {
-    let answer = find(frame, frame.left());
+pub(crate) fn examine(examiner: &mut Examiner<'_>) {
+    let answer = find(examiner, examiner.left());
     match answer {
-        Some((value, techniques)) => frame.answer(NAME, Value::Truth(value), &techniques),
-        None => frame.answer(NAME, Value::Unknown, &[]),
+        Some((value, techniques)) => examiner.answer(NAME, Value::Truth(value), &techniques),
+        None => examiner.answer(NAME, Value::Unknown, &[]),
     }
 }
 
 /// Whether there is a deadlock, as far as it can be found out in this time.
-pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Technique>)> {
+pub(crate) fn find(examiner: &Examiner<'_>, time: Duration) -> Option<(bool, Vec<Technique>)> {
     let started = Instant::now();
     let mut techniques = Vec::new();
-    let mut net = std::borrow::Cow::Borrowed(&frame.model.net);
+    let mut net = std::borrow::Cow::Borrowed(&examiner.model.net);
     if has_source(&net) {
         return Some((false, vec![Technique::Topological]));
     }
-    if let Some(reduced) = frame.reduced(&net, &Preserve::Deadlocks) {
+    if let Some(reduced) = examiner.reduced(&net, &Preserve::Deadlocks) {
         techniques.push(Technique::StructuralReduction);
         net = std::borrow::Cow::Owned(reduced.net);
         if has_source(&net) {
@@ -55,7 +55,7 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
         all.extend_from_slice(more);
         all
     };
-    if frame.options.walks
+    if examiner.options.walks
         && walks_into_one(&system, time.mul_f64(0.02).min(Duration::from_secs(1)))
     {
         return Some((true, with(&[Technique::RandomWalk])));
@@ -66,7 +66,7 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
             found |= successors.is_empty();
             !found
         };
-        let coverage = frame.explore(&system, reduction, way, &mut look);
+        let coverage = examiner.explore(&system, reduction, way, &mut look);
         match (found, coverage) {
             (true, _) => Some(true),
             (false, Coverage::Complete) => Some(false),
@@ -78,13 +78,13 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
     if let Some(value) = search(None, Way::breadth_first(time.mul_f64(0.15))) {
         return Some((value, searched));
     }
-    if frame.options.traps
-        && !frame.is_over()
+    if examiner.options.traps
+        && !examiner.is_over()
         && no_deadlock_by_traps(system.net(), system.invariants(), time.mul_f64(0.05))
     {
         return Some((false, with(&[Technique::Topological])));
     }
-    let reduction = frame.reduction(&system, Aim::Deadlocks);
+    let reduction = examiner.reduction(&system, Aim::Deadlocks);
     if reduction.is_some() {
         searched.push(Technique::StubbornSets);
     }
@@ -92,14 +92,15 @@ pub(crate) fn find(frame: &Frame<'_>, time: Duration) -> Option<(bool, Vec<Techn
     if let Some(value) = deep(0, time.mul_f64(0.1)) {
         return Some((value, searched));
     }
-    if frame.options.equation && !frame.is_over() && is_excluded(&system, time.mul_f64(0.15)) {
+    if examiner.options.equation && !examiner.is_over() && is_excluded(&system, time.mul_f64(0.15))
+    {
         return Some((false, with(&[Technique::LinearProgramming])));
     }
-    if frame.is_over() {
+    if examiner.is_over() {
         return None;
     }
     // What is left, in another order.
-    let rest = time.saturating_sub(started.elapsed()).min(frame.left());
+    let rest = time.saturating_sub(started.elapsed()).min(examiner.left());
     deep(1, rest).map(|value| (value, searched))
 }
 

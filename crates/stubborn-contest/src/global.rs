@@ -19,7 +19,7 @@ use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Outcome, Successors, System};
 
 use crate::answer::{Technique, Value};
-use crate::frame::{Coverage, Frame, SHORT, Way};
+use crate::examiner::{Coverage, Examiner, SHORT, Way};
 use crate::walk::walk;
 
 /// What can fire, as far as it is known.
@@ -82,8 +82,8 @@ pub(crate) struct QuasiLive {
 }
 
 impl QuasiLive {
-    pub(crate) fn new(frame: &Frame<'_>) -> Self {
-        let groups = frame.model.transition_groups();
+    pub(crate) fn new(examiner: &Examiner<'_>) -> Self {
+        let groups = examiner.model.transition_groups();
         Self {
             groups: groups.map(|(_, range)| range).collect(),
         }
@@ -132,11 +132,11 @@ pub(crate) struct Stable {
 }
 
 impl Stable {
-    pub(crate) fn new(frame: &Frame<'_>) -> Self {
-        let net = &frame.model.net;
+    pub(crate) fn new(examiner: &Examiner<'_>) -> Self {
+        let net = &examiner.model.net;
         let mut group_of = vec![0usize; net.place_count()];
         let mut groups = 0;
-        for (_, range) in frame.model.place_groups() {
+        for (_, range) in examiner.model.place_groups() {
             for place in range {
                 group_of[place as usize] = groups;
             }
@@ -192,21 +192,21 @@ impl ByFiring for Stable {
 
 /// Answers a question by which transitions can fire.
 pub(crate) fn by_firing(
-    frame: &mut Frame<'_>,
+    examiner: &mut Examiner<'_>,
     system: &NetSystem,
     name: &str,
     question: &dyn ByFiring,
 ) {
     let mut firing = Firing::new(system);
-    let answer = decide(frame, system, question, &mut firing);
+    let answer = decide(examiner, system, question, &mut firing);
     match answer {
-        Some((value, techniques)) => frame.answer(name, Value::Truth(value), &techniques),
-        None => frame.answer(name, Value::Unknown, &[]),
+        Some((value, techniques)) => examiner.answer(name, Value::Truth(value), &techniques),
+        None => examiner.answer(name, Value::Unknown, &[]),
     }
 }
 
 pub(crate) fn decide(
-    frame: &Frame<'_>,
+    examiner: &Examiner<'_>,
     system: &NetSystem,
     question: &dyn ByFiring,
     firing: &mut Firing,
@@ -215,11 +215,11 @@ pub(crate) fn decide(
         return Some((value, vec![Technique::Topological]));
     }
     // A net with few states needs nothing else.
-    if let Some(value) = search(frame, system, question, firing, None, SHORT) {
+    if let Some(value) = search(examiner, system, question, firing, None, SHORT) {
         return Some((value, SEARCHED.to_vec()));
     }
-    if frame.options.walks {
-        let time = frame.slice(0.03, Duration::from_secs(2));
+    if examiner.options.walks {
+        let time = examiner.slice(0.03, Duration::from_secs(2));
         let mut decided = None;
         walk(system, time, &mut |_: &[u32], successors: &Successors| {
             if firing.see(successors) {
@@ -231,17 +231,17 @@ pub(crate) fn decide(
             return Some((value, vec![Technique::RandomWalk]));
         }
     }
-    if frame.options.equation
-        && let Some(value) = exclude(frame, system, question, firing)
+    if examiner.options.equation
+        && let Some(value) = exclude(examiner, system, question, firing)
     {
         return Some((value, vec![Technique::LinearProgramming]));
     }
-    if let Some(value) = search(frame, system, question, firing, None, 0.4) {
+    if let Some(value) = search(examiner, system, question, firing, None, 0.4) {
         return Some((value, SEARCHED.to_vec()));
     }
-    if !frame.is_over()
-        && let Some(reduction) = for_candidates(frame, system, question, firing)
-        && let Some(value) = search(frame, system, question, firing, Some(&reduction), 1.0)
+    if !examiner.is_over()
+        && let Some(reduction) = for_candidates(examiner, system, question, firing)
+        && let Some(value) = search(examiner, system, question, firing, Some(&reduction), 1.0)
     {
         let mut techniques = SEARCHED.to_vec();
         techniques.push(Technique::StubbornSets);
@@ -252,7 +252,7 @@ pub(crate) fn decide(
 
 /// Sets that keep every way to the question's candidates.
 fn for_candidates<'s>(
-    frame: &Frame<'_>,
+    examiner: &Examiner<'_>,
     system: &'s NetSystem,
     question: &dyn ByFiring,
     firing: &Firing,
@@ -266,7 +266,7 @@ fn for_candidates<'s>(
     };
     goals.transitions.sort_unstable();
     goals.transitions.dedup();
-    frame.reduction(system, Aim::Goals(goals))
+    examiner.reduction(system, Aim::Goals(goals))
 }
 
 const SEARCHED: [Technique; 2] = [Technique::Explicit, Technique::StateCompression];
@@ -274,14 +274,14 @@ const SEARCHED: [Technique; 2] = [Technique::Explicit, Technique::StateCompressi
 /// Searches with a share of the time; with a reduction for the question's candidates, which are
 /// all that is open.
 fn search(
-    frame: &Frame<'_>,
+    examiner: &Examiner<'_>,
     system: &NetSystem,
     question: &dyn ByFiring,
     firing: &mut Firing,
     reduction: Option<&Made<'_>>,
     share: f64,
 ) -> Option<bool> {
-    if frame.is_over() {
+    if examiner.is_over() {
         return None;
     }
     let mut decided = None;
@@ -291,8 +291,8 @@ fn search(
         }
         decided.is_none()
     };
-    let way = Way::breadth_first(frame.left().mul_f64(share));
-    let coverage = frame.explore(system, reduction, way, &mut look);
+    let way = Way::breadth_first(examiner.left().mul_f64(share));
+    let coverage = examiner.explore(system, reduction, way, &mut look);
     if decided.is_none() && coverage == Coverage::Complete {
         firing.close();
         decided = question.decide(firing);
@@ -302,21 +302,21 @@ fn search(
 
 /// Excludes candidates by the state equation until that decides, or time is over.
 fn exclude(
-    frame: &Frame<'_>,
+    examiner: &Examiner<'_>,
     system: &NetSystem,
     question: &dyn ByFiring,
     firing: &mut Firing,
 ) -> Option<bool> {
     let equation = StateEquation::new(system.net());
     let linear = Linearise::new(system.net(), system.bounds());
-    let until = frame.left().mul_f64(0.8);
-    let each = frame.slice(0.05, Duration::from_secs(5));
+    let until = examiner.left().mul_f64(0.8);
+    let each = examiner.slice(0.05, Duration::from_secs(5));
     let mut groups = question.candidates(firing);
     // Small ones decide soonest.
     groups.sort_by_key(Vec::len);
     for group in groups {
         for transition in group {
-            if frame.is_over() || frame.left() < until {
+            if examiner.is_over() || examiner.left() < until {
                 return None;
             }
             let fireable = Formula::Atom(Atom::Fireable(vec![transition]));
@@ -334,14 +334,14 @@ fn exclude(
 }
 
 /// OneSafe: no place of the file ever holds more than one token.
-pub(crate) fn one_safe(frame: &mut Frame<'_>, system: &NetSystem, name: &str) {
-    match is_one_safe(frame, system) {
-        Some((value, techniques)) => frame.answer(name, Value::Truth(value), &techniques),
-        None => frame.answer(name, Value::Unknown, &[]),
+pub(crate) fn one_safe(examiner: &mut Examiner<'_>, system: &NetSystem, name: &str) {
+    match is_one_safe(examiner, system) {
+        Some((value, techniques)) => examiner.answer(name, Value::Truth(value), &techniques),
+        None => examiner.answer(name, Value::Unknown, &[]),
     }
 }
 
-fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>)> {
+fn is_one_safe(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>)> {
     let bounds = system.bounds();
     let proved = |range: &Range<u32>| {
         let mut places = range.clone().map(PlaceId);
@@ -355,7 +355,7 @@ fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Techn
             .try_fold(0u64, |sum, p| sum.checked_add(sure(p)?))
             .is_some_and(|sum| sum <= 1)
     };
-    let groups = frame.model.place_groups().map(|(_, range)| range);
+    let groups = examiner.model.place_groups().map(|(_, range)| range);
     let mut open: Vec<Range<u32>> = groups.filter(|range| !proved(range)).collect();
     if open.is_empty() {
         return Some((true, vec![Technique::Topological]));
@@ -379,16 +379,16 @@ fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Techn
             found |= overflows(successors) || unsafe_in(state, open);
             !found
         };
-        let way = Way::breadth_first(frame.left().mul_f64(share));
-        let coverage = frame.explore(system, None, way, &mut look);
+        let way = Way::breadth_first(examiner.left().mul_f64(share));
+        let coverage = examiner.explore(system, None, way, &mut look);
         (found || coverage == Coverage::Complete).then_some(!found)
     };
     // A net with few states needs nothing else.
     if let Some(value) = search(&open, SHORT) {
         return Some((value, SEARCHED.to_vec()));
     }
-    if frame.options.walks {
-        let time = frame.slice(0.03, Duration::from_secs(2));
+    if examiner.options.walks {
+        let time = examiner.slice(0.03, Duration::from_secs(2));
         let mut found = false;
         walk(
             system,
@@ -402,12 +402,12 @@ fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Techn
             return Some((false, vec![Technique::RandomWalk]));
         }
     }
-    if frame.options.equation {
+    if examiner.options.equation {
         let equation = StateEquation::new(system.net());
-        let until = frame.left().mul_f64(0.7);
-        let each = frame.slice(0.05, Duration::from_secs(5));
+        let until = examiner.left().mul_f64(0.7);
+        let each = examiner.slice(0.05, Duration::from_secs(5));
         open.retain(|range| {
-            let late = frame.is_over() || frame.left() < until;
+            let late = examiner.is_over() || examiner.left() < until;
             let weights: Vec<(PlaceId, i64)> = range.clone().map(|p| (PlaceId(p), 1)).collect();
             late || equation.bound(&weights, each).is_none_or(|bound| bound > 1)
         });
@@ -420,7 +420,7 @@ fn is_one_safe(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Techn
     }
     // The contest vouches for what its files say of nested units.
     let units = system.net().units().is_some_and(|units| units.is_safe());
-    (units && !frame.model.coloured).then(|| (true, vec![Technique::Nupn]))
+    (units && !examiner.model.coloured).then(|| (true, vec![Technique::Nupn]))
 }
 
 #[cfg(test)]
@@ -431,15 +431,15 @@ mod tests {
     use stubborn_system::Random;
 
     use super::*;
-    use crate::frame::Options;
+    use crate::examiner::Options;
 
     use crate::testing::cyclic_net;
 
     /// By a search of everything, and by sets for all transitions.
-    fn both_ways(question: &dyn ByFiring, frame: &Frame<'_>) -> Option<(bool, bool)> {
-        let system = NetSystem::new(frame.model.net.clone()).unwrap();
+    fn both_ways(question: &dyn ByFiring, examiner: &Examiner<'_>) -> Option<(bool, bool)> {
+        let system = NetSystem::new(examiner.model.net.clone()).unwrap();
         let full = search(
-            frame,
+            examiner,
             &system,
             question,
             &mut Firing::new(&system),
@@ -450,8 +450,15 @@ mod tests {
         if let Some(value) = question.decide(&firing) {
             return Some((full?, value));
         }
-        let reduction = for_candidates(frame, &system, question, &firing).unwrap();
-        let reduced = search(frame, &system, question, &mut firing, Some(&reduction), 0.5);
+        let reduction = for_candidates(examiner, &system, question, &firing).unwrap();
+        let reduced = search(
+            examiner,
+            &system,
+            question,
+            &mut firing,
+            Some(&reduction),
+            0.5,
+        );
         Some((full?, reduced?))
     }
 
@@ -468,10 +475,11 @@ mod tests {
                 ..Options::default()
             };
             let mut out = |_| {};
-            let frame = Frame::new(&model, &options, Instant::now(), &mut out);
-            let questions: [&dyn ByFiring; 2] = [&QuasiLive::new(&frame), &Stable::new(&frame)];
+            let examiner = Examiner::new(&model, &options, Instant::now(), &mut out);
+            let questions: [&dyn ByFiring; 2] =
+                [&QuasiLive::new(&examiner), &Stable::new(&examiner)];
             for (at, question) in questions.into_iter().enumerate() {
-                if let Some((full, reduced)) = both_ways(question, &frame) {
+                if let Some((full, reduced)) = both_ways(question, &examiner) {
                     assert_eq!(full, reduced, "net {number} question {at}");
                     yes[at] += usize::from(full);
                     no[at] += usize::from(!full);

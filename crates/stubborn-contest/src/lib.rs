@@ -29,7 +29,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `answer` | lines and techniques |
-//! | `frame` | options, the clock, how to search |
+//! | `examiner` | options, the clock, how to search |
 //! | `watch`, `walk`, `pump` | seeing every state of a search; random walks; runs that can be repeated |
 //! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl`, `ctl` | the examinations |
 //! | `terminal` | terminal components of full and reduced graphs |
@@ -40,7 +40,7 @@ mod answer;
 mod bounds;
 mod ctl;
 mod deadlock;
-mod frame;
+mod examiner;
 mod global;
 mod liveness;
 mod ltl;
@@ -62,9 +62,9 @@ use stubborn_pnml::{ContestProperty, Model, Question};
 use stubborn_system::Budget;
 
 pub use answer::{Line, Technique, Value};
-pub use frame::Options;
+pub use examiner::Options;
 
-use crate::frame::Frame;
+use crate::examiner::Examiner;
 
 macro_rules! examinations {
     ($($(#[$doc:meta])* $item:ident = $text:literal, $has_file:literal;)+) => {
@@ -172,42 +172,42 @@ pub fn examine(
     out: &mut dyn FnMut(Line),
 ) {
     let started = Instant::now();
-    let mut frame = Frame::new(model, options, started, out);
+    let mut examiner = Examiner::new(model, options, started, out);
     if examination == Examination::ReachabilityDeadlock {
-        return deadlock::examine(&mut frame);
+        return deadlock::examine(&mut examiner);
     }
     let net = model.net.clone();
     let narrow = NetOptions::narrow(&net);
     let Ok(mut system) = NetSystem::with_options(net, narrow) else {
-        return frame.give_up();
+        return examiner.give_up();
     };
     let name = examination.name();
     match examination {
-        Examination::StateSpace => state_space::examine(&mut frame, &system),
-        Examination::OneSafe => global::one_safe(&mut frame, &system, name),
+        Examination::StateSpace => state_space::examine(&mut examiner, &system),
+        Examination::OneSafe => global::one_safe(&mut examiner, &system, name),
         Examination::QuasiLiveness => {
-            let question = global::QuasiLive::new(&frame);
-            global::by_firing(&mut frame, &system, name, &question);
+            let question = global::QuasiLive::new(&examiner);
+            global::by_firing(&mut examiner, &system, name, &question);
         }
         Examination::StableMarking => {
-            let question = global::Stable::new(&frame);
-            global::by_firing(&mut frame, &system, name, &question);
+            let question = global::Stable::new(&examiner);
+            global::by_firing(&mut examiner, &system, name, &question);
         }
-        Examination::Liveness => liveness::examine(&mut frame, &system, name),
+        Examination::Liveness => liveness::examine(&mut examiner, &system, name),
         Examination::ReachabilityDeadlock
         | Examination::ReachabilityCardinality
         | Examination::ReachabilityFireability
         | Examination::UpperBounds
         | Examination::LtlCardinality
-        | Examination::LtlFireability => formulas(&mut frame, &mut system, properties),
+        | Examination::LtlFireability => formulas(&mut examiner, &mut system, properties),
         Examination::CtlCardinality | Examination::CtlFireability => {
-            branching(&mut frame, &mut system, properties);
+            branching(&mut examiner, &mut system, properties);
         }
     }
 }
 
 /// Answers formulas by what they ask, whichever file they come from.
-fn formulas(frame: &mut Frame<'_>, system: &mut NetSystem, properties: &[ContestProperty]) {
+fn formulas(examiner: &mut Examiner<'_>, system: &mut NetSystem, properties: &[ContestProperty]) {
     let (mut goals, mut sums, mut claims) = (Vec::new(), Vec::new(), Vec::new());
     for property in properties {
         let id = property.id.clone();
@@ -230,23 +230,23 @@ fn formulas(frame: &mut Frame<'_>, system: &mut NetSystem, properties: &[Contest
                 id,
                 formula: formula.clone(),
             }),
-            Question::Ctl(_) | Question::Unsupported => frame.answer(&id, Value::Unknown, &[]),
+            Question::Ctl(_) | Question::Unsupported => examiner.answer(&id, Value::Unknown, &[]),
         }
     }
     if !goals.is_empty() {
-        reachability::examine(frame, system, goals);
+        reachability::examine(examiner, system, goals);
     }
     if !sums.is_empty() {
-        bounds::examine(frame, system, sums);
+        bounds::examine(examiner, system, sums);
     }
     if !claims.is_empty() {
-        ltl::examine(frame, system, claims);
+        ltl::examine(examiner, system, claims);
     }
 }
 
 /// Answers formulas of branching time. Those that are also linear are read as branching ones: a
 /// path that ends has no next marking here.
-fn branching(frame: &mut Frame<'_>, system: &mut NetSystem, properties: &[ContestProperty]) {
+fn branching(examiner: &mut Examiner<'_>, system: &mut NetSystem, properties: &[ContestProperty]) {
     let mut claims = Vec::new();
     for property in properties {
         let state = |formula: &Formula| Box::new(Branching::State(formula.clone()));
@@ -262,8 +262,8 @@ fn branching(frame: &mut Frame<'_>, system: &mut NetSystem, properties: &[Contes
                 id: property.id.clone(),
                 formula,
             }),
-            None => frame.answer(&property.id, Value::Unknown, &[]),
+            None => examiner.answer(&property.id, Value::Unknown, &[]),
         }
     }
-    ctl::examine(frame, system, claims);
+    ctl::examine(examiner, system, claims);
 }

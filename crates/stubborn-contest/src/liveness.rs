@@ -11,29 +11,29 @@ use stubborn_reduce::Aim;
 
 use crate::answer::{Technique, Value};
 use crate::deadlock;
-use crate::frame::Frame;
+use crate::examiner::Examiner;
 use crate::global::{ByFiring, Firing, QuasiLive};
 use crate::terminal::{Terminal, components};
 
-pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem, name: &str) {
-    match decide(frame, system) {
-        Some((value, techniques)) => frame.answer(name, Value::Truth(value), &techniques),
-        None => frame.answer(name, Value::Unknown, &[]),
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, name: &str) {
+    match decide(examiner, system) {
+        Some((value, techniques)) => examiner.answer(name, Value::Truth(value), &techniques),
+        None => examiner.answer(name, Value::Unknown, &[]),
     }
 }
 
-fn decide(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>)> {
-    let quasi = QuasiLive::new(frame);
+fn decide(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>)> {
+    let quasi = QuasiLive::new(examiner);
     let firing = Firing::new(system);
     if quasi.decide(&firing) == Some(false) {
         return Some((false, vec![Technique::Topological]));
     }
     // A short look for deadlocks; they are the most frequent reason.
-    let short = frame.slice(0.1, Duration::from_secs(10));
-    if let Some((true, techniques)) = deadlock::find(frame, short) {
+    let short = examiner.slice(0.1, Duration::from_secs(10));
+    if let Some((true, techniques)) = deadlock::find(examiner, short) {
         return Some((false, techniques));
     }
-    let groups: Vec<Range<u32>> = frame
+    let groups: Vec<Range<u32>> = examiner
         .model
         .transition_groups()
         .map(|(_, range)| range)
@@ -45,27 +45,28 @@ fn decide(frame: &Frame<'_>, system: &NetSystem) -> Option<(bool, Vec<Technique>
                 .all(|group| group.clone().any(|t| fired.contains(t as usize)))
         })
     };
-    let memory = frame.options.memory;
+    let memory = examiner.options.memory;
     let searched = vec![Technique::Explicit];
-    let time = frame.left().mul_f64(0.35);
+    let time = examiner.left().mul_f64(0.35);
     if let Ok(terminal) = components(system, None, memory, time) {
         return Some((live(&terminal), searched));
     }
-    if let Some(reduction) = frame.reduction(system, Aim::Deadlocks) {
-        let time = frame.left().mul_f64(0.6);
+    if let Some(reduction) = examiner.reduction(system, Aim::Deadlocks) {
+        let time = examiner.left().mul_f64(0.6);
         if let Ok(terminal) = components(system, Some(reduction.reduction()), memory, time) {
             let techniques = vec![Technique::Explicit, Technique::StubbornSets];
             return Some((live(&terminal), techniques));
         }
     }
     let mut firing = Firing::new(system);
-    if let Some((false, techniques)) = crate::global::decide(frame, system, &quasi, &mut firing) {
+    if let Some((false, techniques)) = crate::global::decide(examiner, system, &quasi, &mut firing)
+    {
         return Some((false, techniques));
     }
-    if frame.is_over() {
+    if examiner.is_over() {
         return None;
     }
-    match deadlock::find(frame, frame.left()) {
+    match deadlock::find(examiner, examiner.left()) {
         Some((true, techniques)) => Some((false, techniques)),
         _ => None,
     }

@@ -17,7 +17,7 @@ use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
 
 use crate::answer::{Technique, Value};
-use crate::frame::{Frame, MOST_TRANSITIONS};
+use crate::examiner::{Examiner, MOST_TRANSITIONS};
 
 /// A formula that should hold on every path.
 pub(crate) struct Claim {
@@ -41,14 +41,14 @@ struct Smaller {
 }
 
 /// Answers all claims; what cannot be answered is said so.
-pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
     let mut open: Vec<Ready> = Vec::new();
     let count = claims.len().max(1);
-    let time = frame.slice(0.15 / count as f64, Duration::from_secs(10));
+    let time = examiner.slice(0.15 / count as f64, Duration::from_secs(10));
     for claim in claims {
-        match prepare(frame, system, &claim, time) {
+        match prepare(examiner, system, &claim, time) {
             Some(ready) => open.push(ready),
-            None => frame.answer(&claim.id, Value::Unknown, &[]),
+            None => examiner.answer(&claim.id, Value::Unknown, &[]),
         }
     }
     let system = &*system;
@@ -56,14 +56,14 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec
     for share in [0.1, 0.4, 1.0] {
         let mut left = open.len();
         open.retain(|ready| {
-            let time = frame.left().mul_f64(share / left.max(1) as f64);
+            let time = examiner.left().mul_f64(share / left.max(1) as f64);
             left -= 1;
-            if frame.is_over() {
+            if examiner.is_over() {
                 return true;
             }
-            match check(frame, system, &relations, ready, time) {
+            match check(examiner, system, &relations, ready, time) {
                 Some((value, techniques)) => {
-                    frame.answer(&ready.id, Value::Truth(value), &techniques);
+                    examiner.answer(&ready.id, Value::Truth(value), &techniques);
                     false
                 }
                 None => true,
@@ -71,12 +71,12 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, claims: Vec
         });
     }
     for ready in open {
-        frame.answer(&ready.id, Value::Unknown, &[]);
+        examiner.answer(&ready.id, Value::Unknown, &[]);
     }
 }
 
 fn check(
-    frame: &Frame<'_>,
+    examiner: &Examiner<'_>,
     system: &NetSystem,
     relations: &OnceCell<Relations>,
     ready: &Ready,
@@ -87,7 +87,7 @@ fn check(
         None => (system, relations),
     };
     let reduces =
-        frame.options.stubborn_sets && system.net().transition_count() <= MOST_TRANSITIONS;
+        examiner.options.stubborn_sets && system.net().transition_count() <= MOST_TRANSITIONS;
     let relations =
         reduces.then(|| relations.get_or_init(|| system.relations(RelationLevel::Reach)));
     system.forget_overflow();
@@ -96,7 +96,7 @@ fn check(
         None => Por::None,
     };
     let options = CheckOptions {
-        limits: frame.limits(time),
+        limits: examiner.limits(time),
         reduction: ReductionOptions {
             por,
             ..ReductionOptions::default()
@@ -135,7 +135,7 @@ fn check(
 
 /// Makes the automaton of a claim, with a label for each statement about a marking.
 fn prepare(
-    frame: &Frame<'_>,
+    examiner: &Examiner<'_>,
     system: &mut NetSystem,
     claim: &Claim,
     time: Duration,
@@ -143,7 +143,7 @@ fn prepare(
     let mut statements: Vec<&Formula> = Vec::new();
     collect(&claim.formula, &mut statements);
     let mut known: Vec<Option<bool>> = vec![None; statements.len()];
-    if frame.options.equation && !frame.is_over() {
+    if examiner.options.equation && !examiner.is_over() {
         let each = time / (2 * statements.len().max(1) as u32);
         let equation = StateEquation::new(system.net());
         let linear = Linearise::new(system.net(), system.bounds());
@@ -177,16 +177,16 @@ fn prepare(
         places.extend(statement.places(system.net()));
         system.add_label(statement.clone())
     })?;
-    let smaller = !frame.is_over() && first.is_stutter_invariant() == Some(true);
+    let smaller = !examiner.is_over() && first.is_stutter_invariant() == Some(true);
     let own = smaller.then(|| {
         let net = system.net();
-        let reduced = frame.reduced(net, &Preserve::Runs(places))?;
+        let reduced = examiner.reduced(net, &Preserve::Runs(places))?;
         if reduced.net.place_count() == net.place_count()
             && reduced.net.transition_count() == net.transition_count()
         {
             return None;
         }
-        let mut own = frame.smaller(system, &reduced)?;
+        let mut own = examiner.smaller(system, &reduced)?;
         let property = make(&mut |statement| own.add_label(reduced.translate(statement, net)?))?;
         let smaller = Smaller {
             system: own,

@@ -13,7 +13,7 @@ use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{LabelId, Successors, System};
 
 use crate::answer::{Technique, Value};
-use crate::frame::{Coverage, Frame, SHORT, Way};
+use crate::examiner::{Coverage, Examiner, SHORT, Way};
 use crate::walk::walk;
 
 /// A question whether a formula can become true.
@@ -32,42 +32,42 @@ impl Goal {
 }
 
 /// Answers all goals; what cannot be answered is said so.
-pub(crate) fn examine(frame: &mut Frame<'_>, system: &mut NetSystem, goals: Vec<Goal>) {
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, goals: Vec<Goal>) {
     let mut open: Vec<(Goal, LabelId)> = Vec::new();
     for goal in goals {
         match system.add_label(goal.formula.clone()) {
             Some(label) => open.push((goal, label)),
-            None => frame.answer(&goal.id, Value::Unknown, &[]),
+            None => examiner.answer(&goal.id, Value::Unknown, &[]),
         }
     }
-    search_all(frame, system, open);
+    search_all(examiner, system, open);
 }
 
 /// As [`examine`], of goals that have labels.
 pub(crate) fn search_all(
-    frame: &mut Frame<'_>,
+    examiner: &mut Examiner<'_>,
     system: &NetSystem,
     mut open: Vec<(Goal, LabelId)>,
 ) {
     // A net with few states needs nothing else.
-    let short = Look::Everything(frame.left().mul_f64(SHORT));
-    look_around(frame, system, &mut open, short);
-    let walks = Look::Walk(frame.slice(0.03, Duration::from_secs(2)));
-    look_around(frame, system, &mut open, walks);
-    if frame.options.equation {
-        exclude(frame, system, &mut open);
+    let short = Look::Everything(examiner.left().mul_f64(SHORT));
+    look_around(examiner, system, &mut open, short);
+    let walks = Look::Walk(examiner.slice(0.03, Duration::from_secs(2)));
+    look_around(examiner, system, &mut open, walks);
+    if examiner.options.equation {
+        exclude(examiner, system, &mut open);
     }
     look_around(
-        frame,
+        examiner,
         system,
         &mut open,
-        Look::Everything(frame.left().mul_f64(0.3)),
+        Look::Everything(examiner.left().mul_f64(0.3)),
     );
-    one_by_one(frame, system, &mut open, 0.1);
-    one_by_one(frame, system, &mut open, 0.6);
-    look_around(frame, system, &mut open, Look::Walk(frame.left()));
+    one_by_one(examiner, system, &mut open, 0.1);
+    one_by_one(examiner, system, &mut open, 0.6);
+    look_around(examiner, system, &mut open, Look::Walk(examiner.left()));
     for (goal, _) in open {
-        frame.answer(&goal.id, Value::Unknown, &[]);
+        examiner.answer(&goal.id, Value::Unknown, &[]);
     }
 }
 
@@ -80,13 +80,13 @@ enum Look {
 
 /// Looks at states and answers what is found there; everything, if everything was seen.
 fn look_around(
-    frame: &mut Frame<'_>,
+    examiner: &mut Examiner<'_>,
     system: &NetSystem,
     open: &mut Vec<(Goal, LabelId)>,
     look: Look,
 ) {
     let walks = matches!(look, Look::Walk(_));
-    if open.is_empty() || frame.is_over() || (walks && !frame.options.walks) {
+    if open.is_empty() || examiner.is_over() || (walks && !examiner.options.walks) {
         return;
     }
     let mut found = vec![false; open.len()];
@@ -108,7 +108,9 @@ fn look_around(
             walk(system, time, &mut visit);
             Coverage::Partial
         }
-        Look::Everything(time) => frame.explore(system, None, Way::breadth_first(time), &mut visit),
+        Look::Everything(time) => {
+            examiner.explore(system, None, Way::breadth_first(time), &mut visit)
+        }
     };
     let techniques: &[Technique] = match look {
         Look::Walk(_) => &[Technique::RandomWalk, Technique::CollateralProcessing],
@@ -123,21 +125,21 @@ fn look_around(
         let found = found.next().unwrap_or(false);
         let known = found || coverage == Coverage::Complete;
         if known {
-            frame.answer(&goal.id, goal.value(found), techniques);
+            examiner.answer(&goal.id, goal.value(found), techniques);
         }
         !known
     });
 }
 
 /// Answers what the state equation excludes.
-fn exclude(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<(Goal, LabelId)>) {
+fn exclude(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<(Goal, LabelId)>) {
     let equation = StateEquation::new(system.net());
     let linear = Linearise::new(system.net(), system.bounds());
-    let time = frame.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
+    let time = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
     open.retain(|(goal, _)| {
-        let excluded = !frame.is_over() && linear.never(&equation, &goal.formula, time);
+        let excluded = !examiner.is_over() && linear.never(&equation, &goal.formula, time);
         if excluded {
-            frame.answer(&goal.id, goal.value(false), &[Technique::LinearProgramming]);
+            examiner.answer(&goal.id, goal.value(false), &[Technique::LinearProgramming]);
         }
         !excluded
     });
@@ -145,7 +147,7 @@ fn exclude(frame: &mut Frame<'_>, system: &NetSystem, open: &mut Vec<(Goal, Labe
 
 /// Gives each open goal a search of its own, with a share of the time.
 fn one_by_one(
-    frame: &mut Frame<'_>,
+    examiner: &mut Examiner<'_>,
     system: &NetSystem,
     open: &mut Vec<(Goal, LabelId)>,
     share: f64,
@@ -153,14 +155,14 @@ fn one_by_one(
     let mut left = open.len();
     open.retain(|entry| {
         let goal = &entry.0;
-        let time = frame.left().mul_f64(share / left.max(1) as f64);
+        let time = examiner.left().mul_f64(share / left.max(1) as f64);
         left -= 1;
-        if frame.is_over() {
+        if examiner.is_over() {
             return true;
         }
-        match search(frame, system, entry, time) {
+        match search(examiner, system, entry, time) {
             Some((found, techniques)) => {
-                frame.answer(&goal.id, goal.value(found), &techniques);
+                examiner.answer(&goal.id, goal.value(found), &techniques);
                 false
             }
             None => true,
@@ -170,18 +172,18 @@ fn one_by_one(
 
 /// Looks for one goal in a net made for it.
 fn search(
-    frame: &Frame<'_>,
+    examiner: &Examiner<'_>,
     whole: &NetSystem,
     (goal, label): &(Goal, LabelId),
     time: Duration,
 ) -> Option<(bool, Vec<Technique>)> {
     let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
-    let original = &frame.model.net;
+    let original = &examiner.model.net;
     let watched: Vec<PlaceId> = goal.formula.places(original);
-    let reduced = frame.reduced(original, &Preserve::Places(watched));
+    let reduced = examiner.reduced(original, &Preserve::Places(watched));
     let own = reduced.and_then(|reduced| {
         let formula = reduced.translate(&goal.formula, original)?;
-        let mut own = frame.smaller(whole, &reduced)?;
+        let mut own = examiner.smaller(whole, &reduced)?;
         let label = own.add_label(formula)?;
         Some((own, label))
     });
@@ -192,7 +194,7 @@ fn search(
         Some((own, label)) => (own, *label),
         None => (whole, *label),
     };
-    let reduction = frame.reduction(system, Aim::Goals(Goals::labels([label])));
+    let reduction = examiner.reduction(system, Aim::Goals(Goals::labels([label])));
     if reduction.is_some() {
         techniques.push(Technique::StubbornSets);
     }
@@ -203,7 +205,7 @@ fn search(
         !found
     };
     let way = Way::breadth_first(time);
-    let coverage = frame.explore(system, reduction.as_ref(), way, &mut look);
+    let coverage = examiner.explore(system, reduction.as_ref(), way, &mut look);
     let known = found || coverage == Coverage::Complete;
     known.then_some((found, techniques))
 }

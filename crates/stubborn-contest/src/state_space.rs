@@ -6,7 +6,7 @@ use std::time::Duration;
 use stubborn_net::{Census, NetSystem, PlaceId};
 
 use crate::answer::Technique;
-use crate::frame::{Coverage, Frame, Way};
+use crate::examiner::{Coverage, Examiner, Way};
 use crate::pump::unbounded;
 
 const TECHNIQUES: [Technique; 2] = [Technique::Explicit, Technique::StateCompression];
@@ -18,14 +18,14 @@ const MEASURES: [&str; 4] = [
     "MAX_TOKEN_IN_PLACE",
 ];
 
-pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem) {
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem) {
     let bounds = system.bounds();
     let open = |place: PlaceId| bounds.bound(place).is_none();
-    if frame.options.walks && system.net().places().any(open) {
-        let time = frame.slice(0.05, Duration::from_secs(5));
+    if examiner.options.walks && system.net().places().any(open) {
+        let time = examiner.slice(0.05, Duration::from_secs(5));
         if unbounded(system, time, &mut |_| true).contains(&true) {
             for measure in MEASURES {
-                frame.measure(measure, None, &[Technique::RandomWalk]);
+                examiner.measure(measure, None, &[Technique::RandomWalk]);
             }
             return;
         }
@@ -39,13 +39,13 @@ pub(crate) fn examine(frame: &mut Frame<'_>, system: &NetSystem) {
         most.most = most.most.max(census.most);
         true
     };
-    let way = Way::breadth_first(frame.left());
-    if frame.explore(system, None, way, &mut count) == Coverage::Partial {
-        frame.give_up();
+    let way = Way::breadth_first(examiner.left());
+    if examiner.explore(system, None, way, &mut count) == Coverage::Partial {
+        examiner.give_up();
         return;
     }
     let values = [states, edges, most.total, u128::from(most.most)];
     for (measure, value) in MEASURES.into_iter().zip(values) {
-        frame.measure(measure, Some(value), &TECHNIQUES);
+        examiner.measure(measure, Some(value), &TECHNIQUES);
     }
 }

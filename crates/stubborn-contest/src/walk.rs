@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use stubborn_net::NetSystem;
 use stubborn_system::{Outcome, Random, Successors, System};
 
-use crate::frame::Visitor;
+use crate::examiner::Visitor;
 
 /// The first walks have so many steps.
 const SHORT: usize = 256;

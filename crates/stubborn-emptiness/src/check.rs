@@ -115,7 +115,7 @@ pub(crate) struct Reductions {
 }
 
 /// What the threads of one walk share.
-struct Frame<'f> {
+struct Setting<'f> {
     watcher: Watcher<'f>,
     reductions: &'f Reductions,
     store: &'f Store,
@@ -445,7 +445,7 @@ impl<'a> Check<'a> {
                     .into(),
             ));
         }
-        let frame = Frame {
+        let setting = Setting {
             watcher: Watcher {
                 automaton: &prepared.automaton,
                 starts: &prepared.starts,
@@ -459,9 +459,9 @@ impl<'a> Check<'a> {
         };
         let mut is_final = true;
         if self.threads > 1 {
-            self.walk_together(&frame, &mut result)?;
+            self.walk_together(&setting, &mut result)?;
         } else {
-            is_final = self.walk_alone(&frame, proviso, shared, &mut result)?;
+            is_final = self.walk_alone(&setting, proviso, shared, &mut result)?;
         }
         result.store_bytes = store.bytes();
         result.peak_bytes = bounds.memory.peak();
@@ -470,8 +470,8 @@ impl<'a> Check<'a> {
     }
 
     /// A view of the product for one thread.
-    fn product<'p>(&'p self, frame: &Frame<'p>, shared: Option<&'p Store>) -> Product<'p> {
-        let reductions = frame.reductions;
+    fn product<'p>(&'p self, setting: &Setting<'p>, shared: Option<&'p Store>) -> Product<'p> {
+        let reductions = setting.reductions;
         let reducer = |classic: &'p StubbornReduction| -> Box<dyn Reducer + 'p> {
             let inner = classic.reducer();
             match &reductions.sticky {
@@ -488,27 +488,27 @@ impl<'a> Check<'a> {
             shared: shared.map(SharedExpansions::new),
         };
         let surroundings = Surroundings {
-            store: frame.store,
-            memory: frame.bounds.memory,
+            store: setting.store,
+            memory: setting.bounds.memory,
             budget: self.system.budget(),
             limits: self.limits,
-            gate: frame.bounds.gate,
-            started: frame.bounds.started,
+            gate: setting.bounds.gate,
+            started: setting.bounds.started,
             observer: self.observer,
         };
-        Product::new(self.system, &frame.watcher, reducers, surroundings)
+        Product::new(self.system, &setting.watcher, reducers, surroundings)
     }
 
     /// One thread. Says whether no state of the system was newly expanded.
     fn walk_alone(
         &self,
-        frame: &Frame<'_>,
+        setting: &Setting<'_>,
         proviso: CycleProviso,
         shared: Option<&Store>,
         result: &mut CheckResult,
     ) -> Result<bool, SearchError> {
-        let mut product = self.product(frame, shared);
-        let all = frame.watcher.all_marks();
+        let mut product = self.product(setting, shared);
+        let all = setting.watcher.all_marks();
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all));
         let found = walk.run();
         result.counts = walk.counts;
@@ -531,14 +531,14 @@ impl<'a> Check<'a> {
     /// Several threads.
     fn walk_together(
         &self,
-        frame: &Frame<'_>,
+        setting: &Setting<'_>,
         result: &mut CheckResult,
     ) -> Result<(), SearchError> {
         let shared = Shared::default();
         let sets = Sets::default();
-        let all = frame.watcher.all_marks();
+        let all = setting.watcher.all_marks();
         let work = |worker: usize| {
-            let mut product = self.product(frame, None);
+            let mut product = self.product(setting, None);
             if worker > 0 {
                 product.forget_observer();
             }
@@ -570,11 +570,11 @@ impl<'a> Check<'a> {
             }
             Outcome::Accepting(lasso) => lasso,
         };
-        let mut product = self.product(frame, None);
+        let mut product = self.product(setting, None);
         match (self.emptiness, lasso.cycle.first()) {
             (Emptiness::Components, Some(first)) => {
                 // The way there may lead over nodes that were forgotten since.
-                let flags_of = RefCell::new(self.product(frame, None));
+                let flags_of = RefCell::new(self.product(setting, None));
                 let was_left =
                     |node| flags_of.borrow_mut().flags(node) & parallel::flags::LEFT != 0;
                 let region = Region {

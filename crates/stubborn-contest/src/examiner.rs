@@ -65,14 +65,14 @@ const FOREVER: Duration = Duration::from_secs(1 << 32);
 pub(crate) type Visitor<'v> = dyn FnMut(&[u32], &Successors) -> bool + Send + 'v;
 
 /// An examination in progress.
-pub(crate) struct Frame<'f> {
+pub(crate) struct Examiner<'f> {
     pub(crate) model: &'f Model,
     pub(crate) options: &'f Options<'f>,
     end: Option<Instant>,
     out: &'f mut dyn FnMut(Line),
 }
 
-impl<'f> Frame<'f> {
+impl<'f> Examiner<'f> {
     pub(crate) fn new(
         model: &'f Model,
         options: &'f Options<'f>,
@@ -88,11 +88,11 @@ impl<'f> Frame<'f> {
     }
 
     /// Lets somebody else answer questions of our own, in a part of the time; the answers.
-    pub(crate) fn ask(&self, share: f64, ask: impl FnOnce(&mut Frame<'_>)) -> Vec<Line> {
+    pub(crate) fn ask(&self, share: f64, ask: impl FnOnce(&mut Examiner<'_>)) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut out = |line| lines.push(line);
         let end = Instant::now().checked_add(self.left().mul_f64(share));
-        let mut other = Frame {
+        let mut other = Examiner {
             model: self.model,
             options: self.options,
             end: end.filter(|_| self.end.is_some()),
