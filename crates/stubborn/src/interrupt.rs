@@ -1,5 +1,5 @@
-//! Ctrl-C: the first one asks everybody to stop with what was learnt, the second one ends the
-//! program.
+//! Ctrl-C, and SIGTERM and SIGHUP, which schedulers and terminals send: the first one asks everybody
+//! to stop with what was learnt, the second one ends the program.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

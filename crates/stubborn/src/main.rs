@@ -5,6 +5,7 @@ mod allocator;
 mod commands;
 mod exit;
 mod interrupt;
+mod json;
 mod options;
 mod progress;
 mod terminal;
@@ -20,7 +21,10 @@ use crate::options::{Cli, Command};
 fn main() -> ExitCode {
     exit::install_panic_hook();
     allocator::share_one_heap();
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| exit::wrong_command(&error));
+    if let Some(command) = cli.command.json() {
+        exit::report_to_scripts(command);
+    }
     // Expressions may nest deeply, and traces of depth-first searches are long: a roomy
     // stack costs nothing until it is used.
     let worker = std::thread::Builder::new()
@@ -52,5 +56,9 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Protocol(args) => commands::protocol::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
+        Command::Schema(_) => {
+            terminal::print(json::SCHEMA);
+            Ok(Status::Fine)
+        }
     }
 }

@@ -68,7 +68,33 @@ pub(crate) enum Command {
     Protocol(protocol::ProtocolArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+    Schema(SchemaArgs),
 }
+
+impl Command {
+    /// Its name, if it prints for scripts.
+    pub(crate) fn json(&self) -> Option<&'static str> {
+        match self {
+            Self::Check(args) => args.output.json.then_some("check"),
+            Self::Explore(args) => args.output.json.then_some("explore"),
+            Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
+            Self::Protocol(args) => args.json.then_some("protocol"),
+            Self::Simulate(_)
+            | Self::Validate(_)
+            | Self::Ltl(_)
+            | Self::Bench(_)
+            | Self::Mcc(_)
+            | Self::Lab(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Schema(_) => None,
+        }
+    }
+}
+
+/// Print the JSON Schema of what --json prints
+#[derive(Args, Debug)]
+pub(crate) struct SchemaArgs {}
 
 /// Which model, and how it is run.
 #[derive(Args, Debug)]
@@ -195,6 +221,8 @@ fn names<T: Copy>(all: &'static [T], name: fn(T) -> &'static str) -> PossibleVal
 #[derive(Args, Debug)]
 pub(crate) struct OutputArgs {
     /// Print one JSON object, for scripts
+    ///
+    /// `stubborn schema` says what is in it. A wrong command or model is an object, too.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
@@ -386,10 +414,11 @@ pub(crate) struct CheckArgs {
 /// steps (searched depth-first on one thread; --seed takes transitions in another order; `none`
 /// and `full` expand nothing and everything).
 ///
-/// With --json, one object on standard output: model, language, por, order, threads, store,
-/// states, transitions, deadlocks, invalid_ends (null in languages without end states), depth,
-/// complete, load_seconds, explore_seconds, peak_memory_bytes, bytes_per_state and, where steps
-/// fail, failing_steps (what went wrong: runs end there).
+/// With --json, one object on standard output: schema_version, command, model, language, por,
+/// order, threads, store, states, transitions, deadlocks, invalid_ends (null in languages without
+/// end states), depth, complete, load_seconds, explore_seconds, peak_memory_bytes, bytes_per_state;
+/// where steps fail, failing_steps (what went wrong: runs end there); where something stopped it,
+/// reason and limit.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -415,11 +444,11 @@ pub(crate) struct ExploreArgs {
     pub(crate) comparison: ComparisonArgs,
 
     /// Print the number of states on every breadth-first level
-    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    #[arg(long, help_heading = "Output")]
     pub(crate) levels: bool,
 
     /// Name the transitions that were never taken
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "structural"])]
+    #[arg(long, help_heading = "Output", conflicts_with = "structural")]
     pub(crate) unused: bool,
 
     #[command(flatten)]

@@ -1,5 +1,7 @@
 //! `stubborn check`: verdicts first, then the runs that show what is violated, then numbers.
 
+mod asked;
+mod rounds;
 mod temporal;
 
 use std::fmt::Write;
@@ -10,14 +12,17 @@ use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::{Engine, SharedMemory};
 use stubborn::{
-    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, Origin, PromelaOptions, Question,
-    QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
+    Answer, End, Language, LoadOptions, LoadedModel, PromelaOptions, Question, QuestionKind,
+    Report, Target, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
+use self::asked::Asked;
 use super::{
-    Figures, budget, figures_json, growing, load_with, search_options, why_incomplete, write_file,
+    Figures, Incomplete, budget, figures_json, growing, load_with, search_options, why_incomplete,
+    write_file,
 };
 use crate::exit::{Failure, Status};
+use crate::json;
 use crate::options::trail_file;
 use crate::options::{CheckArgs, EngineName};
 use crate::progress::Line;
@@ -34,7 +39,8 @@ const LISTED: usize = 6;
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
     let nothing = [("verdict", json!("unknown")), ("properties", json!([]))];
-    let budget = budget(&args.model, &args.search, args.output.json, &nothing)?;
+    let json = args.output.json.then_some("check");
+    let budget = budget(&args.model, &args.search, json, &nothing)?;
     let load_options = LoadOptions {
         invariants: args.invariant.clone(),
         temporal: temporal::texts(&args.temporal)?,
@@ -51,7 +57,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let default_reduction = if args.spin.coverage { "none" } else { "auto" };
     let mut options = search_options(&args.search, &args.reduction, default_reduction, &model)?;
     options.temporal = args.temporal.options();
-    let line = Line::new(args.output.quiet);
+    let line = Line::new(
+        args.output.quiet,
+        args.search.max_states,
+        args.search.timeout,
+    );
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
     let asked = Asked::new(args, &model)?;
@@ -70,9 +80,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let started = Instant::now();
     let results = growing(&mut model, |model| {
         let asked = Asked::new(args, model).unwrap_or_default();
-        let mut results = Results::default();
-        if !asked.questions.is_empty() {
-            let questions = &asked.questions;
+        let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
             let card = stubborn::GraphicsCard::new(model);
             let engines: [&dyn Engine; 1] = match on_card {
                 true => [&card],
@@ -82,12 +90,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
                 engines: &engines,
                 ..options.clone()
             };
-            results.report = match args.net.structural {
-                None => stubborn::check(model, questions, &options)?,
-                Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
-            };
-        }
-        results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
+            match args.net.structural {
+                None => stubborn::check(model, questions, &options),
+                Some(rules) => stubborn::check_smaller(model, questions, rules, &options),
+            }
+        };
+        let mut results = rounds::answer(model, &asked, &options, &safety)?;
         results.time = started.elapsed();
         Ok(results)
     })?;
@@ -194,81 +202,6 @@ impl Results {
     }
 }
 
-/// What to ask, from the model and the flags.
-#[derive(Default)]
-struct Asked<'m> {
-    questions: Vec<Question>,
-    temporal: Vec<&'m Temporal>,
-}
-
-impl<'m> Asked<'m> {
-    fn new(args: &CheckArgs, model: &'m LoadedModel) -> Result<Self, Failure> {
-        let all = stubborn::questions(model);
-        let mut questions: Vec<Question> = Vec::new();
-        let mut temporal: Vec<&Temporal> = Vec::new();
-        for name in &args.property {
-            let (before, before_temporal) = (questions.len(), temporal.len());
-            questions.extend(all.iter().filter(|q| q.name == *name).cloned());
-            temporal.extend(model.temporal().iter().filter(|t| t.name == *name));
-            if (questions.len(), temporal.len()) == (before, before_temporal) {
-                let names = all.iter().map(|q| &q.name);
-                let names = names.chain(model.temporal().iter().map(|t| &t.name));
-                let names: Vec<String> = names.map(|name| format!("  {name}")).collect();
-                return Err(Failure::wrong(format!(
-                    "there is no property `{name}`; there are\n{}",
-                    names.join("\n")
-                )));
-            }
-        }
-        if args.property.is_empty() && !args.only {
-            questions = all;
-            temporal = model.temporal().iter().collect();
-        } else {
-            // What the flags say; of files with many properties, only those that are named.
-            let any = args.property.is_empty();
-            questions.extend(all.into_iter().filter(|q| {
-                q.kind == QuestionKind::Invariant && (any || args.invariant.contains(&q.name))
-            }));
-            let wanted = |t: &&Temporal| match t.origin {
-                Origin::Model => false,
-                Origin::User => true,
-                Origin::File => any,
-            };
-            temporal.extend(model.temporal().iter().filter(wanted));
-        }
-        if args.deadlock {
-            questions.push(Question::no_deadlock());
-        }
-        let mut once = Self::default();
-        for question in questions {
-            if !once.questions.contains(&question) {
-                once.questions.push(question);
-            }
-        }
-        for property in temporal {
-            if !once
-                .temporal
-                .iter()
-                .any(|known| std::ptr::eq(*known, property))
-            {
-                once.temporal.push(property);
-            }
-        }
-        for property in &once.temporal {
-            if let Err(Obstacle::Wrong(messages)) = &property.property {
-                return Err(Failure::shown(messages.clone()));
-            }
-        }
-        if once.questions.is_empty() && once.temporal.is_empty() {
-            return Err(Failure::wrong(
-                "nothing to check: --only needs --deadlock, --invariant, --ltl, --ctl, --hoa, \
-                 --properties or --property",
-            ));
-        }
-        Ok(once)
-    }
-}
-
 fn trace_of(answer: &Answer) -> Option<&Trace> {
     answer.violation.as_ref()?.trace.as_ref()
 }
@@ -312,25 +245,63 @@ fn json_text(
     let runs = results.figures();
     let total = results.total(&runs);
     let mut object = figures_json(model, &args.search, &results.reductions(), &total, load);
+    object.insert("verdict".into(), json!(results.verdict().name()));
     let report = &results.report;
     let properties = report.answers.iter().map(|answer| {
         let trace = trace_of(answer).filter(|_| traces);
-        let mut property = json!({
-            "name": answer.question.name,
-            "kind": answer.question.kind.name(),
+        let question = &answer.question;
+        let mut fields = json::fields(json!({
+            "name": question.name,
+            "title": headline(question),
+            "kind": question.kind.name(),
             "verdict": answer.verdict.name(),
             "trace": trace.map(|trace| json!(TraceRecord::new(model, trace))),
             "por": report.runs[answer.run].reduction,
-        });
-        if let Value::Object(fields) = &mut property {
-            fields.extend(runs[answer.run].json());
+        }));
+        if let Some(span) = question.span {
+            fields.insert("place".into(), json!(model.text().range(span)));
         }
-        property
+        let result = &report.runs[answer.run].result;
+        let incomplete = Incomplete::of(model, result, args.search.store);
+        if let (Verdict::Unknown, Some(incomplete)) = (answer.verdict, incomplete) {
+            incomplete.put_into(&mut fields);
+        }
+        fields.extend(runs[answer.run].json());
+        Value::Object(fields)
     });
     let temporal = results.temporal.iter();
     let temporal = temporal.map(|answer| temporal::json(model, answer, traces));
-    object.insert("properties".into(), properties.chain(temporal).collect());
-    format!("{}\n", Value::Object(object))
+    let properties: Vec<Value> = properties.chain(temporal).collect();
+    // The first reason stands for all.
+    for name in ["reason", "limit"] {
+        if let Some(value) = properties.iter().find_map(|property| property.get(name)) {
+            object.insert(name.into(), value.clone());
+        }
+    }
+    object.insert("properties".into(), properties.into());
+    if !model.warnings().is_empty() {
+        let warnings = json::diagnostics(model.text(), model.warnings());
+        object.insert("warnings".into(), warnings.into());
+    }
+    if let Some(unreached) = spin::unreached(model).filter(|_| args.spin.coverage) {
+        object.insert("coverage".into(), coverage_json(&unreached));
+    }
+    json::line("check", object)
+}
+
+fn coverage_json(all: &[spin::Unreached]) -> Value {
+    let process = |process: &spin::Unreached| {
+        let statements = process.statements.iter();
+        let statements = statements.map(
+            |(location, state, text)| json!({"location": location, "state": state, "text": text}),
+        );
+        json!({
+            "process": process.process,
+            "statements": process.all,
+            "unreached": statements.collect::<Vec<_>>(),
+        })
+    };
+    all.iter().map(process).collect()
 }
 
 // ---- for people ----
@@ -383,7 +354,7 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         let searches = report.runs.iter();
         let store = args.search.store;
         let mut reasons = searches.filter_map(|run| why_incomplete(model, &run.result, store));
-        let why = |answer: &TemporalAnswer| temporal::why_unknown(model, answer, store);
+        let why = |answer: &TemporalAnswer| temporal::why_unknown(model, answer);
         let mut limits = results.temporal.iter().filter_map(why);
         if let Some(reason) = reasons.next().or_else(|| limits.next()) {
             let _ = writeln!(out, "{}: {reason}", paint.unsure("no answer"));
