@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -63,6 +64,22 @@ pub(crate) fn report_to_scripts(command: &'static str) {
     let _ = SCRIPTED.set(command);
 }
 
+/// The file in which the process that started this one reads the object.
+static HANDED_OVER: OnceLock<PathBuf> = OnceLock::new();
+
+/// From now on objects are written to a file, whatever is printed.
+pub(crate) fn report_to_file(file: &Path) {
+    let _ = HANDED_OVER.set(file.to_owned());
+}
+
+/// Writes an object to that file, if there is one.
+pub(crate) fn hand_over(object: &str) {
+    if let Some(file) = HANDED_OVER.get() {
+        // Whoever reads it sees if it is missing.
+        let _ = std::fs::write(file, object);
+    }
+}
+
 /// Says what is wrong with the command line, or what was asked of it, and ends.
 pub(crate) fn wrong_command(error: &clap::Error) -> ! {
     let mut arguments = std::env::args().skip(1);
@@ -76,7 +93,7 @@ pub(crate) fn wrong_command(error: &clap::Error) -> ! {
 }
 
 /// An object that says why there is no result.
-fn failed(
+pub(crate) fn failed(
     command: &str,
     status: Status,
     kind: &str,
@@ -138,6 +155,7 @@ impl Failure {
             if let Some(command) = SCRIPTED.get() {
                 terminal::print(&self.object(command));
             }
+            hand_over(&self.object("check"));
             terminal::print_error(&self.text);
             self.status
         })

@@ -8,6 +8,7 @@ mod interrupt;
 mod json;
 mod options;
 mod progress;
+mod reports;
 mod terminal;
 mod watch;
 
@@ -22,6 +23,11 @@ fn main() -> ExitCode {
     exit::install_panic_hook();
     allocator::share_one_heap();
     let cli = Cli::try_parse().unwrap_or_else(|error| exit::wrong_command(&error));
+    if let Command::Check(args) = &cli.command
+        && let Some(file) = &args.suite.job_report
+    {
+        exit::report_to_file(file);
+    }
     if let Some(command) = cli.command.json() {
         exit::report_to_scripts(command);
     }

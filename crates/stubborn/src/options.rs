@@ -8,6 +8,7 @@ mod promela;
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
+mod suite;
 mod temporal;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
+pub(crate) use suite::SuiteArgs;
 pub(crate) use temporal::{ComparisonArgs, ProvisoList, TemporalArgs};
 
 const AFTER_HELP: &str = "\
@@ -103,6 +105,21 @@ pub(crate) struct ModelArgs {
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+}
+
+impl std::ops::Deref for ModelArgs {
+    type Target = LoadArgs;
+
+    fn deref(&self) -> &LoadArgs {
+        &self.load
+    }
+}
+
+/// How a model is read and run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LoadArgs {
     /// The model's language, instead of going by the ending of its name
     #[arg(long, value_name = "LANGUAGE", value_enum)]
     pub(crate) language: Option<LanguageName>,
@@ -343,6 +360,12 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// itself. --deadlock, --invariant, --ltl, --hoa and --properties add to that. Each violated
 /// property is shown with the run that leads to it, a shortest one when searching
 /// breadth-first; for a temporal property that is a run into a cycle.
+///
+/// Several models, or patterns such as 'models/**/*.pml', are checked side by side, each by a
+/// process of its own. Without a model, the file stubborn.toml of the folder says what is checked
+/// and what is expected (see docs/suites.md). Either way there is a summary and one exit status: 2
+/// if a command or a model is wrong, else 1 if something is violated (or not as expected), else 3
+/// if something has no answer.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -351,10 +374,17 @@ Examples:
   stubborn check examples/leader_ring.dve --only --invariant 'leaders < 2'
   stubborn check examples/peterson.dve --ltl '[] (P_0.wait -> <> P_0.critical)'
   stubborn check examples/peterson.dve --only --ltl 'GF\"P_0.critical\"' --syntax spot --fairness
-  stubborn check examples/alternating_bit_broken.dve --trace bug.json")]
+  stubborn check examples/alternating_bit_broken.dve --trace bug.json
+  stubborn check 'examples/*.dve' --report results.xml --report results.sarif")]
 pub(crate) struct CheckArgs {
+    /// Files of models, or patterns of such; `-` reads standard input
+    ///
+    /// A folder stands for its stubborn.toml, and so does nothing for that of the working folder.
+    #[arg(value_name = "MODEL")]
+    pub(crate) models: Vec<PathBuf>,
+
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    pub(crate) load: LoadArgs,
 
     /// Check that every state has a step, also where the model allows to end
     #[arg(long, help_heading = "Properties")]
@@ -402,6 +432,9 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) spin: SpinArgs,
+
+    #[command(flatten)]
+    pub(crate) suite: SuiteArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -2,9 +2,12 @@
 
 mod asked;
 mod rounds;
+mod suite;
+mod suite_file;
 mod temporal;
 
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,10 +24,10 @@ use super::{
     Figures, Incomplete, budget, figures_json, growing, load_with, search_options, why_incomplete,
     write_file,
 };
-use crate::exit::{Failure, Status};
+use crate::exit::{self, Failure, Status};
 use crate::json;
 use crate::options::trail_file;
-use crate::options::{CheckArgs, EngineName};
+use crate::options::{CheckArgs, EngineName, ModelArgs};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
@@ -37,22 +40,37 @@ const SHOWN_STEPS: usize = 40;
 const LISTED: usize = 6;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
+    let model = |path: &Path| ModelArgs {
+        model: path.to_owned(),
+        load: args.load.clone(),
+    };
+    if let Some(path) = &args.suite.job {
+        return run_one(args, &model(path));
+    }
+    match suite::wanted(args)? {
+        suite::Wanted::One(path) => run_one(args, &model(&path)),
+        suite::Wanted::Several(jobs) => suite::run(args, jobs),
+    }
+}
+
+fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
     let nothing = [("verdict", json!("unknown")), ("properties", json!([]))];
-    let json = args.output.json.then_some("check");
-    let budget = budget(&args.model, &args.search, json, &nothing)?;
+    let sharing = args.suite.job_of;
+    let head = ("check", args.output.json);
+    let budget = budget(model_args, &args.search, head, &nothing, sharing)?;
     let load_options = LoadOptions {
         invariants: args.invariant.clone(),
         temporal: temporal::texts(&args.temporal)?,
         promela: PromelaOptions {
             coverage: args.spin.coverage,
             acceptance: args.spin.acceptance,
-            ..args.model.promela.options()
+            ..args.load.promela.options()
         },
         budget: Arc::clone(&budget),
         ..LoadOptions::default()
     };
-    let (mut model, load_time) = load_with(&args.model, load_options, quiet)?;
+    let (mut model, load_time) = load_with(model_args, load_options, quiet)?;
     // What a reduction leaves out would look as if it could not be reached.
     let default_reduction = if args.spin.coverage { "none" } else { "auto" };
     let mut options = search_options(&args.search, &args.reduction, default_reduction, &model)?;
@@ -65,7 +83,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
     let asked = Asked::new(args, &model)?;
-    let on_card = args.model.engine == EngineName::Gpu;
+    let on_card = args.load.engine == EngineName::Gpu;
     if on_card && !asked.temporal.is_empty() {
         return Err(Failure::wrong(
             "--engine gpu has no temporal properties; --property names the others",
@@ -102,31 +120,34 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     drop(line);
 
     if results.verdict() == Verdict::Violated {
-        let brief = match args.output.json {
-            true => json_text(args, &model, &results, load_time, false),
-            false => brief(&results, Paint::for_stdout()),
-        };
+        let object = json_text(args, &model, &results, load_time, false);
+        let brief = brief(&results, Paint::for_stdout());
         let is_object = args.output.json;
         watch::know(move |reason| LastWords {
             text: match is_object {
-                true => brief.clone(),
+                true => object.clone(),
                 false => format!("{brief}\n(no steps to show: {reason})\n"),
             },
+            object: object.clone(),
             status: Status::Violated,
         });
     } else {
         watch::conclude();
     }
+    let object = |traces| json_text(args, &model, &results, load_time, traces);
     let output = match args.output.json {
-        true => json_text(args, &model, &results, load_time, true),
+        true => object(true),
         false => text(args, &model, &results, load_time),
     };
     watch::conclude();
+    if args.suite.job_report.is_some() {
+        exit::hand_over(&object(true));
+    }
     if let Some(path) = &args.trace {
         save_first(&model, &results, path)?;
     }
     if let Some(file) = &args.spin.trail {
-        save_trail(&model, &results, &trail_file(file, &args.model.model))?;
+        save_trail(&model, &results, &trail_file(file, &model_args.model))?;
     }
     print(&output);
     Ok(results.verdict().into())
@@ -206,11 +227,7 @@ fn trace_of(answer: &Answer) -> Option<&Trace> {
     answer.violation.as_ref()?.trace.as_ref()
 }
 
-fn save_first(
-    model: &LoadedModel,
-    results: &Results,
-    path: &std::path::Path,
-) -> Result<(), Failure> {
+fn save_first(model: &LoadedModel, results: &Results, path: &Path) -> Result<(), Failure> {
     if let Some((title, trace)) = results.traces().next() {
         write_file(path, &SavedTrace::new(model, trace, title).to_json())?;
     }
@@ -218,11 +235,7 @@ fn save_first(
 }
 
 /// Writes the first counterexample as a trail; without one there is no file.
-fn save_trail(
-    model: &LoadedModel,
-    results: &Results,
-    path: &std::path::Path,
-) -> Result<(), Failure> {
+fn save_trail(model: &LoadedModel, results: &Results, path: &Path) -> Result<(), Failure> {
     if model.promela().is_none() {
         return Err(Failure::wrong("--trail is for Promela models; try --trace"));
     }
@@ -337,7 +350,7 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
     if let Some(file) = &args.spin.trail
         && results.traces().next().is_some()
     {
-        let path = trail_file(file, &args.model.model);
+        let path = trail_file(file, Path::new(model.name()));
         let _ = writeln!(out, "\ntrail saved as {}", path.display());
     }
     if args.spin.coverage {

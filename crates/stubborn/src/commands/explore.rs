@@ -26,8 +26,8 @@ const SHOWN_FAILURES: usize = 4;
 
 pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     // A comparison prints an object for each proviso, and none for all.
-    let json = (args.output.json && args.comparison.compare.is_none()).then_some("explore");
-    let budget = budget(&args.model, &args.search, json, &[])?;
+    let json = args.output.json && args.comparison.compare.is_none();
+    let budget = budget(&args.model, &args.search, ("explore", json), &[], 1)?;
     let quiet = args.output.quiet || args.output.json;
     let (mut model, load_time) = load(&args.model, &[], quiet, &budget)?;
     let mut options = search_options(&args.search, &args.reduction, "none", &model)?;

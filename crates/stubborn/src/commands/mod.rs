@@ -104,39 +104,42 @@ fn growing<T>(
 }
 
 /// The budget of a command, which begins now; and what it says if that is spent before there is
-/// an answer.
+/// an answer. Memory that nobody limits is shared with other processes.
 fn budget(
     model: &ModelArgs,
     search: &SearchArgs,
-    json: Option<&'static str>,
+    (command, json): (&'static str, bool),
     more: &[(&'static str, Value)],
+    sharing: usize,
 ) -> Result<Arc<Budget>, Failure> {
     let memory = match search.memory_limit {
         Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
         Some(MemoryLimit::Unlimited) => None,
-        None => free_memory().map(|free| free / 5 * 4),
+        None => free_memory().map(|free| free / 5 * 4 / sharing.max(1)),
     };
     let language = model.language.map(Into::into);
     let language = language.or_else(|| Language::of_path(&model.model));
     let started = Instant::now();
     let head = head_json(&model.model.display().to_string(), language, search, "none");
     let more = more.to_vec();
-    watch::begin(search.timeout, memory, move |reason| LastWords {
-        text: match json {
-            None => format!("no answer: {reason}\n"),
-            Some(command) => {
-                let figures = Figures {
-                    peak_memory: peak_resident_bytes().unwrap_or(0),
-                    ..Figures::default()
-                };
-                let mut object = with_figures(head.clone(), &figures, started.elapsed());
-                let more = more.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
-                object.extend(more);
-                object.insert("reason".into(), json!(reason));
-                json::line(command, object)
-            }
-        },
-        status: Status::Unknown,
+    watch::begin(search.timeout, memory, move |reason| {
+        let figures = Figures {
+            peak_memory: peak_resident_bytes().unwrap_or(0),
+            ..Figures::default()
+        };
+        let mut object = with_figures(head.clone(), &figures, started.elapsed());
+        let more = more.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
+        object.extend(more);
+        object.insert("reason".into(), json!(reason));
+        let object = json::line(command, object);
+        LastWords {
+            text: match json {
+                false => format!("no answer: {reason}\n"),
+                true => object.clone(),
+            },
+            object,
+            status: Status::Unknown,
+        }
     })
 }
 
@@ -456,7 +459,7 @@ fn read_file(path: &std::path::Path) -> Result<String, Failure> {
 }
 
 /// Writes a file that the user asked for.
-fn write_file(path: &std::path::Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write_file(path: &std::path::Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
         .map_err(|error| Failure::wrong(format!("cannot write {}: {error}", path.display())))
 }
