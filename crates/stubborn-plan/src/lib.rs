@@ -40,7 +40,7 @@ mod safety;
 mod temporal;
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use stubborn_reduce::ConfigError;
@@ -150,6 +150,8 @@ pub struct Planner<'m> {
     known_relations: Option<&'m Relations>,
     relations: OnceLock<Relations>,
     started: Instant,
+    /// See [`allot`](Self::allot).
+    allotted: Mutex<Option<Instant>>,
 }
 
 impl fmt::Debug for Planner<'_> {
@@ -168,6 +170,7 @@ impl<'m> Planner<'m> {
             known_relations: None,
             relations: OnceLock::new(),
             started: Instant::now(),
+            allotted: Mutex::new(None),
         }
     }
 
@@ -198,16 +201,34 @@ impl<'m> Planner<'m> {
         self.relations.get_or_init(|| self.system.relations(level))
     }
 
-    /// Whether the budget is spent: nothing begins any more.
+    /// Gives what is asked from now on at most so much time, of what the options and the budget
+    /// leave; `None` takes that back. So that several questions share a time limit: the budget
+    /// itself would stay spent for the rest.
+    pub fn allot(&self, time: Option<Duration>) {
+        let end = time.and_then(|time| Instant::now().checked_add(time));
+        *self.allotted.lock().unwrap_or_else(PoisonError::into_inner) = end;
+    }
+
+    /// The time that is left to this planner, if it is limited.
+    pub fn time_left(&self) -> Option<Duration> {
+        let own = self.limits().time;
+        let budget = self.system.budget().time_left();
+        own.into_iter().chain(budget).min()
+    }
+
+    /// Whether the time or the budget is spent: nothing begins any more.
     fn is_over(&self) -> bool {
-        self.system.budget().spent().is_some()
+        self.system.budget().spent().is_some() || self.limits().time == Some(Duration::ZERO)
     }
 
     /// The limits of a search that begins now.
-    fn limits(&self) -> Limits<'m> {
+    pub fn limits(&self) -> Limits<'m> {
         let left = |time: Duration| time.saturating_sub(self.started.elapsed());
+        let chosen = self.options.limits.time.map(left);
+        let end = *self.allotted.lock().unwrap_or_else(PoisonError::into_inner);
+        let allotted = end.map(|end| end.saturating_duration_since(Instant::now()));
         Limits {
-            time: self.options.limits.time.map(left),
+            time: chosen.into_iter().chain(allotted).min(),
             ..self.options.limits
         }
     }

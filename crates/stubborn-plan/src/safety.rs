@@ -65,6 +65,14 @@ impl<'m> Planner<'m> {
         let run = |planned: &PlannedSearch<'_>, decider: Option<&mut Decider<'_, '_>>| {
             self.run(self.search(planned, targets, stop), planned.name(), decider)
         };
+        // Searches that follow each other share what is left of the time.
+        let run_one_of = |planned: &PlannedSearch<'_>, parts: usize| {
+            let mut search = self.search(planned, targets, stop);
+            if let (Some(left), 2..) = (self.time_left(), parts) {
+                search.limits.time = Some(left / u32::try_from(parts).unwrap_or(u32::MAX));
+            }
+            self.run(search, planned.name(), None)
+        };
         let plan = match &self.options.reduction.por {
             Por::Auto => {
                 let mut decider = Decider::new(self, targets);
@@ -79,11 +87,12 @@ impl<'m> Planner<'m> {
             Por::Chosen(config) => self.chosen(targets, config)?,
         };
         let mut runs = Vec::new();
-        for mut planned in plan {
-            let mut found = run(&planned, None)?;
+        let parts = plan.len();
+        for (at, mut planned) in plan.into_iter().enumerate() {
+            let mut found = run_one_of(&planned, parts - at)?;
             if planned.made.is_some() && self.system.defeats_reduction() {
                 planned.made = None;
-                found = run(&planned, None)?;
+                found = run_one_of(&planned, parts - at)?;
             }
             runs.push((planned, found));
         }

@@ -2,12 +2,15 @@
 
 use std::fmt;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
+use serde_json::{Value, json};
 use stubborn::reduce::ConfigError;
 use stubborn::{CheckError, LoadError, SearchError, Verdict};
 
-use crate::{terminal, watch};
+use crate::{json, terminal, watch};
 
 /// The exit status, a contract with scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,55 @@ impl From<Verdict> for Status {
     }
 }
 
+/// The command whose results are for scripts, if they are.
+static SCRIPTED: OnceLock<&'static str> = OnceLock::new();
+
+/// From now on failures are objects, too.
+pub(crate) fn report_to_scripts(command: &'static str) {
+    let _ = SCRIPTED.set(command);
+}
+
+/// The file in which the process that started this one reads the object.
+static HANDED_OVER: OnceLock<PathBuf> = OnceLock::new();
+
+/// From now on objects are written to a file, whatever is printed.
+pub(crate) fn report_to_file(file: &Path) {
+    let _ = HANDED_OVER.set(file.to_owned());
+}
+
+/// Writes an object to that file, if there is one.
+pub(crate) fn hand_over(object: &str) {
+    if let Some(file) = HANDED_OVER.get() {
+        // Whoever reads it sees if it is missing.
+        let _ = std::fs::write(file, object);
+    }
+}
+
+/// Says what is wrong with the command line, or what was asked of it, and ends.
+pub(crate) fn wrong_command(error: &clap::Error) -> ! {
+    let mut arguments = std::env::args().skip(1);
+    let command = arguments.next().unwrap_or_default();
+    if error.use_stderr() && arguments.any(|argument| argument == "--json") {
+        let text = error.to_string();
+        let message = text.trim_start_matches("error: ").trim_end();
+        terminal::print(&failed(&command, Status::Wrong, "command", message, &[]));
+    }
+    error.exit()
+}
+
+/// An object that says why there is no result.
+pub(crate) fn failed(
+    command: &str,
+    status: Status,
+    kind: &str,
+    message: &str,
+    diagnostics: &[Value],
+) -> String {
+    let error = json!({"kind": kind, "message": message, "diagnostics": diagnostics});
+    let object = json!({"exit_status": status.code(), "error": error});
+    json::line(command, json::fields(object))
+}
+
 /// Why a command could not do its work: a text for standard error, and a status.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -60,34 +112,36 @@ pub(crate) struct Failure {
     status: Status,
     /// Why there is no answer, if that is all.
     reason: Option<String>,
+    /// For scripts, where the model is wrong.
+    diagnostics: Vec<Value>,
 }
 
 impl Failure {
+    fn new(text: String, status: Status) -> Self {
+        Self {
+            text,
+            status,
+            reason: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
     /// The user can do something about it.
     pub(crate) fn wrong(message: impl fmt::Display) -> Self {
-        Self {
-            text: format!("error: {message}\n"),
-            status: Status::Wrong,
-            reason: None,
-        }
+        Self::new(format!("error: {message}\n"), Status::Wrong)
     }
 
     /// A limit was reached before anything is known.
     pub(crate) fn no_answer(message: impl fmt::Display) -> Self {
         Self {
-            text: format!("no answer: {message}\n"),
-            status: Status::Unknown,
             reason: Some(message.to_string()),
+            ..Self::new(format!("no answer: {message}\n"), Status::Unknown)
         }
     }
 
     /// The user can do something about it; the whole text is given.
     pub(crate) fn shown(text: String) -> Self {
-        Self {
-            text,
-            status: Status::Wrong,
-            reason: None,
-        }
+        Self::new(text, Status::Wrong)
     }
 
     /// Tells the user; gives the status to exit with.
@@ -98,17 +152,42 @@ impl Failure {
         };
         watch::conclude();
         said.unwrap_or_else(|| {
+            if let Some(command) = SCRIPTED.get() {
+                terminal::print(&self.object(command));
+            }
+            hand_over(&self.object("check"));
             terminal::print_error(&self.text);
             self.status
         })
+    }
+
+    fn object(&self, command: &str) -> String {
+        let kind = match self.status {
+            Status::Unknown => "limit",
+            Status::InternalError => "internal",
+            _ if self.diagnostics.is_empty() => "command",
+            _ => "model",
+        };
+        let first = self.diagnostics.first().and_then(|d| d["message"].as_str());
+        let message = match (first, &self.reason) {
+            (Some(first), _) => first,
+            (None, Some(reason)) => reason,
+            (None, None) => self.text.trim_start_matches("error: ").trim_end(),
+        };
+        failed(command, self.status, kind, message, &self.diagnostics)
     }
 }
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        match error {
-            LoadError::GaveUp(reason) => Self::no_answer(reason),
-            error => Self::shown(error.text(terminal::stderr_has_colour())),
+        let diagnostics = match &error {
+            LoadError::GaveUp(reason) => return Self::no_answer(reason),
+            LoadError::Wrong { text, diagnostics } => json::diagnostics(text, diagnostics),
+            _ => Vec::new(),
+        };
+        Self {
+            diagnostics,
+            ..Self::shown(error.text(terminal::stderr_has_colour()))
         }
     }
 }
@@ -124,11 +203,7 @@ impl From<CheckError> for Failure {
             | CheckError::NoEngine(_)
             | CheckError::Outgrown => Status::Wrong,
         };
-        Self {
-            text: format!("error: {error}\n"),
-            status,
-            reason: None,
-        }
+        Self::new(format!("error: {error}\n"), status)
     }
 }
 

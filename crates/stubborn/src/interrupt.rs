@@ -1,5 +1,5 @@
-//! Ctrl-C: the first one asks everybody to stop with what was learnt, the second one ends the
-//! program.
+//! Ctrl-C, and SIGTERM and SIGHUP, which schedulers and terminals send: the first one asks everybody
+//! to stop with what was learnt, the second one ends the program.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -36,4 +36,11 @@ pub(crate) fn stop(budget: &Arc<Budget>) -> Result<(), Failure> {
         budget.stop();
     }
     Ok(())
+}
+
+/// Asks another process to stop with what it has learnt.
+pub(crate) fn pass_on(process: u32) {
+    // `kill` is a program wherever signals are: no foreign code is needed.
+    let mut kill = std::process::Command::new("kill");
+    let _ = kill.args(["-TERM", &process.to_string()]).status();
 }

@@ -73,7 +73,7 @@ pub use temporal::check::{Evaluated, TemporalAnswer, check_temporal};
 pub use temporal::evaluation::{EvaluationFailure, Evaluations};
 pub use temporal::explore::{compare_provisos, explore_with_proviso};
 pub use temporal::{Obstacle, Origin, Temporal, TemporalText};
-pub use text::ModelText;
+pub use text::{ModelText, PlaceRecord};
 
 pub use stubborn_contest as contest;
 pub use stubborn_ctl as ctl;

@@ -5,8 +5,10 @@ mod allocator;
 mod commands;
 mod exit;
 mod interrupt;
+mod json;
 mod options;
 mod progress;
+mod reports;
 mod terminal;
 mod watch;
 
@@ -20,7 +22,15 @@ use crate::options::{Cli, Command};
 fn main() -> ExitCode {
     exit::install_panic_hook();
     allocator::share_one_heap();
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| exit::wrong_command(&error));
+    if let Command::Check(args) = &cli.command
+        && let Some(file) = &args.suite.job_report
+    {
+        exit::report_to_file(file);
+    }
+    if let Some(command) = cli.command.json() {
+        exit::report_to_scripts(command);
+    }
     // Expressions may nest deeply, and traces of depth-first searches are long: a roomy
     // stack costs nothing until it is used.
     let worker = std::thread::Builder::new()
@@ -52,5 +62,9 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Protocol(args) => commands::protocol::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
+        Command::Schema(_) => {
+            terminal::print(json::SCHEMA);
+            Ok(Status::Fine)
+        }
     }
 }

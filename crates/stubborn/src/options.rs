@@ -8,6 +8,7 @@ mod promela;
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
+mod suite;
 mod temporal;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
+pub(crate) use suite::SuiteArgs;
 pub(crate) use temporal::{ComparisonArgs, ProvisoList, TemporalArgs};
 
 const AFTER_HELP: &str = "\
@@ -68,7 +70,33 @@ pub(crate) enum Command {
     Protocol(protocol::ProtocolArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+    Schema(SchemaArgs),
 }
+
+impl Command {
+    /// Its name, if it prints for scripts.
+    pub(crate) fn json(&self) -> Option<&'static str> {
+        match self {
+            Self::Check(args) => args.output.json.then_some("check"),
+            Self::Explore(args) => args.output.json.then_some("explore"),
+            Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
+            Self::Protocol(args) => args.json.then_some("protocol"),
+            Self::Simulate(_)
+            | Self::Validate(_)
+            | Self::Ltl(_)
+            | Self::Bench(_)
+            | Self::Mcc(_)
+            | Self::Lab(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Schema(_) => None,
+        }
+    }
+}
+
+/// Print the JSON Schema of what --json prints
+#[derive(Args, Debug)]
+pub(crate) struct SchemaArgs {}
 
 /// Which model, and how it is run.
 #[derive(Args, Debug)]
@@ -77,6 +105,21 @@ pub(crate) struct ModelArgs {
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+}
+
+impl std::ops::Deref for ModelArgs {
+    type Target = LoadArgs;
+
+    fn deref(&self) -> &LoadArgs {
+        &self.load
+    }
+}
+
+/// How a model is read and run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LoadArgs {
     /// The model's language, instead of going by the ending of its name
     #[arg(long, value_name = "LANGUAGE", value_enum)]
     pub(crate) language: Option<LanguageName>,
@@ -195,6 +238,8 @@ fn names<T: Copy>(all: &'static [T], name: fn(T) -> &'static str) -> PossibleVal
 #[derive(Args, Debug)]
 pub(crate) struct OutputArgs {
     /// Print one JSON object, for scripts
+    ///
+    /// `stubborn schema` says what is in it. A wrong command or model is an object, too.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
@@ -315,6 +360,12 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// itself. --deadlock, --invariant, --ltl, --hoa and --properties add to that. Each violated
 /// property is shown with the run that leads to it, a shortest one when searching
 /// breadth-first; for a temporal property that is a run into a cycle.
+///
+/// Several models, or patterns such as 'models/**/*.pml', are checked side by side, each by a
+/// process of its own. Without a model, the file stubborn.toml of the folder says what is checked
+/// and what is expected (see docs/suites.md). Either way there is a summary and one exit status: 2
+/// if a command or a model is wrong, else 1 if something is violated (or not as expected), else 3
+/// if something has no answer.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -323,10 +374,17 @@ Examples:
   stubborn check examples/leader_ring.dve --only --invariant 'leaders < 2'
   stubborn check examples/peterson.dve --ltl '[] (P_0.wait -> <> P_0.critical)'
   stubborn check examples/peterson.dve --only --ltl 'GF\"P_0.critical\"' --syntax spot --fairness
-  stubborn check examples/alternating_bit_broken.dve --trace bug.json")]
+  stubborn check examples/alternating_bit_broken.dve --trace bug.json
+  stubborn check 'examples/*.dve' --report results.xml --report results.sarif")]
 pub(crate) struct CheckArgs {
+    /// Files of models, or patterns of such; `-` reads standard input
+    ///
+    /// A folder stands for its stubborn.toml, and so does nothing for that of the working folder.
+    #[arg(value_name = "MODEL")]
+    pub(crate) models: Vec<PathBuf>,
+
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    pub(crate) load: LoadArgs,
 
     /// Check that every state has a step, also where the model allows to end
     #[arg(long, help_heading = "Properties")]
@@ -376,6 +434,9 @@ pub(crate) struct CheckArgs {
     pub(crate) spin: SpinArgs,
 
     #[command(flatten)]
+    pub(crate) suite: SuiteArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -386,10 +447,11 @@ pub(crate) struct CheckArgs {
 /// steps (searched depth-first on one thread; --seed takes transitions in another order; `none`
 /// and `full` expand nothing and everything).
 ///
-/// With --json, one object on standard output: model, language, por, order, threads, store,
-/// states, transitions, deadlocks, invalid_ends (null in languages without end states), depth,
-/// complete, load_seconds, explore_seconds, peak_memory_bytes, bytes_per_state and, where steps
-/// fail, failing_steps (what went wrong: runs end there).
+/// With --json, one object on standard output: schema_version, command, model, language, por,
+/// order, threads, store, states, transitions, deadlocks, invalid_ends (null in languages without
+/// end states), depth, complete, load_seconds, explore_seconds, peak_memory_bytes, bytes_per_state;
+/// where steps fail, failing_steps (what went wrong: runs end there); where something stopped it,
+/// reason and limit.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -415,11 +477,11 @@ pub(crate) struct ExploreArgs {
     pub(crate) comparison: ComparisonArgs,
 
     /// Print the number of states on every breadth-first level
-    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    #[arg(long, help_heading = "Output")]
     pub(crate) levels: bool,
 
     /// Name the transitions that were never taken
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "structural"])]
+    #[arg(long, help_heading = "Output", conflicts_with = "structural")]
     pub(crate) unused: bool,
 
     #[command(flatten)]

@@ -13,7 +13,8 @@ use stubborn_search::{Trace, TraceStep};
 use stubborn_system::{FieldId, FieldKind, Successor, Successors, System};
 
 use crate::load::{LoadOptions, LoadedModel};
-use crate::story;
+use crate::story::{self, Transferred};
+use crate::text::PlaceRecord;
 
 /// The first words of a trace file.
 const FORMAT: &str = "stubborn trace";
@@ -70,11 +71,44 @@ pub struct StepRecord {
     pub process: Option<String>,
     /// Where the transition stands in the model: `file:line:column`.
     pub location: Option<String>,
+    /// The same in parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceRecord>,
     /// The fields that it changed: name to `[old, new]`.
     pub changes: Map<String, Value>,
+    /// What went into channels and out of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<MessageRecord>,
     /// What went wrong in it: a violated assertion, what it failed in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+}
+
+/// What a step did to a channel.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct MessageRecord {
+    /// The name of the channel.
+    pub channel: String,
+    /// Whether a message went in or out.
+    pub action: MessageAction,
+    /// The message, part by part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Vec<Value>>,
+    /// All messages after the step, oldest first, where it is not one at an end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<Vec<Value>>>,
+}
+
+/// What happens to messages.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageAction {
+    /// One comes in, after all others.
+    Gets,
+    /// The oldest one goes out.
+    Gives,
+    /// Anything else: sorted or random sends and receives.
+    Changes,
 }
 
 impl TraceRecord {
@@ -102,13 +136,57 @@ fn record(model: &LoadedModel, step: &TraceStep<'_>) -> StepRecord {
         transition: transition.name.clone(),
         process: story::process_names(structure, step.transition),
         location: transition.span.map(|span| model.text().place(span)),
+        place: transition.span.map(|span| model.text().range(span)),
         changes: changes.collect(),
+        messages: messages(system, step),
         problems: step
             .outcome
             .sites(structure)
             .map(|site| site.message.clone())
             .collect(),
     }
+}
+
+/// What a step did to channels.
+fn messages(system: &dyn System, step: &TraceStep<'_>) -> Vec<MessageRecord> {
+    let layout = system.layout();
+    if system.structure().error_state.as_deref() == Some(step.after) {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    for channel in layout.channels() {
+        let content = |state: &[u32]| -> Vec<Vec<Value>> {
+            let length = usize::try_from(layout.get(state, channel.length)).unwrap_or(0);
+            // Cells are numbers, whatever they stand for: `changes` has these.
+            let part = |field: &FieldId| {
+                let number = layout.get(state, *field);
+                match system.value_text(*field, number) {
+                    text if text == number.to_string() => Value::from(number),
+                    text => Value::from(text),
+                }
+            };
+            let cells = channel.cells.iter().take(length);
+            cells
+                .map(|cells| cells.iter().map(part).collect())
+                .collect()
+        };
+        let (old, new) = (content(step.before), content(step.after));
+        if old == new {
+            continue;
+        }
+        let (action, message, content) = match story::transferred(&old, &new) {
+            Transferred::Gets(message) => (MessageAction::Gets, Some(message.clone()), None),
+            Transferred::Gives(message) => (MessageAction::Gives, Some(message.clone()), None),
+            Transferred::Changes => (MessageAction::Changes, None, Some(new)),
+        };
+        all.push(MessageRecord {
+            channel: channel.name.clone(),
+            action,
+            message,
+            content,
+        });
+    }
+    all
 }
 
 /// A number, or the name of a named value.

@@ -118,11 +118,30 @@ fn transfer(system: &dyn System, channel: usize, before: &[u32], after: &[u32]) 
     if old == new {
         return None;
     }
-    Some(match (old.split_first(), new.split_last()) {
-        (_, Some((last, rest))) if rest == old => format!("{name} gets {last}"),
-        (Some((first, rest)), _) if rest == new => format!("{name} gives {first}"),
-        _ => format!("{name} = [{}]", new.join(", ")),
+    Some(match transferred(&old, &new) {
+        Transferred::Gets(last) => format!("{name} gets {last}"),
+        Transferred::Gives(first) => format!("{name} gives {first}"),
+        Transferred::Changes => format!("{name} = [{}]", new.join(", ")),
     })
+}
+
+/// What a step did to the messages in a channel.
+pub(crate) enum Transferred<'m, M> {
+    /// One came in, after all others.
+    Gets(&'m M),
+    /// The oldest one went out.
+    Gives(&'m M),
+    /// Anything else: sorted or random sends and receives.
+    Changes,
+}
+
+/// What happened between these contents of a channel, which differ.
+pub(crate) fn transferred<'m, M: PartialEq>(old: &'m [M], new: &'m [M]) -> Transferred<'m, M> {
+    match (old.split_first(), new.split_last()) {
+        (_, Some((last, rest))) if rest == old => Transferred::Gets(last),
+        (Some((first, rest)), _) if rest == new => Transferred::Gives(first),
+        _ => Transferred::Changes,
+    }
 }
 
 /// The messages in a channel, oldest first.

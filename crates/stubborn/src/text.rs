@@ -1,7 +1,24 @@
 //! The text of a model: one file, or one with what it includes.
 
+use serde::{Deserialize, Serialize};
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span, render};
 use stubborn_promela::source::Sources;
+
+/// A range of characters in a file. Lines and columns count from 1, and the end is the first
+/// character after it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceRecord {
+    /// The file, as the user named it.
+    pub file: String,
+    /// The line it starts in.
+    pub line: u32,
+    /// The column it starts in.
+    pub column: u32,
+    /// The line it ends in.
+    pub end_line: u32,
+    /// The column it ends before.
+    pub end_column: u32,
+}
 
 /// The files of a model, for messages and for places.
 #[derive(Clone, Debug)]
@@ -50,6 +67,27 @@ impl ModelText {
     pub fn place(&self, span: Span) -> String {
         let (file, line, column) = self.find(span);
         format!("{}:{line}:{column}", file.name())
+    }
+
+    /// The same in parts, to the end of the span.
+    pub fn range(&self, span: Span) -> PlaceRecord {
+        let (file, line, column) = self.find(span);
+        let end = span.end.max(span.start);
+        let (_, end_line, end_column) = self.find(Span { start: end, end });
+        // A span may reach into another file, by an include or a macro.
+        let is_after = (end_line, end_column) >= (line, column);
+        let (end_line, end_column) = if is_after {
+            (end_line, end_column)
+        } else {
+            (line, column)
+        };
+        PlaceRecord {
+            file: file.name().to_owned(),
+            line,
+            column,
+            end_line,
+            end_column,
+        }
     }
 
     /// The number of the line.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use stubborn::system::budget::resident_bytes;
 use stubborn::system::{Budget, Spent};
 
-use crate::exit::{Failure, Status};
+use crate::exit::{self, Failure, Status};
 use crate::interrupt;
 use crate::terminal::{bytes, print};
 
@@ -31,12 +31,15 @@ type Speech = Box<dyn Fn(&str) -> LastWords + Send>;
 pub(crate) struct LastWords {
     /// For standard output.
     pub(crate) text: String,
+    /// For whoever [started](crate::exit::report_to_file) this.
+    pub(crate) object: String,
     /// How to end.
     pub(crate) status: Status,
 }
 
 impl LastWords {
     fn say(&self) -> Status {
+        exit::hand_over(&self.object);
         print(&self.text);
         self.status
     }

@@ -40,7 +40,9 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 18] = [
+    "schema_version",
+    "command",
     "model",
     "language",
     "por",

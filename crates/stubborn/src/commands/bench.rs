@@ -84,7 +84,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Option<Row>, Failure> {
     };
     let mut model = load_file(path, None, &options)?;
     let load = started.elapsed();
-    let line = Line::new(false);
+    let line = Line::new(false, args.max_states, None);
     let show = |progress: &stubborn::Progress| line.show(progress);
     let mut speeds = Vec::new();
     let mut last: Option<SearchResult> = None;

@@ -1,8 +1,13 @@
 //! `stubborn check`: verdicts first, then the runs that show what is violated, then numbers.
 
+mod asked;
+mod rounds;
+mod suite;
+mod suite_file;
 mod temporal;
 
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,16 +15,19 @@ use serde_json::{Value, json};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::{Engine, SharedMemory};
 use stubborn::{
-    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, Origin, PromelaOptions, Question,
-    QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
+    Answer, End, Language, LoadOptions, LoadedModel, PromelaOptions, Question, QuestionKind,
+    Report, Target, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
+use self::asked::Asked;
 use super::{
-    Figures, budget, figures_json, growing, load_with, search_options, why_incomplete, write_file,
+    Figures, Incomplete, budget, figures_json, growing, load_with, search_options, why_incomplete,
+    write_file,
 };
-use crate::exit::{Failure, Status};
+use crate::exit::{self, Failure, Status};
+use crate::json;
 use crate::options::trail_file;
-use crate::options::{CheckArgs, EngineName};
+use crate::options::{CheckArgs, EngineName, ModelArgs};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
@@ -32,30 +40,50 @@ const SHOWN_STEPS: usize = 40;
 const LISTED: usize = 6;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
+    let model = |path: &Path| ModelArgs {
+        model: path.to_owned(),
+        load: args.load.clone(),
+    };
+    if let Some(path) = &args.suite.job {
+        return run_one(args, &model(path));
+    }
+    match suite::wanted(args)? {
+        suite::Wanted::One(path) => run_one(args, &model(&path)),
+        suite::Wanted::Several(jobs) => suite::run(args, jobs),
+    }
+}
+
+fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
     let nothing = [("verdict", json!("unknown")), ("properties", json!([]))];
-    let budget = budget(&args.model, &args.search, args.output.json, &nothing)?;
+    let sharing = args.suite.job_of;
+    let head = ("check", args.output.json);
+    let budget = budget(model_args, &args.search, head, &nothing, sharing)?;
     let load_options = LoadOptions {
         invariants: args.invariant.clone(),
         temporal: temporal::texts(&args.temporal)?,
         promela: PromelaOptions {
             coverage: args.spin.coverage,
             acceptance: args.spin.acceptance,
-            ..args.model.promela.options()
+            ..args.load.promela.options()
         },
         budget: Arc::clone(&budget),
         ..LoadOptions::default()
     };
-    let (mut model, load_time) = load_with(&args.model, load_options, quiet)?;
+    let (mut model, load_time) = load_with(model_args, load_options, quiet)?;
     // What a reduction leaves out would look as if it could not be reached.
     let default_reduction = if args.spin.coverage { "none" } else { "auto" };
     let mut options = search_options(&args.search, &args.reduction, default_reduction, &model)?;
     options.temporal = args.temporal.options();
-    let line = Line::new(args.output.quiet);
+    let line = Line::new(
+        args.output.quiet,
+        args.search.max_states,
+        args.search.timeout,
+    );
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
     let asked = Asked::new(args, &model)?;
-    let on_card = args.model.engine == EngineName::Gpu;
+    let on_card = args.load.engine == EngineName::Gpu;
     if on_card && !asked.temporal.is_empty() {
         return Err(Failure::wrong(
             "--engine gpu has no temporal properties; --property names the others",
@@ -70,9 +98,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     let started = Instant::now();
     let results = growing(&mut model, |model| {
         let asked = Asked::new(args, model).unwrap_or_default();
-        let mut results = Results::default();
-        if !asked.questions.is_empty() {
-            let questions = &asked.questions;
+        let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
             let card = stubborn::GraphicsCard::new(model);
             let engines: [&dyn Engine; 1] = match on_card {
                 true => [&card],
@@ -82,43 +108,46 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
                 engines: &engines,
                 ..options.clone()
             };
-            results.report = match args.net.structural {
-                None => stubborn::check(model, questions, &options)?,
-                Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
-            };
-        }
-        results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
+            match args.net.structural {
+                None => stubborn::check(model, questions, &options),
+                Some(rules) => stubborn::check_smaller(model, questions, rules, &options),
+            }
+        };
+        let mut results = rounds::answer(model, &asked, &options, &safety)?;
         results.time = started.elapsed();
         Ok(results)
     })?;
     drop(line);
 
     if results.verdict() == Verdict::Violated {
-        let brief = match args.output.json {
-            true => json_text(args, &model, &results, load_time, false),
-            false => brief(&results, Paint::for_stdout()),
-        };
+        let object = json_text(args, &model, &results, load_time, false);
+        let brief = brief(&results, Paint::for_stdout());
         let is_object = args.output.json;
         watch::know(move |reason| LastWords {
             text: match is_object {
-                true => brief.clone(),
+                true => object.clone(),
                 false => format!("{brief}\n(no steps to show: {reason})\n"),
             },
+            object: object.clone(),
             status: Status::Violated,
         });
     } else {
         watch::conclude();
     }
+    let object = |traces| json_text(args, &model, &results, load_time, traces);
     let output = match args.output.json {
-        true => json_text(args, &model, &results, load_time, true),
+        true => object(true),
         false => text(args, &model, &results, load_time),
     };
     watch::conclude();
+    if args.suite.job_report.is_some() {
+        exit::hand_over(&object(true));
+    }
     if let Some(path) = &args.trace {
         save_first(&model, &results, path)?;
     }
     if let Some(file) = &args.spin.trail {
-        save_trail(&model, &results, &trail_file(file, &args.model.model))?;
+        save_trail(&model, &results, &trail_file(file, &model_args.model))?;
     }
     print(&output);
     Ok(results.verdict().into())
@@ -194,90 +223,11 @@ impl Results {
     }
 }
 
-/// What to ask, from the model and the flags.
-#[derive(Default)]
-struct Asked<'m> {
-    questions: Vec<Question>,
-    temporal: Vec<&'m Temporal>,
-}
-
-impl<'m> Asked<'m> {
-    fn new(args: &CheckArgs, model: &'m LoadedModel) -> Result<Self, Failure> {
-        let all = stubborn::questions(model);
-        let mut questions: Vec<Question> = Vec::new();
-        let mut temporal: Vec<&Temporal> = Vec::new();
-        for name in &args.property {
-            let (before, before_temporal) = (questions.len(), temporal.len());
-            questions.extend(all.iter().filter(|q| q.name == *name).cloned());
-            temporal.extend(model.temporal().iter().filter(|t| t.name == *name));
-            if (questions.len(), temporal.len()) == (before, before_temporal) {
-                let names = all.iter().map(|q| &q.name);
-                let names = names.chain(model.temporal().iter().map(|t| &t.name));
-                let names: Vec<String> = names.map(|name| format!("  {name}")).collect();
-                return Err(Failure::wrong(format!(
-                    "there is no property `{name}`; there are\n{}",
-                    names.join("\n")
-                )));
-            }
-        }
-        if args.property.is_empty() && !args.only {
-            questions = all;
-            temporal = model.temporal().iter().collect();
-        } else {
-            // What the flags say; of files with many properties, only those that are named.
-            let any = args.property.is_empty();
-            questions.extend(all.into_iter().filter(|q| {
-                q.kind == QuestionKind::Invariant && (any || args.invariant.contains(&q.name))
-            }));
-            let wanted = |t: &&Temporal| match t.origin {
-                Origin::Model => false,
-                Origin::User => true,
-                Origin::File => any,
-            };
-            temporal.extend(model.temporal().iter().filter(wanted));
-        }
-        if args.deadlock {
-            questions.push(Question::no_deadlock());
-        }
-        let mut once = Self::default();
-        for question in questions {
-            if !once.questions.contains(&question) {
-                once.questions.push(question);
-            }
-        }
-        for property in temporal {
-            if !once
-                .temporal
-                .iter()
-                .any(|known| std::ptr::eq(*known, property))
-            {
-                once.temporal.push(property);
-            }
-        }
-        for property in &once.temporal {
-            if let Err(Obstacle::Wrong(messages)) = &property.property {
-                return Err(Failure::shown(messages.clone()));
-            }
-        }
-        if once.questions.is_empty() && once.temporal.is_empty() {
-            return Err(Failure::wrong(
-                "nothing to check: --only needs --deadlock, --invariant, --ltl, --ctl, --hoa, \
-                 --properties or --property",
-            ));
-        }
-        Ok(once)
-    }
-}
-
 fn trace_of(answer: &Answer) -> Option<&Trace> {
     answer.violation.as_ref()?.trace.as_ref()
 }
 
-fn save_first(
-    model: &LoadedModel,
-    results: &Results,
-    path: &std::path::Path,
-) -> Result<(), Failure> {
+fn save_first(model: &LoadedModel, results: &Results, path: &Path) -> Result<(), Failure> {
     if let Some((title, trace)) = results.traces().next() {
         write_file(path, &SavedTrace::new(model, trace, title).to_json())?;
     }
@@ -285,11 +235,7 @@ fn save_first(
 }
 
 /// Writes the first counterexample as a trail; without one there is no file.
-fn save_trail(
-    model: &LoadedModel,
-    results: &Results,
-    path: &std::path::Path,
-) -> Result<(), Failure> {
+fn save_trail(model: &LoadedModel, results: &Results, path: &Path) -> Result<(), Failure> {
     if model.promela().is_none() {
         return Err(Failure::wrong("--trail is for Promela models; try --trace"));
     }
@@ -312,25 +258,63 @@ fn json_text(
     let runs = results.figures();
     let total = results.total(&runs);
     let mut object = figures_json(model, &args.search, &results.reductions(), &total, load);
+    object.insert("verdict".into(), json!(results.verdict().name()));
     let report = &results.report;
     let properties = report.answers.iter().map(|answer| {
         let trace = trace_of(answer).filter(|_| traces);
-        let mut property = json!({
-            "name": answer.question.name,
-            "kind": answer.question.kind.name(),
+        let question = &answer.question;
+        let mut fields = json::fields(json!({
+            "name": question.name,
+            "title": headline(question),
+            "kind": question.kind.name(),
             "verdict": answer.verdict.name(),
             "trace": trace.map(|trace| json!(TraceRecord::new(model, trace))),
             "por": report.runs[answer.run].reduction,
-        });
-        if let Value::Object(fields) = &mut property {
-            fields.extend(runs[answer.run].json());
+        }));
+        if let Some(span) = question.span {
+            fields.insert("place".into(), json!(model.text().range(span)));
         }
-        property
+        let result = &report.runs[answer.run].result;
+        let incomplete = Incomplete::of(model, result, args.search.store);
+        if let (Verdict::Unknown, Some(incomplete)) = (answer.verdict, incomplete) {
+            incomplete.put_into(&mut fields);
+        }
+        fields.extend(runs[answer.run].json());
+        Value::Object(fields)
     });
     let temporal = results.temporal.iter();
     let temporal = temporal.map(|answer| temporal::json(model, answer, traces));
-    object.insert("properties".into(), properties.chain(temporal).collect());
-    format!("{}\n", Value::Object(object))
+    let properties: Vec<Value> = properties.chain(temporal).collect();
+    // The first reason stands for all.
+    for name in ["reason", "limit"] {
+        if let Some(value) = properties.iter().find_map(|property| property.get(name)) {
+            object.insert(name.into(), value.clone());
+        }
+    }
+    object.insert("properties".into(), properties.into());
+    if !model.warnings().is_empty() {
+        let warnings = json::diagnostics(model.text(), model.warnings());
+        object.insert("warnings".into(), warnings.into());
+    }
+    if let Some(unreached) = spin::unreached(model).filter(|_| args.spin.coverage) {
+        object.insert("coverage".into(), coverage_json(&unreached));
+    }
+    json::line("check", object)
+}
+
+fn coverage_json(all: &[spin::Unreached]) -> Value {
+    let process = |process: &spin::Unreached| {
+        let statements = process.statements.iter();
+        let statements = statements.map(
+            |(location, state, text)| json!({"location": location, "state": state, "text": text}),
+        );
+        json!({
+            "process": process.process,
+            "statements": process.all,
+            "unreached": statements.collect::<Vec<_>>(),
+        })
+    };
+    all.iter().map(process).collect()
 }
 
 // ---- for people ----
@@ -366,7 +350,7 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
     if let Some(file) = &args.spin.trail
         && results.traces().next().is_some()
     {
-        let path = trail_file(file, &args.model.model);
+        let path = trail_file(file, Path::new(model.name()));
         let _ = writeln!(out, "\ntrail saved as {}", path.display());
     }
     if args.spin.coverage {
@@ -383,7 +367,7 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         let searches = report.runs.iter();
         let store = args.search.store;
         let mut reasons = searches.filter_map(|run| why_incomplete(model, &run.result, store));
-        let why = |answer: &TemporalAnswer| temporal::why_unknown(model, answer, store);
+        let why = |answer: &TemporalAnswer| temporal::why_unknown(model, answer);
         let mut limits = results.temporal.iter().filter_map(why);
         if let Some(reason) = reasons.next().or_else(|| limits.next()) {
             let _ = writeln!(out, "{}: {reason}", paint.unsure("no answer"));

@@ -11,9 +11,11 @@ use stubborn::search::{Engine, SharedMemory};
 use stubborn::{CheckOptions, LoadedModel};
 
 use super::{
-    Figures, budget, figures_json, growing, load, search_options, why_ended, why_incomplete,
+    Figures, Incomplete, budget, figures_json, growing, load, search_options, why_ended,
+    why_incomplete,
 };
 use crate::exit::{Failure, Status};
+use crate::json;
 use crate::options::{EngineName, ExploreArgs, ProvisoList, StoreName};
 use crate::progress::Line;
 use crate::terminal::{Paint, counted, grouped, print};
@@ -25,7 +27,7 @@ const SHOWN_FAILURES: usize = 4;
 pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     // A comparison prints an object for each proviso, and none for all.
     let json = args.output.json && args.comparison.compare.is_none();
-    let budget = budget(&args.model, &args.search, json, &[])?;
+    let budget = budget(&args.model, &args.search, ("explore", json), &[], 1)?;
     let quiet = args.output.quiet || args.output.json;
     let (mut model, load_time) = load(&args.model, &[], quiet, &budget)?;
     let mut options = search_options(&args.search, &args.reduction, "none", &model)?;
@@ -37,7 +39,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
             "--engine gpu counts states: it has no --compare, --structural and --unused",
         ));
     }
-    let line = Line::new(args.output.quiet);
+    let line = Line::new(
+        args.output.quiet,
+        args.search.max_states,
+        args.search.timeout,
+    );
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
     if let Some(ProvisoList(provisos)) = &args.comparison.compare {
@@ -99,12 +105,21 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     };
     if args.output.json {
         let mut object = figures_json(&model, &args.search, &run.reduction, &figures, load_time);
-        // Scripts rely on the fields; one more is for models that need it.
+        // Scripts rely on the fields; others are for models that need them, or asked for.
         let failing = failing(&model, &result);
         if !failing.is_empty() {
             object.insert("failing_steps".into(), failing.into());
         }
-        print(&format!("{}\n", Value::Object(object)));
+        if let Some(incomplete) = Incomplete::of(&model, &result, args.search.store) {
+            incomplete.put_into(&mut object);
+        }
+        if args.levels {
+            object.insert("levels".into(), json!(result.level_sizes));
+        }
+        if args.unused {
+            object.insert("unused".into(), json!(never_taken(&model, &result.fired)));
+        }
+        print(&json::line("explore", object));
         return Ok(status);
     }
     let mut text = figures.line(&run.reduction, model.language()) + "\n";
@@ -166,7 +181,7 @@ fn compared(
         all.borrow_mut().clear();
         stubborn::compare_provisos(model, provisos, &seeds, options, &mut |one| {
             if args.output.json {
-                print(&format!("{}\n", compared_json(&one)));
+                print(&json::line("explore", json::fields(compared_json(&one))));
             }
             all.borrow_mut().push(one);
         })
@@ -241,7 +256,10 @@ fn with_proviso(
         let mut object = figures_json(model, &args.search, reduction, &figures, load_time);
         object.insert("order".into(), "dfs".into());
         object.insert("proviso".into(), proviso.to_string().into());
-        print(&format!("{}\n", Value::Object(object)));
+        if let Some(limit) = result.limit {
+            Incomplete::limit(model, limit).put_into(&mut object);
+        }
+        print(&json::line("explore", object));
         return status;
     }
     let mut text = figures.line(reduction, model.language()) + "\n";
@@ -303,13 +321,18 @@ fn levels(sizes: &[u64]) -> String {
     text
 }
 
-fn unused(model: &LoadedModel, fired: &stubborn::system::BitSet) -> String {
+fn never_taken<'m>(model: &'m LoadedModel, fired: &stubborn::system::BitSet) -> Vec<&'m str> {
     let structure = model.system().structure();
-    let never: Vec<&str> = structure
+    let never = structure
         .transition_ids()
-        .filter(|t| !fired.contains(t.index()))
+        .filter(|t| !fired.contains(t.index()));
+    never
         .map(|t| structure.transition(t).name.as_str())
-        .collect();
+        .collect()
+}
+
+fn unused(model: &LoadedModel, fired: &stubborn::system::BitSet) -> String {
+    let never = never_taken(model, fired);
     if never.is_empty() {
         return "\nevery transition was taken\n".into();
     }

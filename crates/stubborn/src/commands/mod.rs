@@ -27,6 +27,7 @@ use stubborn::{
 };
 
 use crate::exit::{Failure, Status};
+use crate::json;
 use crate::options::{EngineName, MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
 use crate::terminal::{bytes, counted, grouped, show_warnings};
 use crate::watch::{self, LastWords};
@@ -103,39 +104,42 @@ fn growing<T>(
 }
 
 /// The budget of a command, which begins now; and what it says if that is spent before there is
-/// an answer.
+/// an answer. Memory that nobody limits is shared with other processes.
 fn budget(
     model: &ModelArgs,
     search: &SearchArgs,
-    json: bool,
+    (command, json): (&'static str, bool),
     more: &[(&'static str, Value)],
+    sharing: usize,
 ) -> Result<Arc<Budget>, Failure> {
     let memory = match search.memory_limit {
         Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
         Some(MemoryLimit::Unlimited) => None,
-        None => free_memory().map(|free| free / 5 * 4),
+        None => free_memory().map(|free| free / 5 * 4 / sharing.max(1)),
     };
     let language = model.language.map(Into::into);
     let language = language.or_else(|| Language::of_path(&model.model));
     let started = Instant::now();
     let head = head_json(&model.model.display().to_string(), language, search, "none");
     let more = more.to_vec();
-    watch::begin(search.timeout, memory, move |reason| LastWords {
-        text: match json {
-            false => format!("no answer: {reason}\n"),
-            true => {
-                let figures = Figures {
-                    peak_memory: peak_resident_bytes().unwrap_or(0),
-                    ..Figures::default()
-                };
-                let mut object = with_figures(head.clone(), &figures, started.elapsed());
-                let more = more.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
-                object.extend(more);
-                object.insert("reason".into(), json!(reason));
-                format!("{}\n", Value::Object(object))
-            }
-        },
-        status: Status::Unknown,
+    watch::begin(search.timeout, memory, move |reason| {
+        let figures = Figures {
+            peak_memory: peak_resident_bytes().unwrap_or(0),
+            ..Figures::default()
+        };
+        let mut object = with_figures(head.clone(), &figures, started.elapsed());
+        let more = more.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
+        object.extend(more);
+        object.insert("reason".into(), json!(reason));
+        let object = json::line(command, object);
+        LastWords {
+            text: match json {
+                false => format!("no answer: {reason}\n"),
+                true => object.clone(),
+            },
+            object,
+            status: Status::Unknown,
+        }
     })
 }
 
@@ -330,12 +334,52 @@ fn figures_json(
     load: Duration,
 ) -> Map<String, Value> {
     let head = head_json(model.name(), Some(model.language()), search, reduction);
-    let mut object = with_figures(head, figures, load);
-    let reason = model.system().budget().reason();
-    if let Some(reason) = reason.filter(|_| !figures.complete) {
-        object.insert("reason".into(), json!(reason));
+    with_figures(head, figures, load)
+}
+
+/// Why there is no answer, or not the whole one.
+#[derive(Clone, Debug)]
+struct Incomplete {
+    /// In words.
+    reason: String,
+    /// One word for scripts, if a limit is the reason.
+    limit: Option<&'static str>,
+}
+
+impl Incomplete {
+    /// What a search has not seen, if anything.
+    fn of(model: &LoadedModel, result: &SearchResult, store: StoreName) -> Option<Self> {
+        match result.end {
+            End::Limit(limit) => Some(Self::limit(model, limit)),
+            End::Lossy => Some(Self {
+                reason: why_lossy(store),
+                limit: Some("lossy store"),
+            }),
+            End::Complete | End::Violation => None,
+        }
     }
-    object
+
+    fn limit(model: &LoadedModel, limit: Limit) -> Self {
+        Self {
+            reason: why_stopped(model, limit),
+            limit: match limit {
+                Limit::States => Some("states"),
+                Limit::Memory => Some("memory"),
+                Limit::StoreFull => Some("store full"),
+                Limit::Time => Some("time"),
+                Limit::Interrupted => Some("interrupted"),
+                Limit::Outgrown => None,
+            },
+        }
+    }
+
+    /// As fields of an object.
+    fn put_into(self, object: &mut Map<String, Value>) {
+        object.insert("reason".into(), json!(self.reason));
+        if let Some(limit) = self.limit {
+            object.insert("limit".into(), json!(limit));
+        }
+    }
 }
 
 /// What it begins with.
@@ -374,19 +418,30 @@ fn with_figures(
 fn why_incomplete(model: &LoadedModel, result: &SearchResult, store: StoreName) -> Option<String> {
     match result.end {
         End::Limit(limit) => Some(why_ended(model, limit)),
-        End::Lossy => Some(format!(
-            "the {} store may have taken different states for equal",
-            store.name()
-        )),
+        End::Lossy => Some(why_lossy(store)),
         End::Complete | End::Violation => None,
     }
 }
 
-/// What ended a search too early, in words.
+fn why_lossy(store: StoreName) -> String {
+    let store = store.name();
+    format!("the {store} store may have taken different states for equal")
+}
+
+/// What ended a search too early, and what the figures are then.
 fn why_ended(model: &LoadedModel, limit: Limit) -> String {
-    let reason = model.system().budget().reason();
-    let reason = reason.unwrap_or_else(|| limit.to_string());
+    let reason = why_stopped(model, limit);
     format!("{reason}; this is what was seen until then")
+}
+
+/// What ended a search too early, in words.
+fn why_stopped(model: &LoadedModel, limit: Limit) -> String {
+    let reason = model.system().budget().reason();
+    reason.unwrap_or_else(|| match limit {
+        // The run as a whole goes on.
+        Limit::Time => "the time limit was reached (its share of it)".into(),
+        limit => limit.to_string(),
+    })
 }
 
 /// The text of a file that the user names.
@@ -404,7 +459,7 @@ fn read_file(path: &std::path::Path) -> Result<String, Failure> {
 }
 
 /// Writes a file that the user asked for.
-fn write_file(path: &std::path::Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write_file(path: &std::path::Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
         .map_err(|error| Failure::wrong(format!("cannot write {}: {error}", path.display())))
 }

@@ -184,7 +184,7 @@ fn tell(args: &ProtocolArgs, shown: &Shown) -> Status {
             "complete": shown.complete,
             "properties": [{ "name": "invariants", "verdict": verdict }],
         });
-        print(&format!("{object}\n"));
+        print(&crate::json::line("protocol", crate::json::fields(object)));
         return status;
     }
     let violated = shown.violated.join(", ");

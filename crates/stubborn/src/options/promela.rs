@@ -6,7 +6,7 @@ use clap::Args;
 use stubborn::PromelaOptions;
 
 /// How a Promela model is read.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct PromelaArgs {
     /// Define a macro, as if the model started with `#define NAME TEXT`; may be repeated
     #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]", help_heading = "Promela",

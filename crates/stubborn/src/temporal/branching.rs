@@ -15,7 +15,7 @@ use stubborn_ctl::{
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ltl::parser::Atoms;
 use stubborn_plan::{CheckError, Verdict};
-use stubborn_search::{Limits, Trace};
+use stubborn_search::{Limit, Limits, Trace};
 use stubborn_system::{LabelId, Successors, System};
 
 use crate::load::LoadedModel;
@@ -37,6 +37,8 @@ pub struct CtlResult {
     pub verdict: Verdict,
     /// Why that is not known.
     pub reason: Option<String>,
+    /// The limit that this is due to, if it is.
+    pub limit: Option<Limit>,
     /// What shows the verdict, for people.
     pub story: String,
     /// The first run of it, with what follows where it ends; none if there is none.
@@ -95,6 +97,7 @@ impl CtlProperty {
         let mut result = CtlResult {
             verdict: Verdict::Unknown,
             reason: None,
+            limit: None,
             story: String::new(),
             trace: None,
             states: 0,
@@ -142,7 +145,10 @@ impl CtlProperty {
         match decided {
             Ok(true) => result.verdict = Verdict::Holds,
             Ok(false) => result.verdict = Verdict::Violated,
-            Err(stop) => result.reason = Some(why(model, stop)),
+            Err(stop) => {
+                result.limit = limit(stop);
+                result.reason = Some(why(model, stop));
+            }
         }
         result.time = started.elapsed();
         Ok(result)
@@ -166,6 +172,17 @@ impl Atoms for Resolver<'_> {
 
     fn takes_expressions(&self) -> bool {
         true
+    }
+}
+
+/// The limit that stopped an evaluation, if one did.
+fn limit(stop: Stop) -> Option<Limit> {
+    match stop {
+        Stop::Failure(_) | Stop::Undefined(_) => None,
+        Stop::States => Some(Limit::States),
+        Stop::Memory => Some(Limit::Memory),
+        Stop::Time => Some(Limit::Time),
+        Stop::Interrupted => Some(Limit::Interrupted),
     }
 }
 

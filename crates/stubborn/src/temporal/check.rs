@@ -1,12 +1,10 @@
 //! Answers to temporal properties, one after the other, with what users should know of them.
 
-use std::time::{Duration, Instant};
-
 use stubborn_emptiness::{CheckResult, FiniteRuns, ReductionOff, ReductionUse};
 use stubborn_plan::{
     CheckError, CheckOptions, Planner, Por, ProvisoChoice, Run, TemporalQuestion, Verdict,
 };
-use stubborn_search::{Limits, Stop, Target, Trace};
+use stubborn_search::{Stop, Target, Trace};
 
 use super::branching::CtlResult;
 use super::evaluation::{EvaluationFailure, Evaluations};
@@ -46,7 +44,8 @@ pub enum Evaluated {
     Product(Box<CheckResult>),
 }
 
-/// Answers temporal properties of a model, one after the other.
+/// Answers temporal properties of a model, one after the other. Each gets its fair share of the
+/// time that is left.
 ///
 /// Every counterexample was replayed by the reference execution of the model.
 pub fn check_temporal(
@@ -58,16 +57,23 @@ pub fn check_temporal(
         model,
         options,
         planner: planner(model, options),
-        started: Instant::now(),
     };
-    properties.iter().map(|p| checker.answer(p)).collect()
+    let parts = properties.len();
+    let answers = properties.iter().enumerate().map(|(at, property)| {
+        checker.planner.allot(None);
+        if let (Some(left), 2..) = (checker.planner.time_left(), parts - at) {
+            let share = left / u32::try_from(parts - at).unwrap_or(u32::MAX);
+            checker.planner.allot(Some(share));
+        }
+        checker.answer(property)
+    });
+    answers.collect()
 }
 
 struct Checker<'a> {
     model: &'a LoadedModel,
     options: &'a CheckOptions<'a>,
     planner: Planner<'a>,
-    started: Instant,
 }
 
 impl Checker<'_> {
@@ -87,7 +93,7 @@ impl Checker<'_> {
             Ok(property) => property,
             Err(Obstacle::Branching(property)) => {
                 let partial = temporal.evaluations.partial();
-                let result = property.check(self.model, &self.limits(), partial)?;
+                let result = property.check(self.model, &self.planner.limits(), partial)?;
                 answer.verdict = result.verdict;
                 answer.branching = Some(result);
                 return Ok(answer);
@@ -182,21 +188,11 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// With what is left of the time.
-    fn limits(&self) -> Limits<'_> {
-        let limits = self.options.limits;
-        let left = |time: Duration| time.saturating_sub(self.started.elapsed());
-        Limits {
-            time: limits.time.map(left),
-            ..limits
-        }
-    }
-
     /// A search for states in which an evaluation fails, as for any other safety question.
     fn search_failures(&self, evaluations: &Evaluations) -> Result<(Verdict, Run), CheckError> {
         let targets: Vec<Target> = evaluations.labels().map(Target::Label).collect();
         let mut options = self.options.clone();
-        options.limits = self.limits();
+        options.limits = self.planner.limits();
         // What users say about provisos is about cycles here.
         options.reduction.proviso = ProvisoChoice::Auto;
         let search = |options: &CheckOptions<'_>| {

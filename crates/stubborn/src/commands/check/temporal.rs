@@ -6,13 +6,15 @@ use serde_json::{Value, json};
 use stubborn::emptiness::{CheckResult, CheckVerdict, Counterexample};
 use stubborn::record::TraceRecord;
 use stubborn::{
-    Evaluated, EvaluationFailure, LoadedModel, TemporalAnswer, TemporalText, Trace, Verdict, story,
+    End, Evaluated, EvaluationFailure, Limit, LoadedModel, TemporalAnswer, TemporalText, Trace,
+    Verdict, story,
 };
 
 use super::shortened;
-use crate::commands::{Figures, read_file, why_ended, why_incomplete};
+use crate::commands::{Figures, Incomplete, read_file, why_ended};
 use crate::exit::Failure;
-use crate::options::{CheckArgs, StoreName, TemporalArgs};
+use crate::json;
+use crate::options::{CheckArgs, TemporalArgs};
 use crate::terminal::counted;
 
 /// The properties that the flags add.
@@ -74,48 +76,70 @@ pub(super) fn figures(answer: &TemporalAnswer) -> Vec<Figures> {
 }
 
 /// The limit that kept a property from being decided.
-pub(super) fn why_unknown(
-    model: &LoadedModel,
-    answer: &TemporalAnswer,
-    store: StoreName,
-) -> Option<String> {
+pub(super) fn limit(answer: &TemporalAnswer) -> Option<Limit> {
     if let Some(found) = &answer.branching {
-        return found.reason.clone();
+        return found.limit;
     }
     let of = |result: &CheckResult| match result.verdict {
-        CheckVerdict::Unknown(limit) => Some(why_ended(model, limit)),
+        CheckVerdict::Unknown(limit) => Some(limit),
         CheckVerdict::Holds | CheckVerdict::Violated => None,
     };
     let product = answer.result.as_ref().and_then(of);
     product.or_else(|| match answer.evaluated.as_ref()? {
-        Evaluated::System(run) => why_incomplete(model, &run.result, store),
+        Evaluated::System(run) => match run.result.end {
+            End::Limit(limit) => Some(limit),
+            End::Complete | End::Lossy | End::Violation => None,
+        },
         Evaluated::Product(result) => of(result),
     })
+}
+
+/// Why a property was not decided, in words.
+pub(super) fn why_unknown(model: &LoadedModel, answer: &TemporalAnswer) -> Option<String> {
+    let branching = answer.branching.as_ref().and_then(|b| b.reason.clone());
+    branching.or_else(|| limit(answer).map(|limit| why_ended(model, limit)))
 }
 
 /// For scripts.
 pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer, traces: bool) -> Value {
     let trace = trace_of(answer).filter(|_| traces);
-    let mut property = json!({
+    let mut fields = json::fields(json!({
         "name": answer.name,
+        "title": answer.title,
         "kind": if answer.branching.is_some() { "ctl" } else { "ltl" },
         "verdict": answer.verdict.name(),
         "trace": trace.map(|trace| json!(TraceRecord::new(model, trace))),
         "por": answer.reduction,
         "notice": answer.notice,
-    });
+    }));
+    let property = model.temporal().iter().find(|t| t.name == answer.name);
+    if let Some(span) = property.and_then(|property| property.span) {
+        fields.insert("place".into(), json!(model.text().range(span)));
+    }
+    if answer.verdict == Verdict::Unknown {
+        let branching = answer.branching.as_ref().and_then(|b| b.reason.clone());
+        let incomplete = limit(answer).map(|limit| Incomplete::limit(model, limit));
+        let reason = branching.or_else(|| answer.notice.clone());
+        let unknown = incomplete.or(reason.map(|reason| Incomplete {
+            reason,
+            limit: None,
+        }));
+        if let Some(unknown) = unknown {
+            unknown.put_into(&mut fields);
+        }
+    }
     let searches = figures(answer);
-    if let (Value::Object(fields), Some((first, rest))) = (&mut property, searches.split_first()) {
+    if let Some((first, rest)) = searches.split_first() {
         fields.extend(rest.iter().fold(first.clone(), Figures::add).json());
     }
-    if let (Value::Object(fields), Some(failure)) = (&mut property, &answer.failure) {
+    if let Some(failure) = &answer.failure {
         let failure = json!({
             "proposition": failure.proposition,
             "message": failure.message,
         });
         fields.insert("failure".into(), failure);
     }
-    property
+    Value::Object(fields)
 }
 
 /// The story of a violation.

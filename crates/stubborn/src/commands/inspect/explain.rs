@@ -7,6 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::json;
+use stubborn::record::state_values;
 use stubborn::reduce::experiments::measured::MeasuredReduction;
 use stubborn::reduce::explain::{Access, shared_fields};
 use stubborn::reduce::{Aim, Config, Goals, Plan, StubbornReduction};
@@ -16,6 +18,8 @@ use stubborn::{Trace, story};
 use super::{Known, View};
 use crate::commands::simulate::read_trace;
 use crate::exit::Failure;
+use crate::json;
+use crate::options::InspectFormat;
 
 /// More disabled members than this are counted.
 const LISTED: usize = 40;
@@ -62,6 +66,30 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
     let set = expander.last_set();
 
     let steps = trace.len();
+    if view.args.format == InspectFormat::Json {
+        let kept = enabled.iter().map(|id| {
+            let transition = &view.structure.transition(*id).name;
+            json!({"transition": transition, "kept": expander.keeps(*id)})
+        });
+        let members = set.iter().map(|member| {
+            json!({
+                "transition": view.structure.transition(member.transition).name,
+                "enabled": enabled.contains(&member.transition),
+                "reason": reason(view, member),
+            })
+        });
+        let object = json!({
+            "model": view.model.name(),
+            "language": view.model.language().name(),
+            "por": name,
+            "steps": steps,
+            "state": state_values(system, state),
+            "reduced": is_reduced,
+            "enabled": kept.collect::<Vec<_>>(),
+            "set": members.collect::<Vec<_>>(),
+        });
+        return Ok(json::pretty("inspect", json::fields(object)));
+    }
     let mut out = format!(
         "The state after {steps} steps\n{}",
         story::state(system, state, false)

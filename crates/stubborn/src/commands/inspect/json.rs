@@ -19,7 +19,7 @@ pub(super) fn show(view: &View<'_>) -> String {
     if let Some(relations) = view.shown_relations() {
         object["relations"] = self::relations(relations);
     }
-    format!("{object:#}\n")
+    crate::json::pretty("inspect", crate::json::fields(object))
 }
 
 fn indices(fields: &[FieldId]) -> Vec<usize> {

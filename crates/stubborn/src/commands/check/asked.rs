@@ -1,0 +1,89 @@
+//! Which questions are asked: what the model states, and what the flags say.
+
+use stubborn::{LoadedModel, Obstacle, Origin, Question, QuestionKind, Temporal};
+
+use super::headline;
+use crate::exit::Failure;
+use crate::options::CheckArgs;
+
+/// What to ask, from the model and the flags.
+#[derive(Default)]
+pub(super) struct Asked<'m> {
+    pub(super) questions: Vec<Question>,
+    pub(super) temporal: Vec<&'m Temporal>,
+}
+
+impl<'m> Asked<'m> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.questions.is_empty() && self.temporal.is_empty()
+    }
+
+    pub(super) fn new(args: &CheckArgs, model: &'m LoadedModel) -> Result<Self, Failure> {
+        let all = stubborn::questions(model);
+        let mut questions: Vec<Question> = Vec::new();
+        let mut temporal: Vec<&Temporal> = Vec::new();
+        for name in &args.property {
+            let (before, before_temporal) = (questions.len(), temporal.len());
+            // As JSON names it, or as verdicts do.
+            let is_asked = |q: &&Question| q.name == *name || headline(q) == *name;
+            questions.extend(all.iter().filter(is_asked).cloned());
+            let is_asked = |t: &&Temporal| t.name == *name || t.title == *name;
+            temporal.extend(model.temporal().iter().filter(is_asked));
+            if (questions.len(), temporal.len()) == (before, before_temporal) {
+                let names = all.iter().map(|q| &q.name);
+                let names = names.chain(model.temporal().iter().map(|t| &t.name));
+                let names: Vec<String> = names.map(|name| format!("  {name}")).collect();
+                return Err(Failure::wrong(format!(
+                    "there is no property `{name}`; there are\n{}",
+                    names.join("\n")
+                )));
+            }
+        }
+        if args.property.is_empty() && !args.only {
+            questions = all;
+            temporal = model.temporal().iter().collect();
+        } else {
+            // What the flags say; of files with many properties, only those that are named.
+            let any = args.property.is_empty();
+            questions.extend(all.into_iter().filter(|q| {
+                q.kind == QuestionKind::Invariant && (any || args.invariant.contains(&q.name))
+            }));
+            let wanted = |t: &&Temporal| match t.origin {
+                Origin::Model => false,
+                Origin::User => true,
+                Origin::File => any,
+            };
+            temporal.extend(model.temporal().iter().filter(wanted));
+        }
+        if args.deadlock {
+            questions.push(Question::no_deadlock());
+        }
+        let mut once = Self::default();
+        for question in questions {
+            if !once.questions.contains(&question) {
+                once.questions.push(question);
+            }
+        }
+        for property in temporal {
+            if !once
+                .temporal
+                .iter()
+                .any(|known| std::ptr::eq(*known, property))
+            {
+                once.temporal.push(property);
+            }
+        }
+        for property in &once.temporal {
+            if let Err(Obstacle::Wrong(messages)) = &property.property {
+                return Err(Failure::shown(messages.clone()));
+            }
+        }
+        if once.is_empty() {
+            return Err(Failure::wrong(
+                "nothing to check: --only needs --deadlock, --invariant, --ltl, --ctl, --hoa, \
+                 --properties or --property",
+            ));
+        }
+        Ok(once)
+    }
+}

@@ -1,0 +1,124 @@
+//! A time limit is shared: no property takes what the others need.
+//!
+//! What needs one search is asked first, then each temporal property. Without a time limit, or
+//! with a single question, that is all. Otherwise a first round with a part of the time answers
+//! what is quick; what is left after it gets a fair share each of all the rest. Whenever one needs
+//! less than its share, the others have more.
+
+use std::time::{Duration, Instant};
+
+use stubborn::{
+    Answer, CheckError, CheckOptions, End, Limit, LoadedModel, Question, Report, Temporal,
+    TemporalAnswer, Verdict,
+};
+
+use super::asked::Asked;
+use super::{Results, temporal};
+
+/// The first round has this part of the time.
+const FIRST_ROUND: u32 = 4;
+/// A search that found nothing starts anew if it gets so many times as much.
+const WORTHWHILE: u32 = 2;
+
+/// How questions that need no automaton are answered.
+type Safety<'s> = dyn Fn(&[Question], &CheckOptions<'_>) -> Result<Report, CheckError> + 's;
+
+/// Answers everything, in rounds if the time is limited.
+pub(super) fn answer(
+    model: &LoadedModel,
+    asked: &Asked<'_>,
+    options: &CheckOptions<'_>,
+    safety: &Safety<'_>,
+) -> Result<Results, CheckError> {
+    let budget = model.system().budget();
+    let round = |asked: &Asked<'_>, time: Option<Duration>| {
+        let started = Instant::now();
+        let mut results = Results::default();
+        let mut options = options.clone();
+        options.limits.time = time;
+        if !asked.questions.is_empty() {
+            if !asked.temporal.is_empty() {
+                options.limits.time = time.map(|time| time / parts(asked));
+            }
+            results.report = safety(&asked.questions, &options)?;
+            options.limits.time = time.map(|time| time.saturating_sub(started.elapsed()));
+        }
+        results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
+        Ok(results)
+    };
+    let Some(time) = budget.time_left().filter(|_| parts(asked) > 1) else {
+        return round(asked, None);
+    };
+    let mut share = time / FIRST_ROUND / parts(asked);
+    let mut results = round(asked, Some(time / FIRST_ROUND))?;
+    loop {
+        let again = unanswered(&results, asked);
+        let left = budget.time_left().unwrap_or_default();
+        if again.is_empty() || budget.poll().is_some() {
+            return Ok(results);
+        }
+        let next = left / parts(&again);
+        if next < share * WORTHWHILE {
+            return Ok(results);
+        }
+        share = next;
+        merge(&mut results, round(&again, Some(left))?);
+    }
+}
+
+/// How many share the time.
+fn parts(asked: &Asked<'_>) -> u32 {
+    let searches = usize::from(!asked.questions.is_empty()) + asked.temporal.len();
+    u32::try_from(searches).unwrap_or(u32::MAX).max(1)
+}
+
+/// What had too little time.
+fn unanswered<'m>(results: &Results, asked: &Asked<'m>) -> Asked<'m> {
+    let report = &results.report;
+    let late = |answer: &&Answer| {
+        let end = report.runs[answer.run].result.end;
+        answer.verdict == Verdict::Unknown && end == End::Limit(Limit::Time)
+    };
+    let answers = report.answers.iter();
+    let is_late = |property: &&&'m Temporal| {
+        let answer = results.temporal.iter().find(|a| a.name == property.name);
+        answer.is_some_and(is_late)
+    };
+    Asked {
+        questions: answers.filter(late).map(|a| a.question.clone()).collect(),
+        temporal: asked.temporal.iter().filter(is_late).copied().collect(),
+    }
+}
+
+fn is_late(answer: &TemporalAnswer) -> bool {
+    answer.verdict == Verdict::Unknown && temporal::limit(answer) == Some(Limit::Time)
+}
+
+/// Puts new answers in the place of old ones. Searches that answered nothing are forgotten: others
+/// have done their work.
+fn merge(results: &mut Results, new: Results) {
+    let report = &mut results.report;
+    let before = report.runs.len();
+    for mut answer in new.report.answers {
+        answer.run += before;
+        let same = |old: &&mut Answer| old.question == answer.question;
+        if let Some(old) = report.answers.iter_mut().find(same) {
+            *old = answer;
+        }
+    }
+    report.runs.extend(new.report.runs);
+    let used: Vec<bool> = (0..report.runs.len())
+        .map(|run| report.answers.iter().any(|answer| answer.run == run))
+        .collect();
+    for answer in &mut report.answers {
+        answer.run = used[..answer.run].iter().filter(|used| **used).count();
+    }
+    let mut used = used.into_iter();
+    report.runs.retain(|_| used.next().unwrap_or(true));
+    for answer in new.temporal {
+        let mut old = results.temporal.iter_mut();
+        if let Some(old) = old.find(|old| old.name == answer.name) {
+            *old = answer;
+        }
+    }
+}
