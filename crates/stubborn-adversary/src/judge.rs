@@ -261,11 +261,12 @@ impl Experiment<'_> {
         if run.status != status && !allowed {
             return Err(wrong("status of explore", format!("{status:?}")));
         }
-        if got.0 > Some(counts.states) || got.1 > Some(counts.transitions) {
+        let times = self.configuration.most_visits();
+        if got.0 > Some(times * counts.states) || got.1 > Some(times * counts.transitions) {
             return Err(wrong("too many states", format!("at most {counts:?}")));
         }
         let most = counts.deadlocks + usize::from(counts.has_failure);
-        if got.2 > Some(most) {
+        if got.2 > Some(times * most) {
             return Err(wrong("too many deadlocks", format!("{counts:?}")));
         }
         if !is_complete || may_miss {
