@@ -170,7 +170,7 @@ impl Experiment<'_> {
                     });
                 }
                 (None, Status::Exit(0)) => {}
-                (None, Status::Timeout) => return Judgement::Late,
+                (None, Status::Timeout | Status::Over) => return Judgement::Late,
                 (None, _) => return refusal(&run),
             }
         }
@@ -190,7 +190,7 @@ impl Experiment<'_> {
                     got: format!("none for {PATIENCE:?}"),
                 });
             }
-            Status::Timeout => return Judgement::Late,
+            Status::Timeout | Status::Over => return Judgement::Late,
             Status::Exit(2) => return refusal(&run),
             _ => self.compare(&run),
         };
@@ -207,7 +207,7 @@ impl Experiment<'_> {
         let replay = subject.run(folder.path(), words, PATIENCE);
         match replay.status {
             Status::Exit(0) => Judgement::Right(answers + 1),
-            Status::Timeout => Judgement::Late,
+            Status::Timeout | Status::Over => Judgement::Late,
             _ => Judgement::Wrong(Wrong {
                 what: "replay".into(),
                 expected: format!("`{}` follows the saved trace: status 0", words.join(" ")),
