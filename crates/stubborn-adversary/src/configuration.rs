@@ -343,6 +343,16 @@ impl Configuration {
         matches!(self.value("--store"), Some("bitstate" | "compact"))
     }
 
+    /// How often a state may be counted: a bitstate store says of a state that several threads
+    /// find at the same moment that it is new to each that sets one of its bits first.
+    pub fn most_visits(&self) -> usize {
+        let threads = self.value("--threads").and_then(|n| n.parse().ok());
+        match self.value("--store") {
+            Some("bitstate") => threads.unwrap_or(1),
+            _ => 1,
+        }
+    }
+
     /// Whether a limit may end the search.
     pub fn is_limited(&self) -> bool {
         ["--max-states", "--memory-limit", "--timeout"]

@@ -170,7 +170,7 @@ impl Experiment<'_> {
                     });
                 }
                 (None, Status::Exit(0)) => {}
-                (None, Status::Timeout) => return Judgement::Late,
+                (None, Status::Timeout | Status::Over) => return Judgement::Late,
                 (None, _) => return refusal(&run),
             }
         }
@@ -190,7 +190,7 @@ impl Experiment<'_> {
                     got: format!("none for {PATIENCE:?}"),
                 });
             }
-            Status::Timeout => return Judgement::Late,
+            Status::Timeout | Status::Over => return Judgement::Late,
             Status::Exit(2) => return refusal(&run),
             _ => self.compare(&run),
         };
@@ -207,7 +207,7 @@ impl Experiment<'_> {
         let replay = subject.run(folder.path(), words, PATIENCE);
         match replay.status {
             Status::Exit(0) => Judgement::Right(answers + 1),
-            Status::Timeout => Judgement::Late,
+            Status::Timeout | Status::Over => Judgement::Late,
             _ => Judgement::Wrong(Wrong {
                 what: "replay".into(),
                 expected: format!("`{}` follows the saved trace: status 0", words.join(" ")),
@@ -261,11 +261,12 @@ impl Experiment<'_> {
         if run.status != status && !allowed {
             return Err(wrong("status of explore", format!("{status:?}")));
         }
-        if got.0 > Some(counts.states) || got.1 > Some(counts.transitions) {
+        let times = self.configuration.most_visits();
+        if got.0 > Some(times * counts.states) || got.1 > Some(times * counts.transitions) {
             return Err(wrong("too many states", format!("at most {counts:?}")));
         }
         let most = counts.deadlocks + usize::from(counts.has_failure);
-        if got.2 > Some(most) {
+        if got.2 > Some(times * most) {
             return Err(wrong("too many deadlocks", format!("{counts:?}")));
         }
         if !is_complete || may_miss {

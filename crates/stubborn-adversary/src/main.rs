@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use stubborn_adversary::arena::Arena;
@@ -64,6 +64,9 @@ struct Options {
     #[arg(long, value_name = "KIND:SEED", conflicts_with_all = ["kinds", "cases", "seed"])]
     case: Option<String>,
 }
+
+/// How long cases may go on when the time is over.
+const GRACE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     match run(&Options::parse()) {
@@ -129,6 +132,8 @@ fn run(options: &Options) -> Result<bool, String> {
         threads: options.threads.unwrap_or(cores),
         keep_going: options.keep_going,
     };
+    // No case begins after its time; those that have begun get a little more.
+    subject.end = campaign.time.map(|time| Instant::now() + time + GRACE);
     eprintln!("--seed {seed}, against {}", subject.program().display());
     let outcome = campaign.run(&arenas, &subject, &|finding| {
         report(finding, &subject, options);

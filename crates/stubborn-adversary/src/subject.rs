@@ -22,6 +22,8 @@ pub struct Subject {
     watchman: Arc<Watchman>,
     /// Most time for making a mismatch small.
     pub minimising: Duration,
+    /// When everything ends: what still runs then is killed, and nothing is run any more.
+    pub end: Option<Instant>,
 }
 
 /// Children that may have to be killed.
@@ -63,6 +65,8 @@ pub enum Status {
     Signal(i32),
     /// It took too long and was killed.
     Timeout,
+    /// The [end](Subject::end) came first: nothing is known.
+    Over,
 }
 
 /// What a run said.
@@ -83,7 +87,7 @@ impl Run {
     /// status that does not exist. A timeout is none: the machine may be busy.
     pub fn crash(&self) -> Option<String> {
         match self.status {
-            Status::Exit(0..=3) | Status::Timeout => None,
+            Status::Exit(0..=3) | Status::Timeout | Status::Over => None,
             Status::Exit(status) => Some(format!("exit status {status}: {}", self.stderr.trim())),
             Status::Signal(signal) => Some(format!("signal {signal}: {}", self.stderr.trim())),
         }
@@ -145,6 +149,7 @@ impl Subject {
             timeouts: AtomicU64::new(0),
             watchman,
             minimising: Duration::from_secs(60),
+            end: None,
         })
     }
 
@@ -203,6 +208,16 @@ impl Subject {
     /// If it cannot be started.
     pub fn child(&self, folder: &Path, mut command: Command, timeout: Duration) -> Run {
         let messages = folder.join(".stderr");
+        let left = self.end.map(|end| end.duration_since(Instant::now()));
+        let timeout = left.map_or(timeout, |left| left.min(timeout));
+        if timeout.is_zero() {
+            return Run {
+                status: Status::Over,
+                stdout: String::new(),
+                stderr: String::new(),
+                json: None,
+            };
+        }
         let mut run = || -> io::Result<Run> {
             command
                 .current_dir(folder)
@@ -222,6 +237,9 @@ impl Subject {
             lock(&self.watchman.children).retain(|(_, other)| !Arc::ptr_eq(other, &child));
             let status = match (status.code(), status.signal()) {
                 (Some(code), _) => Status::Exit(code),
+                (None, Some(9)) if self.end.is_some_and(|end| Instant::now() >= end) => {
+                    Status::Over
+                }
                 (None, Some(9)) if Instant::now() >= end => Status::Timeout,
                 (None, signal) => Status::Signal(signal.unwrap_or(0)),
             };
@@ -274,6 +292,18 @@ mod tests {
         let run = shell("exec sleep 60", Duration::from_millis(10));
         assert_eq!(run.status, Status::Timeout);
         assert_eq!(run.crash(), None);
+    }
+
+    #[test]
+    fn at_the_end_nothing_runs() {
+        let mut subject = Subject::new(Path::new("/bin/sh")).unwrap();
+        subject.end = Some(Instant::now() + Duration::from_millis(100));
+        let folder = subject.folder(&[]);
+        for _ in 0..2 {
+            let run = subject.run(folder.path(), &["-c", "exec sleep 60"], LONG);
+            assert_eq!((run.status, run.crash()), (Status::Over, None));
+        }
+        assert_eq!(subject.timeouts(), 0);
     }
 
     #[test]

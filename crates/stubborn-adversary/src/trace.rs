@@ -22,57 +22,86 @@ pub struct Followed {
     pub failed: bool,
 }
 
-/// Finds the run that a trace of an answer describes; `named` gives the parts of a state.
+/// Most attempts to follow a trace.
+const MOST_TRIES: usize = 100_000;
+
+/// Finds the runs that a trace of an answer may describe; `named` gives the parts of a state.
 /// Parts whose names contain `[` after the name of a channel in `channels` are the messages
-/// in it: what is left in empty slots is nobody's business.
+/// in it: what is left in empty slots is nobody's business, so there is more than one run where
+/// different messages are sent with the same changes.
 pub fn follow<S>(
     graph: &Graph<S>,
     trace: &Value,
     channels: &[String],
     named: impl Fn(&S) -> Named,
-) -> Result<Followed, String> {
+) -> Result<Vec<Followed>, String> {
     let steps = |part: &str| trace[part].as_array().cloned().unwrap_or_default();
-    let mut at = 0;
-    let mut failed = false;
-    let mut walk = |steps: Vec<Value>, states: &mut Vec<usize>| {
-        for (number, step) in steps.iter().enumerate() {
-            let empty = serde_json::Map::new();
-            let changes = step["changes"].as_object().unwrap_or(&empty);
-            if failed {
-                return Err(format!("step {} comes after a failure", number + 1));
-            }
-            if changes.contains_key("failed") {
-                let mut out = graph.steps[at].iter();
-                if !out.any(|step| step.target.is_none()) {
-                    return Err(format!("step {} does not fail", number + 1));
-                }
+    let (stem, cycle) = (steps("stem"), steps("cycle"));
+    let all: Vec<&Value> = stem.iter().chain(&cycle).collect();
+    let mut found = Vec::new();
+    // The furthest that something goes wrong.
+    let mut problem = (0, String::new());
+    // A run, and for each of its states the others that it could have come to instead.
+    let (mut run, mut untried) = (Vec::new(), vec![vec![0]]);
+    for _ in 0..MOST_TRIES {
+        let Some(level) = untried.last_mut() else {
+            break;
+        };
+        let Some(at) = level.pop() else {
+            untried.pop();
+            continue;
+        };
+        run.truncate(untried.len() - 1);
+        run.push(at);
+        let number = run.len() - 1;
+        let mut failed = false;
+        let wrong = match all.get(number) {
+            Some(step) if step["changes"].get("failed").is_some() => {
                 failed = true;
-                continue;
+                let fails = graph.steps[at].iter().any(|step| step.target.is_none());
+                let is_last = number + 1 == all.len();
+                (!fails || !is_last).then(|| format!("step {} cannot fail", number + 1))
             }
-            let before = named(&graph.states[at]);
-            let targets = graph.steps[at].iter().filter_map(|step| step.target);
-            let mut targets = targets.filter(|target| {
-                is_change(&before, &named(&graph.states[*target]), changes, channels)
-            });
-            at = targets
-                .next()
-                .ok_or_else(|| format!("no step with the changes of step {}", number + 1))?;
-            states.push(at);
+            Some(step) => {
+                let empty = serde_json::Map::new();
+                let changes = step["changes"].as_object().unwrap_or(&empty);
+                let before = named(&graph.states[at]);
+                let targets = graph.steps[at].iter().filter_map(|step| step.target);
+                let mut targets: Vec<usize> = targets
+                    .filter(|target| {
+                        is_change(&before, &named(&graph.states[*target]), changes, channels)
+                    })
+                    .collect();
+                targets.sort_unstable();
+                targets.dedup();
+                let none = format!("no step with the changes of step {}", number + 1);
+                let wrong = targets.is_empty().then_some(none);
+                untried.push(targets);
+                if wrong.is_none() {
+                    continue;
+                }
+                wrong
+            }
+            None => (!cycle.is_empty() && at != run[stem.len()])
+                .then(|| "the cycle does not end where it began".to_owned()),
+        };
+        match wrong {
+            Some(wrong) if number >= problem.0 => problem = (number, wrong),
+            Some(_) => {}
+            None => {
+                let (stem, cycle) = run.split_at(run.len().min(stem.len() + 1));
+                found.push(Followed {
+                    stem: stem.to_vec(),
+                    cycle: cycle.to_vec(),
+                    failed,
+                });
+            }
         }
-        Ok(())
-    };
-    let mut stem = vec![0];
-    let mut cycle = Vec::new();
-    walk(steps("stem"), &mut stem).map_err(|problem| format!("stem: {problem}"))?;
-    walk(steps("cycle"), &mut cycle).map_err(|problem| format!("cycle: {problem}"))?;
-    if cycle.last().is_some_and(|last| Some(last) != stem.last()) {
-        return Err("the cycle does not end where it began".into());
     }
-    Ok(Followed {
-        stem,
-        cycle,
-        failed,
-    })
+    match found.is_empty() {
+        true => Err(problem.1),
+        false => Ok(found),
+    }
 }
 
 fn plain(value: &Value) -> String {
@@ -182,7 +211,7 @@ mod tests {
         let graph = counter();
         let follow = |trace: Value| follow(&graph, &trace, &[], named);
         let lasso = json!({"stem": [step(0, 1)], "cycle": [step(1, 2), step(2, 0), step(0, 1)]});
-        let found = follow(lasso).unwrap();
+        let found = follow(lasso).unwrap().remove(0);
         assert_eq!((&found.stem, &found.cycle), (&vec![0, 1], &vec![2, 0, 1]));
         let (alone, _) = found.alone(&Valuation {
             holds: vec![0; 3],
@@ -195,6 +224,52 @@ mod tests {
         let failure = json!({"changes": {"failed": [0, 1]}});
         assert!(follow(json!({"stem": [failure.clone()], "cycle": []})).is_err());
         let fails = json!({"stem": [step(0, 1), step(1, 2), failure], "cycle": []});
-        assert!(follow(fails).unwrap().failed);
+        assert!(follow(fails).unwrap()[0].failed);
+        let on = json!({"stem": [step(0, 1), step(1, 2), failure, step(2, 0)], "cycle": []});
+        assert!(follow(on).is_err());
+    }
+
+    /// Sending 0 or 1 into an empty slot that has 0 in it changes the same: what is received then
+    /// tells which it was.
+    #[test]
+    fn of_several_runs_that_are_possible_the_right_one_is_found() {
+        type Channel = (u32, Option<u32>);
+        let graph: Graph<Channel> = Graph::explore((2, None), 10, |(last, message)| {
+            let to = |target| Step {
+                target: Some(target),
+                movers: 1,
+            };
+            match message {
+                None => vec![to((*last, Some(0))), to((*last, Some(1)))],
+                Some(message) => vec![to((*message, None))],
+            }
+        })
+        .unwrap();
+        let named = |(last, message): &Channel| {
+            let mut all = Named::from([
+                ("x".to_owned(), last.to_string()),
+                (
+                    "len(c)".to_owned(),
+                    u32::from(message.is_some()).to_string(),
+                ),
+            ]);
+            all.extend(message.map(|message| ("c[0].0".to_owned(), message.to_string())));
+            all
+        };
+        for received in [0, 1] {
+            let send = json!({"changes": {"len(c)": [0, 1]}});
+            let receive = json!({"changes": {"len(c)": [1, 0], "x": [2, received]}});
+            let trace = json!({"stem": [send, receive], "cycle": []});
+            let runs = follow(&graph, &trace, &["c".to_owned()], named).unwrap();
+            assert_eq!(runs.len(), 1);
+            assert_eq!(graph.states[runs[0].last()], (received, None));
+        }
+        let send = json!({"stem": [{"changes": {"len(c)": [0, 1]}}], "cycle": []});
+        assert_eq!(
+            follow(&graph, &send, &["c".to_owned()], named)
+                .unwrap()
+                .len(),
+            2
+        );
     }
 }

@@ -83,7 +83,8 @@ impl Bitstate {
             for (word, bit) in self.places(*hash) {
                 if word.load(Ordering::Relaxed) & bit == 0 {
                     // Of two threads that insert the same state at once, at
-                    // least one finds a bit that it was the first to set.
+                    // least one finds a bit that it was the first to set. Both
+                    // may: then the state is expanded, and counted, twice.
                     is_new |= word.fetch_or(bit, Ordering::Relaxed) & bit == 0;
                 }
             }

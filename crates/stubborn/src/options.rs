@@ -282,7 +282,7 @@ pub(crate) enum StoreName {
     Tree,
     /// Whole states, exact
     Plain,
-    /// A few bits a state; may overlook states
+    /// A few bits a state; may overlook states, and on several threads count some twice
     Bitstate,
     /// A fingerprint a state; may overlook states
     Compact,

@@ -409,6 +409,27 @@ fn failing_steps_hide_nothing() {
     }
 }
 
+/// A claim that gets to a bad guard only after the end of a run is wrong all the same, whichever runs
+/// count.
+#[test]
+fn claims_are_evaluated_after_the_end_of_a_run() {
+    let dve = "byte arr[3]; byte x = 0;
+        process P { state s, t; init s; trans s -> t { effect x = 3; }; }
+        process N { state q0, q1, q2; init q0; accept q2; trans
+            q0 -> q0 {}, q0 -> q1 { guard x == 3; }, q1 -> q2 { guard arr[x] == 1; }; }
+        system async property N;";
+    let promela = "byte arr[3]; byte x; active proctype P() { x = 3 }
+        never { do :: true :: x == 3 -> break od; arr[x] == 1 }";
+    for (language, text) in [(Language::Dve, dve), (Language::Promela, promela)] {
+        let model = load(language, text, &Asked::Stated, Engine::Compiled);
+        for options in ways() {
+            let what = format!("{text}\n{}", shown(&options));
+            let expected = Expected::Fails("arr[x] == 1");
+            assert_answer(&what, &model, &answer(&model, &options), expected);
+        }
+    }
+}
+
 /// No answer is no `holds`: the search for failures has limits, too.
 #[test]
 fn limits_are_kept_while_failures_are_looked_for() {

@@ -358,7 +358,12 @@ impl Attempt for DveAttempt {
                 property = Some(process);
                 seen = Vec::new();
                 let runs = self.runs();
-                vec![if looks_at_failure(graph, &valuation, &automaton, runs) {
+                // A claim that cannot be evaluated is found whichever runs count.
+                let every = Runs {
+                    finite: FiniteRuns::Stutter,
+                    ..runs
+                };
+                vec![if looks_at_failure(graph, &valuation, &automaton, every) {
                     temporal(PROPERTY.into(), "claim that fails", true)
                 } else {
                     let bad = accepts_some_run(graph, &valuation, &automaton, runs);
@@ -534,9 +539,17 @@ impl DveAttempt {
             .map(|number| format!("c{number}"))
             .collect();
         let named = |state: &State| named(&self.system.program, state);
-        let run = trace::follow(graph, trace, &channels, named)?;
+        let runs = trace::follow(graph, trace, &channels, named)?;
+        match runs.iter().any(|run| self.is_shown(name, graph, run)) {
+            true => Ok(()),
+            false => Err("the run does not violate it".into()),
+        }
+    }
+
+    /// Whether a run violates a property.
+    fn is_shown(&self, name: &str, graph: &Graph<State>, run: &Followed) -> bool {
         let last = &graph.states[run.last()];
-        let shows = match &self.question {
+        match &self.question {
             Question::Explore => true,
             Question::Check { invariants, .. } => match name {
                 "deadlock" => !run.failed && graph.steps[run.last()].is_empty(),
@@ -567,25 +580,21 @@ impl DveAttempt {
                 propositions,
                 formula,
                 ..
-            } => self.shows(&run, propositions, |graph, valuation, runs| {
+            } => self.shows(run, propositions, |graph, valuation, runs| {
                 ltl::is_violated(graph, valuation, formula, runs)
             }),
             Question::Hoa {
                 propositions,
                 automaton,
-            } => self.shows(&run, propositions, |graph, valuation, runs| {
+            } => self.shows(run, propositions, |graph, valuation, runs| {
                 accepts_some_run(graph, valuation, automaton, runs)
             }),
             Question::Property(process) => {
                 let (automaton, guards) = automaton_of(process);
-                self.shows(&run, &guards, |graph, valuation, runs| {
+                self.shows(run, &guards, |graph, valuation, runs| {
                     accepts_some_run(graph, valuation, &automaton, runs)
                 })
             }
-        };
-        match shows {
-            true => Ok(()),
-            false => Err("the run does not violate it".into()),
         }
     }
 

@@ -993,7 +993,8 @@ impl NetAttempt {
                 .map(|(place, tokens)| (format!("p{place}"), tokens.to_string()))
                 .collect()
         };
-        let run = trace::follow(graph, trace, &[], named)?;
+        // A marking is all there is: no two runs have the same changes.
+        let run = trace::follow(graph, trace, &[], named)?.remove(0);
         let last = &graph.states[run.last()];
         let may_end =
             graph.steps[run.last()].is_empty() && self.runs().finite == FiniteRuns::Stutter;

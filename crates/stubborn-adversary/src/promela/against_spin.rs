@@ -234,6 +234,7 @@ impl<'a> Judge<'a> {
         }
         let skipped = match answer.run.status {
             Status::Timeout => "skipped timeout",
+            Status::Over => "skipped at the end",
             Status::Exit(3) => "skipped too many states",
             _ => return None,
         };
@@ -290,6 +291,9 @@ impl<'a> Judge<'a> {
         // Here, a run that ends because every step fails stays where it is, as any run that ends.
         if temporal && expected == Verdict::Holds && search.failing > 0 && answer.ends() {
             return None;
+        }
+        if let Some(found) = self.judge_run(answer) {
+            return found;
         }
         self.comparisons += 1;
         self.coverage.note(&format!("verdict {name} {expected:?}"));

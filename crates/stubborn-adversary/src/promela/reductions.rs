@@ -179,6 +179,7 @@ impl Plain {
             }
             match answer.run.status {
                 Status::Timeout => return Err(NoPlain::Late),
+                Status::Over => return Err(NoPlain::Skipped("at the end")),
                 Status::Exit(2) => return Err(NoPlain::Skipped("refused")),
                 Status::Exit(3) => return Err(NoPlain::Skipped("too many states")),
                 _ => {}
