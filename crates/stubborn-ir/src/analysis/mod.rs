@@ -184,7 +184,7 @@ mod tests {
     use stubborn_system::FailureKind;
 
     use super::*;
-    use crate::{Command, Expr, Program, Statement, Variable};
+    use crate::{Channel, ChannelRef, Command, Expr, Item, Program, Statement, Variable};
 
     /// A loop that takes more rounds than an analysis tries ends all the same, and what comes
     /// after it happens.
@@ -231,6 +231,64 @@ mod tests {
             assert!(found.may_disable.0.contains(full, go_on), "{level:?}");
             assert!(!found.never_together.0.contains(set, full), "{level:?}");
             assert!(found.do_not_accord.0.contains(count, go_on), "{level:?}");
+        }
+    }
+
+    /// A channel that has a message has one oldest message; guards on messages that are not there
+    /// fail, and tell nothing.
+    #[test]
+    fn receives_of_different_messages_are_never_enabled_together() {
+        let mut program = Program::new("receives");
+        let channel = ChannelRef::Fixed(program.channel(Channel {
+            name: "c".into(),
+            capacity: 20,
+            items: vec![Item::range(0, 3)],
+        }));
+        let site = program.site(FailureKind::BadChannel, "no message", None);
+        let longer = |than: i32| Expr::less(Expr::Const(than), Expr::Length(channel.clone()));
+        let is = |position: i32, value: i32| {
+            let peek = Expr::Peek {
+                channel: channel.clone(),
+                position: Box::new(Expr::Const(position)),
+                item: 0,
+                site,
+            };
+            Expr::equal(peek, Expr::Const(value))
+        };
+        let commands = [
+            vec![longer(0), is(0, 1)],
+            vec![longer(0), is(0, 2)],
+            vec![is(0, 1)],
+            vec![is(0, 2)],
+            vec![longer(0), is(1, 1)],
+            vec![longer(0), is(1, 2)],
+            vec![longer(1), is(1, 1)],
+            vec![is(1, 2), longer(1)],
+        ];
+        for (number, guards) in commands.into_iter().enumerate() {
+            let guards = guards.into_iter().map(|g| program.label(g)).collect();
+            program.command(Command {
+                name: format!("receive {number}"),
+                guards,
+                body: vec![Statement::Receive {
+                    channel: channel.clone(),
+                    position: None,
+                    targets: vec![None],
+                    remove: true,
+                    site,
+                }],
+                ..Command::default()
+            });
+        }
+        let model = Model::new(program).expect("a small program");
+        for level in [RelationLevel::Syntax, RelationLevel::Exact] {
+            let found = relations(&model, level).do_not_accord.0;
+            let conflict = |t, u| found.contains(TransitionId::new(t), TransitionId::new(u));
+            assert!(!conflict(0, 1) && !conflict(6, 7), "{level:?}");
+            assert!(
+                conflict(2, 3) && conflict(4, 5) && conflict(0, 7),
+                "{level:?}"
+            );
         }
     }
 }

@@ -76,7 +76,7 @@ impl<'m> Pairs<'m> {
 
     /// `t` is certainly disabled right after `u`.
     pub(super) fn never_after(&self, t: TransitionId, u: TransitionId) -> bool {
-        self.syntax.never_after(self.support(t), u, self.support(u))
+        self.syntax.never_after(t, u, self.support(u))
     }
 
     /// Low priority: whether it is enabled depends on everything.
@@ -125,7 +125,7 @@ impl<'m> Pairs<'m> {
     pub(super) fn may_not_accord(&self, t: TransitionId, u: TransitionId) -> First {
         let (ts, us) = (self.support(t), self.support(u));
         let special = self.is_special(t) || self.is_special(u);
-        if t == u || (!special && !ts.conflicts(us)) || self.syntax.never_co_enabled(ts, us) {
+        if t == u || (!special && !ts.conflicts(us)) || self.syntax.never_co_enabled(t, u) {
             return First::Known(Decision::No);
         }
         if special {
@@ -163,8 +163,7 @@ impl<'m> Pairs<'m> {
             .iter()
             .any(|g| self.syntax.may_turn(*g, u, us, true));
         if !enables
-            && (self.syntax.never_co_enabled(ts, us)
-                || !self.syntax.may_not_accord((t, ts), (u, us)))
+            && (self.syntax.never_co_enabled(t, u) || !self.syntax.may_not_accord((t, ts), (u, us)))
         {
             return First::Known(Decision::No);
         }

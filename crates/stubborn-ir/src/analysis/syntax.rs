@@ -7,10 +7,13 @@
 //! computed from enabled states, which would be unsound: a guard such as `x == y` can make
 //! a real dependency invisible).
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use stubborn_system::{ChannelId, FieldId, LabelId, System, TransitionId};
 
 use super::support::{Support, shares};
-use super::values::{Part, Values, parts, satisfying};
+use super::values::{Part, Values, message, parts, satisfying};
 use crate::effects::Effects;
 use crate::{BinaryOp, ChannelRef, Expr, Model, Overflow, Place, SendOrder, Statement};
 
@@ -49,6 +52,8 @@ pub(super) struct Syntax<'m> {
     satisfying: Vec<Option<(FieldId, Values)>>,
     /// For other labels: what they are put together from.
     parts: Vec<Vec<Part>>,
+    /// By command: the values of fields where it is enabled, sorted by field.
+    enabling: Vec<Vec<(FieldId, Values)>>,
 }
 
 impl<'m> Syntax<'m> {
@@ -58,16 +63,21 @@ impl<'m> Syntax<'m> {
             .transition_ids()
             .map(|t| Summary::new(model, &supports[t.index()], t))
             .collect();
-        let satisfying = structure
+        let satisfying: Vec<_> = structure
             .label_ids()
             .map(|l| satisfying(model, l))
             .collect();
         let parts = structure.label_ids().map(|l| parts(model, l)).collect();
+        let enabling = supports
+            .iter()
+            .map(|support| enabling(model, &satisfying, &support.guards))
+            .collect();
         Self {
             model,
             summaries,
             satisfying,
             parts,
+            enabling,
         }
     }
 
@@ -80,25 +90,27 @@ impl<'m> Syntax<'m> {
     }
 
     /// Two commands are never enabled in the same state.
-    pub(super) fn never_co_enabled(&self, t: &Support, u: &Support) -> bool {
-        t.guards
-            .iter()
-            .any(|g| u.guards.iter().any(|h| self.never_together(*g, *h)))
+    pub(super) fn never_co_enabled(&self, t: TransitionId, u: TransitionId) -> bool {
+        let (mut a, mut b) = (&self.enabling[t.index()][..], &self.enabling[u.index()][..]);
+        while let ([(f, values), rest @ ..], [(e, others), last @ ..]) = (a, b) {
+            if f == e && values.intersection(others).is_empty() {
+                return true;
+            }
+            (a, b) = (if f <= e { rest } else { a }, if e <= f { last } else { b });
+        }
+        false
     }
 
-    /// The values of a field for which the guards of a command on that field alone hold.
-    fn before(&self, support: &Support, field: FieldId) -> Values {
-        let declared = self.model.layout().field(field);
-        let all = Values::interval(declared.min, declared.max);
-        let on_field = |g: &LabelId| match &self.satisfying[g.index()] {
-            Some((f, values)) if *f == field => Some(values),
-            _ => None,
-        };
-        support
-            .guards
-            .iter()
-            .filter_map(on_field)
-            .fold(all, |set, v| set.intersection(v))
+    /// The values of a field where a command is enabled, as far as guards on that field alone say.
+    fn before(&self, transition: TransitionId, field: FieldId) -> Cow<'_, Values> {
+        let enabling = &self.enabling[transition.index()];
+        match enabling.binary_search_by_key(&field, |(f, _)| *f) {
+            Ok(at) => Cow::Borrowed(&enabling[at].1),
+            Err(_) => {
+                let declared = self.model.layout().field(field);
+                Cow::Owned(Values::interval(declared.min, declared.max))
+            }
+        }
     }
 
     /// Whether firing the command can turn the label to `to`.
@@ -120,7 +132,7 @@ impl<'m> Syntax<'m> {
                     .iter()
                     .any(|part| self.may_change(part, transition, support));
         };
-        self.may_turn_values((*field, holds), transition, support, to)
+        self.may_turn_values((*field, holds), transition, to)
     }
 
     /// Whether firing the command can change a part of a label.
@@ -131,7 +143,7 @@ impl<'m> Syntax<'m> {
         match (&part.values, &part.fields[..]) {
             (Some(holds), [field]) => [true, false]
                 .iter()
-                .any(|to| self.may_turn_values((*field, holds), transition, support, *to)),
+                .any(|to| self.may_turn_values((*field, holds), transition, *to)),
             _ => true,
         }
     }
@@ -141,13 +153,12 @@ impl<'m> Syntax<'m> {
         &self,
         (field, holds): (FieldId, &Values),
         transition: TransitionId,
-        support: &Support,
         to: bool,
     ) -> bool {
         let declared = self.model.layout().field(field);
         let fails = holds.complement(declared.min, declared.max);
         let (from, target) = if to { (&fails, holds) } else { (holds, &fails) };
-        let from = self.before(support, field).intersection(from);
+        let from = self.before(transition, field).intersection(from);
         match self.change(transition, field) {
             Change::Constant(value) => !from.is_empty() && target.contains(value),
             Change::Increment(by) => !from.shifted(by).intersection(target).is_empty(),
@@ -155,19 +166,16 @@ impl<'m> Syntax<'m> {
         }
     }
 
-    /// A guard of `t` is certainly false right after `u`.
-    pub(super) fn never_after(&self, t: &Support, u: TransitionId, after: &Support) -> bool {
-        t.guards.iter().any(|g| match &self.satisfying[g.index()] {
-            Some((field, holds)) => {
-                let reached = match self.change_if_written(u, *field, after) {
-                    None => self.before(after, *field),
-                    Some(Change::Constant(value)) => Values::interval(value, value),
-                    Some(Change::Increment(by)) => self.before(after, *field).shifted(by),
-                    Some(Change::Other) => return false,
-                };
-                reached.intersection(holds).is_empty()
+    /// `t` is certainly disabled right after `u`.
+    pub(super) fn never_after(&self, t: TransitionId, u: TransitionId, after: &Support) -> bool {
+        self.enabling[t.index()].iter().any(|(field, holds)| {
+            let before = || self.before(u, *field);
+            match self.change_if_written(u, *field, after) {
+                None => before().intersection(holds).is_empty(),
+                Some(Change::Constant(value)) => !holds.contains(value),
+                Some(Change::Increment(by)) => before().shifted(by).intersection(holds).is_empty(),
+                Some(Change::Other) => false,
             }
-            None => false,
         })
     }
 
@@ -276,6 +284,34 @@ impl<'m> Syntax<'m> {
         (send_is_plain && receive_is_plain && receive_is_guarded && send_is_guarded)
             .then_some(channel)
     }
+}
+
+/// The values of fields for which guards that look at one field hold, sorted by field.
+///
+/// A guard on a message looks at the length of the channel as well, and where there is no such
+/// message it fails, which counts as holding. But where another guard says that there is one, the
+/// message is as the guard says.
+fn enabling(
+    model: &Model,
+    satisfying: &[Option<(FieldId, Values)>],
+    guards: &[LabelId],
+) -> Vec<(FieldId, Values)> {
+    let mut known: BTreeMap<FieldId, Values> = BTreeMap::new();
+    let learn = |known: &mut BTreeMap<FieldId, Values>, field: FieldId, values: &Values| {
+        let entry = known.entry(field).or_insert_with(|| values.clone());
+        *entry = entry.intersection(values);
+    };
+    for (field, values) in guards.iter().filter_map(|g| satisfying[g.index()].as_ref()) {
+        learn(&mut known, *field, values);
+    }
+    for (length, position, field, values) in guards.iter().filter_map(|g| message(model, *g)) {
+        let missing = Values::interval(0, position);
+        let is_there = |lengths: &Values| lengths.intersection(&missing).is_empty();
+        if known.get(&length).is_some_and(is_there) {
+            learn(&mut known, field, &values);
+        }
+    }
+    known.into_iter().collect()
 }
 
 /// The expression looks at a channel only through the oldest message.

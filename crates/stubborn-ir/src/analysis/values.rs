@@ -5,7 +5,7 @@ use stubborn_system::{FieldId, LabelId, System};
 
 use crate::effects::Effects;
 use crate::interpreter::Interpreter;
-use crate::{BinaryOp, Expr, Model, UnaryOp};
+use crate::{BinaryOp, ChannelRef, Expr, Model, UnaryOp};
 
 /// Fields with at most this many values are tried one by one where syntax gives no answer.
 const SMALL_RANGE: u64 = 1_024;
@@ -150,16 +150,55 @@ fn values_of(model: &Model, expr: &Expr, tests: &[FieldId]) -> Option<(FieldId, 
 
 /// `x op constant`, where `x` is the field itself.
 fn comparison(model: &Model, expr: &Expr, field: FieldId) -> Option<Values> {
-    let Expr::Binary(op, left, right) = expr else {
-        return None;
-    };
-    let (Expr::Var(variable), Expr::Const(constant)) = (&**left, &**right) else {
-        return None;
-    };
-    if model.encoding().first_field(*variable) != field {
-        return None;
+    let (left, op, constant) = with_constant(expr)?;
+    match left {
+        Expr::Var(variable) if model.encoding().first_field(*variable) == field => {
+            compared(op, constant)
+        }
+        _ => None,
     }
-    let c = i64::from(*constant);
+}
+
+/// What a label says about a message at a fixed position: the length of the channel, the position,
+/// the field of the message, and its values for which the label holds. They are nothing to go by
+/// where the channel has no such message: the label fails there, which counts as holding.
+pub(super) fn message(model: &Model, label: LabelId) -> Option<(FieldId, i64, FieldId, Values)> {
+    let (left, op, constant) = with_constant(&model.program().labels[label.index()].expr)?;
+    let Expr::Peek {
+        channel: ChannelRef::Fixed(channel),
+        position,
+        item,
+        ..
+    } = left
+    else {
+        return None;
+    };
+    let Expr::Const(position) = **position else {
+        return None;
+    };
+    let place = &model.encoding().channels[channel.index()];
+    let cells = place.items.get(*item as usize)?;
+    let at = u32::try_from(position).ok().filter(|at| *at < cells.len)?;
+    let id = FieldId::new(cells.first.index() + at as usize);
+    let field = model.layout().field(id);
+    let all = Values::interval(field.min, field.max);
+    let values = compared(op, constant)?.intersection(&all);
+    Some((place.length, i64::from(position), id, values))
+}
+
+/// A comparison with a constant on the right.
+fn with_constant(expr: &Expr) -> Option<(&Expr, BinaryOp, i64)> {
+    match expr {
+        Expr::Binary(op, left, right) => match **right {
+            Expr::Const(constant) => Some((&**left, *op, i64::from(constant))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The numbers that compare so with a constant.
+fn compared(op: BinaryOp, c: i64) -> Option<Values> {
     let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
     Some(match op {
         BinaryOp::Equal => Values::interval(c, c),

@@ -39,10 +39,13 @@ fn states(model: &Model, limit: usize) -> Option<Vec<Vec<u32>>> {
     Some(list)
 }
 
-/// Where a transition leads.
+/// Where a transition leads: nowhere if it fails, for that counts as disabled.
 fn ends(executor: &mut dyn Executor, state: &[u32], t: TransitionId) -> BTreeSet<Vec<u32>> {
     let mut out = Successors::new(state.len());
     executor.fire(state, t, &mut out);
+    if out.iter().any(|n| n.outcome.failed().is_some()) {
+        return BTreeSet::new();
+    }
     out.iter().map(|n| n.state.to_vec()).collect()
 }
 
@@ -85,6 +88,8 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
         }
         let mut out = Successors::new(words);
         executor.successors(state, &mut out);
+        // Nothing is left out where a step fails.
+        let some_step_fails = out.iter().any(|n| n.outcome.failed().is_some());
         for first in out.iter().filter(|n| !model.is_error(n.state)) {
             let t = first.transition;
             executor.labels(first.state, &mut after);
@@ -106,7 +111,8 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
                 if relations.must_disable.0.contains(t, u) {
                     wrong.insert("must_disable", format!("{} after {}", name(u), name(t)));
                 }
-                if u != t && !relations.do_not_left_accord.0.contains(u, t) {
+                let matters = !some_step_fails && second.outcome.failed().is_none();
+                if matters && u != t && !relations.do_not_left_accord.0.contains(u, t) {
                     let moved = ends(&mut *executor, state, u)
                         .into_iter()
                         .any(|s| ends(&mut *executor, &s, t).contains(second.state));
@@ -116,6 +122,9 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
                     }
                 }
             }
+        }
+        if some_step_fails {
+            continue;
         }
         let enabled: BTreeSet<TransitionId> = out.transitions().iter().copied().collect();
         for t in &enabled {
