@@ -139,20 +139,31 @@ fn random_programs_end_as_if_nobody_had_stopped_them() {
 
 #[test]
 fn depth_first_the_first_violation_stays_the_one_that_is_shown() {
-    for seed in 0..12 {
-        let random = &mut Random::new(seed);
-        let graph = Graph::random(seed, 900);
-        for store in stores() {
-            let search = Search {
-                order: Order::DepthFirst,
-                targets: vec![Target::Deadlock],
-                seed: Some(seed),
-                store,
-                ..Search::new(&graph)
-            };
-            let (result, _) = in_goes(&search, random, 200);
-            assert_same(&run(&search), &result, &format!("{search:?}"));
-        }
+    // A long way to a deadlock, a long one to nothing, and then a short one to another deadlock.
+    const LONG: u32 = 200;
+    let last = 2 * LONG + 1;
+    let mut edges = vec![vec![1, LONG + 1, last]];
+    edges.extend((1..last).map(|node| match node {
+        LONG => vec![],
+        node => vec![(node + 1).min(last - 1)],
+    }));
+    edges.push(vec![]);
+    let graph = Graph::new(edges, vec![vec![true; 3]; last as usize + 1]);
+    for store in stores() {
+        let search = Search {
+            order: Order::DepthFirst,
+            targets: vec![Target::Deadlock],
+            store,
+            ..Search::new(&graph)
+        };
+        let once = run(&search);
+        assert_eq!(
+            (once.violations[0].count, once.violations[0].length),
+            (2, LONG.into())
+        );
+        let (result, times) = in_goes(&search, &mut Random::new(1), 100);
+        assert!(times > 3);
+        assert_same(&once, &result, &format!("{search:?}"));
     }
 }
 
