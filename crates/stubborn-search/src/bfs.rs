@@ -8,8 +8,10 @@
 //! The queue holds handles, or whole states where the store cannot give them back.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use stubborn_store::saved::Sink;
 use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 
 use crate::context::Context;
@@ -19,6 +21,7 @@ use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::proviso::{Known, Ruling, SafetyProviso};
 use crate::result::SearchResult;
+use crate::saved::{Reading, save_chunks};
 use crate::settle::Settling;
 use crate::team::Team;
 use crate::violation::Preference;
@@ -70,6 +73,53 @@ pub(crate) struct Frontier {
 }
 
 impl Frontier {
+    /// Writes everything that is left to do.
+    pub(crate) fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+        sink.number(self.levels)?;
+        sink.number(self.level_sizes.len() as u64)?;
+        sink.numbers(self.level_sizes.iter().copied())?;
+        sink.number(self.level.depth)?;
+        sink.number(self.level.size)?;
+        // In the order in which they would be taken; of those that were begun, what is left.
+        let begun = self.level.begun.iter().rev();
+        let begun = begun.map(|(chunk, done)| &chunk.as_slice()[*done..]);
+        let level = begun.chain(self.level.chunks.iter().map(Chunk::as_slice));
+        save_chunks(sink, level)?;
+        save_chunks(sink, self.next.iter().map(Chunk::as_slice))?;
+        sink.number(self.put_off.len() as u64)?;
+        sink.numbers(self.put_off.iter().map(|state| state.to_bits()))
+    }
+
+    pub(crate) fn restore(reading: &mut Reading<'_, '_, '_>) -> io::Result<Self> {
+        let levels = reading.at_most_many()?;
+        let most_sizes = SearchResult::LEVEL_SIZES as u64;
+        let sizes = reading
+            .source
+            .at_most(levels.min(most_sizes), "too many levels")?;
+        let mut level_sizes = Vec::new();
+        reading.source.numbers(sizes as usize, |size| {
+            level_sizes.push(size);
+            Ok(())
+        })?;
+        let depth = reading.source.at_most(levels, "a level is too deep")?;
+        let size = reading.at_most_many()?;
+        let chunks = reading.chunks()?;
+        let next = reading.chunks()?;
+        let put_off = reading.handles()?;
+        Ok(Self {
+            level: Level {
+                begun: Vec::new(),
+                chunks,
+                depth,
+                size,
+            },
+            next,
+            put_off,
+            levels,
+            level_sizes,
+        })
+    }
+
     /// The number of levels and their sizes.
     pub(crate) fn into_levels(self) -> (u64, Vec<u64>) {
         (self.levels, self.level_sizes)
@@ -228,7 +278,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             let put_off = std::mem::take(&mut *lock(&shared.put_off));
             if !put_off.is_empty() {
                 // What is settled is settled in one go: if the search has to wait, then before.
-                let waits = control.look_at_states(self.context.store);
+                let waits = control.look_whether_to_wait(self.context.store);
                 if waits.is_err() {
                     *lock(&shared.put_off) = put_off;
                     return waits;

@@ -78,6 +78,9 @@ pub struct Limits<'a> {
     pub time: Option<Duration>,
     /// Stops the search when somebody sets it.
     pub interrupt: Option<&'a AtomicBool>,
+    /// Stops the search when somebody sets it, with everything that it needs to go on; see
+    /// [`Exploration::is_paused`](crate::Exploration::is_paused). Whoever lets it go on clears it.
+    pub pause: Option<&'a AtomicBool>,
 }
 
 impl Limits<'_> {

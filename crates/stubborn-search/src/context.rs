@@ -53,7 +53,9 @@ impl Sum {
 impl<'a> Context<'a> {
     pub(crate) fn expander(&self, preference: Preference) -> Expander<'a> {
         let targets = self.search.targets.len();
-        let keeper = FindingKeeper::new(self.control, self.order, preference, targets);
+        let mut keeper = FindingKeeper::new(self.control, self.order, preference, targets);
+        let sum = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
+        keeper.goes_on_from(&sum.tallies);
         Expander::new(self.search, self.checks, keeper)
     }
 

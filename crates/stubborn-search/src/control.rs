@@ -23,6 +23,10 @@ const OTHERS_LOOK_EVERY: u32 = 16;
 
 /// Stopped because enough was found, among the numbers of [`Limit`].
 const FOUND: u8 = u8::MAX;
+/// Stopped because somebody asked for a pause.
+const PAUSED: u8 = u8::MAX - 1;
+/// After these, a search can go on.
+const WAITS: [u8; 2] = [Limit::States as u8, PAUSED];
 
 pub(crate) struct Control<'a> {
     limits: Limits<'a>,
@@ -100,27 +104,57 @@ impl<'a> Control<'a> {
             slot.ticks.store(ticks, Ordering::Relaxed);
             if ticks.is_multiple_of(OTHERS_LOOK_EVERY) {
                 self.look_at_budget(Instant::now());
+                self.look_at_pause();
             }
         }
         self.look_at_states(store)
     }
 
+    /// The same for thread 0 within something that cannot be continued: it does not wait there.
+    pub(crate) fn tick_without_waiting(
+        &self,
+        store: &Store,
+        transitions: u64,
+        queue: u64,
+        depth: u64,
+    ) -> Result<(), Halt> {
+        let slot = &self.slots[0];
+        slot.transitions.store(transitions, Ordering::Relaxed);
+        slot.queue.store(queue, Ordering::Relaxed);
+        slot.depth.store(depth, Ordering::Relaxed);
+        self.look_at_limits(store);
+        self.go_on()
+    }
+
+    /// Stops if somebody wants a pause, or if there are more states than there may be.
+    pub(crate) fn look_whether_to_wait(&self, store: &Store) -> Result<(), Halt> {
+        self.look_at_pause();
+        self.look_at_states(store)
+    }
+
+    fn look_at_pause(&self) {
+        if (self.limits.pause).is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            self.stop_with(PAUSED);
+        }
+    }
+
     /// Stops if there are more states than there may be at the moment.
     #[inline]
-    pub(crate) fn look_at_states(&self, store: &Store) -> Result<(), Halt> {
+    fn look_at_states(&self, store: &Store) -> Result<(), Halt> {
         if store.len() > self.most_states.load(Ordering::Relaxed) {
             self.stop_at(Limit::States);
         }
         self.go_on()
     }
 
-    /// Lets a search go on that was stopped by the number of states: with that limit, or without
-    /// one. False if something else stopped it, or nothing did.
+    /// Lets a search go on that only waits: with that limit of states, or without one. False if
+    /// something else stopped it, or nothing did.
     pub(crate) fn allow_states(&self, most: Option<u64>) -> bool {
         let most = most.unwrap_or(u64::MAX);
         self.most_states.store(most, Ordering::Relaxed);
-        let (states, order) = (Limit::States as u8, Ordering::Relaxed);
-        self.stop.compare_exchange(states, 0, order, order).is_ok()
+        let order = Ordering::Relaxed;
+        let goes_on = |from: u8| self.stop.compare_exchange(from, 0, order, order).is_ok();
+        WAITS.into_iter().any(goes_on)
     }
 
     /// Whether to go on.
@@ -133,6 +167,11 @@ impl<'a> Control<'a> {
     }
 
     fn look_around(&self, store: &Store) {
+        self.look_at_pause();
+        self.look_at_limits(store);
+    }
+
+    fn look_at_limits(&self, store: &Store) {
         if self.was_interrupted() {
             self.stop_at(Limit::Interrupted);
         }
@@ -206,12 +245,13 @@ impl<'a> Control<'a> {
 
     fn stop_with(&self, reason: u8) {
         // The first reason stays, unless it is one to wait and this one is not.
-        let (order, states) = (Ordering::Relaxed, Limit::States as u8);
+        let order = Ordering::Relaxed;
         if let Err(before) = self.stop.compare_exchange(0, reason, order, order)
-            && before == states
+            && WAITS.contains(&before)
             && reason != FOUND
+            && !WAITS.contains(&reason)
         {
-            let _ = self.stop.compare_exchange(states, reason, order, order);
+            let _ = self.stop.compare_exchange(before, reason, order, order);
         }
     }
 
@@ -236,9 +276,22 @@ impl<'a> Control<'a> {
     pub(crate) fn limit(&self) -> Option<Limit> {
         use Limit::{Interrupted, Memory, Outgrown, States, StoreFull, Time};
         let reason = self.stop.load(Ordering::Relaxed);
+        if reason == PAUSED {
+            return Some(Interrupted);
+        }
         [States, Memory, StoreFull, Time, Interrupted, Outgrown]
             .into_iter()
             .find(|limit| *limit as u8 == reason)
+    }
+
+    /// Begins as a search that waits.
+    pub(crate) fn wait(&self) {
+        self.stop_with(PAUSED);
+    }
+
+    /// Whether the threads stopped because somebody asked for a pause.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) == PAUSED
     }
 
     /// Notes that a target was hit.

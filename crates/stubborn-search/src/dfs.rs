@@ -11,8 +11,10 @@
 //! idle, [work](crate::sharing). That is not depth-first as a whole: provisos that need it
 //! are refused.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use stubborn_store::saved::Sink;
 use stubborn_store::{Batch, Cursor, OutOfMemory, Worker};
 use stubborn_system::Random;
 
@@ -23,6 +25,7 @@ use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::memory::Words;
 use crate::proviso::{Known, Ruling, SafetyProviso};
+use crate::saved::Reading;
 use crate::sharing::{Origin, Packet, Pool};
 use crate::stack::Stack;
 use crate::violation::Preference;
@@ -38,6 +41,10 @@ pub(crate) fn run<const PROVISO: bool>(context: &Context<'_>, waiting: &mut Wait
     // The first thread has all the work at first: the others must not think it is done.
     pool.join();
     let begins = !std::mem::replace(&mut waiting.has_begun, true);
+    if !begins && context.control.found_enough() {
+        // A thread found it when the others had stopped to wait, and left its state half-way.
+        return context.control.stop_found();
+    }
     let stacks = Mutex::new(std::mem::take(&mut waiting.stacks));
     let walk = |thread: usize| {
         let mut walker = Walker::<PROVISO>::new(context, thread);
@@ -69,6 +76,43 @@ pub(crate) fn run<const PROVISO: bool>(context: &Context<'_>, waiting: &mut Wait
 pub(crate) struct Waiting {
     pub(crate) has_begun: bool,
     stacks: Vec<StackInHand>,
+}
+
+impl Waiting {
+    /// Writes everything that is left to do.
+    pub(crate) fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+        sink.number(self.has_begun.into())?;
+        sink.number(self.stacks.len() as u64)?;
+        for one in &self.stacks {
+            one.stack.save(sink)?;
+            let origin = Origin::collect(one.origin.as_ref());
+            sink.number(origin.len() as u64)?;
+            sink.numbers(origin)?;
+            sink.number(one.origin_depth)?;
+            sink.number(one.shuffle.is_some().into())?;
+            sink.number(one.shuffle.as_ref().map_or(0, Random::seed))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn restore(reading: &mut Reading<'_, '_, '_>) -> io::Result<Self> {
+        let has_begun = reading.flag()?;
+        let mut stacks = Vec::new();
+        for _ in 0..reading.source.count(size_of::<u64>())? {
+            let stack = Stack::restore(reading)?;
+            let path = reading.entries()?;
+            let origin_depth = reading.at_most_many()?;
+            let is_shuffled = reading.flag()?;
+            let seed = reading.source.number()?;
+            stacks.push(StackInHand {
+                stack,
+                origin: (!path.is_empty()).then(|| Origin::new(None, path)),
+                origin_depth,
+                shuffle: is_shuffled.then(|| Random::new(seed)),
+            });
+        }
+        Ok(Self { has_begun, stacks })
+    }
 }
 
 /// A thread's stack, and how it came to it.

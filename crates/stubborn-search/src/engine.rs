@@ -10,9 +10,14 @@
 //! there is found again by whoever can, and [`Search::confirm`] replays it on the reference
 //! execution: no engine's word is taken for a counterexample.
 
+use std::io;
+
+use stubborn_store::saved::{Sink, Source};
+
 use crate::config::{Search, SearchError, Target};
 use crate::result::SearchResult;
 use crate::run::Exploration;
+use crate::saved::ResumeError;
 use stubborn_system::{Outcome, TransitionId};
 
 /// Runs searches.
@@ -31,6 +36,23 @@ pub trait Engine: Sync {
     /// # Errors
     /// If the parts of the search do not fit together.
     fn begin<'s>(&'s self, search: &'s Search<'s>) -> Result<Box<dyn Explore + 's>, SearchError>;
+
+    /// Takes up a search that was [saved](Explore::save).
+    ///
+    /// # Errors
+    /// If the engine cannot do that, if it was another search, or if what was saved is damaged or
+    /// does not fit into memory.
+    fn resume<'s>(
+        &'s self,
+        search: &'s Search<'s>,
+        source: &mut Source<'_>,
+    ) -> Result<Box<dyn Explore + 's>, ResumeError> {
+        let _ = (search, source);
+        Err(ResumeError::Search(SearchError::Mismatch(format!(
+            "the engine {} cannot take up a search again",
+            self.name()
+        ))))
+    }
 }
 
 /// A search in progress.
@@ -41,6 +63,21 @@ pub trait Explore {
 
     /// Whether it stopped because of the number of states, and can be continued.
     fn is_waiting(&self) -> bool;
+
+    /// Whether it stopped because somebody asked for a [pause](crate::Limits::pause), and can be
+    /// continued.
+    fn is_paused(&self) -> bool {
+        false
+    }
+
+    /// Writes down a search that waits or is paused.
+    ///
+    /// # Errors
+    /// If it cannot be written, or not by this engine ([`io::ErrorKind::Unsupported`]).
+    fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+        let _ = sink;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Breadth-first: the sizes of the levels so far, up to the one that is being expanded.
     fn level_sizes(&self) -> &[u64];
@@ -83,6 +120,14 @@ impl Engine for SharedMemory {
     fn begin<'s>(&'s self, search: &'s Search<'s>) -> Result<Box<dyn Explore + 's>, SearchError> {
         Ok(Box::new(search.begin()?))
     }
+
+    fn resume<'s>(
+        &'s self,
+        search: &'s Search<'s>,
+        source: &mut Source<'_>,
+    ) -> Result<Box<dyn Explore + 's>, ResumeError> {
+        Ok(Box::new(search.resume(source)?))
+    }
 }
 
 impl Explore for Exploration<'_> {
@@ -92,6 +137,14 @@ impl Explore for Exploration<'_> {
 
     fn is_waiting(&self) -> bool {
         Exploration::is_waiting(self)
+    }
+
+    fn is_paused(&self) -> bool {
+        Exploration::is_paused(self)
+    }
+
+    fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+        Exploration::save(self, sink)
     }
 
     fn level_sizes(&self) -> &[u64] {

@@ -76,6 +76,11 @@ impl EntryShape {
 /// 64-bit words of a chunk, if entries are smaller.
 const CHUNK_WORDS: usize = 128;
 
+/// 64-bit words of chunks of entries of so many words.
+pub(crate) fn chunk_words(entry_words: usize) -> usize {
+    (CHUNK_WORDS / entry_words).max(1) * entry_words
+}
+
 /// A part of a queue: what one thread takes or leaves at once.
 pub(crate) type Chunk = Words;
 
@@ -113,11 +118,8 @@ impl ChunkWriter {
     fn next_chunk(&mut self, control: &Control<'_>) -> Result<&mut Chunk, Halt> {
         let chunk = match self.empty.pop() {
             Some(chunk) => chunk,
-            None => {
-                let entries = (CHUNK_WORDS / self.entry_words).max(1);
-                Words::with_capacity(&self.ledger, entries * self.entry_words)
-                    .map_err(|e| control.out_of_memory(e))?
-            }
+            None => Words::with_capacity(&self.ledger, chunk_words(self.entry_words))
+                .map_err(|e| control.out_of_memory(e))?,
         };
         self.full.extend(self.current.replace(chunk));
         // It was just put there.

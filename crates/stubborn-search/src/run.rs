@@ -21,6 +21,8 @@ use crate::result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, 
 use crate::violation::{Finding, ValueOrder};
 use crate::{bfs, dfs};
 
+mod resume;
+
 impl Search<'_> {
     /// Runs the search.
     ///
@@ -41,9 +43,20 @@ impl Search<'_> {
     /// If the parts do not fit together.
     pub fn begin(&self) -> Result<Exploration<'_>, SearchError> {
         self.check()?;
+        let budget = self.limits.memory_budget(self.system);
+        let words = self.system.layout().words();
+        let store = Store::new(words, &self.store, &budget);
+        Ok(self.begin_with(store, budget))
+    }
+
+    /// The search with a store, before anything is explored.
+    fn begin_with(
+        &self,
+        store: Result<Store, StoreError>,
+        budget: Arc<MemoryBudget>,
+    ) -> Exploration<'_> {
         let spending = self.system.budget();
         spending.begin("");
-        let budget = self.limits.memory_budget(self.system);
         let control = Control::new(
             self.limits,
             self.observer,
@@ -53,9 +66,8 @@ impl Search<'_> {
             self.stop,
             self.targets.len(),
         );
-        let words = self.system.layout().words();
-        Ok(Exploration {
-            store: Store::new(words, &self.store, &budget),
+        Exploration {
+            store,
             parts: Parts {
                 search: self,
                 ledger: Ledger::new(Arc::clone(&budget)),
@@ -68,7 +80,7 @@ impl Search<'_> {
             budget,
             frontier: bfs::Frontier::default(),
             waiting: dfs::Waiting::default(),
-        })
+        }
     }
 
     /// Whether the parts fit together.
@@ -279,6 +291,12 @@ impl Exploration<'_> {
     /// Whether it stopped because of the number of states, and can be continued.
     pub fn is_waiting(&self) -> bool {
         self.store.is_ok() && self.parts.control.limit() == Some(Limit::States)
+    }
+
+    /// Whether it stopped because somebody asked for a [pause](crate::Limits::pause), and can be
+    /// continued.
+    pub fn is_paused(&self) -> bool {
+        self.store.is_ok() && self.parts.control.is_paused()
     }
 
     /// Breadth-first: the sizes of the levels so far, up to the one that is being expanded.

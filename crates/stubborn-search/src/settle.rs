@@ -105,7 +105,8 @@ impl<'a, 'w> Settling<'a, 'w> {
         if self.visited.is_multiple_of(GROUP) {
             let transitions = self.expander.counts.transitions;
             let waiting = self.path.len() as u64;
-            (self.context.control).tick(0, self.context.store, transitions, waiting, self.depth)?;
+            let (control, store) = (self.context.control, self.context.store);
+            control.tick_without_waiting(store, transitions, waiting, self.depth)?;
         }
         let control = self.context.control;
         let loaded = self.worker.load(state, self.cursor);

@@ -6,11 +6,14 @@
 //! state this takes about as much memory as a wider frame, and nothing has to be computed
 //! twice on the way back, which would double the number of states expanded.
 
+use std::io;
 use std::sync::Arc;
 
 use stubborn_store::OutOfMemory;
+use stubborn_store::saved::{Sink, damaged};
 
 use crate::memory::{Ledger, Words};
+use crate::saved::Reading;
 
 pub(crate) struct Stack {
     entry_words: usize,
@@ -26,6 +29,36 @@ impl Stack {
             frames: Words::new(ledger),
             waiting: Words::new(ledger),
         }
+    }
+
+    /// Writes all frames and all that waits.
+    pub(crate) fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+        sink.number(self.len() as u64)?;
+        for frame in 0..self.len() {
+            sink.numbers(self.entry(frame).iter().copied())?;
+            sink.number(self.start(frame) as u64)?;
+        }
+        sink.number(self.waiting.len() as u64)?;
+        sink.numbers(self.waiting.as_slice().iter().copied())
+    }
+
+    pub(crate) fn restore(reading: &mut Reading<'_, '_, '_>) -> io::Result<Self> {
+        let mut stack = Self::new(reading.ledger, reading.entry_words());
+        let frame_words = stack.frame_words();
+        let frames = reading.source.count(frame_words * size_of::<u64>())?;
+        stack.frames = reading.words(frames * frame_words)?;
+        stack.waiting = reading.entries()?;
+        let mut before = 0;
+        for frame in 0..frames {
+            reading.check(stack.entry(frame))?;
+            let start = stack.start(frame);
+            let is_entry = start.is_multiple_of(stack.entry_words);
+            if !is_entry || start < before || start > stack.waiting.len() {
+                return Err(damaged("a stack is in disorder"));
+            }
+            before = start;
+        }
+        Ok(stack)
     }
 
     #[inline]

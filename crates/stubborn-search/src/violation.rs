@@ -1,10 +1,13 @@
 //! Collecting violations: how many, and which one to show.
 
 use std::cmp::Ordering;
+use std::io;
 
+use stubborn_store::saved::{Sink, damaged};
 use stubborn_system::{FieldKind, Outcome, System, TransitionId};
 
 use crate::control::Control;
+use crate::saved::Reading;
 
 /// A violation as a search sees it, before its trace is made.
 #[derive(Clone, Debug)]
@@ -81,6 +84,63 @@ pub(crate) struct Tally {
     pub(crate) best: Option<Finding>,
     /// The best one has no path yet.
     fresh: bool,
+    /// The first one was found before the search had to wait.
+    has_first: bool,
+}
+
+impl Tally {
+    pub(crate) fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+        sink.number(self.count)?;
+        sink.number(self.best.is_some().into())?;
+        let Some(best) = &self.best else {
+            return Ok(());
+        };
+        sink.number(best.length)?;
+        sink.numbers(best.state.iter().map(|word| u64::from(*word)))?;
+        let step = best
+            .step
+            .map(|(transition, outcome)| [1, transition.index() as u64, outcome.to_bits()]);
+        sink.numbers(step.unwrap_or_default())?;
+        sink.number(best.path.len() as u64)?;
+        sink.numbers(best.path.iter().copied())
+    }
+
+    pub(crate) fn restore(
+        reading: &mut Reading<'_, '_, '_>,
+        system: &dyn System,
+    ) -> io::Result<Self> {
+        let count = reading.at_most_many()?;
+        let mut best = None;
+        if reading.flag()? {
+            let length = reading.at_most_many()?;
+            let mut state = Vec::new();
+            reading.source.numbers(system.layout().words(), |word| {
+                state.push(u32::try_from(word).map_err(|_| damaged("a word is too large"))?);
+                Ok(())
+            })?;
+            let has_step = reading.flag()?;
+            let (transition, outcome) = (reading.source.number()?, reading.source.number()?);
+            let structure = system.structure();
+            let outcome = Outcome::from_bits(outcome, structure.failures.len());
+            let is_transition = transition < structure.transitions.len() as u64;
+            let step = match outcome.filter(|_| is_transition) {
+                _ if !has_step => None,
+                None => return Err(damaged("there is no such step")),
+                Some(outcome) => Some((TransitionId::new(transition as usize), outcome)),
+            };
+            best = Some(Finding {
+                length,
+                state: state.into(),
+                step,
+                path: reading.entries()?.as_slice().to_vec(),
+            });
+        }
+        Ok(Self {
+            count,
+            best,
+            ..Self::default()
+        })
+    }
 }
 
 /// Collects the violations that one thread sees.
@@ -105,6 +165,15 @@ impl<'a> FindingKeeper<'a> {
             preference,
             tallies: vec![Tally::default(); targets],
             has_fresh: false,
+        }
+    }
+
+    /// What was found before is what is shown, if the first one is.
+    pub(crate) fn goes_on_from(&mut self, before: &[Tally]) {
+        if self.preference == Preference::First {
+            for (tally, before) in self.tallies.iter_mut().zip(before) {
+                tally.has_first = before.best.is_some();
+            }
         }
     }
 
@@ -140,6 +209,9 @@ impl<'a> FindingKeeper<'a> {
     ) {
         let tally = &mut self.tallies[target];
         tally.count += 1;
+        if tally.has_first {
+            return;
+        }
         // Most of thousands of violations are not nearer than the best one.
         let hopeless = |best: &Finding| match self.preference {
             Preference::First => true,

@@ -48,6 +48,7 @@
 //! | `plain`, `lossy` | the other stores |
 //! | `quotient` | the table of tree roots and of fingerprints |
 //! | `nodes`, `index` | arenas with a hash index: inner nodes, plain vectors |
+//! | [`saved`] | writing a store down, and taking it up again |
 //! | `gate` | stopping all threads while tables grow |
 //! | `hash`, `budget`, `region`, `sync` | hash functions, memory, atomics |
 //!
@@ -76,6 +77,7 @@ mod nodes;
 mod plain;
 mod quotient;
 mod region;
+pub mod saved;
 mod store;
 mod sync;
 mod tree;

@@ -11,9 +11,13 @@ use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::hash::{hash_pair, hash_words, place};
 use crate::quotient::{NoRoom, QuotientTable};
 use crate::region::{Region, prefetch};
+use crate::saved::{Sink, Source, damaged, read_entries, refused, write_entries};
 use crate::store::{Inserted, StateHandle};
 use crate::sync::{AtomicU64, Ordering};
 use std::sync::Arc;
+
+/// More states than anybody has told a store of.
+const MOST: u64 = 1 << 48;
 
 /// An array of bits, several for each state.
 pub(crate) struct Bitstate {
@@ -58,6 +62,34 @@ impl Bitstate {
     pub(crate) fn contains(&self, words: &[u32]) -> bool {
         self.places(hash_words(words))
             .all(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
+    }
+
+    /// Writes the array.
+    pub(crate) fn save(&self, len: u64, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        sink.number(len)?;
+        sink.number(self.per_state.into())?;
+        sink.number(self.bits.len() as u64)?;
+        sink.numbers(self.bits.iter().map(|word| word.load(Ordering::Relaxed)))
+    }
+
+    /// The array that [`save`](Self::save) wrote, and how many states it was told of.
+    pub(crate) fn restore(
+        budget: &Arc<MemoryBudget>,
+        width: usize,
+        source: &mut Source<'_>,
+    ) -> std::io::Result<(Self, u64)> {
+        let len = source.at_most(MOST, "more states than can be")?;
+        let per_state = source.at_most(64, "too many bits a state")? as u32;
+        let words = source.count(8)?;
+        let restored = Self::new(budget, width, words.max(1) * 8, per_state).map_err(refused)?;
+        let mut places = restored.bits.iter();
+        source.numbers(words, |word| {
+            if let Some(place) = places.next() {
+                place.store(word, Ordering::Relaxed);
+            }
+            Ok(())
+        })?;
+        Ok((restored, len))
     }
 
     /// Inserts all vectors of a batch.
@@ -158,6 +190,30 @@ impl Compact {
             });
         }
         Ok(())
+    }
+
+    /// Writes all fingerprints with their flags.
+    pub(crate) fn save(&self, len: u64, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        sink.number(len)?;
+        write_entries(sink, &self.prints, |print| print)
+    }
+
+    /// The table that [`save`](Self::save) wrote, and how many states it has.
+    pub(crate) fn restore(
+        budget: &Arc<MemoryBudget>,
+        width: usize,
+        source: &mut Source<'_>,
+    ) -> std::io::Result<(Self, u64)> {
+        let count = source.count(9)?;
+        let mut restored = Self::new(budget, width, count as u64).map_err(refused)?;
+        read_entries(source, count, |print, flags| {
+            let is_print = print >> Self::BITS == 0;
+            let is_new = is_print && restored.prints.add(print, flags).map_err(refused)?;
+            is_new
+                .then_some(())
+                .ok_or_else(|| damaged("a fingerprint is none"))
+        })?;
+        Ok((restored, count as u64))
     }
 
     /// Whether a vector would be taken for a stored one.

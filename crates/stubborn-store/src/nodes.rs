@@ -140,6 +140,28 @@ impl NodeTable {
         found.ok().map(|(number, _)| NodeId(number))
     }
 
+    /// All pairs in the order of their ids. An id that no pair has shows as `[0, 0]`.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = u64> {
+        let nodes = self.nodes[..self.len()].iter();
+        nodes.map(|node| node.load(Ordering::Relaxed))
+    }
+
+    /// A table whose first `count` ids are taken, each for the pair that it is
+    /// [given](Self::give).
+    pub(crate) fn with_ids(budget: &Arc<MemoryBudget>, count: usize) -> Result<Self, OutOfMemory> {
+        let mut table = Self::new(budget, count.saturating_add(count / 8 + 64))?;
+        table.next = OwnLine(AtomicU64::new(count as u64));
+        Ok(table)
+    }
+
+    /// Gives an id to a pair, with nobody else around; false if the pair has one.
+    pub(crate) fn give(&mut self, id: NodeId, pair: u64) -> bool {
+        self.nodes[id.0 as usize].store(pair, Ordering::Relaxed);
+        let is_it = |number: u32| self.nodes[number as usize].load(Ordering::Relaxed) == pair;
+        let added = self.index.find_or_add(hash_pair(pair), is_it, || Ok(id.0));
+        added == Ok((id.0, true))
+    }
+
     /// Grows by `factor`, but no further than there are ids, with the help of
     /// `threads` threads.
     pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), OutOfMemory> {

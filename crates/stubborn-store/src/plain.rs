@@ -6,6 +6,7 @@ use crate::hash::{hash_each, hash_words};
 use crate::index::Index;
 use crate::quotient::NoRoom;
 use crate::region::{Region, prefetch};
+use crate::saved::{Sink, Source, damaged, refused};
 use crate::store::{Inserted, StateHandle, StoreError};
 use crate::sync::{AtomicU8, AtomicU32, AtomicU64, Ordering, OwnLine};
 use std::sync::Arc;
@@ -136,6 +137,74 @@ impl Plain {
     #[inline]
     pub(crate) fn flag_byte(&self, handle: StateHandle) -> Option<&AtomicU8> {
         self.flags.get(handle.to_bits() as usize)
+    }
+
+    /// Writes all vectors and flags.
+    pub(crate) fn save(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        let count = (self.next.load(Ordering::Relaxed) as usize).min(self.flags.len());
+        sink.number(count as u64)?;
+        let words = &self.words[..count * self.width];
+        sink.numbers(words.chunks(2).map(|pair| {
+            let word = |at: usize| pair.get(at).map_or(0, |word| word.load(Ordering::Relaxed));
+            u64::from(word(0)) | u64::from(word(1)) << 32
+        }))?;
+        let flags = self.flags[..count].iter();
+        let flags: Vec<u8> = flags.map(|f| f.load(Ordering::Relaxed)).collect();
+        sink.bytes(&flags)
+    }
+
+    /// The tables that [`save`](Self::save) wrote, and how many vectors they have.
+    pub(crate) fn restore(
+        budget: &Arc<MemoryBudget>,
+        width: usize,
+        source: &mut Source<'_>,
+    ) -> std::io::Result<(Self, u64)> {
+        let count = source.count(4 * width)?;
+        if count > MOST {
+            return Err(damaged("more states than there are numbers"));
+        }
+        let capacity = count.saturating_add(count / 8 + 64) as u64;
+        let mut plain = Self::new(budget, width, capacity).map_err(refused)?;
+        plain.next = OwnLine(AtomicU64::new(count as u64));
+        let mut places = plain.words[..count * width].iter();
+        source.numbers((count * width).div_ceil(2), |pair| {
+            for word in [pair as u32, (pair >> 32) as u32] {
+                if let Some(place) = places.next() {
+                    place.store(word, Ordering::Relaxed);
+                }
+            }
+            Ok(())
+        })?;
+        let mut flags = vec![0; count];
+        source.bytes(&mut flags)?;
+        for (number, flags) in flags.into_iter().enumerate() {
+            if flags >> crate::quotient::FLAG_BITS != 0 {
+                return Err(damaged("there are no such flags"));
+            }
+            plain.flags[number].store(flags, Ordering::Relaxed);
+            let row = plain.row(number);
+            let hash = hash_each(row, |word| word.load(Ordering::Relaxed));
+            let is_it = |other: u32| {
+                let other = plain.row(other as usize).iter();
+                other
+                    .zip(row)
+                    .all(|(one, two)| one.load(Ordering::Relaxed) == two.load(Ordering::Relaxed))
+            };
+            let added = plain.index.find_or_add(hash, is_it, || Ok(number as u32));
+            if added != Ok((number as u32, true)) {
+                return Err(damaged("a state is there twice"));
+            }
+        }
+        Ok((plain, count as u64))
+    }
+
+    /// Whether there is a state with this handle.
+    pub(crate) fn holds(&self, handle: StateHandle) -> bool {
+        handle.to_bits()
+            < self
+                .next
+                .load(Ordering::Relaxed)
+                .min(self.flags.len() as u64)
     }
 
     /// Makes room.

@@ -433,6 +433,36 @@ impl QuotientTable {
         result
     }
 
+    /// Calls `visit` with the hashes of all keys and their flags, until it says no.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(u64, u8) -> bool) {
+        let inner = self.permutation.bits() - SEGMENT_BITS;
+        for (number, segment) in self.segments.iter().enumerate() {
+            let goes_on = segment.for_each(inner, |hash, flags| {
+                visit((number as u64) << inner | hash, flags as u8)
+            });
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// The key with a hash.
+    pub(crate) fn key(&self, hash: u64) -> u64 {
+        self.permutation.invert(hash)
+    }
+
+    /// Adds a key with flags, with nobody else around; false if it is there.
+    pub(crate) fn add(&mut self, hash: u64, flags: u8) -> Result<bool, OutOfMemory> {
+        let is_new = loop {
+            match self.insert(hash) {
+                Ok((_, is_new)) => break is_new,
+                Err(NoRoom) => self.grow(1.1, 1)?,
+            }
+        };
+        self.set_flags(hash, flags);
+        Ok(is_new)
+    }
+
     /// Changes the width of keys. `rewrite` turns an old key into a new one.
     ///
     /// Old and new table exist together for the time of this pass. It is rare:

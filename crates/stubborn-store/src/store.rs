@@ -218,6 +218,16 @@ impl Store {
         })
     }
 
+    /// The store with these tables, in which there are so many states.
+    pub(crate) fn with_tables(self, tables: Tables, len: u64) -> Self {
+        Self {
+            bytes: AtomicU64::new(tables.bytes() as u64),
+            gate: Gate::new(tables),
+            len: OwnLine(AtomicU64::new(len)),
+            ..self
+        }
+    }
+
     /// How states are stored; it may differ from what was asked for, see
     /// [`StoreKind::Tree`].
     pub fn kind(&self) -> StoreKind {

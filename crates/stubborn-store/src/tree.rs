@@ -29,6 +29,7 @@
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::quotient::{NoRoom, QuotientTable};
+use crate::saved::{Ids, Sink, Source, damaged, read_entries, refused, write_entries};
 use crate::store::{Inserted, StateHandle, StoreError};
 use std::sync::Arc;
 
@@ -522,6 +523,103 @@ impl Tree {
     #[inline]
     pub(crate) fn clear_flags(&self, handle: StateHandle, flags: u8) -> Option<u8> {
         self.roots.clear_flags(self.root_hash(handle)?, flags)
+    }
+
+    /// Whether there is a state with this handle.
+    pub(crate) fn holds(&self, handle: StateHandle) -> bool {
+        self.flags(handle).is_some()
+    }
+
+    /// Writes all nodes in the order of their ids, then all roots with their flags.
+    pub(crate) fn save(&self, len: u64, sink: &mut Sink<'_>) -> std::io::Result<()> {
+        // Ids that threads have in reserve look as if they were `[0, 0]`, too.
+        let zero = self.nodes.find([0, 0], NodeTable::hash([0, 0]));
+        sink.number(self.nodes.len() as u64)?;
+        sink.number(zero.unwrap_or(NodeId::NONE).0.into())?;
+        sink.numbers(self.nodes.pairs())?;
+        sink.number(len)?;
+        let half = self.roots.bits() / 2;
+        let low = u64::MAX >> (64 - half);
+        write_entries(sink, &self.roots, |hash| {
+            let key = self.roots.key(hash);
+            Self::handle([(key >> half) as u32, (key & low) as u32]).to_bits()
+        })
+    }
+
+    /// The tables that [`save`](Self::save) wrote, and how many states they have.
+    pub(crate) fn restore(
+        budget: &Arc<MemoryBudget>,
+        width: usize,
+        source: &mut Source<'_>,
+    ) -> std::io::Result<(Self, u64)> {
+        let count = source.count(8)?;
+        let zero = source.number()?;
+        // At least one id is left for what comes.
+        if count >= u32::MAX as usize || zero >= count as u64 && zero != u64::from(u32::MAX) {
+            return Err(damaged("more nodes than there are numbers"));
+        }
+        let mut nodes = NodeTable::with_ids(budget, count).map_err(refused)?;
+        let mut used = Ids::new(count);
+        let mut id = 0;
+        source.numbers(count, |pair| {
+            if pair != 0 || zero == u64::from(id) {
+                used.insert(id);
+                if !nodes.give(NodeId(id), pair) {
+                    return Err(damaged("a node is there twice"));
+                }
+            }
+            id += 1;
+            Ok(())
+        })?;
+        let states = source.count(9)?;
+        let bits = ID_BITS.into_iter().find(|bits| count >> bits == 0);
+        let bits = 2 * bits.ok_or_else(|| damaged("too many nodes"))?;
+        let mut roots = QuotientTable::new(budget, bits, states as u64).map_err(refused)?;
+        let mut halves = [Ids::new(count), Ids::new(count)];
+        read_entries(source, states, |handle, flags| {
+            let root = Self::root(StateHandle::from_bits(handle));
+            for (half, id) in halves.iter_mut().zip(root) {
+                if !half.insert(id) {
+                    return Err(damaged("a state has parts that are not there"));
+                }
+            }
+            let key = Self::key(root, bits).map_err(|_| damaged("a root is too wide"))?;
+            match roots.add(roots.hash(key), flags).map_err(refused)? {
+                true => Ok(()),
+                false => Err(damaged("a state is there twice")),
+            }
+        })?;
+        let tree = Self {
+            shape: Shape::new(width),
+            nodes,
+            roots,
+        };
+        for (position, ids) in [2, 3].into_iter().zip(halves) {
+            tree.verify(position, &ids, &used)?;
+        }
+        Ok((tree, states as u64))
+    }
+
+    /// Whether the nodes that states have at a position of the heap, and all below them, are
+    /// there.
+    fn verify(&self, position: usize, ids: &Ids, used: &Ids) -> std::io::Result<()> {
+        let missing = || damaged("a state has parts that are not there");
+        if !ids.is_subset_of(used) {
+            return Err(missing());
+        }
+        if position >= self.shape.leaves {
+            return Ok(());
+        }
+        let mut below = [Ids::new(self.nodes.len()), Ids::new(self.nodes.len())];
+        for id in ids.iter() {
+            for (half, id) in below.iter_mut().zip(self.nodes.get(NodeId(id))) {
+                half.insert(id).then_some(()).ok_or_else(missing)?;
+            }
+        }
+        let [left, right] = below;
+        self.verify(2 * position, &left, used)?;
+        drop(left);
+        self.verify(2 * position + 1, &right, used)
     }
 
     /// Makes room.

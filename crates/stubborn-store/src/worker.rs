@@ -128,6 +128,16 @@ impl<'s> Worker<'s> {
         }
     }
 
+    /// Whether the store has a state with this handle: for handles that come from elsewhere, such
+    /// as a file. Lossy stores have no handles of their own, and say no.
+    pub fn holds(&mut self, handle: StateHandle) -> bool {
+        match &*self.store.gate.enter(&mut self.ticket) {
+            Tables::Tree(tree) => tree.holds(handle),
+            Tables::Plain(plain) => plain.holds(handle),
+            Tables::Bitstate(_) | Tables::Compact(_) => false,
+        }
+    }
+
     /// Starts to fetch states that will be loaded soon.
     pub fn prefetch(&mut self, handles: &[StateHandle]) {
         match &*self.store.gate.enter(&mut self.ticket) {

@@ -12,6 +12,11 @@ impl Random {
         Self(seed)
     }
 
+    /// The seed of what is still to come.
+    pub fn seed(&self) -> u64 {
+        self.0
+    }
+
     /// Any 64 bits.
     pub fn bits(&mut self) -> u64 {
         let bits = mix(self.0);
@@ -82,6 +87,14 @@ mod tests {
                 9_817_491_932_198_370_423
             ]
         );
+    }
+
+    #[test]
+    fn a_sequence_goes_on_from_its_seed() {
+        let mut random = Random::new(3);
+        random.bits();
+        let mut rest = Random::new(random.seed());
+        assert_eq!(random.bits(), rest.bits());
     }
 
     #[test]

@@ -55,6 +55,13 @@ impl Outcome {
     pub const fn to_bits(self) -> u64 {
         self.0
     }
+
+    /// The outcome with these bits, in a system with so many places of failure.
+    pub fn from_bits(bits: u64, failures: usize) -> Option<Self> {
+        let outcome = Outcome(bits);
+        let mut sites = outcome.violated().into_iter().chain(outcome.failed());
+        sites.all(|site| site < failures).then_some(outcome)
+    }
 }
 
 /// One successor in a [`Successors`] buffer.

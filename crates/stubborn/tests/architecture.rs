@@ -12,6 +12,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("corpus", &[]),
     ("adversary", &[]),
+    ("checkpoint", &[]),
     ("system", &["diagnostics"]),
     ("ir", &["diagnostics", "system"]),
     ("jit", &["ir", "system"]),
