@@ -11,9 +11,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use stubborn_ctl::{Evaluation, Formula as Ctl, Formulas, Graph, Node, Space};
-use stubborn_net::{
-    Atom, Branching, Formula, Linearise, NetSystem, Paths, PlaceId, Preserve, StateEquation,
-};
+use stubborn_net::{Atom, Branching, Formula, NetSystem, Paths, PlaceId, Preserve};
 use stubborn_search::Limits;
 use stubborn_system::LabelId;
 
@@ -312,19 +310,7 @@ fn prepare(
 ) -> Option<Open> {
     let mut statements: Vec<&Formula> = Vec::new();
     collect(&claim.formula, &mut statements);
-    let mut known: Vec<Option<bool>> = vec![None; statements.len()];
-    if examiner.options.equation && !examiner.is_over() {
-        let each = time / (2 * statements.len().max(1) as u32);
-        let equation = StateEquation::new(system.net());
-        let linear = Linearise::new(system.net(), system.bounds());
-        for (statement, known) in statements.iter().zip(&mut known) {
-            if linear.never(&equation, statement, each) {
-                *known = Some(false);
-            } else if linear.never(&equation, &(*statement).clone().negated(), each) {
-                *known = Some(true);
-            }
-        }
-    }
+    let known = examiner.by_equation(system, &statements, time);
     let mut translation = Translation {
         formulas: Formulas::new(),
         statements: &statements,

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use stubborn_net::{Net, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules};
+use stubborn_net::{
+    Formula, Linearise, Net, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules,
+    StateEquation,
+};
 use stubborn_plan::reduction::{Made, usual_algorithm};
 use stubborn_plan::{CheckOptions, Planner};
 use stubborn_pnml::Model;
@@ -73,6 +76,28 @@ pub(crate) struct Examiner<'f> {
 }
 
 impl<'f> Examiner<'f> {
+    /// Which statements about a marking the state equation decides for all markings, within about
+    /// this time.
+    pub(crate) fn by_equation(
+        &self,
+        system: &NetSystem,
+        statements: &[&Formula],
+        time: Duration,
+    ) -> Vec<Option<bool>> {
+        if !self.options.equation || self.is_over() {
+            return vec![None; statements.len()];
+        }
+        let each = time / (2 * statements.len().max(1) as u32);
+        let equation = StateEquation::new(system.net());
+        let linear = Linearise::new(system.net(), system.bounds());
+        let never = |statement: &Formula| linear.never(&equation, statement, each);
+        let decide = |statement: &&Formula| match never(statement) {
+            true => Some(false),
+            false => never(&(*statement).clone().negated()).then_some(true),
+        };
+        statements.iter().map(decide).collect()
+    }
+
     pub(crate) fn new(
         model: &'f Model,
         options: &'f Options<'f>,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use stubborn_emptiness::{CheckVerdict, FiniteRuns, Property};
 use stubborn_ltl::formula::{Formula as Temporal, Formulas, Node};
-use stubborn_net::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
+use stubborn_net::{Formula, NetSystem, PlaceId, Preserve};
 use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
@@ -142,19 +142,7 @@ fn prepare(
 ) -> Option<Ready> {
     let mut statements: Vec<&Formula> = Vec::new();
     collect(&claim.formula, &mut statements);
-    let mut known: Vec<Option<bool>> = vec![None; statements.len()];
-    if examiner.options.equation && !examiner.is_over() {
-        let each = time / (2 * statements.len().max(1) as u32);
-        let equation = StateEquation::new(system.net());
-        let linear = Linearise::new(system.net(), system.bounds());
-        for (statement, known) in statements.iter().zip(&mut known) {
-            if linear.never(&equation, statement, each) {
-                *known = Some(false);
-            } else if linear.never(&equation, &(*statement).clone().negated(), each) {
-                *known = Some(true);
-            }
-        }
-    }
+    let known = examiner.by_equation(system, &statements, time);
     let by_equation = known.iter().any(Option::is_some);
     let make = |label: &mut dyn FnMut(&Formula) -> Option<LabelId>| {
         let mut translation = Translation {
