@@ -31,31 +31,49 @@ pub enum Seen<'s, S> {
     End(&'s S),
 }
 
-/// A state comes up twice on one path: a search that remembers nothing would never end.
+/// Why a search cannot be completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cyclic;
+pub enum ExploreError {
+    /// A state comes up twice on one path: a search that remembers nothing would never end.
+    Cyclic,
+    /// A step has taken away a choice of another thread, although the two touch no object in
+    /// common, or although the program says that steps never do that: executions would be missed.
+    Disables {
+        /// What was taken.
+        step: Step,
+        /// What is no longer possible.
+        lost: Step,
+    },
+}
 
-impl fmt::Display for Cyclic {
+impl fmt::Display for ExploreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "the state graph has a cycle: a stateless search would go round for ever; use a \
-             check that remembers states",
-        )
+        match self {
+            Self::Cyclic => f.write_str(
+                "the state graph has a cycle: a stateless search would go round for ever; use a \
+                 check that remembers states",
+            ),
+            Self::Disables { step, lost } => write!(
+                f,
+                "{step:?} takes {lost:?} away, and the program does not say that one depends on \
+                 the other"
+            ),
+        }
     }
 }
 
-impl std::error::Error for Cyclic {}
+impl std::error::Error for ExploreError {}
 
 /// Explores at least one execution of each maximal trace, and only one with
 /// [`Algorithm::Optimal`], until `goes_on` says otherwise.
 ///
 /// # Errors
-/// If the state graph turns out to have a cycle.
+/// If the state graph turns out to have a cycle, or the program breaks a law.
 pub fn explore<P: Program>(
     program: &mut P,
     algorithm: Algorithm,
     goes_on: &mut dyn FnMut(Seen<'_, P::State>) -> bool,
-) -> Result<Counts, Cyclic> {
+) -> Result<Counts, ExploreError> {
     let mut search = Search {
         program,
         algorithm,
@@ -80,6 +98,8 @@ struct Frame<S> {
     tree: Vec<Branch>,
     /// The step that is being tried.
     next: Option<Placed>,
+    /// Everything that is possible.
+    enabled: Vec<Step>,
 }
 
 struct Search<'s, P: Program> {
@@ -100,7 +120,7 @@ fn event<S>(step: Step, taken: &Taken<S>) -> Event {
 }
 
 impl<P: Program> Search<'_, P> {
-    fn run(&mut self) -> Result<(), Cyclic> {
+    fn run(&mut self) -> Result<(), ExploreError> {
         let initial = self.program.initial();
         if !self.enter(initial, Vec::new(), Vec::new())? {
             return Ok(());
@@ -133,9 +153,9 @@ impl<P: Program> Search<'_, P> {
         state: P::State,
         asleep: Vec<Event>,
         tree: Vec<Branch>,
-    ) -> Result<bool, Cyclic> {
+    ) -> Result<bool, ExploreError> {
         if !self.on_path.insert(self.program.words(&state).to_vec()) {
-            return Err(Cyclic);
+            return Err(ExploreError::Cyclic);
         }
         self.counts.visits += 1;
         let mut goes_on = (self.goes_on)(Seen::State(&state));
@@ -148,6 +168,7 @@ impl<P: Program> Search<'_, P> {
                 choice: *choice,
             }));
         }
+        self.compare(&enabled)?;
         let is_end = enabled.is_empty();
         if is_end {
             self.counts.executions += 1;
@@ -159,16 +180,88 @@ impl<P: Program> Search<'_, P> {
             asleep,
             tree,
             next: None,
+            enabled: Vec::new(),
         };
         if frame.tree.is_empty() && !is_end {
             self.begin(&mut frame, &enabled);
             self.counts.given_up += u64::from(frame.tree.is_empty());
         }
+        let is_over = frame.tree.is_empty();
+        frame.enabled = enabled;
         self.path.push(frame);
-        if is_end && self.algorithm == Algorithm::Optimal {
-            self.reverse_all();
+        match self.algorithm {
+            Algorithm::Optimal if is_end => self.reverse_all(),
+            Algorithm::Source if is_over && self.program.may_disable() => self.reverse_disabled(),
+            Algorithm::Optimal | Algorithm::Source => {}
         }
         Ok(goes_on)
+    }
+
+    /// Whether the last step has taken away only what depends on it.
+    fn compare(&mut self, enabled: &[Step]) -> Result<(), ExploreError> {
+        let Some(frame) = self.path.last() else {
+            return Ok(());
+        };
+        let Some(taken) = &frame.next else {
+            return Ok(());
+        };
+        let event = &taken.event;
+        let others = frame.enabled.iter();
+        let others = others.filter(|s| s.thread != event.step.thread);
+        let mut lost = others.filter(|s| !enabled.contains(s)).copied();
+        let may_disable = self.program.may_disable();
+        let broken = lost.find(|step| {
+            let depends = |program: &mut P| {
+                let accesses = program.take(&frame.state, *step).accesses;
+                let other = Event {
+                    step: *step,
+                    accesses: accesses.into(),
+                };
+                other.depends_on(event)
+            };
+            !(may_disable && depends(self.program))
+        });
+        match broken {
+            None => Ok(()),
+            Some(lost) => Err(ExploreError::Disables {
+                step: event.step,
+                lost,
+            }),
+        }
+    }
+
+    /// Choices of other threads that a step takes away: they are open in this state, and not after
+    /// the step.
+    fn disabled_by(&mut self, state: &P::State, step: Step) -> Vec<Step> {
+        let after = self.program.take(state, step).state;
+        let mut lost = Vec::new();
+        let threads = (0..self.program.threads()).map(|t| ThreadId(t as u16));
+        for thread in threads.filter(|t| *t != step.thread) {
+            let left = self.program.choices(&after, thread);
+            let open = self.program.choices(state, thread);
+            let gone = open.iter().filter(|c| !left.contains(c));
+            lost.extend(gone.map(|choice| Step {
+                thread,
+                choice: *choice,
+            }));
+        }
+        lost
+    }
+
+    /// With source sets, at the end of an execution: what a step has taken away from others, and
+    /// what may have become possible again only long after, is put before it.
+    fn reverse_disabled(&mut self) {
+        let end = self.path.len() - 1;
+        for at in 0..end {
+            let Some(own) = self.placed(at).map(|p| p.event.step) else {
+                continue;
+            };
+            let beside = self.beside(at, end);
+            let (state, events) = self.simulate(at, &beside);
+            for step in self.disabled_by(&state, own) {
+                self.turn(at, &state, events.clone(), step);
+            }
+        }
     }
 
     /// Something to try first in a state.
@@ -206,7 +299,7 @@ impl<P: Program> Search<'_, P> {
     }
 
     /// Takes a step from the end of the path; false to stop.
-    fn follow(&mut self, branch: Branch) -> Result<bool, Cyclic> {
+    fn follow(&mut self, branch: Branch) -> Result<bool, ExploreError> {
         let last = self.path.len() - 1;
         let frame = &self.path[last];
         let taken = self.program.take(&frame.state, branch.event.step);
@@ -289,6 +382,14 @@ impl<P: Program> Search<'_, P> {
                 if self.can(&state, step) {
                     instead.push(step);
                 }
+            }
+            if self.program.may_disable() {
+                let lost = self.disabled_by(&state, own);
+                instead.extend(
+                    lost.into_iter()
+                        .filter(|s| !instead.contains(s))
+                        .collect::<Vec<_>>(),
+                );
             }
             for step in instead {
                 let taken = self.program.take(&state, step);

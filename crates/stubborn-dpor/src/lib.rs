@@ -9,12 +9,19 @@
 //! A [`Program`] says what its threads can do, and which objects each step touches. The papers'
 //! threads are deterministic and never disabled. Here a thread may have several choices, because
 //! a process may take any of its messages. A step of one thread may give another one more
-//! choices, but must never take one away. With that, the only new kind of race is between a
-//! step and another choice of the same thread, which may need steps of other threads first: with
-//! everything that does not depend on the step out of the way, all choices that could have been
-//! made in its place are open at once. (The proof of the papers goes through: where it takes a
-//! step that a race delays, take the choice that it replaces. If the delayed choice depends on
-//! what was put before it, those two race, as usual.)
+//! choices. With that, a new kind of race is between a step and another choice of the same
+//! thread, which may need steps of other threads first: with everything that does not depend on
+//! the step out of the way, all choices that could have been made in its place are open at once.
+//! (The proof of the papers goes through: where it takes a step that a race delays, take the choice
+//! that it replaces. If the delayed choice depends on what was put before it, those two race, as
+//! usual.)
+//!
+//! A step may also take a choice away from another thread, as whoever gets a lock does, if the two
+//! depend on each other. Then the other step may come much later (after the lock is given back), or
+//! never (in a deadlock), and the race is not between neighbours. So at the end of an execution
+//! every step is also put behind whatever it took away: with everything that does not depend on
+//! it out of the way, those choices are open. A step that takes away what does not depend on it is
+//! an [error](ExploreError::Disables), because executions would be missed.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -32,7 +39,7 @@ mod wakeup;
 
 use std::rc::Rc;
 
-pub use explore::{Counts, Cyclic, Seen, explore};
+pub use explore::{Counts, ExploreError, Seen, explore};
 
 /// A thread of a [`Program`], from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,8 +93,8 @@ pub struct Taken<S> {
 /// A system of threads.
 ///
 /// Laws, for steps of different threads that touch no object in common, or only read it: in
-/// either order they lead to the same state, and touch the same objects. And for all steps: a
-/// choice of a thread stays until the thread takes a step.
+/// either order they lead to the same state, touch the same objects, and neither takes a choice
+/// away from the other's thread.
 pub trait Program {
     /// A global state.
     type State: Clone;
@@ -106,6 +113,11 @@ pub trait Program {
 
     /// What tells states apart.
     fn words<'s>(&self, state: &'s Self::State) -> &'s [u32];
+
+    /// Whether a step may take choices away from other threads. A program that says no pays less.
+    fn may_disable(&self) -> bool {
+        true
+    }
 
     /// Threads such that every execution from this state has an equivalent one that begins with
     /// one of them; all if `None`. For reductions that find that out in advance: the search

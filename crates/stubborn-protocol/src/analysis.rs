@@ -10,7 +10,8 @@
 //! The collection may be infinite where the real one is finite; then the budget runs out, and
 //! relations are those that follow from declarations.
 
-use rapidhash::RapidHashMap;
+use rapidhash::{RapidHashMap, RapidHashSet};
+use stubborn_system::{Budget, Patience};
 
 use crate::handler::Takes;
 use crate::model::{Inner, Role};
@@ -20,6 +21,9 @@ use crate::value::{Local, Pid, Value};
 
 /// Runs of handlers before giving up.
 pub(crate) const BUDGET: usize = 300_000;
+
+/// Looks at combinations for each run: rounds repeat what is known.
+const LOOKS: usize = 20;
 
 /// A result of a handler: local state afterwards, and what is sent in which order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,8 +47,13 @@ pub(crate) struct Analysis {
 struct Run<'i, M> {
     inner: &'i Inner<M>,
     budget: usize,
+    /// Combinations to look at, known ones included.
+    looks: usize,
+    limits: Patience<'i>,
     locals: Vec<Vec<u32>>,
     messages: Vec<Vec<Parcel>>,
+    seen_locals: RapidHashSet<(Pid, u32)>,
+    seen_messages: RapidHashSet<(Pid, Parcel)>,
     known: RapidHashMap<(usize, u32, Vec<Parcel>), Vec<Outcome>>,
 }
 
@@ -53,19 +62,17 @@ struct TooMuch;
 
 impl<M: Value> Run<'_, M> {
     fn add_local(&mut self, process: Pid, local: u32) -> bool {
-        let locals = &mut self.locals[process.index()];
-        let is_new = !locals.contains(&local);
+        let is_new = self.seen_locals.insert((process, local));
         if is_new {
-            locals.push(local);
+            self.locals[process.index()].push(local);
         }
         is_new
     }
 
     fn add_message(&mut self, to: Pid, parcel: Parcel) -> bool {
-        let messages = &mut self.messages[to.index()];
-        let is_new = !messages.contains(&parcel);
+        let is_new = self.seen_messages.insert((to, parcel));
         if is_new {
-            messages.push(parcel);
+            self.messages[to.index()].push(parcel);
         }
         is_new
     }
@@ -76,8 +83,10 @@ impl<M: Value> Run<'_, M> {
         for number in 0..self.inner.actions.len() {
             let action = self.inner.actions[number].clone();
             let p = action.process;
-            for at in 0..self.locals[p.index()].len() {
-                let local = self.locals[p.index()][at];
+            let mut at = 0;
+            // What is new is looked at in the same round.
+            while let Some(local) = self.locals[p.index()].get(at).copied() {
+                at += 1;
                 match &action.role {
                     Role::Handler { handler, senders } => {
                         changed |= self.handler(*handler, senders.as_deref(), local)?;
@@ -174,6 +183,10 @@ impl<M: Value> Run<'_, M> {
 
     fn run(&mut self, handler: usize, local: u32, consumed: Vec<Parcel>) -> Result<bool, TooMuch> {
         let key = (handler, local, consumed);
+        self.looks = self.looks.checked_sub(1).ok_or(TooMuch)?;
+        if self.limits.spent().is_some() {
+            return Err(TooMuch);
+        }
         if self.known.contains_key(&key) {
             return Ok(false);
         }
@@ -214,21 +227,29 @@ impl<M: Value> Run<'_, M> {
 
 impl Analysis {
     /// Runs handlers until nothing new comes out; `None` if that takes too long.
-    pub(crate) fn run<M: Value>(inner: &Inner<M>, budget: usize) -> Option<Self> {
+    pub(crate) fn run<'i, M: Value>(
+        inner: &'i Inner<M>,
+        budget: usize,
+        limits: &'i Budget,
+    ) -> Option<Self> {
         let count = inner.protocol.processes.len();
         let mut run = Run {
             inner,
             budget,
+            looks: LOOKS * budget,
+            limits: Patience::new(limits, 64),
             locals: vec![Vec::new(); count],
             messages: vec![Vec::new(); count],
+            seen_locals: RapidHashSet::default(),
+            seen_messages: RapidHashSet::default(),
             known: RapidHashMap::default(),
         };
         let initial = inner.initial_words();
         for p in 0..count {
-            run.locals[p].push(initial[2 * p]);
-            let parcels = inner.inboxes.get(initial[2 * p + 1]);
-            run.messages[p].extend_from_slice(parcels);
-            run.messages[p].dedup();
+            run.add_local(Pid(p as u16), initial[2 * p]);
+            for parcel in inner.inboxes.get(initial[2 * p + 1]) {
+                run.add_message(Pid(p as u16), *parcel);
+            }
         }
         loop {
             match run.round() {

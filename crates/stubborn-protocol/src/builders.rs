@@ -20,6 +20,7 @@ impl<'p, M: Value, S: Value> Builder<'p, M, S> {
         name: String,
         takes: Takes,
     ) -> Self {
+        protocol.owns(process, &format!("the handler `{name}`"));
         Self {
             protocol,
             handler: Handler {

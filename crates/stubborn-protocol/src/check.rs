@@ -1,18 +1,27 @@
-//! Checking a protocol: what to look for, how, and what came out.
+//! Checking a protocol: what to look for, and how.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use stubborn_emptiness::{CheckVerdict, FiniteRuns, Property as LtlProperty};
 use stubborn_ltl::parser::Syntax;
 use stubborn_plan::reduction::{Made, PlannedSearch};
-use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion, Verdict};
+use stubborn_plan::{
+    CheckOptions, Planner, Por, ReductionOptions, TemporalOptions, TemporalQuestion, Verdict,
+};
 use stubborn_reduce::{Aim, Algorithm, Config, Goals};
-use stubborn_search::{Limits, Order, SearchResult, Stop, StoreOptions, Target, Trace};
-use stubborn_system::{RelationLevel, System};
+use stubborn_search::{End, Limits, Order, Stop, StoreOptions, Target, Trace, Violation};
+use stubborn_system::{LabelId, RelationLevel, System};
 
+use crate::bounded::{Boundary, Bounded};
 use crate::chart::Chart;
+use crate::coverage::Coverage;
+use crate::error::CheckError;
 use crate::experiments::PrintedReduction;
 use crate::model::Model;
+use crate::property::{PropertyRole, View};
+use crate::report::{Failure, Report};
 use crate::symmetry::Symmetric;
 use crate::value::Value;
 
@@ -21,7 +30,8 @@ use crate::value::Value;
 pub enum Reduction {
     /// Nothing.
     None,
-    /// What suits messages best: [local](Reduction::lpor).
+    /// Nothing in small state spaces, so that ways to violations are shortest; what suits best in
+    /// larger ones, where it pays.
     #[default]
     Auto,
     /// By this algorithm.
@@ -39,30 +49,31 @@ impl Reduction {
         match self {
             Self::None => Some(Por::None),
             Self::Chosen(config) => Some(Por::Chosen(config.clone())),
-            // Its one-sided dependence fits messages: a sender gives the receiver one more
-            // choice, and takes none away.
-            Self::Auto => Some(Por::Chosen(Config::new(Algorithm::Lpor))),
+            Self::Auto => Some(Por::Auto),
             Self::Printed { .. } => None,
         }
     }
 }
 
-fn refused(error: stubborn_reduce::ConfigError) -> CheckError {
-    CheckError(error.to_string())
-}
-
 impl Reduction {
-    /// Local partial-order reduction.
+    /// Local partial-order reduction. Its one-sided dependence fits messages: a sender gives the
+    /// receiver one more choice, and takes none away.
     pub fn lpor() -> Self {
         Self::Chosen(Config::new(Algorithm::Lpor))
     }
 }
 
+/// States before anybody asks whether reduction pays. Handlers cost more than guarded commands, so
+/// that is sooner than elsewhere.
+const PATIENCE: u64 = 50_000;
+
+/// States of an unreduced search for a shorter way to a violation that a reduced one has found.
+const SHORTENING: u64 = 200_000;
+
 /// So many states are looked at for signs that a declared symmetry is none.
 const SYMMETRY_SAMPLE: usize = 200;
 
 /// A check, ready to [run](Checker::run).
-#[derive(Clone)]
 pub struct Checker<'m, M> {
     model: &'m Model<M>,
     order: Order,
@@ -73,6 +84,20 @@ pub struct Checker<'m, M> {
     symmetric: bool,
     limits: Limits<'m>,
     store: StoreOptions,
+    stop: Stop,
+    fair: bool,
+    boundary: Option<Arc<Boundary<M>>>,
+}
+
+impl<M> Clone for Checker<'_, M> {
+    fn clone(&self) -> Self {
+        Self {
+            reduction: self.reduction.clone(),
+            store: self.store.clone(),
+            boundary: self.boundary.clone(),
+            ..*self
+        }
+    }
 }
 
 impl<M> fmt::Debug for Checker<'_, M> {
@@ -85,127 +110,9 @@ impl<M> fmt::Debug for Checker<'_, M> {
     }
 }
 
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckError(pub(crate) String);
-
-impl fmt::Display for CheckError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for CheckError {}
-
-/// Something that should not happen, and how it does.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// The property.
-    pub property: String,
-    /// The way there, if it could be found again.
-    pub trace: Option<Trace>,
-    /// The same for people.
-    pub chart: Option<Chart>,
-}
-
-/// What a check found out.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// The protocol.
-    pub protocol: String,
-    /// Properties that do not hold.
-    pub failures: Vec<Failure>,
-    /// What handlers did although their declarations exclude it. Nothing else of the report can
-    /// be relied on then.
-    pub misuses: Vec<String>,
-    /// Everything was explored.
-    pub complete: bool,
-    /// Each search: what it was for, and what it counted.
-    pub searches: Vec<(String, SearchResult)>,
-}
-
-impl Report {
-    /// Everything was explored, and nothing bad found.
-    pub fn holds(&self) -> bool {
-        self.failures.is_empty() && self.misuses.is_empty() && self.complete
-    }
-
-    /// The way to a violation of a property.
-    pub fn failure(&self, property: &str) -> Option<&Failure> {
-        self.failures.iter().find(|f| f.property == property)
-    }
-
-    /// States of all searches.
-    pub fn states(&self) -> u64 {
-        self.searches.iter().map(|(_, result)| result.states).sum()
-    }
-
-    /// Panics with charts unless everything holds: what [`assert_holds!`](crate::assert_holds)
-    /// does. Writes charts as SVG into the directory that the environment variable
-    /// `STUBBORN_SVG` names, if it is set.
-    ///
-    /// # Panics
-    /// If anything does not hold, or not everything was explored.
-    #[track_caller]
-    pub fn assert_holds(&self) {
-        if self.holds() {
-            return;
-        }
-        let mut text = self.to_string();
-        if let Some(directory) = std::env::var_os("STUBBORN_SVG") {
-            for failure in &self.failures {
-                let Some(chart) = &failure.chart else {
-                    continue;
-                };
-                let words = |c: char| if c.is_alphanumeric() { c } else { '-' };
-                let name: String = format!("{}-{}", self.protocol, failure.property)
-                    .chars()
-                    .map(words)
-                    .collect();
-                let path = std::path::Path::new(&directory).join(format!("{name}.svg"));
-                match std::fs::write(&path, chart.svg()) {
-                    Ok(()) => text.push_str(&format!("written: {}\n", path.display())),
-                    Err(error) => text.push_str(&format!("{}: {error}\n", path.display())),
-                }
-            }
-        }
-        panic!("{text}");
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for misuse in &self.misuses {
-            writeln!(f, "{}: {misuse}", self.protocol)?;
-        }
-        for failure in &self.failures {
-            writeln!(f, "{}: `{}` is violated", self.protocol, failure.property)?;
-            match &failure.chart {
-                Some(chart) => writeln!(f, "\n{chart}")?,
-                None => writeln!(f, "(there was no memory left to find the way again)")?,
-            }
-        }
-        if self.failures.is_empty() && self.misuses.is_empty() {
-            let verdict = if self.complete {
-                "all properties hold"
-            } else {
-                "nothing bad was found, but not everything was explored"
-            };
-            writeln!(f, "{}: {verdict}", self.protocol)?;
-        }
-        for (reduction, result) in &self.searches {
-            writeln!(
-                f,
-                "{} states, {} transitions, reduction: {reduction}",
-                result.states, result.transitions
-            )?;
-        }
-        Ok(())
-    }
-}
-
 impl<M: Value> Model<M> {
-    /// A check of all invariants: reduced, on one thread, with short counterexamples.
+    /// A check of all properties: breadth-first, on one thread, until one of them is violated. It
+    /// is reduced where that pays, and gives up rather than use up the memory of the machine.
     pub fn check(&self) -> Checker<'_, M> {
         Checker {
             model: self,
@@ -217,6 +124,9 @@ impl<M: Value> Model<M> {
             symmetric: false,
             limits: Limits::default(),
             store: StoreOptions::default(),
+            stop: Stop::FirstViolation,
+            fair: false,
+            boundary: None,
         }
     }
 }
@@ -272,10 +182,34 @@ impl<'m, M: Value> Checker<'m, M> {
         self.unreduced()
     }
 
-    /// Gives up at some limit.
+    /// Gives up at some limit, in whatever phase. Memory is what the check may add to what the
+    /// process uses when it begins: store, queues, messages and all. Without a word about it, three
+    /// quarters of what is free.
     pub fn limits(mut self, limits: Limits<'m>) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Goes on after the first violation, until all properties are violated or everything is
+    /// explored.
+    pub fn all_violations(mut self) -> Self {
+        self.stop = Stop::AllViolated;
+        self
+    }
+
+    /// What must happen [eventually](crate::Protocol::eventually), and
+    /// [formulas](Self::formula), are about runs in which a process that can do something all the
+    /// time does something again and again.
+    pub fn fair(mut self) -> Self {
+        self.fair = true;
+        self
+    }
+
+    /// Takes no step from states where this does not hold: a part of the state space, without
+    /// reduction. Nothing is said about what lies behind.
+    pub fn within(mut self, inside: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static) -> Self {
+        self.boundary = Some(Arc::new(inside));
+        self.unreduced()
     }
 
     /// How states are stored.
@@ -294,8 +228,11 @@ impl<'m, M: Value> Checker<'m, M> {
             protocol: self.model.name().to_owned(),
             failures: Vec::new(),
             misuses: Vec::new(),
+            misuse_chart: None,
             complete: true,
+            limit: None,
             searches: Vec::new(),
+            coverage: Coverage::default(),
         };
         let mut targets: Vec<(String, Target)> = structure
             .properties
@@ -305,37 +242,56 @@ impl<'m, M: Value> Checker<'m, M> {
         if self.ends {
             targets.push(("no end".to_owned(), Target::InvalidEnd));
         }
-        self.search(&targets, &mut report)?;
+        let symmetric = match self.symmetric {
+            true => Some(self.symmetric_system()?),
+            false => None,
+        };
+        let boundary = self.boundary.as_deref();
+        let system = Bounded::new(self.model, symmetric.as_ref(), boundary, &self.limits);
+        self.search(&system, &targets, &mut report)?;
         report.misuses = self.model.misuses();
+        if report.misuses.is_empty()
+            && (report.failures.is_empty() || self.stop != Stop::FirstViolation)
+        {
+            self.look_for_the_good(&system, &mut report)?;
+        }
+        report.coverage = Coverage::of(&self.model.inner);
+        if report.complete && report.misuses.is_empty() {
+            report.misuses = report.coverage.misspellings();
+        }
+        if !report.misuses.is_empty() && report.misuse_chart.is_none() {
+            let found = self.unreduced_search(&system, Target::Errors)?;
+            let trace = found.and_then(|violation| violation.trace);
+            report.misuse_chart = trace.map(|trace| Chart::new(self.model, &trace));
+        }
         Ok(report)
     }
 
     fn symmetric_system(&self) -> Result<Symmetric<'m, M>, CheckError> {
         if self.reduction != Reduction::None {
-            return Err(CheckError(
-                "symmetry and partial-order reduction are not combined: choose one".into(),
-            ));
+            return Err(CheckError::SymmetryAndReduction);
         }
-        let none = || CheckError("the protocol declares no interchangeable processes".into());
-        let symmetric = Symmetric::new(self.model).ok_or_else(none)?;
+        let symmetric = Symmetric::new(self.model).ok_or(CheckError::NoSymmetry)?;
         match symmetric.asymmetry(SYMMETRY_SAMPLE) {
             None => Ok(symmetric),
-            Some(why) => Err(CheckError(format!("the protocol is not symmetric: {why}"))),
+            Some(why) => Err(CheckError::NotSymmetric(why)),
         }
     }
 
-    fn search(&self, named: &[(String, Target)], report: &mut Report) -> Result<(), CheckError> {
-        let symmetric = if self.symmetric {
-            Some(self.symmetric_system()?)
-        } else {
-            None
-        };
-        let system: &dyn System = match &symmetric {
-            Some(symmetric) => symmetric,
-            None => self.model,
-        };
-        let targets: Vec<Target> = named.iter().map(|(_, target)| *target).collect();
-        let options = self.options(self.reduction.por().unwrap_or(Por::None));
+    fn search(
+        &self,
+        system: &Bounded<'_, M>,
+        named: &[(String, Target)],
+        report: &mut Report,
+    ) -> Result<(), CheckError> {
+        let mut targets: Vec<Target> = named.iter().map(|(_, target)| *target).collect();
+        let por = self.reduction.por().unwrap_or(Por::None);
+        if por == Por::None {
+            // A reduced search is not made for this; handlers that it meets are looked at all the
+            // same.
+            targets.push(Target::Errors);
+        }
+        let options = self.options(por);
         let planner = Planner::new(system, &options);
         let found = match self.reduction {
             Reduction::Printed { net } => {
@@ -347,30 +303,140 @@ impl<'m, M: Value> Checker<'m, M> {
                     true => Aim::Deadlocks,
                     false => Aim::Goals(Goals::labels(labels)),
                 };
-                let made = PrintedReduction::new(structure, &relations, &aim, net);
-                let made = Made::by(Box::new(made.map_err(refused)?), aim != Aim::Deadlocks);
+                let made = PrintedReduction::new(structure, &relations, &aim, net)?;
+                let made = Made::by(Box::new(made), aim != Aim::Deadlocks);
                 let planned = PlannedSearch::reduced(&targets, made);
-                planner.check_by(planned, &targets, Stop::AllViolated)
+                planner.check_by(planned, &targets, self.stop)?
             }
-            _ => planner.check(&targets, Stop::AllViolated),
+            _ => planner.check(&targets, self.stop)?,
         };
-        let found = found.map_err(|e| CheckError(e.to_string()))?;
-        for ((name, _), answer) in named.iter().zip(found.answers) {
+        let is_reduced = |run: usize| found.runs[run].reduction != "none";
+        for (at, answer) in found.answers.into_iter().enumerate() {
+            let Some((name, target)) = named.get(at) else {
+                let trace = answer.violation.and_then(|violation| violation.trace);
+                report.misuse_chart = trace.map(|trace| Chart::new(self.model, &trace));
+                continue;
+            };
             report.complete &= answer.verdict != Verdict::Unknown;
-            if let Some(violation) = answer.violation {
-                let trace = match (&symmetric, &violation.trace) {
-                    (Some(symmetric), Some(trace)) => symmetric.unfold(trace),
-                    (_, trace) => trace.clone(),
-                };
-                report.failures.push(Failure {
-                    property: name.clone(),
-                    chart: trace.as_ref().map(|t| Chart::new(self.model, t)),
-                    trace,
-                });
+            if let Some(mut violation) = answer.violation {
+                let mut shortest = self.order == Order::BreadthFirst && !is_reduced(answer.run);
+                if !shortest && let Some(shorter) = self.unreduced_search(system, *target)? {
+                    (violation, shortest) = (shorter, true);
+                }
+                report
+                    .failures
+                    .push(self.failure(system, name, violation, shortest));
             }
         }
-        let runs = found.runs.into_iter();
-        report.searches = runs.map(|run| (run.reduction, run.result)).collect();
+        self.note(found.runs, report);
+        Ok(())
+    }
+
+    /// Notes what searches counted, and why they ended.
+    fn note(&self, runs: Vec<stubborn_plan::Run>, report: &mut Report) {
+        for run in runs {
+            if let End::Limit(limit) = run.result.end {
+                report.limit = Some(limit.to_string());
+            }
+            report.searches.push((run.reduction, run.result));
+        }
+    }
+
+    fn failure(
+        &self,
+        system: &Bounded<'_, M>,
+        name: &str,
+        violation: Violation,
+        shortest: bool,
+    ) -> Failure {
+        let trace = match (system.symmetric, violation.trace) {
+            (Some(symmetric), Some(trace)) => symmetric.unfold(&trace),
+            (_, trace) => trace,
+        };
+        Failure {
+            property: name.to_owned(),
+            chart: self.chart(trace.as_ref()),
+            trace,
+            shortest,
+        }
+    }
+
+    fn chart(&self, trace: Option<&Trace>) -> Option<Chart> {
+        trace.map(|trace| Chart::new(self.model, trace))
+    }
+
+    /// The first violation that an unreduced breadth-first search comes to, if it is near.
+    fn unreduced_search(
+        &self,
+        system: &Bounded<'_, M>,
+        target: Target,
+    ) -> Result<Option<Violation>, CheckError> {
+        let limits = Limits {
+            states: Some(self.limits.states.unwrap_or(u64::MAX).min(SHORTENING)),
+            ..self.limits
+        };
+        let options = CheckOptions {
+            order: Order::BreadthFirst,
+            limits,
+            store: StoreOptions::default(),
+            ..self.options(Por::None)
+        };
+        let found = Planner::new(system, &options).check(&[target], Stop::FirstViolation)?;
+        Ok(found
+            .answers
+            .into_iter()
+            .find_map(|answer| answer.violation))
+    }
+
+    /// States that some execution must come to, and states that every one must.
+    fn look_for_the_good(
+        &self,
+        system: &Bounded<'_, M>,
+        report: &mut Report,
+    ) -> Result<(), CheckError> {
+        let properties = &self.model.inner.protocol.properties;
+        let of = |role: PropertyRole| properties.iter().filter(move |p| p.role == role);
+        let sometimes: Vec<(&String, Target)> = of(PropertyRole::Sometimes)
+            .filter_map(|p| Some((&p.name, Target::Label(self.model.label(&p.name)?))))
+            .collect();
+        if !sometimes.is_empty() {
+            let targets: Vec<Target> = sometimes.iter().map(|(_, target)| *target).collect();
+            let options = self.options(self.reduction.por().unwrap_or(Por::None));
+            let found = Planner::new(system, &options).check(&targets, Stop::AllViolated)?;
+            for ((name, _), answer) in sometimes.iter().zip(&found.answers) {
+                match answer.verdict {
+                    Verdict::Violated => {}
+                    Verdict::Unknown => report.complete = false,
+                    Verdict::Holds => report.failures.push(Failure {
+                        property: (*name).clone(),
+                        trace: None,
+                        chart: None,
+                        shortest: true,
+                    }),
+                }
+            }
+            self.note(found.runs, report);
+        }
+        for property in of(PropertyRole::Eventually) {
+            let Some(label) = self.model.label(&property.name) else {
+                continue;
+            };
+            match self.temporal(system, "<> p", &mut |_| Some(label)) {
+                Ok(None) => {}
+                Ok(Some(failure)) => report.failures.push(Failure {
+                    property: property.name.clone(),
+                    ..failure
+                }),
+                Err(CheckError::Limit(why)) => {
+                    report.complete = false;
+                    report.limit = Some(why);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if system.cut.load(Ordering::Relaxed) && report.limit.is_none() {
+            report.limit = Some("only what lies within the boundary".into());
+        }
         Ok(())
     }
 
@@ -383,7 +449,12 @@ impl<'m, M: Value> Checker<'m, M> {
             reduction: ReductionOptions {
                 por,
                 relations: self.relations,
+                patience: PATIENCE,
                 ..ReductionOptions::default()
+            },
+            temporal: TemporalOptions {
+                weak_fairness: self.fair,
+                ..TemporalOptions::default()
             },
             ..CheckOptions::default()
         }
@@ -395,8 +466,19 @@ impl<'m, M: Value> Checker<'m, M> {
     /// # Errors
     /// If the formula is wrong, names something unknown, or a limit was reached.
     pub fn formula(&self, text: &str) -> Result<Option<Failure>, CheckError> {
+        let boundary = self.boundary.as_deref();
+        let system = Bounded::new(self.model, None, boundary, &self.limits);
+        self.temporal(&system, text, &mut |name| self.model.label(name))
+    }
+
+    fn temporal(
+        &self,
+        system: &Bounded<'_, M>,
+        text: &str,
+        label: &mut dyn FnMut(&str) -> Option<LabelId>,
+    ) -> Result<Option<Failure>, CheckError> {
         let mut resolve = |name: &str, span| {
-            self.model.label(name).ok_or_else(|| {
+            label(name).ok_or_else(|| {
                 let text = format!("`{name}` is no proposition of this protocol");
                 stubborn_diagnostics::Diagnostic::error("PRT001", text, span)
             })
@@ -405,37 +487,35 @@ impl<'m, M: Value> Checker<'m, M> {
             LtlProperty::parse(text, Syntax::Spin, &mut resolve, &Default::default());
         let Some(property) = property else {
             let texts: Vec<_> = messages.iter().map(|m| m.message.clone()).collect();
-            return Err(CheckError(texts.join("; ")));
+            return Err(CheckError::Formula(texts.join("; ")));
         };
-        let por = match self.reduction {
-            // Local sets are for states, not for runs.
-            Reduction::Auto => Por::Auto,
-            _ => self.reduction.por().ok_or_else(|| {
-                CheckError(
-                    "the printed form of local reduction keeps deadlocks and invariants only"
-                        .into(),
-                )
-            })?,
-        };
+        let por = self.reduction.por().ok_or_else(|| {
+            CheckError::Reduction(
+                "the printed form of local reduction keeps deadlocks and invariants only".into(),
+            )
+        })?;
+        // Fairness looks at steps that a reduction may have left out.
+        let por = if self.fair { Por::None } else { por };
         let options = self.options(por);
         let question = TemporalQuestion {
             property: &property,
             finite_runs: FiniteRuns::default(),
         };
-        let result = Planner::new(self.model, &options).check_temporal(question);
-        let result = result.map_err(|e| CheckError(e.to_string()))?.result;
+        let result = Planner::new(system, &options).check_temporal(question);
+        let result = result?.result;
         if let Some(misuse) = self.model.misuses().first() {
-            return Err(CheckError(misuse.clone()));
+            return Err(CheckError::Misuse(misuse.clone()));
         }
         match result.verdict {
             CheckVerdict::Holds => Ok(None),
-            CheckVerdict::Unknown(limit) => Err(CheckError(limit.to_string())),
+            CheckVerdict::Unknown(limit) => Err(CheckError::Limit(limit.to_string())),
             CheckVerdict::Violated => {
                 let trace = result.counterexample.map(|c| c.trace);
                 Ok(Some(Failure {
                     property: text.to_owned(),
-                    chart: trace.as_ref().map(|t| Chart::new(self.model, t)),
+                    chart: self.chart(trace.as_ref()),
                     trace,
+                    shortest: false,
                 }))
             }
         }

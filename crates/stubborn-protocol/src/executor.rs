@@ -7,6 +7,7 @@
 
 use stubborn_system::{Executor, LabelId, Outcome, Successors, TransitionId};
 
+use crate::handler::calmly;
 use crate::model::{Inner, Meaning};
 use crate::property::View;
 use crate::value::{Pid, Value};
@@ -164,7 +165,9 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
             self.forget();
         }
         let start = self.moves.len() as u32;
-        for step in self.inner.moves(Pid(process as u16), local, inbox) {
+        let moves = self.inner.moves(Pid(process as u16), local, inbox);
+        self.inner.meet(Pid(process as u16), inbox, &moves);
+        for step in moves {
             let first = self.posts.len() as u32;
             let word = |to: Pid| 2 * to.index() as u32 + 1;
             self.posts
@@ -261,7 +264,11 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
                 inner,
                 words: state,
             };
-            (inner.protocol.properties[property].holds)(&view)
+            let declared = &inner.protocol.properties[property];
+            calmly(|| (declared.holds)(&view)).unwrap_or_else(|text| {
+                inner.blame(format!("the property `{}` panics: {text}", declared.name));
+                false
+            })
         })
     }
 }

@@ -1,7 +1,10 @@
 //! Handlers: what a process does when it can, and what it declares about it.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
 
 use crate::value::{AnyValue, Boxed, Envelope, Local, Pid, Value};
 
@@ -179,11 +182,39 @@ pub(crate) struct Result<M> {
     pub(crate) misuse: Option<String>,
 }
 
+thread_local! {
+    /// Whether a panic of this thread is caught, and told by name later.
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what a user wrote; the text of its panic, if it panics, without the usual noise: handlers
+/// are run on many combinations, and the report names the one that went wrong.
+pub(crate) fn calmly<T>(run: impl FnOnce() -> T) -> std::result::Result<T, String> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !CAUGHT.get() {
+                usual(info);
+            }
+        }));
+    });
+    let before = CAUGHT.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(run));
+    CAUGHT.set(before);
+    result.map_err(|payload| {
+        let text = payload.downcast_ref::<&str>().map(|t| (*t).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        text.unwrap_or_else(|| "(no text)".into())
+    })
+}
+
 /// More results of one step than this are taken for a mistake.
 const MOST_RESULTS: usize = 1 << 16;
 
 impl<M: Value> Handler<M> {
-    /// Whether the local state alone allows it.
+    /// Whether the local state alone allows it. A guard that panics is open, so that it is run, and
+    /// named.
     pub(crate) fn is_open(&self, local: &Local) -> bool {
         if local.crashed {
             return false;
@@ -194,7 +225,8 @@ impl<M: Value> Handler<M> {
             return false;
         }
         let state = (*local.state.0).as_any();
-        self.local_guard.as_ref().is_none_or(|guard| guard(state))
+        let guard = self.local_guard.as_ref();
+        guard.is_none_or(|guard| calmly(|| guard(state)).unwrap_or(true))
     }
 
     /// Everything that can happen with these messages; nothing if a guard refuses.
@@ -205,8 +237,23 @@ impl<M: Value> Handler<M> {
         timer_names: &[String],
     ) -> Vec<Result<M>> {
         let state = (*local.state.0).as_any();
-        if !self.is_open(local) || self.guard.as_ref().is_some_and(|g| !g(state, messages)) {
+        if !self.is_open(local) {
             return Vec::new();
+        }
+        let allows = || {
+            self.local_guard.as_ref().is_none_or(|g| g(state))
+                && self.guard.as_ref().is_none_or(|g| g(state, messages))
+        };
+        let panics = |what: String| Result {
+            state: local.state.clone(),
+            timers: local.timers,
+            sends: Vec::new(),
+            misuse: Some(what),
+        };
+        match calmly(allows) {
+            Ok(true) => {}
+            Ok(false) => return Vec::new(),
+            Err(text) => return vec![panics(format!("panics in its guard: {text}"))],
         }
         let mut results = Vec::new();
         let mut choices = Some(Vec::new());
@@ -219,7 +266,11 @@ impl<M: Value> Handler<M> {
             let mut state = local.state.clone();
             let mut step = Step::new(self.process, timers, timer_names, prefix);
             let inner: &mut dyn AnyValue = &mut *state.0;
-            (self.effect)(inner.as_any_mut(), messages, &mut step);
+            if let Err(text) = calmly(|| (self.effect)(inner.as_any_mut(), messages, &mut step)) {
+                results.push(panics(format!("panics: {text}")));
+                choices = step.next_choices();
+                continue;
+            }
             if results.len() >= MOST_RESULTS {
                 step.misuse = Some(format!("has more than {MOST_RESULTS} results"));
                 step.asked = 0;

@@ -76,7 +76,7 @@
 //! | [`linearizability`] | a tester for recorded operations |
 //! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what |
-//! | `check`, `chart`, `svg` | questions and answers |
+//! | `check`, `bounded`, `report`, `coverage`, `error`, `chart`, `svg` | questions and answers |
 //! | `experiments` | local partial-order reduction as printed, for comparison |
 //! | `stateless` | search without a store: [dynamic partial-order reduction](stubborn_dpor), and the classic one |
 //! | `symmetry` | interchangeable processes |
@@ -85,9 +85,12 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod bounded;
 mod builders;
 mod chart;
 mod check;
+mod coverage;
+mod error;
 mod executor;
 mod experiments;
 mod handler;
@@ -101,6 +104,7 @@ mod property;
 mod protocol;
 pub mod protocols;
 mod relations;
+mod report;
 mod stateless;
 mod svg;
 mod symmetry;
@@ -108,14 +112,21 @@ mod value;
 
 pub use builders::{ActionBuilder, MessageBuilder, QuorumBuilder};
 pub use chart::Chart;
-pub use check::{CheckError, Checker, Failure, Reduction, Report};
+pub use check::{Checker, Reduction};
+pub use coverage::{Coverage, HandlerReport, Knowledge};
+pub use error::{CheckError, ProtocolError};
 pub use handler::Step;
-pub use model::{Model, ProtocolError};
+pub use model::Model;
 pub use network::Network;
-pub use property::View;
+pub use property::{Group, Groups, View, over};
 pub use protocol::{Protocol, RecordBuilder};
+pub use report::{Failure, Report};
 /// Dynamic partial-order reduction for any program of threads.
 pub use stubborn_dpor as dpor;
+
+pub use stubborn_reduce::{Algorithm, Config};
+pub use stubborn_search::{Limits, StoreKind, StoreOptions, Trace};
+pub use stubborn_system::{Budget, RelationLevel};
 
 pub use stateless::{MessageProgram, MessageState, Stateless, StatelessReport, StatelessSearch};
 pub use symmetry::Rename;

@@ -7,7 +7,7 @@
 //! each pair; see [`executor`](crate::executor) for how it is remembered.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
@@ -17,12 +17,14 @@ use stubborn_system::{
 };
 
 use crate::analysis::Analysis;
+use crate::coverage::Seen;
+use crate::error::ProtocolError;
 use crate::executor::ProtocolExecutor;
 use crate::handler::Takes;
 use crate::intern::{Interner, stable_hash};
 use crate::network::{Inbox, Parcel};
 use crate::property::PropertyRole;
-use crate::protocol::Protocol;
+use crate::protocol::{ProcessDeclaration, Protocol};
 use crate::value::{Boxed, Envelope, Local, Pid, Value, kind_of};
 
 /// A message with what is asked of it often.
@@ -116,6 +118,10 @@ pub(crate) struct Inner<M> {
     pub(crate) extra_word: usize,
     /// What handlers did although they said they would not.
     pub(crate) misuses: Mutex<Vec<String>>,
+    /// What searches have met.
+    pub(crate) seen: Mutex<Seen>,
+    /// Whether [running handlers](crate::analysis) in advance came to an end.
+    pub(crate) analysed: OnceLock<bool>,
     initial: Vec<u32>,
 }
 
@@ -215,18 +221,6 @@ impl<M: Value> Inner<M> {
     }
 }
 
-/// Why a protocol cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProtocolError(pub(crate) String);
-
-impl fmt::Display for ProtocolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ProtocolError {}
-
 /// A protocol, ready to be checked: a [`System`] like any other model.
 pub struct Model<M> {
     pub(crate) inner: Inner<M>,
@@ -291,6 +285,8 @@ impl<M: Value> Model<M> {
             record_word,
             extra_word: words,
             misuses: Mutex::default(),
+            seen: Mutex::default(),
+            analysed: OnceLock::new(),
             initial: Vec::new(),
             protocol,
         };
@@ -342,35 +338,56 @@ impl<M: Value> Model<M> {
 }
 
 fn check<M: Value>(protocol: &Protocol<M>) -> Result<(), ProtocolError> {
-    let error = |text: String| Err(ProtocolError(text));
-    if protocol.processes.is_empty() {
-        return error("a protocol needs at least one process".into());
+    if let Some(error) = protocol.errors.first() {
+        return Err(error.clone());
     }
-    if protocol.processes.len() > usize::from(u16::MAX) {
-        return error("there are too many processes".into());
+    let count = protocol.processes.len();
+    if count == 0 {
+        return Err(ProtocolError::NoProcess);
     }
+    if count > usize::from(u16::MAX) {
+        return Err(ProtocolError::TooManyProcesses);
+    }
+    let is_foreign = |p: &Pid| p.index() >= count;
     for handler in &protocol.handlers {
+        let name = || handler.name.clone();
         if handler.takes == Takes::Quorum(0) {
-            return error(format!("the quorum of `{}` is empty", handler.name));
+            return Err(ProtocolError::EmptyQuorum { handler: name() });
         }
-        if let Takes::Timer(bit) = handler.takes
-            && bit >= 32
-        {
-            return error("a process can have 32 timers".into());
+        let sends = handler.sends.iter().flatten();
+        let receivers = sends.filter_map(|s| s.to.as_ref()).flatten();
+        let mut mentioned = handler.senders.iter().flatten().chain(receivers);
+        if mentioned.any(is_foreign) {
+            let at = format!("the handler `{}`", handler.name);
+            return Err(ProtocolError::ForeignProcess { at });
         }
     }
     for process in &protocol.processes {
+        let name = || process.name.clone();
+        if process.initial.is_none() {
+            return Err(ProtocolError::Undefined { process: name() });
+        }
         if process.timers.len() > 32 {
-            return error(format!("`{}` has more than 32 timers", process.name));
+            return Err(ProtocolError::TooManyTimers { process: name() });
         }
     }
-    let count = protocol.processes.len();
-    let strange = protocol.initial_messages.iter();
-    let mut strange = strange.filter(|e| e.from.index() >= count || e.to.index() >= count);
-    match strange.next() {
-        Some(_) => {
-            error("an initial message is for, or from, a process of another protocol".into())
-        }
+    duplicate("process", protocol.processes.iter().map(|p| &p.name))?;
+    duplicate("property", protocol.properties.iter().map(|p| &p.name))?;
+    let mut initial = protocol.initial_messages.iter();
+    if initial.any(|e| is_foreign(&e.from) || is_foreign(&e.to)) {
+        let at = "an initial message".into();
+        return Err(ProtocolError::ForeignProcess { at });
+    }
+    Ok(())
+}
+
+fn duplicate<'n>(
+    what: &'static str,
+    mut names: impl Iterator<Item = &'n String>,
+) -> Result<(), ProtocolError> {
+    let mut seen = std::collections::HashSet::new();
+    match names.find(|name| !seen.insert(*name)).cloned() {
+        Some(name) => Err(ProtocolError::DuplicateName { what, name }),
         None => Ok(()),
     }
 }
@@ -446,12 +463,18 @@ pub(crate) fn subsets(of: &[Pid], size: usize) -> Vec<Vec<Pid>> {
     }
 }
 
+/// Of a process that was checked to have one.
+pub(crate) fn first_state(process: &ProcessDeclaration) -> Boxed {
+    let initial = process.initial.clone();
+    initial.unwrap_or_else(|| Boxed(Box::new(())))
+}
+
 fn initial_state<M: Value>(inner: &Inner<M>, words: usize) -> Vec<u32> {
     let protocol = &inner.protocol;
     let mut state = vec![0; words];
     for (at, process) in protocol.processes.iter().enumerate() {
         state[2 * at] = inner.locals.intern(Local {
-            state: process.initial.clone(),
+            state: first_state(process),
             timers: process.initial_timers,
             crashed: false,
         });
@@ -482,7 +505,7 @@ fn failure_sites<M: Value>(inner: &Inner<M>) -> Vec<FailureSite> {
         .map(|handler| FailureSite {
             kind: FailureKind::Other,
             message: format!(
-                "the handler `{}` of `{}` does what its declaration excludes",
+                "the handler `{}` of `{}` does what it must not",
                 handler.name,
                 inner.process_name(handler.process)
             ),
@@ -605,7 +628,7 @@ fn structure<M: Value>(inner: &mut Inner<M>) -> Structure {
         tests.extend(record.filter(|_| property.history));
         let (name, role) = (property.name.clone(), property.role);
         match role {
-            PropertyRole::Proposition => {
+            PropertyRole::Proposition | PropertyRole::Sometimes | PropertyRole::Eventually => {
                 labels.add(Meaning::Holds(number), name, tests);
             }
             PropertyRole::End => {
@@ -659,16 +682,7 @@ impl<M: Value> System for Model<M> {
     }
 
     fn relations(&self, level: RelationLevel) -> Relations {
-        match level {
-            RelationLevel::Sets => Relations::from_sets(&self.structure),
-            RelationLevel::Syntax => {
-                crate::relations::relations(&self.inner, &self.structure, None)
-            }
-            RelationLevel::Exact | RelationLevel::Reach | RelationLevel::Located => {
-                let analysis = Analysis::run(&self.inner, crate::analysis::BUDGET);
-                crate::relations::relations(&self.inner, &self.structure, analysis.as_ref())
-            }
-        }
+        self.relations_within(level, &self.budget)
     }
 
     fn budget(&self) -> &Budget {
@@ -689,5 +703,23 @@ impl<M: Value> System for Model<M> {
             return format!("{:?}", self.inner.records.get(number));
         }
         self.layout.value_text(field, value)
+    }
+}
+
+impl<M: Value> Model<M> {
+    /// The relations, as far as they can be found within a budget.
+    pub(crate) fn relations_within(&self, level: RelationLevel, budget: &Budget) -> Relations {
+        match level {
+            RelationLevel::Sets => Relations::from_sets(&self.structure),
+            RelationLevel::Syntax => {
+                crate::relations::relations(&self.inner, &self.structure, None)
+            }
+            RelationLevel::Exact | RelationLevel::Reach | RelationLevel::Located => {
+                let analysis = Analysis::run(&self.inner, crate::analysis::BUDGET, budget);
+                // The first answer stays: it is the same each time.
+                let _ = self.inner.analysed.set(analysis.is_some());
+                crate::relations::relations(&self.inner, &self.structure, analysis.as_ref())
+            }
+        }
     }
 }

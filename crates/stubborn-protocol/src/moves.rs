@@ -91,6 +91,14 @@ impl<M: Value> Inner<M> {
         moves
     }
 
+    /// Notes that somebody did what must not be done.
+    pub(crate) fn blame(&self, text: String) {
+        let mut misuses = self.misuses.lock().unwrap_or_else(|e| e.into_inner());
+        if !misuses.contains(&text) {
+            misuses.push(text);
+        }
+    }
+
     /// Changes the words of processes as a move does.
     pub(crate) fn apply(&self, step: &Move, words: &mut [u32]) {
         let own = 2 * self.actions[step.action as usize].process.index();
@@ -184,10 +192,7 @@ impl<M: Value> Inner<M> {
         for result in results {
             let misuse = self.misuse(declared, at.local, &result);
             if let Some(text) = &misuse {
-                let mut misuses = self.misuses.lock().unwrap_or_else(|e| e.into_inner());
-                if !misuses.contains(text) {
-                    misuses.push(text.clone());
-                }
+                self.blame(text.clone());
             }
             let mut events = Vec::new();
             let mut note = |from, to, message, delivered| {

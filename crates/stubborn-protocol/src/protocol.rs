@@ -5,18 +5,20 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::builders::{ActionBuilder, Builder, MessageBuilder, QuorumBuilder};
+use crate::error::ProtocolError;
 use crate::handler::{Handler, Takes};
 use crate::history::History;
-use crate::model::{Model, ProtocolError};
+use crate::model::Model;
 use crate::network::Network;
-use crate::property::{Property, PropertyRole, View};
+use crate::property::{Groups, Property, PropertyRole, View, over};
 use crate::symmetry::Rename;
 use crate::value::{Boxed, Envelope, Pid, ProcessRef, Value};
 
 /// A process as declared.
 pub(crate) struct ProcessDeclaration {
     pub(crate) name: String,
-    pub(crate) initial: Boxed,
+    /// `None` while it is only declared.
+    pub(crate) initial: Option<Boxed>,
     pub(crate) timers: Vec<String>,
     pub(crate) initial_timers: u32,
     pub(crate) may_crash: bool,
@@ -36,6 +38,10 @@ pub(crate) type Recovery = Box<dyn Fn(&dyn Any) -> Boxed + Send + Sync>;
 /// A protocol in the making: see the [crate documentation](crate) for an example.
 pub struct Protocol<M> {
     pub(crate) name: String,
+    /// Tells the processes of one protocol from those of others.
+    pub(crate) number: u32,
+    /// What is wrong with it, as far as it was noticed while it was written.
+    pub(crate) errors: Vec<ProtocolError>,
     pub(crate) network: Network,
     pub(crate) lossy: bool,
     pub(crate) splits_quorums: bool,
@@ -73,8 +79,11 @@ pub(crate) fn typed_mut<S: Value>(state: &mut dyn Any) -> &mut S {
 impl<M: Value> Protocol<M> {
     /// A protocol without processes, on an [unordered](Network::Unordered) network.
     pub fn new(name: impl Into<String>) -> Self {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         Self {
             name: name.into(),
+            number: NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+            errors: Vec::new(),
             network: Network::default(),
             lossy: false,
             splits_quorums: false,
@@ -110,9 +119,28 @@ impl<M: Value> Protocol<M> {
 
     /// Adds a process.
     pub fn process<S: Value>(&mut self, name: impl Into<String>, initial: S) -> ProcessRef<S> {
+        let process = self.declare(name);
+        self.define(process, initial);
+        process
+    }
+
+    /// A process whose first state is not known yet, because it mentions others:
+    /// [`define`](Self::define) follows.
+    ///
+    /// ```
+    /// use stubborn_protocol::{Pid, Protocol};
+    ///
+    /// let mut p = Protocol::<()>::new("ring");
+    /// let ring: Vec<_> = (0..3).map(|n| p.declare::<Pid>(format!("node {n}"))).collect();
+    /// for (at, node) in ring.iter().enumerate() {
+    ///     p.define(*node, ring[(at + 1) % 3].pid()); // knows its neighbour
+    /// }
+    /// # assert!(p.build().is_ok());
+    /// ```
+    pub fn declare<S: Value>(&mut self, name: impl Into<String>) -> ProcessRef<S> {
         self.processes.push(ProcessDeclaration {
             name: name.into(),
-            initial: Boxed(Box::new(initial)),
+            initial: None,
             timers: Vec::new(),
             initial_timers: 0,
             may_crash: false,
@@ -121,8 +149,33 @@ impl<M: Value> Protocol<M> {
         });
         ProcessRef {
             pid: Pid((self.processes.len() - 1) as u16),
+            owner: self.number,
             state: PhantomData,
         }
+    }
+
+    /// The first state of a process that was [declared](Self::declare).
+    pub fn define<S: Value>(&mut self, process: ProcessRef<S>, initial: S) {
+        if !self.owns(process, "`define`") {
+            return;
+        }
+        let declaration = &mut self.processes[process.pid.index()];
+        if declaration.initial.is_some() {
+            let process = declaration.name.clone();
+            self.errors.push(ProtocolError::DefinedTwice { process });
+            return;
+        }
+        declaration.initial = Some(Boxed(Box::new(initial)));
+    }
+
+    /// Whether a process is one of this protocol; a mistake otherwise.
+    pub(crate) fn owns<S>(&mut self, process: ProcessRef<S>, at: &str) -> bool {
+        let owns = process.owner == self.number;
+        if !owns {
+            let at = at.to_owned();
+            self.errors.push(ProtocolError::ForeignProcess { at });
+        }
+        owns
     }
 
     /// Adds `count` equal processes, called `name 1`, `name 2` and so on.
@@ -148,6 +201,9 @@ impl<M: Value> Protocol<M> {
 
     /// Sets a timer from the beginning. Some handler must wait for it.
     pub fn set_timer_initially<S: Value>(&mut self, process: ProcessRef<S>, timer: &str) {
+        if !self.owns(process, "`set_timer_initially`") {
+            return;
+        }
         let bit = self.timer(process.pid, timer);
         self.processes[process.pid.index()].initial_timers |= 1 << bit;
     }
@@ -156,7 +212,12 @@ impl<M: Value> Protocol<M> {
     pub fn may_crash<P: Into<Pid> + Copy>(&mut self, processes: &[P], at_most: u32) {
         self.most_crashes = at_most;
         for process in processes {
-            self.processes[(*process).into().index()].may_crash = true;
+            match self.processes.get_mut((*process).into().index()) {
+                Some(process) => process.may_crash = true,
+                None => self.errors.push(ProtocolError::ForeignProcess {
+                    at: "`may_crash`".into(),
+                }),
+            }
         }
     }
 
@@ -166,6 +227,9 @@ impl<M: Value> Protocol<M> {
         process: ProcessRef<S>,
         state_after: impl Fn(&S) -> S + Send + Sync + 'static,
     ) {
+        if !self.owns(process, "`recovers`") {
+            return;
+        }
         self.processes[process.pid.index()].recovers = Some(Box::new(move |state| {
             Boxed(Box::new(state_after(typed(state))))
         }));
@@ -186,7 +250,10 @@ impl<M: Value> Protocol<M> {
         process: ProcessRef<S>,
         timer: &str,
     ) -> ActionBuilder<'_, M, S> {
-        let bit = self.timer(process.pid, timer);
+        let bit = match self.owns(process, &format!("`on_timeout` of `{timer}`")) {
+            true => self.timer(process.pid, timer),
+            false => 0,
+        };
         let name = format!("timeout {timer}");
         ActionBuilder(Builder::new(self, process, name, Takes::Timer(bit)))
     }
@@ -227,6 +294,36 @@ impl<M: Value> Protocol<M> {
         self.property(name.into(), PropertyRole::Invariant, all, Box::new(holds));
     }
 
+    /// The same as [`invariant`](Self::invariant), for those who know it by this name.
+    pub fn always(
+        &mut self,
+        name: impl Into<String>,
+        holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static,
+    ) {
+        self.invariant(name, holds);
+    }
+
+    /// Something that must hold in some reachable state: a check that the protocol gets anywhere.
+    pub fn sometimes(
+        &mut self,
+        name: impl Into<String>,
+        holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static,
+    ) {
+        let all = (0..self.processes.len()).map(|p| Pid(p as u16)).collect();
+        self.property(name.into(), PropertyRole::Sometimes, all, Box::new(holds));
+    }
+
+    /// Something that must hold somewhere on every run, however it goes on; see
+    /// [`Checker::fair`](crate::Checker::fair).
+    pub fn eventually(
+        &mut self,
+        name: impl Into<String>,
+        holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static,
+    ) {
+        let all = (0..self.processes.len()).map(|p| Pid(p as u16)).collect();
+        self.property(name.into(), PropertyRole::Eventually, all, Box::new(holds));
+    }
+
     /// Something that must hold in every reachable state, told by what some processes show: only
     /// steps that change what is shown matter to it, which is what reductions live on.
     pub fn invariant_over<S: Value, V: Value>(
@@ -236,13 +333,34 @@ impl<M: Value> Protocol<M> {
         shows: impl Fn(&S) -> V + Send + Sync + 'static,
         holds: impl Fn(&[V]) -> bool + Send + Sync + 'static,
     ) {
-        self.shown(
-            name.into(),
-            PropertyRole::Invariant,
-            processes,
-            shows,
-            holds,
-        );
+        let holds = move |values: &(Vec<V>,)| holds(&values.0);
+        self.invariant_across(name, (over(processes, shows),), holds);
+    }
+
+    /// The same over several groups of processes, of different types:
+    ///
+    /// ```
+    /// use stubborn_protocol::{Protocol, over};
+    ///
+    /// # #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    /// # enum Message { Tick }
+    /// let mut p = Protocol::<Message>::new("clocks");
+    /// let server = p.process("server", 0_u32);
+    /// let clients = p.processes("client", 2, (0_u8, "idle"));
+    /// p.invariant_across(
+    ///     "clients lag behind",
+    ///     (over(&[server], |s| *s), over(&clients, |c| u32::from(c.0))),
+    ///     |(server, clients)| clients.iter().all(|c| *c <= server[0]),
+    /// );
+    /// # stubborn_protocol::assert_holds!(p.build().unwrap());
+    /// ```
+    pub fn invariant_across<G: Groups>(
+        &mut self,
+        name: impl Into<String>,
+        groups: G,
+        holds: impl Fn(&G::Values) -> bool + Send + Sync + 'static,
+    ) {
+        self.shown(name.into(), PropertyRole::Invariant, groups, holds);
     }
 
     /// A proposition for temporal formulas, told by what some processes show.
@@ -253,13 +371,18 @@ impl<M: Value> Protocol<M> {
         shows: impl Fn(&S) -> V + Send + Sync + 'static,
         holds: impl Fn(&[V]) -> bool + Send + Sync + 'static,
     ) {
-        self.shown(
-            name.into(),
-            PropertyRole::Proposition,
-            processes,
-            shows,
-            holds,
-        );
+        let holds = move |values: &(Vec<V>,)| holds(&values.0);
+        self.proposition_across(name, (over(processes, shows),), holds);
+    }
+
+    /// The same over [several groups](Self::invariant_across).
+    pub fn proposition_across<G: Groups>(
+        &mut self,
+        name: impl Into<String>,
+        groups: G,
+        holds: impl Fn(&G::Values) -> bool + Send + Sync + 'static,
+    ) {
+        self.shown(name.into(), PropertyRole::Proposition, groups, holds);
     }
 
     /// Where it is fine that nothing can happen any more. Without it, every such state is taken
@@ -279,25 +402,28 @@ impl<M: Value> Protocol<M> {
         self.invariant_over(name, processes, holds, |each| each.iter().all(|h| *h));
     }
 
-    fn shown<S: Value, V: Value>(
+    fn shown<G: Groups>(
         &mut self,
         name: String,
         role: PropertyRole,
-        processes: &[ProcessRef<S>],
-        shows: impl Fn(&S) -> V + Send + Sync + 'static,
-        holds: impl Fn(&[V]) -> bool + Send + Sync + 'static,
+        groups: G,
+        holds: impl Fn(&G::Values) -> bool + Send + Sync + 'static,
     ) {
-        let shows = std::sync::Arc::new(shows);
-        let processes = processes.to_vec();
-        let pids = processes.iter().map(|p| p.pid).collect();
-        let look = shows.clone();
+        let all = groups.processes();
+        if all.iter().any(|(owner, _)| *owner != self.number) {
+            let at = format!("`{name}`");
+            self.errors.push(ProtocolError::ForeignProcess { at });
+        }
+        let groups = std::sync::Arc::new(groups);
+        let look = groups.clone();
         let evaluate = move |view: &View<'_, M>| {
-            let values: Vec<V> = processes.iter().map(|p| look(view.state(*p))).collect();
-            holds(&values)
+            let state = |p: Pid| (*view.inner.local(view.words, p).state.0).as_any();
+            holds(&look.values(&state))
         };
+        let pids = all.into_iter().map(|(_, pid)| pid).collect();
         self.property(name, role, pids, Box::new(evaluate));
         if let Some(property) = self.properties.last_mut() {
-            property.shows = Some(Box::new(move |state| Boxed(Box::new(shows(typed(state))))));
+            property.shows = Some(Box::new(move |pid, state| groups.shown(pid, state).0));
         }
     }
 
@@ -331,6 +457,9 @@ impl<M: Value> Protocol<M> {
     /// Declares that these processes differ in nothing but their number, for
     /// [symmetric checks](crate::Checker::symmetric). Replaces an earlier declaration.
     pub fn interchangeable<S: Value + Rename>(&mut self, processes: &[ProcessRef<S>]) {
+        if !processes.iter().all(|p| self.owns(*p, "`interchangeable`")) {
+            return;
+        }
         self.class = processes.iter().map(|p| p.pid).collect();
         for process in processes {
             self.mentions_processes(*process);
@@ -339,6 +468,9 @@ impl<M: Value> Protocol<M> {
 
     /// Says that the local state of a process mentions interchangeable ones.
     pub fn mentions_processes<S: Value + Rename>(&mut self, process: ProcessRef<S>) {
+        if !self.owns(process, "`mentions_processes`") {
+            return;
+        }
         let rename: Renaming = Box::new(|state, to| Boxed(Box::new(typed::<S>(state).rename(to))));
         self.processes[process.pid.index()].renames = Some(rename);
     }

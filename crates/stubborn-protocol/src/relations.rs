@@ -301,7 +301,7 @@ impl<'i, M: Value> Facts<'i, M> {
                     property
                         .shows
                         .as_ref()
-                        .map(|s| s((*local.state.0).as_any()))
+                        .map(|s| s(p, (*local.state.0).as_any()))
                 };
                 // Without a way to see what is shown, every change counts.
                 self.local_changes(action, &|before, after| {

@@ -32,6 +32,8 @@ impl fmt::Debug for Pid {
 /// A process with the type of its local state.
 pub struct ProcessRef<S> {
     pub(crate) pid: Pid,
+    /// Which protocol it belongs to, so that strangers are noticed.
+    pub(crate) owner: u32,
     pub(crate) state: PhantomData<fn() -> S>,
 }
 

@@ -43,7 +43,7 @@ fn sequence(network: Network) -> Protocol<Message> {
 fn networks_keep_their_promises() {
     let violated = |network| -> Vec<String> {
         let model = sequence(network).build().expect("a model");
-        let report = model.check().run().expect("a report");
+        let report = model.check().all_violations().run().expect("a report");
         report.failures.iter().map(|f| f.property.clone()).collect()
     };
     assert_eq!(violated(Network::Ordered), [""; 0]);
@@ -64,7 +64,7 @@ fn messages_get_lost_only_where_they_may() {
 #[test]
 fn charts_show_who_told_whom() {
     let model = sequence(Network::Unordered).build().expect("a model");
-    let report = model.check().run().expect("a report");
+    let report = model.check().all_violations().run().expect("a report");
     let failure = report.failure("in order").expect("it is violated");
     let chart = failure.chart.as_ref().expect("a chart");
     let text = chart.to_string();

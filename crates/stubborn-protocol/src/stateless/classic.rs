@@ -18,9 +18,9 @@ use std::rc::Rc;
 use rapidhash::RapidHashMap;
 use stubborn_system::BitSet;
 
+use super::Run;
 use super::local_sets::LocalSets;
-use super::{Run, cyclic};
-use crate::check::CheckError;
+use crate::error::CheckError;
 use crate::moves::Move;
 use crate::network::Parcel;
 use crate::value::{Pid, Value};
@@ -137,7 +137,7 @@ impl<'r, 'm, M: Value> Walk<'r, 'm, M> {
         clocks: Vec<Clock>,
     ) -> Result<(), CheckError> {
         if !self.run.on_path.insert(state.clone()) {
-            return Err(cyclic());
+            return Err(CheckError::Cyclic);
         }
         self.run.visit(&state);
         let count = clocks.len();

@@ -14,7 +14,7 @@ use stubborn_reduce::lpor::{Keep, Lpor, Relations, Situation};
 use stubborn_system::{BitSet, Executor, RelationLevel, System, TransitionId};
 
 use crate::analysis::{Analysis, BUDGET};
-use crate::check::CheckError;
+use crate::error::CheckError;
 use crate::model::Model;
 use crate::relations::links;
 use crate::value::{Pid, Value};
@@ -74,7 +74,7 @@ impl<'m, M: Value> LocalSets<'m, M> {
     pub(super) fn new(model: &'m Model<M>) -> Result<Self, CheckError> {
         let inner = &model.inner;
         let relations = model.relations(RelationLevel::Reach);
-        let analysis = Analysis::run(inner, BUDGET);
+        let analysis = Analysis::run(inner, BUDGET, model.budget());
         let links = links(inner, analysis.as_ref());
         let properties = &model.structure().properties;
         let count = inner.actions.len();
@@ -94,7 +94,7 @@ impl<'m, M: Value> LocalSets<'m, M> {
             feeds: links.feeds,
             writes,
         };
-        let lpor = Lpor::new(whole, Keep::Deadlocks).map_err(|e| CheckError(e.to_string()))?;
+        let lpor = Lpor::new(whole, Keep::Deadlocks)?;
         Ok(Self {
             model,
             lpor,

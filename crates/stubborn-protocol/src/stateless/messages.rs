@@ -15,7 +15,7 @@ use stubborn_system::System;
 
 use super::local_sets::LocalSets;
 use super::refuse;
-use crate::check::CheckError;
+use crate::error::CheckError;
 use crate::model::{Inner, Model, Role};
 use crate::moves::Move;
 use crate::network::{Network, Parcel};
@@ -136,7 +136,10 @@ fn visible<M: Value>(inner: &Inner<M>, process: Pid, before: u32, step: &Move) -
         }
         let shown = |local: u32| {
             let state = &inner.locals.get(local).state;
-            property.shows.as_ref().map(|s| s((*state.0).as_any()))
+            property
+                .shows
+                .as_ref()
+                .map(|s| s(process, (*state.0).as_any()))
         };
         let changes = property.processes.contains(&process)
             && before != step.local
@@ -207,6 +210,10 @@ fn count(counts: &mut Vec<(u16, u16)>, sort: usize) -> &mut (u16, u16) {
 
 impl<M: Value> Program for MessageProgram<'_, M> {
     type State = MessageState;
+
+    fn may_disable(&self) -> bool {
+        false
+    }
 
     fn threads(&self) -> usize {
         self.model.inner.protocol.processes.len()

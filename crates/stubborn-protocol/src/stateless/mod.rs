@@ -21,7 +21,7 @@ use stubborn_dpor::{self as dpor, Seen};
 use stubborn_reduce::{Aim, Algorithm, Config, Goals, Plan, StubbornReduction};
 use stubborn_system::{Executor, Expander, LabelId, Reduction, RelationLevel, System};
 
-use crate::check::CheckError;
+use crate::error::CheckError;
 use crate::experiments::PrintedReduction;
 use crate::model::{Model, Role};
 use crate::value::Value;
@@ -116,13 +116,7 @@ struct Run<'m, M> {
 }
 
 fn refuse<T>(why: &str) -> Result<T, CheckError> {
-    Err(CheckError(format!(
-        "dynamic partial-order reduction is not possible here: {why}"
-    )))
-}
-
-fn cyclic() -> CheckError {
-    CheckError(dpor::Cyclic.to_string())
+    Err(CheckError::Stateless(why.to_owned()))
 }
 
 impl<'m, M: Value> StatelessSearch<'m, M> {
@@ -178,7 +172,7 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
             Stateless::Optimal => self.by_traces(dpor::Algorithm::Optimal, &mut run)?,
         }
         if let Some(misuse) = model.misuses().first() {
-            return Err(CheckError(misuse.clone()));
+            return Err(CheckError::Misuse(misuse.clone()));
         }
         run.report.violated.sort();
         Ok(run.report)
@@ -217,7 +211,7 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
             }
             !run.is_over(most)
         });
-        let counts = counts.map_err(|e| CheckError(e.to_string()))?;
+        let counts = counts?;
         run.report.executions = counts.executions;
         run.report.given_up = counts.given_up;
         Ok(())
@@ -228,12 +222,9 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
 fn local_reduction<M: Value>(model: &Model<M>) -> Result<StubbornReduction, CheckError> {
     let bad = model.structure().properties.iter().map(|p| p.violated_by);
     let relations = model.relations(RelationLevel::Reach);
-    Plan::new(
-        &Config::new(Algorithm::Lpor),
-        Aim::Goals(Goals::labels(bad)),
-    )
-    .and_then(|plan| StubbornReduction::new(model, &relations, plan))
-    .map_err(|e| CheckError(e.to_string()))
+    let aim = Aim::Goals(Goals::labels(bad));
+    let plan = Plan::new(&Config::new(Algorithm::Lpor), aim)?;
+    Ok(StubbornReduction::new(model, &relations, plan)?)
 }
 
 /// The same as printed by those who invented it.
@@ -244,8 +235,8 @@ fn printed_reduction<M: Value>(
     let structure = model.structure();
     let bad = structure.properties.iter().map(|p| p.violated_by);
     let relations = model.relations(RelationLevel::Reach);
-    PrintedReduction::new(structure, &relations, &Aim::Goals(Goals::labels(bad)), net)
-        .map_err(|e| CheckError(e.to_string()))
+    let aim = Aim::Goals(Goals::labels(bad));
+    Ok(PrintedReduction::new(structure, &relations, &aim, net)?)
 }
 
 impl<M: Value> Run<'_, M> {
@@ -283,11 +274,11 @@ impl<M: Value> Run<'_, M> {
                     return Ok(());
                 }
                 if !self.on_path.insert(state.clone()) {
-                    return Err(cyclic());
+                    return Err(CheckError::Cyclic);
                 }
                 self.visit(&state);
                 if let Err(spent) = steps.compute(&state) {
-                    return Err(CheckError(spent.to_string()));
+                    return Err(CheckError::Limit(spent.to_string()));
                 }
                 steps.choose(&state);
                 let chosen = steps.successors().iter();

@@ -56,6 +56,7 @@ pub(crate) fn compare<M: Value>(model: &Model<M>) -> Vec<(String, u64)> {
     let full = model
         .check()
         .unreduced()
+        .all_violations()
         .ends_too()
         .run()
         .expect("a report");
@@ -68,7 +69,8 @@ pub(crate) fn compare<M: Value>(model: &Model<M>) -> Vec<(String, u64)> {
     reductions.extend([false, true].map(|net| Reduction::Printed { net }));
     for reduction in reductions {
         for level in [RelationLevel::Syntax, RelationLevel::Reach] {
-            let checker = model.check().relations(level).reduction(reduction.clone());
+            let checker = model.check().relations(level).all_violations();
+            let checker = checker.reduction(reduction.clone());
             let by_goal =
                 matches!(&reduction, Reduction::Chosen(c) if c.algorithm == Algorithm::Goal);
             // What is driven by goals does not look for ends.

@@ -4,7 +4,9 @@
 use serde_json::json;
 use stubborn::Limits;
 use stubborn::system::RelationLevel;
-use stubborn_protocol::protocols::{echo_multicast, paxos, storage};
+use stubborn_protocol::protocols::{
+    echo_multicast, paxos, paxos_register, raft, shared_register, storage, two_phase_commit,
+};
 use stubborn_protocol::{Protocol, Reduction, Stateless, Value};
 
 use crate::exit::{Failure, Status};
@@ -16,8 +18,8 @@ use crate::terminal::{counted, print};
 /// Visits of a stateless search, unless the user says otherwise.
 const MOST_VISITS: u64 = 50_000_000;
 
-/// The protocols, as in table I of the paper.
-pub(crate) const NAMES: [&str; 9] = [
+/// The protocols: those of table I of the paper, and others.
+pub(crate) const NAMES: [&str; 15] = [
     "paxos-6",
     "f-paxos-6",
     "f-paxos2-7",
@@ -27,6 +29,12 @@ pub(crate) const NAMES: [&str; 9] = [
     "multicast-5",
     "multicast-6",
     "multicast-6-wrong",
+    "raft-3",
+    "raft-3-votes-twice",
+    "two-phase-commit-5",
+    "two-phase-commit-7",
+    "paxos-register-5",
+    "shared-register-4",
 ];
 
 pub(crate) fn run(args: &ProtocolArgs) -> Result<Status, Failure> {
@@ -35,6 +43,10 @@ pub(crate) fn run(args: &ProtocolArgs) -> Result<Status, Failure> {
     let six = echo_multicast::Setting {
         honest_initiators: 1,
         ..multicast
+    };
+    let one_term = raft::Setting {
+        terms: 1,
+        ..raft::Setting::default()
     };
     match args.name.as_str() {
         "paxos-6" => check(args, paxos::protocol(paxos)),
@@ -68,6 +80,18 @@ pub(crate) fn run(args: &ProtocolArgs) -> Result<Status, Failure> {
                 ..six
             }),
         ),
+        "raft-3" => check(args, raft::protocol(one_term)),
+        "raft-3-votes-twice" => check(
+            args,
+            raft::protocol(raft::Setting {
+                votes_twice: true,
+                ..one_term
+            }),
+        ),
+        "two-phase-commit-5" => check(args, two_phase_commit::protocol(5).0),
+        "two-phase-commit-7" => check(args, two_phase_commit::protocol(7).0),
+        "paxos-register-5" => check(args, paxos_register::protocol(3, 2).0),
+        "shared-register-4" => check(args, shared_register::protocol(2, 2)),
         name => Err(Failure::wrong(format!("there is no protocol `{name}`"))),
     }
 }
@@ -79,6 +103,8 @@ struct Shown {
     /// Paths to their ends, of searches that remember no states.
     executions: Option<u64>,
     violated: Vec<String>,
+    /// How it comes to that, for people.
+    charts: Vec<String>,
     complete: bool,
 }
 
@@ -117,6 +143,7 @@ fn check<M: Value>(args: &ProtocolArgs, mut protocol: Protocol<M>) -> Result<Sta
                 transitions: None,
                 executions: Some(report.executions),
                 violated: report.violated,
+                charts: Vec::new(),
                 complete: report.complete,
             }
         }
@@ -158,11 +185,22 @@ fn check<M: Value>(args: &ProtocolArgs, mut protocol: Protocol<M>) -> Result<Sta
                 transitions: Some(searches.map(|(_, result)| result.transitions).sum()),
                 executions: None,
                 violated: report.failures.iter().map(|f| f.property.clone()).collect(),
+                charts: report.failures.iter().filter_map(chart).collect(),
                 complete: report.complete,
             }
         }
     };
     Ok(tell(args, &shown))
+}
+
+/// The way to a violation.
+fn chart(failure: &stubborn_protocol::Failure) -> Option<String> {
+    let way = match failure.shortest {
+        true => "the shortest way there",
+        false => "a way there (there may be shorter ones)",
+    };
+    let chart = failure.chart.as_ref()?;
+    Some(format!("{}, {way}:\n\n{chart}", failure.property))
 }
 
 fn tell(args: &ProtocolArgs, shown: &Shown) -> Status {
@@ -182,6 +220,8 @@ fn tell(args: &ProtocolArgs, shown: &Shown) -> Status {
             "transitions": shown.transitions,
             "executions": shown.executions,
             "complete": shown.complete,
+            "violated": shown.violated,
+            "charts": shown.charts,
             "properties": [{ "name": "invariants", "verdict": verdict }],
         });
         print(&crate::json::line("protocol", crate::json::fields(object)));
@@ -202,5 +242,8 @@ fn tell(args: &ProtocolArgs, shown: &Shown) -> Status {
         None => counted(shown.states, "state"),
     };
     print(&format!("{verdict}: {what}\n{states}\n"));
+    for chart in &shown.charts {
+        print(&format!("\n{chart}"));
+    }
     status
 }

@@ -8,10 +8,11 @@ use crate::commands::protocol;
 
 /// Check a protocol that comes with stubborn-protocol
 ///
-/// The message-passing protocols of Bokor, Kinder, Serafini and Suri, "Supporting
-/// domain-specific state space reductions through local partial-order reduction" (2011), as
-/// modelled in Rust with the library stubborn-protocol. A number is that of the processes;
-/// `wrong` stands for a property that does not hold, `f-` for a faulty protocol.
+/// Message-passing protocols written in Rust with the library stubborn-protocol: those of Bokor,
+/// Kinder, Serafini and Suri, "Supporting domain-specific state space reductions through local
+/// partial-order reduction" (2011), and Raft, two-phase commit and registers. A number is that of
+/// the processes (of the resource managers in two-phase commit); `wrong` stands for a property that
+/// does not hold, `f-` for a faulty protocol. A violation is told as a message sequence chart.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -1,0 +1,490 @@
+//! What a check does when nobody tells it how: it ends, it says what it did, and mistakes in the
+//! protocol itself do not pass for properties that hold.
+
+use std::time::{Duration, Instant};
+
+use stubborn_protocol::{
+    CheckError, Knowledge, Limits, Protocol, ProtocolError, Reduction, RelationLevel, over,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Message {
+    Request,
+    Grant,
+    Release,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Client {
+    Idle,
+    Waiting,
+    Working,
+}
+
+/// A lock server; a careless one grants to everybody, and then infinitely many releases may be on
+/// their way.
+fn lock_server(careless: bool) -> Protocol<Message> {
+    let mut p = Protocol::new("lock server");
+    let server = p.process("server", true);
+    let clients = p.processes("client", 3, Client::Idle);
+    for client in &clients {
+        p.action(*client, "asks")
+            .when(|c| *c == Client::Idle)
+            .then(move |c, step| {
+                *c = Client::Waiting;
+                step.send(server, Message::Request);
+            });
+        p.on(*client, "Grant").then(|c, _, _| *c = Client::Working);
+        p.action(*client, "is done")
+            .when(|c| *c == Client::Working)
+            .then(move |c, step| {
+                *c = Client::Idle;
+                step.send(server, Message::Release);
+            });
+    }
+    p.on(server, "Request")
+        .only_if(|free| *free)
+        .then(move |free, m, step| {
+            *free = careless;
+            step.send(m.from, Message::Grant);
+        });
+    p.on(server, "Release").then(|free, _, _| *free = true);
+    p.invariant_over(
+        "mutual exclusion",
+        &clients,
+        |c| *c == Client::Working,
+        |working| working.iter().filter(|w| **w).count() <= 1,
+    );
+    p
+}
+
+/// The chart's last numbered line.
+fn steps(report: &stubborn_protocol::Report, property: &str) -> usize {
+    let failure = report.failure(property).expect("a violation");
+    failure.trace.as_ref().expect("a trace").steps().count()
+}
+
+#[test]
+fn an_infinite_state_space_does_not_hide_a_near_violation() {
+    let mut p = lock_server(true);
+    // Holds for ever, so that a search that waits for its violation never ends.
+    p.invariant("nothing", |_| true);
+    let model = p.build().expect("a model");
+    let report = model.check().run().expect("a report");
+    assert_eq!(steps(&report, "mutual exclusion"), 6);
+    assert!(report.failure("mutual exclusion").expect("it").shortest);
+    assert!(report.states() < 1_000, "{}", report.states());
+    assert!(report.to_string().contains("by the shortest way"));
+}
+
+#[test]
+fn the_shortest_way_is_the_shortest_with_every_reduction() {
+    let model = lock_server(true).build().expect("a model");
+    for reduction in [Reduction::None, Reduction::Auto, Reduction::lpor()] {
+        let report = model.check().reduction(reduction.clone()).run();
+        let report = report.expect("a report");
+        let failure = report.failure("mutual exclusion").expect("it");
+        assert!(failure.shortest, "{reduction:?}");
+        assert_eq!(steps(&report, "mutual exclusion"), 6, "{reduction:?}");
+    }
+    let deep = model.check().depth_first().limits(Limits {
+        states: Some(20_000),
+        ..Limits::default()
+    });
+    for failure in deep.run().expect("a report").failures {
+        assert!(failure.shortest, "it was looked for again");
+    }
+}
+
+/// Sends numbers that nobody takes: every state has a longer inbox.
+fn flood() -> Protocol<u32> {
+    let mut p = Protocol::new("flood");
+    let source = p.process("source", 0_u32);
+    let sink = p.process("sink", 0_u32);
+    p.action(source, "sends").then(move |n, step| {
+        *n += 1;
+        step.send(sink, *n);
+    });
+    p.invariant_of_each("small", &[sink], |n| *n == 0);
+    p
+}
+
+#[test]
+fn limits_hold_also_for_what_the_store_does_not_see() {
+    let limited = |limits: Limits<'static>, depth_first: bool, reduction: Reduction| {
+        let model = flood().build().expect("a model");
+        let check = model.check().limits(limits).reduction(reduction);
+        let check = match depth_first {
+            true => check.depth_first(),
+            false => check,
+        };
+        let started = Instant::now();
+        let report = check.run().expect("a report");
+        assert!(!report.complete && report.failures.is_empty());
+        assert!(report.limit.is_some(), "{report}");
+        let elapsed = started.elapsed();
+        eprintln!("{depth_first} {} states, {elapsed:?}", report.states());
+        assert!(elapsed < Duration::from_secs(60));
+        report
+    };
+    for depth_first in [false, true] {
+        for reduction in [Reduction::None, Reduction::lpor(), Reduction::Auto] {
+            // Inboxes of 20,000 states take nearly 2 GB, and no state of the store is large.
+            let memory = Limits {
+                memory: Some(80 << 20),
+                ..Limits::default()
+            };
+            let report = limited(memory, depth_first, reduction.clone());
+            assert!(report.states() < 20_000, "{}", report.states());
+            let time = Limits {
+                time: Some(Duration::from_millis(50)),
+                ..Limits::default()
+            };
+            limited(time, depth_first, reduction);
+        }
+    }
+}
+
+#[test]
+fn misspelt_kinds_are_noticed() {
+    let misspelt = |kind: &'static str| {
+        let mut p = Protocol::new("ping");
+        let a = p.process("a", false);
+        let b = p.process("b", false);
+        p.action(a, "asks")
+            .when(|sent| !*sent)
+            .then(move |sent, step| {
+                *sent = true;
+                step.send(b, Message::Request);
+            });
+        p.on(b, kind).then(|served, _, _| *served = true);
+        p.invariant_of_each("never served", &[b], |served| !*served);
+        let model = p.build().expect("a model");
+        model.check().run().expect("a report")
+    };
+    assert!(!misspelt("Request").failures.is_empty());
+    let report = misspelt("Requst");
+    assert!(!report.holds());
+    let text = report.to_string();
+    let expected = "`b` waits for `Requst`, which nobody sends: is `Request` meant?";
+    assert!(text.contains(expected), "{text}");
+    // Something else entirely may be on purpose.
+    let report = misspelt("Grant");
+    assert!(report.holds());
+    let text = report.to_string();
+    assert!(
+        text.contains("`b` waits for `Grant`, which nobody sends"),
+        "{text}"
+    );
+    assert!(
+        text.contains("`b` got `Request`, and never took it"),
+        "{text}"
+    );
+}
+
+#[test]
+fn misspelt_kinds_of_a_record_are_noticed() {
+    let mut p = Protocol::new("record");
+    let a = p.process("a", 0_u8);
+    p.send_initially(a, a, Message::Request);
+    p.on(a, "Request").then(|n, _, _| *n = 1);
+    p.record(0_u8)
+        .on_delivery(&["Reqest"], |seen, _| *seen += 1)
+        .invariant("none", |seen| *seen == 0);
+    let report = p.build().expect("a model").check().run().expect("a report");
+    assert!(
+        report.misuses[0].contains("the record waits for `Reqest`"),
+        "{report}"
+    );
+}
+
+#[test]
+fn reports_say_what_was_done() {
+    let mut p = lock_server(false);
+    let idle = p.process("idle", 0_u8);
+    p.action(idle, "wakes up").when(|n| *n > 0).then(|_, _| {});
+    let model = p.build().expect("a model");
+    let report = model
+        .check()
+        .reduction(Reduction::lpor())
+        .run()
+        .expect("a report");
+    assert!(report.holds());
+    let text = report.to_string();
+    assert!(
+        text.contains("states") && text.contains("reduction: lpor"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the handler `wakes up` of `idle` never ran"),
+        "{text}"
+    );
+    let (ran, not): (Vec<_>, Vec<_>) = report.coverage.handlers.iter().partition(|h| h.ran);
+    assert_eq!((ran.len(), not.len()), (11, 1));
+    let mut known = report.coverage.handlers.iter();
+    assert!(known.all(|h| h.knowledge == Some(Knowledge::Analysed)));
+    let unreduced = model.check().unreduced().run().expect("a report");
+    assert!(unreduced.to_string().contains("reduction: none"));
+}
+
+#[test]
+fn an_analysis_that_gives_up_says_so() {
+    let mut p = Protocol::<u64>::new("counter");
+    let a = p.process("a", 0_u64);
+    // Run in advance, every answer may come again, and counts on: there is no end to it.
+    p.action(a, "asks").when(|n| *n == 0).then(move |n, step| {
+        *n = 1;
+        step.send(a, 1);
+    });
+    p.on_any(a).sends_nothing().then(|n, m, _| *n += m.message);
+    p.invariant_of_each("small", &[a], |n| *n < 3);
+    let model = p.build().expect("a model");
+    let report = model
+        .check()
+        .reduction(Reduction::lpor())
+        .run()
+        .expect("a report");
+    assert!(report.holds());
+    let knowledge: Vec<_> = report
+        .coverage
+        .handlers
+        .iter()
+        .map(|h| h.knowledge)
+        .collect();
+    assert_eq!(
+        knowledge,
+        [Some(Knowledge::Nothing), Some(Knowledge::Declared)]
+    );
+    assert!(report.to_string().contains("took too long"), "{report}");
+}
+
+#[test]
+fn names_are_unique_and_processes_are_ones_own() {
+    let error = |p: Protocol<Message>| p.build().expect_err("a mistake");
+    let mut p = Protocol::<Message>::new("twins");
+    p.process("a", 0_u8);
+    p.process("a", 1_u8);
+    assert!(matches!(
+        error(p),
+        ProtocolError::DuplicateName {
+            what: "process",
+            ..
+        }
+    ));
+
+    let mut p = lock_server(false);
+    p.invariant("mutual exclusion", |_| true);
+    assert!(matches!(
+        error(p),
+        ProtocolError::DuplicateName {
+            what: "property",
+            ..
+        }
+    ));
+
+    let mut other = Protocol::<Message>::new("other");
+    let stranger = other.processes("stranger", 9, 0_u8)[8];
+    let own_number = other.process("with a number of ours", 'x');
+    let foreign = |p: Protocol<Message>| {
+        assert!(matches!(error(p), ProtocolError::ForeignProcess { .. }));
+    };
+    let base = || {
+        let mut p = Protocol::<Message>::new("base");
+        let a = p.process("a", 0_u8);
+        (p, a)
+    };
+    let (mut p, _) = base();
+    p.on(stranger, "Grant").then(|_, _, _| {});
+    foreign(p);
+    let (mut p, _) = base();
+    // The number fits, the type does not.
+    let first = other.process("late", 'y');
+    p.action(first, "acts").then(|_, _| {});
+    p.action(own_number, "acts").then(|_, _| {});
+    foreign(p);
+    let (mut p, _) = base();
+    p.on_timeout(stranger, "tea").then(|_, _| {});
+    foreign(p);
+    let (mut p, _) = base();
+    p.set_timer_initially(stranger, "tea");
+    foreign(p);
+    let (mut p, _) = base();
+    p.may_crash(&[stranger], 1);
+    foreign(p);
+    let (mut p, _) = base();
+    p.recovers(stranger, |s| *s);
+    foreign(p);
+    let (mut p, a) = base();
+    p.on(a, "Grant").from(&[stranger]).then(|_, _, _| {});
+    foreign(p);
+    let (mut p, a) = base();
+    p.action(a, "acts")
+        .sends("Grant", &[stranger])
+        .then(|_, _| {});
+    foreign(p);
+    let (mut p, _) = base();
+    p.invariant_of_each("strange", &[stranger], |_| true);
+    foreign(p);
+    let (mut p, a) = base();
+    p.send_initially(stranger, a, Message::Grant);
+    foreign(p);
+}
+
+#[test]
+fn processes_can_be_declared_first() {
+    let mut p = Protocol::<Message>::new("pair");
+    let a = p.declare::<Option<stubborn_protocol::Pid>>("a");
+    let b = p.process("b", Some(a.pid()));
+    p.define(a, Some(b.pid()));
+    p.invariant("they know each other", move |view| {
+        *view.state(a) == Some(b.pid()) && *view.state(b) == Some(a.pid())
+    });
+    stubborn_protocol::assert_holds!(p.build().expect("a model"));
+
+    let mut p = Protocol::<Message>::new("pair");
+    p.declare::<u8>("a");
+    assert_eq!(
+        p.build().expect_err("a mistake"),
+        ProtocolError::Undefined {
+            process: "a".into()
+        }
+    );
+    let mut p = Protocol::<Message>::new("pair");
+    let a = p.process("a", 0_u8);
+    p.define(a, 1);
+    assert_eq!(
+        p.build().expect_err("a mistake"),
+        ProtocolError::DefinedTwice {
+            process: "a".into()
+        }
+    );
+}
+
+#[test]
+fn panicking_handlers_are_named_and_shown() {
+    for at in 0..4 {
+        let mut p = Protocol::<Message>::new("fragile");
+        let a = p.process("a", 0_u8);
+        let b = p.process("b", 0_u8);
+        p.action(a, "asks").when(|n| *n < 2).then(move |n, step| {
+            *n += 1;
+            step.send(b, Message::Request);
+        });
+        p.on(b, "Request")
+            .only_if(move |n| at != 1 || *n < 1 || panic!("twice is too often"))
+            .when(move |n, _| at != 2 || *n < 1 || panic!("twice is too often"))
+            .then(move |n, _, _| {
+                assert!(at != 0 || *n < 1, "twice is too often");
+                *n += 1;
+            });
+        p.invariant_of_each("fine", &[b], move |n| {
+            at != 3 || *n < 2 || panic!("twice is too often")
+        });
+        let model = p.build().expect("a model");
+        for reduction in [Reduction::None, Reduction::Auto] {
+            let report = model.check().reduction(reduction).run().expect("a report");
+            assert!(!report.holds());
+            let text = report.to_string();
+            let who = match at {
+                3 => "the property `fine`",
+                _ => "the handler `Request` of `b`",
+            };
+            assert!(text.contains(who), "{text}");
+            assert!(text.contains("twice is too often"), "{text}");
+            if at < 3 {
+                assert!(report.misuse_chart.is_some(), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn invariants_look_at_processes_of_different_types() {
+    let mut p = Protocol::<Message>::new("types");
+    let number = p.process("number", 0_u8);
+    let words = p.processes("word", 2, String::new());
+    p.action(number, "counts")
+        .when(|n| *n < 2)
+        .then(|n, _| *n += 1);
+    p.action(words[1], "grows")
+        .when(|w| w.len() < 2)
+        .then(|w, _| w.push('x'));
+    p.invariant_across(
+        "not both",
+        (over(&[number], |n| *n), over(&words, |w: &String| w.len())),
+        |(number, words)| !(number[0] == 2 && words[1] == 1),
+    );
+    let model = p.build().expect("a model");
+    for reduction in [Reduction::None, Reduction::lpor()] {
+        let report = model.check().reduction(reduction).run().expect("a report");
+        assert_eq!(steps(&report, "not both"), 3);
+    }
+}
+
+#[test]
+fn errors_can_be_told_apart() {
+    let model = lock_server(false).build().expect("a model");
+    assert!(matches!(
+        model.check().formula("[] nonsense"),
+        Err(CheckError::Formula(_))
+    ));
+    let symmetric = model.check().symmetric();
+    assert!(matches!(symmetric.run(), Err(CheckError::NoSymmetry)));
+    let both = model.check().symmetric().reduction(Reduction::Auto);
+    assert!(matches!(both.run(), Err(CheckError::SymmetryAndReduction)));
+    let limited = model.check().relations(RelationLevel::Syntax);
+    assert!(limited.run().is_ok_and(|r| r.holds()));
+}
+
+#[test]
+fn good_things_must_happen() {
+    let mut p = lock_server(false);
+    p.sometimes("everybody waits", |_| false);
+    let model = p.build().expect("a model");
+    let report = model.check().run().expect("a report");
+    let failure = report.failure("everybody waits").expect("it never happens");
+    assert!(failure.trace.is_none());
+    assert!(
+        report.to_string().contains("no way leads there"),
+        "{report}"
+    );
+
+    let worker = |stops: bool| {
+        let mut p = Protocol::<Message>::new("worker");
+        let worker = p.process("worker", 0_u8);
+        let other = p.process("other", false);
+        p.action(worker, "works")
+            .when(|n| *n < 2)
+            .then(|n, _| *n += 1);
+        p.action(other, "flips").then(|on, _| *on = !*on);
+        p.sometimes("done", move |view| *view.state(worker) == 2);
+        p.eventually("is done", move |view| *view.state(worker) == 2 && !stops);
+        p.build().expect("a model")
+    };
+    // The other process may flip for ever, unless runs are fair.
+    let model = worker(false);
+    let unfair = model.check().run().expect("a report");
+    assert!(unfair.failure("is done").is_some_and(|f| f.chart.is_some()));
+    assert!(unfair.failure("done").is_none());
+    assert!(model.check().fair().run().expect("a report").holds());
+    assert!(!worker(true).check().fair().run().expect("a report").holds());
+}
+
+#[test]
+fn checks_stay_within_a_boundary() {
+    let mut p = Protocol::<u32>::new("counter");
+    let a = p.process("a", 0_u32);
+    p.action(a, "counts").then(|n, _| *n += 1);
+    p.invariant_of_each("small", &[a], |n| *n < 100);
+    let model = p.build().expect("a model");
+    let within = |most: u32| {
+        model
+            .check()
+            .within(move |view| *view.state(a) < most)
+            .run()
+    };
+    let report = within(50).expect("a report");
+    assert!(report.holds());
+    assert_eq!(report.states(), 51);
+    assert!(!within(200).expect("a report").holds());
+}
