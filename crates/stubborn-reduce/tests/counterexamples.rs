@@ -519,3 +519,87 @@ fn weak_sets_do_not_go_with_a_safety_proviso() {
         assert!(reduced.distances[0].is_some(), "{}", plan.settings);
     }
 }
+
+/// A variable's value as a label.
+fn is(tiny: &mut Tiny, variable: usize, value: i64) -> LabelId {
+    let name = format!("x{variable} = {value}");
+    tiny.label(name, &[variable], move |s| s[variable] == value)
+}
+
+/// All deadlocks stay with every configuration of the given algorithms.
+fn deadlocks_stay(tiny: &Tiny, uses: impl Fn(&Config) -> bool) {
+    let relations = relations_over(tiny, &tiny.all_states());
+    let full = explore(tiny, None, NeededProviso::None, &[], 100);
+    let configs = common::all_configs();
+    for config in configs.iter().filter(|config| uses(config)) {
+        for seed in 0..8 {
+            let config = Config {
+                seed,
+                ..config.clone()
+            };
+            let plan = Plan::new(&config, Aim::Deadlocks).expect("a valid plan");
+            // Some are about processes, which there are none of.
+            let Ok(reduction) = StubbornReduction::new(tiny, &relations, plan) else {
+                continue;
+            };
+            let reduced = explore(tiny, Some(&reduction), NeededProviso::None, &[], 100);
+            assert_eq!(full.deadlocks, reduced.deadlocks, "{config:?}");
+        }
+    }
+}
+
+fn deletes_from_a_closure(config: &Config) -> bool {
+    config.algorithm == Algorithm::Clodel
+}
+
+/// `d` needs `a` and `b`, so either is an enabling set. A closure has one of them: deletion must not
+/// give that up for the other, which was never there.
+#[test]
+fn an_enabling_set_outside_of_a_closure_is_not_whole() {
+    let mut tiny = Tiny::new(&[3, 2, 2]);
+    let free = is(&mut tiny, 0, 0);
+    let mut enables = |variable: usize| {
+        let (before, after) = (is(&mut tiny, variable, 0), is(&mut tiny, variable, 1));
+        let name = format!("sets x{variable}");
+        tiny.simple(&name, &[before], (&[], &[variable]), move |s| {
+            s[variable] = 1;
+        });
+        after
+    };
+    let (a, b) = (enables(1), enables(2));
+    tiny.simple("k", &[free], (&[], &[0]), |s| s[0] = 1);
+    tiny.simple("d", &[free, a, b], (&[], &[0]), |s| s[0] = 2);
+    deadlocks_stay(&tiny, deletes_from_a_closure);
+}
+
+/// In a weak closure of `k`, `t` is no key: it competes with `u`, which is not there. So it must not
+/// stay alone.
+#[test]
+fn not_every_member_of_a_weak_closure_is_a_key() {
+    let mut tiny = Tiny::new(&[3, 3]);
+    let (free, open) = (is(&mut tiny, 0, 0), is(&mut tiny, 1, 0));
+    let taken = is(&mut tiny, 1, 1);
+    tiny.simple("k", &[free], (&[], &[0]), |s| s[0] = 1);
+    tiny.simple("t", &[open], (&[], &[1]), |s| s[1] = 1);
+    tiny.simple("u", &[open], (&[], &[1]), |s| s[1] = 2);
+    tiny.simple("v", &[free, taken], (&[], &[0]), |s| s[0] = 2);
+    deadlocks_stay(&tiny, deletes_from_a_closure);
+}
+
+/// Of more than 64 labels: 64 excludes 65, which holds. That 0 holds says nothing about it.
+#[test]
+fn labels_beyond_a_word_are_excluded_by_their_own_rows() {
+    let mut tiny = Tiny::new(&[3, 2, 2]);
+    let free = is(&mut tiny, 0, 0);
+    let (before, after) = (is(&mut tiny, 1, 0), is(&mut tiny, 1, 1));
+    for number in 3..64 {
+        tiny.label(format!("padding {number}"), &[], |_| true);
+    }
+    let (no, yes) = (is(&mut tiny, 2, 1), is(&mut tiny, 2, 0));
+    assert_eq!((free.index(), no.index(), yes.index()), (0, 64, 65));
+    tiny.simple("k", &[free], (&[], &[0]), |s| s[0] = 1);
+    tiny.simple("a", &[before], (&[], &[1]), |s| s[1] = 1);
+    // Nobody makes `yes` true, so taken for false it would never be waited for.
+    tiny.simple("d", &[free, yes, after], (&[], &[0]), |s| s[0] = 2);
+    deadlocks_stay(&tiny, |config| config.algorithm != Algorithm::Goal);
+}
