@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use stubborn_store::saved::{Sink, Source, damaged};
 use stubborn_store::{OutOfMemory, StateHandle, StoreError, Worker};
+use stubborn_system::{Outcome, System, TransitionId};
 
 use crate::config::SearchError;
 use crate::entry::{Chunk, EntryShape, chunk_words};
@@ -53,7 +54,34 @@ impl From<io::Error> for ResumeError {
 }
 
 /// More than anybody counts: sums of such numbers do not overflow.
-const MANY: u64 = 1 << 56;
+pub(crate) const MANY: u64 = 1 << 56;
+
+/// So many words of a state.
+pub(crate) fn words(source: &mut Source<'_>, count: usize) -> io::Result<Vec<u32>> {
+    let mut words = Vec::new();
+    source.numbers(count, |word| {
+        words.push(u32::try_from(word).map_err(|_| damaged("a word is too large"))?);
+        Ok(())
+    })?;
+    Ok(words)
+}
+
+/// A bad step, if there is one: whether, by which transition, and how it ends.
+pub(crate) fn step(
+    source: &mut Source<'_>,
+    system: &dyn System,
+) -> io::Result<Option<(TransitionId, Outcome)>> {
+    let has_step = source.at_most(1, "neither yes nor no")? == 1;
+    let (transition, outcome) = (source.number()?, source.number()?);
+    let structure = system.structure();
+    let outcome = Outcome::from_bits(outcome, structure.failures.len());
+    let is_transition = transition < structure.transitions.len() as u64;
+    match outcome.filter(|_| is_transition) {
+        _ if !has_step => Ok(None),
+        None => Err(damaged("there is no such step")),
+        Some(outcome) => Ok(Some((TransitionId::new(transition as usize), outcome))),
+    }
+}
 
 /// Writes the entries of chunks, with the number of words.
 pub(crate) fn save_chunks<'c>(

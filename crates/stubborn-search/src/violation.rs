@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::io;
 
-use stubborn_store::saved::{Sink, damaged};
+use stubborn_store::saved::Sink;
 use stubborn_system::{FieldKind, Outcome, System, TransitionId};
 
 use crate::control::Control;
-use crate::saved::Reading;
+use crate::saved::{Reading, step, words};
 
 /// A violation as a search sees it, before its trace is made.
 #[derive(Clone, Debug)]
@@ -113,21 +113,8 @@ impl Tally {
         let mut best = None;
         if reading.flag()? {
             let length = reading.at_most_many()?;
-            let mut state = Vec::new();
-            reading.source.numbers(system.layout().words(), |word| {
-                state.push(u32::try_from(word).map_err(|_| damaged("a word is too large"))?);
-                Ok(())
-            })?;
-            let has_step = reading.flag()?;
-            let (transition, outcome) = (reading.source.number()?, reading.source.number()?);
-            let structure = system.structure();
-            let outcome = Outcome::from_bits(outcome, structure.failures.len());
-            let is_transition = transition < structure.transitions.len() as u64;
-            let step = match outcome.filter(|_| is_transition) {
-                _ if !has_step => None,
-                None => return Err(damaged("there is no such step")),
-                Some(outcome) => Some((TransitionId::new(transition as usize), outcome)),
-            };
+            let state = words(reading.source, system.layout().words())?;
+            let step = step(reading.source, system)?;
             best = Some(Finding {
                 length,
                 state: state.into(),

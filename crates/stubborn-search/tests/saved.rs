@@ -63,6 +63,14 @@ fn in_goes(search: &Search<'_>, random: &mut Random, step: usize) -> (SearchResu
     }
 }
 
+/// What a search has learnt, written and read.
+fn recalled(search: &Search<'_>, result: &SearchResult) -> SearchResult {
+    let mut bytes = Vec::new();
+    let saved = search.save_result(result, &mut Sink::new(&mut bytes));
+    saved.expect("memory takes everything");
+    source(&bytes, |source| search.recall(source)).expect("just written")
+}
+
 /// Everything that must be the same on one thread.
 fn assert_same(once: &SearchResult, goes: &SearchResult, what: &str) {
     let numbers = |r: &SearchResult| {
@@ -126,11 +134,9 @@ fn random_programs_end_as_if_nobody_had_stopped_them() {
                 ..Search::new(&model)
             };
             let (result, times) = in_goes(&search, random, 150);
-            assert_same(
-                &run(&search),
-                &result,
-                &format!("program {seed}, {search:?}"),
-            );
+            let (once, what) = (run(&search), format!("program {seed}, {search:?}"));
+            assert_same(&once, &result, &what);
+            assert_same(&once, &recalled(&search, &result), &what);
             goes += times;
         }
     }

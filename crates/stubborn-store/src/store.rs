@@ -101,6 +101,9 @@ pub enum StoreKind {
 }
 
 impl StoreKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Tree, Self::Plain, Self::Bitstate, Self::Compact];
+
     /// Whether states are kept apart. What a lossy store has not seen may be there all the same.
     pub fn is_exact(self) -> bool {
         match self {

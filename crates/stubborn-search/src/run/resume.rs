@@ -7,15 +7,17 @@
 use std::io;
 use std::sync::PoisonError;
 
-use stubborn_store::Store;
 use stubborn_store::saved::{Sink, Source, damaged};
+use stubborn_store::{Store, StoreKind};
 use stubborn_system::BitSet;
 
 use super::Exploration;
 use crate::config::Search;
 use crate::context::Sum;
+use crate::engine::Found;
 use crate::expand::Counts;
-use crate::saved::{Reading, ResumeError};
+use crate::result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, Violation};
+use crate::saved::{MANY, Reading, ResumeError, step, words};
 use crate::violation::Tally;
 use crate::{bfs, dfs};
 
@@ -93,6 +95,179 @@ impl Search<'_> {
     }
 }
 
+/// Ends, and why there is no trace, by their numbers.
+const ENDS: [End; 9] = [
+    End::Complete,
+    End::Lossy,
+    End::Violation,
+    End::Limit(Limit::States),
+    End::Limit(Limit::Memory),
+    End::Limit(Limit::StoreFull),
+    End::Limit(Limit::Time),
+    End::Limit(Limit::Interrupted),
+    End::Limit(Limit::Outgrown),
+];
+const MISSING: [TraceMissing; 4] = [
+    TraceMissing::Memory,
+    TraceMissing::Time,
+    TraceMissing::Interrupted,
+    TraceMissing::LossyStore,
+];
+
+fn number_of<T: PartialEq>(all: &[T], one: &T) -> u64 {
+    all.iter().position(|known| known == one).unwrap_or(0) as u64
+}
+
+/// A number that may not be there: one more, or 0.
+fn optional(number: Option<u64>) -> u64 {
+    number.map_or(0, |number| number + 1)
+}
+
+impl Search<'_> {
+    /// Writes down what this search has learnt, without time and memory.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save_result(&self, result: &SearchResult, sink: &mut Sink<'_>) -> io::Result<()> {
+        sink.text(&self.description())?;
+        sink.numbers([
+            result.states,
+            result.transitions,
+            result.deadlocks,
+            optional(result.invalid_ends),
+            result.depth,
+            optional(result.bfs_levels),
+            result.expanded_by_proviso,
+            number_of(&ENDS, &result.end),
+            number_of(&StoreKind::ALL, &result.store),
+            result.level_sizes.len() as u64,
+        ])?;
+        sink.numbers(result.level_sizes.iter().copied())?;
+        sink.numbers(result.fired.words().iter().copied())?;
+        sink.numbers(result.failed.words().iter().copied())?;
+        sink.number(result.violations.len() as u64)?;
+        for one in &result.violations {
+            let step = one
+                .step
+                .map(|(t, outcome)| [1, t.index() as u64, outcome.to_bits()]);
+            sink.numbers([number_of(&self.targets, &one.target), one.count, one.length])?;
+            sink.numbers(step.unwrap_or_default())?;
+            sink.numbers(one.state.iter().map(|word| u64::from(*word)))?;
+            let missing = one.trace_missing.as_ref();
+            sink.number(optional(missing.map(|why| number_of(&MISSING, why))))?;
+            let way = one.trace.as_ref().map(|trace| {
+                // The replay adds the state after a bad step.
+                let states = trace.len() + 1 - usize::from(one.step.is_some());
+                (0..states)
+                    .flat_map(|at| trace.state(at))
+                    .map(|word| u64::from(*word))
+            });
+            let way: Vec<u64> = way.into_iter().flatten().collect();
+            sink.number(way.len() as u64)?;
+            sink.numbers(way)?;
+        }
+        Ok(())
+    }
+
+    /// What this search had learnt when it was [written down](Self::save_result). Ways to violations
+    /// are replayed once more.
+    ///
+    /// # Errors
+    /// If it was another search, if it is damaged, or if a way cannot be repeated.
+    pub fn recall(&self, source: &mut Source<'_>) -> Result<SearchResult, ResumeError> {
+        let saved = source.text()?;
+        if saved != self.description() {
+            return Err(ResumeError::Foreign(format!(
+                "another search was saved ({saved})"
+            )));
+        }
+        let empty = Sum::new(self);
+        let mut counts = [0; 7];
+        for count in &mut counts {
+            *count = source.at_most(MANY, "a number is too large")?;
+        }
+        let [
+            states,
+            transitions,
+            deadlocks,
+            invalid_ends,
+            depth,
+            levels,
+            expanded,
+        ] = counts;
+        let end = *one_of(&ENDS, source)?;
+        let store = *one_of(&StoreKind::ALL, source)?;
+        let sizes = source.at_most(SearchResult::LEVEL_SIZES as u64, "too many levels")?;
+        let level_sizes = numbers(source, sizes as usize)?;
+        let fired = bits(source, empty.fired)?;
+        let failed = bits(source, empty.failed)?;
+        let mut violations = Vec::new();
+        for _ in 0..source.at_most(self.targets.len() as u64, "too many violations")? {
+            violations.extend(self.recall_violation(source)?);
+        }
+        Ok(SearchResult {
+            states,
+            transitions,
+            deadlocks,
+            invalid_ends: invalid_ends.checked_sub(1),
+            depth,
+            bfs_levels: levels.checked_sub(1),
+            level_sizes,
+            expanded_by_proviso: expanded,
+            end,
+            violations,
+            fired,
+            failed,
+            store,
+            memory: MemoryUse::default(),
+            time: TimeUse::default(),
+        })
+    }
+
+    fn recall_violation(&self, source: &mut Source<'_>) -> Result<Vec<Violation>, ResumeError> {
+        let target = *one_of(&self.targets, source)?;
+        let count = source.at_most(MANY, "a number is too large")?;
+        let length = source.at_most(MANY, "a number is too large")?;
+        let step = step(source, self.system)?;
+        let width = self.system.layout().words();
+        let state = words(source, width)?;
+        let missing = source.at_most(MISSING.len() as u64, "no known reason")?;
+        let missing = missing.checked_sub(1).map(|at| MISSING[at as usize]);
+        let way = source.count(size_of::<u64>())?;
+        let way = words(source, way)?;
+        let is_way = !way.is_empty() && way.len().is_multiple_of(width);
+        let ways = match missing {
+            Some(why) => Err(why),
+            None if is_way => Ok(vec![way]),
+            None => return Err(damaged("a way is none").into()),
+        };
+        let found = Found {
+            target,
+            count,
+            length,
+            state,
+            step,
+        };
+        Ok(self.confirm(vec![found], ways)?)
+    }
+}
+
+/// One of several things, by its number.
+fn one_of<'t, T>(all: &'t [T], source: &mut Source<'_>) -> io::Result<&'t T> {
+    let at = usize::try_from(source.number()?).ok();
+    let one = at.and_then(|at| all.get(at));
+    one.ok_or_else(|| damaged("a number stands for nothing"))
+}
+
+fn numbers(source: &mut Source<'_>, count: usize) -> io::Result<Vec<u64>> {
+    let mut all = Vec::new();
+    source.numbers(count, |number| {
+        all.push(number);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
 impl Exploration<'_> {
     /// Writes down a search that waits or is paused.
     ///
@@ -154,11 +329,7 @@ impl Sum {
 }
 
 fn bits(source: &mut Source<'_>, mut set: BitSet) -> io::Result<BitSet> {
-    let mut words = Vec::new();
-    source.numbers(set.words().len(), |word| {
-        words.push(word);
-        Ok(())
-    })?;
+    let words = numbers(source, set.words().len())?;
     let used = set.len() % u64::BITS as usize;
     if used > 0 && words.last().is_some_and(|last| last >> used != 0) {
         return Err(damaged("a set has too many members"));
