@@ -5,8 +5,8 @@
 //! If no real solution satisfies some further linear constraints, no reachable marking does.
 //!
 //! A linear program is solved in floating point, so its word is not taken for anything: it is
-//! asked for a *certificate*, the certificate is rounded to integers, and the integers are
-//! multiplied out. By the lemma of Farkas, constraints `A·m ≥ b` cannot be met if and only if there
+//! asked for a *certificate*, the certificate is rounded to integers (or, where that is not enough,
+//! its vertex is computed [exactly](crate::exact)), and the integers are multiplied out. By the lemma of Farkas, constraints `A·m ≥ b` cannot be met if and only if there
 //! are multipliers `λ ≥ 0` and weights `w ≥ Aᵀ·λ` of the places with `w·C ≤ 0` (no transition
 //! increases the weighted sum) and `w·m0 < λ·b`: then `w·m ≤ w·m0 < λ·b ≤ λ·A·m ≤ w·m` would
 //! hold. In the same way `w ≥ s` and `w·C ≤ 0` prove that a sum `s·m` never exceeds `w·m0`. So the
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
+use crate::exact::{self, Row};
 use crate::ids::{PlaceId, TransitionId};
 use crate::net::Net;
 
@@ -152,10 +153,15 @@ impl<'n> StateEquation<'n> {
         }
         let (slack, multipliers) = solution.values.split_at(self.net.place_count());
         let scale = multipliers.iter().fold(0.0_f64, |most, v| most.max(*v));
-        DENOMINATORS.iter().find_map(|denominator| {
+        let rounded = DENOMINATORS.iter().find_map(|denominator| {
             let rounded =
                 |values: &[f64]| round(values, f64::from(*denominator) / scale.max(1e-12));
             self.refutes(constraints, &rounded(multipliers)?, &rounded(slack)?)
+        });
+        rounded.or_else(|| {
+            let (values, _) = self.exactly(&wish, &solution)?;
+            let (slack, multipliers) = values.split_at(self.net.place_count());
+            self.refutes(constraints, multipliers, slack)
         })
     }
 
@@ -209,17 +215,34 @@ impl<'n> StateEquation<'n> {
             };
             best = Some(best.map_or(value, |known| known.min(value)));
             if value as f64 <= promised + 1e-6 {
-                break;
+                return best;
             }
         }
-        best
+        let exact = self
+            .exactly(&wish, &solution)
+            .and_then(|(slack, below)| self.proved_bound(&sum.weights, &slack, below));
+        best.into_iter().chain(exact).min()
     }
 
-    fn proved_bound(&self, sum: &[(PlaceId, i64)], slack: &[i64], denominator: u32) -> Option<u64> {
-        let denominator = i128::from(denominator);
+    /// The vertex that a solution is near, as integers over a common denominator.
+    fn exactly(&self, wish: &Wish<'_>, solution: &Found) -> Option<(Vec<i64>, i64)> {
+        let mut most = vec![None; self.net.place_count()];
+        most.resize(solution.values.len(), Some(1));
+        exact::vertex(&self.rows(wish), &solution.values, &most)
+    }
+
+    fn proved_bound(
+        &self,
+        sum: &[(PlaceId, i64)],
+        slack: &[i64],
+        denominator: impl Into<i128>,
+    ) -> Option<u64> {
+        let denominator = denominator.into();
         let mut weights: Vec<i128> = slack.iter().map(|y| i128::from((*y).max(0))).collect();
         for (place, weight) in sum {
-            weights[place.index()] += denominator * i128::from(*weight);
+            let product = denominator.checked_mul(i128::from(*weight))?;
+            let sum = &mut weights[place.index()];
+            *sum = sum.checked_add(product)?;
         }
         let most = self.never_grows(&weights)?.div_euclid(denominator);
         u64::try_from(most).ok()
@@ -275,6 +298,44 @@ impl StateEquation<'_> {
         self.columns.len() as u64 * self.net.place_count() as u64
     }
 
+    /// That no transition increases the sum: one row each. Variables are the weights of places,
+    /// then the multipliers.
+    fn rows(&self, wish: &Wish<'_>) -> Vec<Row> {
+        let places = self.net.place_count();
+        let mut of_place: Vec<Vec<(usize, i64)>> = vec![Vec::new(); places];
+        for (number, (_, weights)) in wish.constraints.iter().enumerate() {
+            for (place, weight) in *weights {
+                of_place[place.index()].push((number, *weight));
+            }
+        }
+        let mut given = vec![0i64; places];
+        for (place, weight) in wish.given {
+            given[place.index()] = *weight;
+        }
+        let mut multiplied = vec![0i128; wish.constraints.len()];
+        let mut touched: Vec<usize> = Vec::new();
+        let row = |column: &Vec<(PlaceId, i64)>| {
+            let mut row = Row::default();
+            for (place, effect) in column {
+                let effect = i128::from(*effect);
+                row.factors.push((place.index(), effect));
+                row.most -= i128::from(given[place.index()]) * effect;
+                for (number, weight) in &of_place[place.index()] {
+                    multiplied[*number] += i128::from(*weight) * effect;
+                    touched.push(*number);
+                }
+            }
+            for number in touched.drain(..) {
+                let factor = std::mem::take(&mut multiplied[number]);
+                if factor != 0 {
+                    row.factors.push((places + number, factor));
+                }
+            }
+            row
+        };
+        self.columns.iter().map(row).collect()
+    }
+
     /// Looks for weights `y ≥ 0` and multipliers `0 ≤ λ ≤ 1`, best for the wish, such that no
     /// transition increases the sum `(given + y + Aᵀ·λ)·m`.
     fn solve(&self, wish: &Wish<'_>, time: Duration) -> Option<Found> {
@@ -290,38 +351,15 @@ impl StateEquation<'_> {
             .iter()
             .map(|tokens| problem.add_var(sign * *tokens as f64, (0.0, f64::INFINITY)))
             .collect();
-        let places = variables.len();
-        let mut of_place: Vec<Vec<(u32, i64)>> = vec![Vec::new(); places];
-        for (number, (gain, weights)) in wish.constraints.iter().enumerate() {
+        for (gain, _) in &wish.constraints {
             variables.push(problem.add_var(*gain, (0.0, 1.0)));
-            for (place, weight) in *weights {
-                of_place[place.index()].push((number as u32, *weight));
-            }
         }
-        let mut given = vec![0i64; places];
-        for (place, weight) in wish.given {
-            given[place.index()] = *weight;
-        }
-        let mut multiplied = vec![0i128; wish.constraints.len()];
-        let mut touched: Vec<u32> = Vec::new();
-        for column in &self.columns {
-            let mut row: Vec<(Variable, f64)> = Vec::with_capacity(column.len());
-            let mut there = 0i128;
-            for (place, effect) in column {
-                row.push((variables[place.index()], *effect as f64));
-                there += i128::from(given[place.index()]) * i128::from(*effect);
-                for (number, weight) in &of_place[place.index()] {
-                    multiplied[*number as usize] += i128::from(*weight) * i128::from(*effect);
-                    touched.push(*number);
-                }
-            }
-            for number in touched.drain(..) {
-                let factor = std::mem::take(&mut multiplied[number as usize]);
-                if factor != 0 {
-                    row.push((variables[places + number as usize], factor as f64));
-                }
-            }
-            problem.add_constraint(row, ComparisonOp::Le, -(there as f64));
+        for row in self.rows(wish) {
+            let factors = row.factors.iter();
+            let factors: Vec<_> = factors
+                .map(|(at, factor)| (variables[*at], *factor as f64))
+                .collect();
+            problem.add_constraint(factors, ComparisonOp::Le, row.most as f64);
         }
         let started = Instant::now();
         let outcome = problem.solve();
@@ -416,5 +454,29 @@ mod tests {
         assert_eq!(equation.bound(&[(b, 1)], TIME), Some(4));
         let five = Linear::new([(b, 1)], 5).unwrap();
         assert!(equation.excludes(&[five], TIME));
+    }
+
+    /// Denominators that nobody would think of.
+    #[test]
+    fn odd_fractions_are_found() {
+        let mut builder = NetBuilder::new("odd");
+        let places: Vec<PlaceId> = [323, 0, 0, 0]
+            .iter()
+            .enumerate()
+            .map(|(at, tokens)| builder.place(&format!("p{at}"), *tokens))
+            .collect();
+        for (at, (takes, gives)) in [(17, 19), (23, 29), (31, 37)].into_iter().enumerate() {
+            let t = builder.transition(&format!("t{at}"));
+            builder.input(places[at], t, takes);
+            builder.output(t, places[at + 1], gives);
+        }
+        let net = builder.build().unwrap();
+        let equation = StateEquation::new(&net);
+        // 323 · 19/17 · 29/23 · 37/31 is 543.2…
+        assert_eq!(equation.bound(&[(places[3], 1)], TIME), Some(543));
+        let more = Linear::new([(places[3], 1)], 544).unwrap();
+        assert!(equation.excludes(&[more], TIME));
+        let less = Linear::new([(places[3], 1)], 543).unwrap();
+        assert!(!equation.excludes(&[less], TIME));
     }
 }

@@ -26,6 +26,7 @@ mod bounds;
 mod branching;
 mod dot;
 mod equation;
+mod exact;
 mod formula;
 mod ids;
 mod invariants;
