@@ -122,6 +122,7 @@ impl From<CheckError> for Failure {
             CheckError::Search(SearchError::Mismatch(_))
             | CheckError::Reduction(_)
             | CheckError::NoEngine(_)
+            | CheckError::Resume(_)
             | CheckError::Outgrown => Status::Wrong,
         };
         Self {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use stubborn::plan::Keeper;
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::{Engine, SharedMemory};
 use stubborn::{
@@ -17,6 +18,7 @@ use stubborn::{
 use super::{
     Figures, budget, figures_json, growing, load_with, search_options, why_incomplete, write_file,
 };
+use crate::checkpoint::Checkpoints;
 use crate::exit::{Failure, Status};
 use crate::options::trail_file;
 use crate::options::{CheckArgs, EngineName};
@@ -66,10 +68,18 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
             "--engine gpu has no --structural and --coverage",
         ));
     }
+    if args.checkpoint.checkpoint.is_some() {
+        refuse_checkpoints(args, &asked)?;
+    }
     drop(asked);
+    let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
+    options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();
     let results = growing(&mut model, |model| {
         let asked = Asked::new(args, model).unwrap_or_default();
+        if let Some(checkpoints) = &checkpoints {
+            checkpoints.is_about(model);
+        }
         let mut results = Results::default();
         if !asked.questions.is_empty() {
             let questions = &asked.questions;
@@ -83,7 +93,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
                 ..options.clone()
             };
             results.report = match args.net.structural {
-                None => stubborn::check(model, questions, &options)?,
+                None => {
+                    let report = stubborn::check(model, questions, &options);
+                    Checkpoints::about(checkpoints.as_ref(), model, report)?
+                }
                 Some(rules) => stubborn::check_smaller(model, questions, rules, &options)?,
             };
         }
@@ -92,6 +105,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         Ok(results)
     })?;
     drop(line);
+    if let Some(checkpoints) = &checkpoints {
+        checkpoints.end();
+    }
 
     if results.verdict() == Verdict::Violated {
         let brief = match args.output.json {
@@ -121,7 +137,24 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         save_trail(&model, &results, &trail_file(file, &args.model.model))?;
     }
     print(&output);
+    if let Some(checkpoints) = &checkpoints {
+        checkpoints.conclude(results.verdict() != Verdict::Unknown);
+    }
     Ok(results.verdict().into())
+}
+
+/// What can be answered without checkpoints only.
+fn refuse_checkpoints(args: &CheckArgs, asked: &Asked<'_>) -> Result<(), Failure> {
+    let obstacle = if !asked.temporal.is_empty() {
+        "temporal properties (`--property` names the others)"
+    } else if args.spin.coverage {
+        "--coverage"
+    } else {
+        return super::refuse_checkpoints(&args.model, &args.net);
+    };
+    Err(Failure::wrong(format!(
+        "--checkpoint is not for {obstacle}"
+    )))
 }
 
 /// Everything that came out.
