@@ -12,8 +12,12 @@
 //! again. All this goes by counts, never by time: the same on every machine. (When the time is over,
 //! nothing begins any more.)
 
+use std::io;
+
 use stubborn_search::proviso::SafetyProviso;
-use stubborn_search::{End, Limit, Limits, Order, Search, SearchResult, Stop, Target};
+use stubborn_search::{
+    End, Limit, Limits, Order, Search, SearchResult, Sink, Source, Stop, Target,
+};
 use stubborn_system::{Reduction, System};
 
 use crate::options::ProvisoChoice;
@@ -39,6 +43,46 @@ const COMPARED_STATES: u64 = 20_000;
 /// less regular, and it may be half.
 const STEEP: f64 = 1.9;
 
+/// What was decided so far, for a search that is taken up again.
+#[derive(Clone, Debug)]
+pub(crate) struct Decision {
+    /// States at which somebody asks again, whatever the user's limit is.
+    next_pause: u64,
+    /// Levels that there were when the reduced ways were compared.
+    compared_levels: Option<u64>,
+    reduce: bool,
+}
+
+impl Decision {
+    /// Where nobody decides.
+    pub(crate) fn nobodys() -> Self {
+        Self {
+            next_pause: u64::MAX,
+            compared_levels: None,
+            reduce: false,
+        }
+    }
+
+    /// Whether reduced searches begin.
+    pub(crate) fn reduces(&self) -> bool {
+        self.reduce
+    }
+
+    pub(crate) fn write(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+        let levels = self.compared_levels.map_or(0, |levels| levels + 1);
+        sink.numbers([self.next_pause, levels, self.reduce.into()])
+    }
+
+    pub(crate) fn read(source: &mut Source<'_>) -> io::Result<Self> {
+        let next_pause = source.number()?;
+        Ok(Self {
+            next_pause,
+            compared_levels: source.number()?.checked_sub(1),
+            reduce: source.at_most(1, "neither yes nor no")? == 1,
+        })
+    }
+}
+
 /// Decides for an unreduced search that waits.
 pub(crate) struct Decider<'m, 'q> {
     planner: &'q Planner<'m>,
@@ -47,7 +91,7 @@ pub(crate) struct Decider<'m, 'q> {
     most: u64,
     /// The best of the reduced ways, once it was asked for.
     best: Option<Result<Estimate<'m>, CheckError>>,
-    reduce: bool,
+    decision: Decision,
 }
 
 /// Reduced searches, and how much they would leave.
@@ -64,38 +108,58 @@ impl<'m, 'q> Decider<'m, 'q> {
             targets,
             most: planner.options.limits.states.unwrap_or(u64::MAX),
             best: None,
-            reduce: false,
+            decision: Decision {
+                next_pause: planner.options.reduction.patience,
+                ..Decision::nobodys()
+            },
         }
     }
 
-    /// The limit to begin with.
-    pub(crate) fn first_pause(&self) -> u64 {
-        self.most.min(self.planner.options.reduction.patience)
+    pub(crate) fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// Goes on with what was decided about a search that has these levels now.
+    pub(crate) fn recall(&mut self, decision: Decision, level_sizes: &[u64]) {
+        if let Some(levels) = decision.compared_levels {
+            let levels = usize::try_from(levels).unwrap_or(usize::MAX);
+            let compared = &level_sizes[..levels.min(level_sizes.len())];
+            self.best = Some(self.best_of_all(compared));
+        }
+        self.decision = decision;
+    }
+
+    /// The limit to begin or to go on with.
+    pub(crate) fn next_pause(&self) -> u64 {
+        self.most.min(self.decision.next_pause)
     }
 
     /// How far a search may go on that has so many states; `None` if it ends here.
     pub(crate) fn ask(&mut self, states: u64, level_sizes: &[u64]) -> Option<u64> {
         if self.best.is_none() {
             self.best = Some(self.best_of_all(level_sizes));
+            self.decision.compared_levels = Some(level_sizes.len() as u64);
         }
         if self.planner.is_over() {
             return None;
         }
         let Some(Ok(Estimate { share, .. })) = self.best else {
             // Why there is none is said when the search has ended.
-            self.reduce = true;
+            self.decision.reduce = true;
             return None;
         };
         let no_more = states >= self.most;
-        self.reduce = match no_more {
+        let reduce = match no_more {
             // Nothing is lost by trying.
             true => share < 1.0,
             false => share <= SMALL_SHARE || share <= LARGEST_SHARE && much_to_come(level_sizes),
         };
-        if self.reduce || no_more {
+        self.decision.reduce = reduce;
+        if reduce || no_more {
             return None;
         }
-        Some(states.saturating_mul(NEXT_PAUSE).min(self.most))
+        self.decision.next_pause = states.saturating_mul(NEXT_PAUSE);
+        Some(self.next_pause())
     }
 
     /// The searches to begin instead of the one that has ended, if any.
@@ -108,7 +172,7 @@ impl<'m, 'q> Decider<'m, 'q> {
         }
         let out_of_memory = matches!(ended.end, End::Limit(Limit::Memory | Limit::StoreFull));
         match self.best.take() {
-            Some(best) if self.reduce => Some(best.map(|best| best.plan)),
+            Some(best) if self.decision.reduce => Some(best.map(|best| best.plan)),
             // Fewer states may fit.
             best if out_of_memory => {
                 let best = best.unwrap_or_else(|| self.best_of_all(&[]));

@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod auto;
+mod keeping;
 mod options;
 pub mod reduction;
 mod safety;
@@ -43,10 +44,12 @@ use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use keeping::Keeping;
 use stubborn_reduce::ConfigError;
 use stubborn_search::{Limits, SearchError};
 use stubborn_system::{Relations, System};
 
+pub use keeping::{Keeper, Next};
 pub use options::{CheckOptions, Por, ProvisoChoice, ReductionOptions, TemporalOptions};
 pub use safety::{Answer, Report, Run};
 pub use temporal::{TemporalQuestion, TemporalRun};
@@ -110,6 +113,8 @@ pub enum CheckError {
     NoEngine(Vec<(&'static str, String)>),
     /// The model starts more processes than it was prepared for: a larger one has to be asked.
     Outgrown,
+    /// What was kept belongs to another check, or is damaged; in words.
+    Resume(String),
 }
 
 impl From<ConfigError> for CheckError {
@@ -129,6 +134,7 @@ impl fmt::Display for CheckError {
         match self {
             Self::Reduction(error) => error.fmt(f),
             Self::Search(error) => error.fmt(f),
+            Self::Resume(what) => f.write_str(what),
             Self::NoEngine(reasons) => {
                 f.write_str("no engine can do this")?;
                 let mut reasons = reasons.iter();
@@ -149,6 +155,8 @@ pub struct Planner<'m> {
     /// Somebody has computed them already.
     known_relations: Option<&'m Relations>,
     relations: OnceLock<Relations>,
+    /// What is kept for another run to go on with, if anything is.
+    keeping: Option<Keeping<'m>>,
     started: Instant,
     /// See [`allot`](Self::allot).
     allotted: Mutex<Option<Instant>>,
@@ -169,6 +177,7 @@ impl<'m> Planner<'m> {
             options,
             known_relations: None,
             relations: OnceLock::new(),
+            keeping: options.keeper.map(Keeping::new),
             started: Instant::now(),
             allotted: Mutex::new(None),
         }
@@ -201,6 +210,12 @@ impl<'m> Planner<'m> {
         self.relations.get_or_init(|| self.system.relations(level))
     }
 
+    /// Whether a search has met what defeats reductions, now or before the check was taken up.
+    fn is_defeated(&self) -> bool {
+        let was_defeated = |keeping: &Keeping<'_>| keeping.was_defeated();
+        self.system.defeats_reduction() || self.keeping.as_ref().is_some_and(was_defeated)
+    }
+
     /// Gives what is asked from now on at most so much time, of what the options and the budget
     /// leave; `None` takes that back. So that several questions share a time limit: the budget
     /// itself would stay spent for the rest.
@@ -229,6 +244,10 @@ impl<'m> Planner<'m> {
         let allotted = end.map(|end| end.saturating_duration_since(Instant::now()));
         Limits {
             time: chosen.into_iter().chain(allotted).min(),
+            pause: match self.options.keeper {
+                Some(keeper) => Some(keeper.pause()),
+                None => self.options.limits.pause,
+            },
             ..self.options.limits
         }
     }

@@ -9,6 +9,7 @@ use stubborn_search::{Engine, Limits, Order, Progress, SharedMemory, StoreOption
 use stubborn_system::RelationLevel;
 
 use crate::auto::FIRST_PAUSE;
+use crate::keeping::Keeper;
 
 /// How to look for answers.
 #[derive(Clone)]
@@ -31,6 +32,8 @@ pub struct CheckOptions<'a> {
     pub engines: &'a [&'a dyn Engine],
     /// Told how far the search is.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+    /// Keeps checkpoints of searches for states and steps.
+    pub keeper: Option<&'a dyn Keeper>,
 }
 
 impl Default for CheckOptions<'_> {
@@ -45,6 +48,7 @@ impl Default for CheckOptions<'_> {
             temporal: TemporalOptions::default(),
             engines: &[&SharedMemory],
             observer: None,
+            keeper: None,
         }
     }
 }

@@ -3,7 +3,8 @@
 use stubborn_search::proviso::SafetyProviso;
 use stubborn_search::{Engine, Explore, Search, SearchResult, Stop, Target, Violation, Visitor};
 
-use crate::auto::Decider;
+use crate::auto::{Decider, Decision};
+use crate::keeping::Next;
 use crate::options::Por;
 use crate::reduction::{Made, PlannedSearch};
 use crate::{CheckError, Planner, Verdict};
@@ -65,10 +66,11 @@ impl<'m> Planner<'m> {
         let run = |planned: &PlannedSearch<'_>, decider: Option<&mut Decider<'_, '_>>| {
             self.run(self.search(planned, targets, stop), planned.name(), decider)
         };
-        // Searches that follow each other share what is left of the time.
+        // Searches that follow each other share what is left of the time; one that is kept when
+        // its time is over has all of it.
         let run_one_of = |planned: &PlannedSearch<'_>, parts: usize| {
             let mut search = self.search(planned, targets, stop);
-            if let (Some(left), 2..) = (self.time_left(), parts) {
+            if let (Some(left), 2.., None) = (self.time_left(), parts, &self.keeping) {
                 search.limits.time = Some(left / u32::try_from(parts).unwrap_or(u32::MAX));
             }
             self.run(search, planned.name(), None)
@@ -90,7 +92,7 @@ impl<'m> Planner<'m> {
         let parts = plan.len();
         for (at, mut planned) in plan.into_iter().enumerate() {
             let mut found = run_one_of(&planned, parts - at)?;
-            if planned.made.is_some() && self.system.defeats_reduction() {
+            if planned.made.is_some() && self.is_defeated() {
                 planned.made = None;
                 found = run_one_of(&planned, parts - at)?;
             }
@@ -138,7 +140,7 @@ impl<'m> Planner<'m> {
             Por::Chosen(config) => self.chosen(&question, config)?,
         };
         let found = run(plan.first().unwrap_or(&unreduced), None)?;
-        match !plan.is_empty() && self.system.defeats_reduction() {
+        match !plan.is_empty() && self.is_defeated() {
             true => run(&unreduced, None),
             false => Ok(found),
         }
@@ -213,39 +215,101 @@ impl<'m> Planner<'m> {
         Err(CheckError::NoEngine(reasons))
     }
 
-    /// Runs a search, in several goes if somebody decides after each whether it goes on.
+    /// Runs a search, in several goes if somebody decides after each whether it goes on, or keeps
+    /// checkpoints; or recalls what it learnt, if it is done.
     fn run(
         &self,
         search: Search<'_>,
         reduction: String,
-        decider: Option<&mut Decider<'_, '_>>,
+        mut decider: Option<&mut Decider<'_, '_>>,
     ) -> Result<Run, CheckError> {
         let engine = self.engine(&search)?;
-        let mut exploration: Box<dyn Explore + '_> = engine.begin(&search)?;
-        match decider {
-            None => exploration.explore(search.limits.states),
-            Some(decider) => {
-                let mut most = Some(decider.first_pause());
-                while let Some(states) = most {
-                    exploration.explore(most);
-                    most = match exploration.is_waiting() {
-                        true => decider.ask(states, exploration.level_sizes()),
-                        false => None,
-                    };
+        let run = |result| Run {
+            reduction,
+            engine: engine.name(),
+            result,
+        };
+        let mut begun: Option<Box<dyn Explore + '_>> = None;
+        if let Some(keeping) = &self.keeping {
+            if let Some((result, decision)) = keeping.recall(&search)? {
+                if let Some(decider) = &mut decider {
+                    decider.recall(decision, &result.level_sizes);
                 }
+                return Ok(run(result));
+            }
+            if let Some((exploration, decision)) = keeping.resume(engine, &search)? {
+                if let Some(decider) = &mut decider {
+                    decider.recall(decision, exploration.level_sizes());
+                }
+                begun = Some(exploration);
             }
         }
+        let mut exploration = match begun {
+            Some(exploration) => exploration,
+            None => engine.begin(&search)?,
+        };
+        self.explore_in_goes(&mut *exploration, &search, decider.as_deref_mut());
         let result = exploration.finish();
         // A search of too small a model ends early, and may not make sense.
         if self.system.budget().is_outgrown() {
             return Err(CheckError::Outgrown);
         }
-        Ok(Run {
-            reduction,
-            engine: engine.name(),
-            result: result?,
-        })
+        let result = result?;
+        if let Some(keeping) = &self.keeping {
+            keeping.done(&search, &result, &decision_of(decider.as_deref()));
+        }
+        Ok(run(result))
     }
+
+    fn explore_in_goes(
+        &self,
+        exploration: &mut dyn Explore,
+        search: &Search<'_>,
+        mut decider: Option<&mut Decider<'_, '_>>,
+    ) {
+        let mut most = match &decider {
+            None => search.limits.states,
+            Some(decider) => Some(decider.next_pause()),
+        };
+        let keeper = self.keeping.as_ref().map(|keeping| keeping.keeper);
+        loop {
+            keeper.inspect(|keeper| keeper.is_exploring(true));
+            exploration.explore(most);
+            keeper.inspect(|keeper| keeper.is_exploring(false));
+            if exploration.is_paused() {
+                match self.keep(exploration, decider.as_deref()) {
+                    Some(Next::GoOn) => continue,
+                    Some(Next::End(why)) => self.system.budget().end(why),
+                    None => {}
+                }
+                return;
+            }
+            if !exploration.is_waiting() {
+                return;
+            }
+            most = match (&mut decider, most) {
+                (Some(decider), Some(states)) => decider.ask(states, exploration.level_sizes()),
+                _ => None,
+            };
+            if most.is_none() {
+                // The user's limit of states: another run may go beyond it.
+                if !decision_of(decider.as_deref()).reduces() {
+                    self.keep(exploration, decider.as_deref());
+                }
+                return;
+            }
+        }
+    }
+
+    /// Keeps a checkpoint, if somebody keeps any.
+    fn keep(&self, exploration: &dyn Explore, decider: Option<&Decider<'_, '_>>) -> Option<Next> {
+        let keeping = self.keeping.as_ref()?;
+        Some(keeping.keep(self, exploration, &decision_of(decider)))
+    }
+}
+
+fn decision_of(decider: Option<&Decider<'_, '_>>) -> Decision {
+    decider.map_or_else(Decision::nobodys, |decider| decider.decision().clone())
 }
 
 /// The answers of all searches, in the order of the targets.

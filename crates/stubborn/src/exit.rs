@@ -201,6 +201,7 @@ impl From<CheckError> for Failure {
             CheckError::Search(SearchError::Mismatch(_))
             | CheckError::Reduction(_)
             | CheckError::NoEngine(_)
+            | CheckError::Resume(_)
             | CheckError::Outgrown => Status::Wrong,
         };
         Self::new(format!("error: {error}\n"), status)

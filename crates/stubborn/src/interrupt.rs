@@ -9,6 +9,8 @@ use stubborn::system::Budget;
 use crate::exit::Failure;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Somebody looks at the flag, and stops the budget when the time has come.
+static IS_DEFERRED: AtomicBool = AtomicBool::new(false);
 /// What to stop.
 static BUDGET: OnceLock<Arc<Budget>> = OnceLock::new();
 
@@ -19,7 +21,9 @@ pub(crate) fn listen() -> Result<&'static AtomicBool, Failure> {
             // 128 + SIGINT, as shells report it.
             std::process::exit(130);
         }
-        if let Some(budget) = BUDGET.get() {
+        if let Some(budget) = BUDGET.get()
+            && !IS_DEFERRED.load(Ordering::Relaxed)
+        {
             budget.stop();
         }
     };
@@ -27,6 +31,17 @@ pub(crate) fn listen() -> Result<&'static AtomicBool, Failure> {
         Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(&INTERRUPTED),
         Err(error) => Err(Failure::wrong(format!("cannot listen for Ctrl-C: {error}"))),
     }
+}
+
+/// Whether somebody has pressed Ctrl-C.
+pub(crate) fn was_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// From now on, or not any more, the caller looks whether somebody has pressed Ctrl-C, and stops
+/// the budget himself.
+pub(crate) fn defer(yes: bool) {
+    IS_DEFERRED.store(yes, Ordering::Relaxed);
 }
 
 /// Starts listening; the budget ends when somebody presses Ctrl-C.

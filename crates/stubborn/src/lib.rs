@@ -59,7 +59,7 @@ pub use check::{Answer, Question, QuestionKind, Report, check, explore, question
 pub use gpu::GraphicsCard;
 pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};
-pub use measured::{RelationsError, SavedRelations};
+pub use measured::{RelationsError, SavedRelations, fingerprint};
 pub use structural::{NetSizes, check_smaller, explore_smaller};
 pub use stubborn_plan::{
     CheckError, CheckOptions, Por, ProvisoChoice, ReductionOptions, Run, TemporalOptions, Verdict,

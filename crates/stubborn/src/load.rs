@@ -217,6 +217,14 @@ impl LoadedModel {
         }
     }
 
+    /// What a search was missing that ended as outgrown, for [`grow_for`](Self::grow_for).
+    pub fn missing(&self) -> Vec<Outcome> {
+        self.growth
+            .as_ref()
+            .map(Growth::missing)
+            .unwrap_or_default()
+    }
+
     /// Prepares the model for what steps with these outcomes were missing; false if nothing was.
     pub fn grow_for(&mut self, outcomes: &[Outcome]) -> Result<bool, LoadError> {
         match self.promela.as_ref().and_then(|p| p.grown(outcomes)) {

@@ -2,6 +2,7 @@
 //! status. Results go to standard output, everything else to standard error.
 
 mod allocator;
+mod checkpoint;
 mod commands;
 mod exit;
 mod interrupt;
@@ -52,6 +53,7 @@ fn run(cli: Cli) -> Result<Status, Failure> {
     match cli.command {
         Command::Check(args) => commands::check::run(&args),
         Command::Explore(args) => commands::explore::run(&args),
+        Command::Resume(args) => commands::resume::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Validate(args) => commands::validate::run(&args),

@@ -408,7 +408,7 @@ fn states_of(
 }
 
 /// A number that differs between models: from their text, and from what they were made into.
-fn fingerprint(model: &LoadedModel) -> String {
+pub fn fingerprint(model: &LoadedModel) -> String {
     let mut hash = Hash::new();
     hash.text(model.language().name());
     match model.text() {

@@ -2,6 +2,7 @@
 //! page are made from these definitions.
 
 mod bench;
+mod checkpoint;
 pub(crate) mod lab;
 mod nets;
 mod promela;
@@ -21,6 +22,7 @@ use stubborn::reduce::Algorithm;
 use stubborn::{Engine, Language, Order, StoreKind};
 
 pub(crate) use bench::BenchArgs;
+pub(crate) use checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
@@ -60,6 +62,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Check(CheckArgs),
     Explore(ExploreArgs),
+    Resume(ResumeArgs),
     Simulate(SimulateArgs),
     Inspect(InspectArgs),
     Validate(ValidateArgs),
@@ -81,7 +84,8 @@ impl Command {
             Self::Explore(args) => args.output.json.then_some("explore"),
             Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
             Self::Protocol(args) => args.json.then_some("protocol"),
-            Self::Simulate(_)
+            Self::Resume(_)
+            | Self::Simulate(_)
             | Self::Validate(_)
             | Self::Ltl(_)
             | Self::Bench(_)
@@ -422,6 +426,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) net: NetArgs,
 
+    #[command(flatten)]
+    pub(crate) checkpoint: CheckpointArgs,
+
     /// Save the first counterexample, to be replayed by `simulate --replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
@@ -472,6 +479,9 @@ pub(crate) struct ExploreArgs {
 
     #[command(flatten)]
     pub(crate) net: NetArgs,
+
+    #[command(flatten)]
+    pub(crate) checkpoint: CheckpointArgs,
 
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,

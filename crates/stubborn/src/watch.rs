@@ -6,6 +6,7 @@
 //! these. When the limits are overstepped by more than a little, he says what is known, which is
 //! nothing, or that something is violated, and ends the program.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,9 @@ impl LastWords {
 /// There as long as the watchman may speak.
 static SPEECH: Mutex<Option<Speech>> = Mutex::new(None);
 
+/// The watchman waits.
+static IS_HELD: AtomicBool = AtomicBool::new(false);
+
 fn speech() -> MutexGuard<'static, Option<Speech>> {
     SPEECH.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -88,6 +92,11 @@ pub(crate) fn know(last_words: impl Fn(&str) -> LastWords + Send + 'static) {
     }
 }
 
+/// As long as something is written that must be complete, the watchman waits.
+pub(crate) fn hold(yes: bool) {
+    IS_HELD.store(yes, Ordering::Relaxed);
+}
+
 /// From now on, nobody but the caller speaks.
 pub(crate) fn conclude() {
     *speech() = None;
@@ -112,7 +121,8 @@ fn watch(budget: &Budget) {
             stopped.get_or_insert_with(Instant::now);
         }
         let is_over = stopped.is_some_and(is_late) || budget.deadline().is_some_and(is_late);
-        if !is_over && !budget.memory().is_some_and(is_full) {
+        let is_held = IS_HELD.load(Ordering::Relaxed);
+        if is_held || !is_over && !budget.memory().is_some_and(is_full) {
             continue;
         }
         let mut speech = speech();

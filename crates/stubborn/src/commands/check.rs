@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use stubborn::plan::Keeper;
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::{Engine, SharedMemory};
 use stubborn::{
@@ -24,6 +25,7 @@ use super::{
     Figures, Incomplete, budget, figures_json, growing, load_with, search_options, why_incomplete,
     write_file,
 };
+use crate::checkpoint::Checkpoints;
 use crate::exit::{self, Failure, Status};
 use crate::json;
 use crate::options::trail_file;
@@ -49,6 +51,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     }
     match suite::wanted(args)? {
         suite::Wanted::One(path) => run_one(args, &model(&path)),
+        suite::Wanted::Several(_) if args.checkpoint.checkpoint.is_some() => {
+            Err(Failure::wrong("--checkpoint is for one model"))
+        }
         suite::Wanted::Several(jobs) => suite::run(args, jobs),
     }
 }
@@ -94,10 +99,18 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
             "--engine gpu has no --structural and --coverage",
         ));
     }
+    if args.checkpoint.checkpoint.is_some() {
+        refuse_checkpoints(args, model_args, &asked)?;
+    }
     drop(asked);
+    let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
+    options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();
     let results = growing(&mut model, |model| {
         let asked = Asked::new(args, model).unwrap_or_default();
+        if let Some(checkpoints) = &checkpoints {
+            checkpoints.is_about(model);
+        }
         let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
             let card = stubborn::GraphicsCard::new(model);
             let engines: [&dyn Engine; 1] = match on_card {
@@ -109,7 +122,10 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
                 ..options.clone()
             };
             match args.net.structural {
-                None => stubborn::check(model, questions, &options),
+                None => {
+                    let report = stubborn::check(model, questions, &options);
+                    Checkpoints::about(checkpoints.as_ref(), model, report)
+                }
                 Some(rules) => stubborn::check_smaller(model, questions, rules, &options),
             }
         };
@@ -118,6 +134,9 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         Ok(results)
     })?;
     drop(line);
+    if let Some(checkpoints) = &checkpoints {
+        checkpoints.end();
+    }
 
     if results.verdict() == Verdict::Violated {
         let object = json_text(args, &model, &results, load_time, false);
@@ -150,7 +169,28 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         save_trail(&model, &results, &trail_file(file, &model_args.model))?;
     }
     print(&output);
+    if let Some(checkpoints) = &checkpoints {
+        checkpoints.conclude(results.verdict() != Verdict::Unknown);
+    }
     Ok(results.verdict().into())
+}
+
+/// What can be answered without checkpoints only.
+fn refuse_checkpoints(
+    args: &CheckArgs,
+    model: &ModelArgs,
+    asked: &Asked<'_>,
+) -> Result<(), Failure> {
+    let obstacle = if !asked.temporal.is_empty() {
+        "temporal properties (`--property` names the others)"
+    } else if args.spin.coverage {
+        "--coverage"
+    } else {
+        return super::refuse_checkpoints(model, &args.net);
+    };
+    Err(Failure::wrong(format!(
+        "--checkpoint is not for {obstacle}"
+    )))
 }
 
 /// Everything that came out.

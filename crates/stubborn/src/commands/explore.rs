@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stubborn::emptiness::{Compared, Counts, CycleProviso, ExplorationResult};
+use stubborn::plan::Keeper;
 use stubborn::search::SearchResult;
 use stubborn::search::{Engine, SharedMemory};
-use stubborn::{CheckOptions, LoadedModel};
+use stubborn::{CheckOptions, End, LoadedModel};
 
 use super::{
-    Figures, Incomplete, budget, figures_json, growing, load, search_options, why_ended,
-    why_incomplete,
+    Figures, Incomplete, budget, figures_json, growing, load, refuse_checkpoints, search_options,
+    why_ended, why_incomplete,
 };
+use crate::checkpoint::Checkpoints;
 use crate::exit::{Failure, Status};
 use crate::json;
 use crate::options::{EngineName, ExploreArgs, ProvisoList, StoreName};
@@ -46,6 +48,12 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     );
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
+    let has_cycles = options.reduction.cycle_proviso.is_some();
+    if args.checkpoint.checkpoint.is_some() && (args.comparison.compare.is_some() || has_cycles) {
+        return Err(Failure::wrong(
+            "--checkpoint is not for --compare and the provisos of infinite runs",
+        ));
+    }
     if let Some(ProvisoList(provisos)) = &args.comparison.compare {
         let (status, text) = compared(args, &mut model, provisos, &options)?;
         drop(line);
@@ -66,10 +74,18 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         watch::conclude();
         return Ok(with_proviso(args, &model, &reduction, &result, load_time));
     }
+    if args.checkpoint.checkpoint.is_some() {
+        refuse_checkpoints(&args.model, &args.net)?;
+    }
+    let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
+    options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();
     let (run, smaller) = match args.net.structural {
         None => {
             let run = growing(&mut model, |model| {
+                if let Some(checkpoints) = &checkpoints {
+                    checkpoints.is_about(model);
+                }
                 let card = stubborn::GraphicsCard::new(model);
                 let engines: [&dyn Engine; 1] = match on_card {
                     true => [&card],
@@ -79,7 +95,8 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
                     engines: &engines,
                     ..options.clone()
                 };
-                stubborn::explore(model, &options)
+                let run = stubborn::explore(model, &options);
+                Checkpoints::about(checkpoints.as_ref(), model, run)
             })?;
             (run, None)
         }
@@ -91,11 +108,19 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let result = run.result;
     drop(line);
     watch::conclude();
+    if let Some(checkpoints) = &checkpoints {
+        checkpoints.end();
+    }
 
     let figures = Figures {
         // With relations and everything else that the search needed first.
         explore_seconds: started.elapsed().as_secs_f64(),
         ..Figures::of(&result)
+    };
+    let conclude = || {
+        if let Some(checkpoints) = &checkpoints {
+            checkpoints.conclude(!matches!(result.end, End::Limit(_)));
+        }
     };
     let incomplete = why_incomplete(&model, &result, args.search.store);
     let status = if incomplete.is_some() {
@@ -120,6 +145,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
             object.insert("unused".into(), json!(never_taken(&model, &result.fired)));
         }
         print(&json::line("explore", object));
+        conclude();
         return Ok(status);
     }
     let mut text = figures.line(&run.reduction, model.language()) + "\n";
@@ -164,6 +190,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         text += &unused(&model, &result.fired);
     }
     print(&text);
+    conclude();
     Ok(status)
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod mcc;
 pub(crate) mod protocol;
+pub(crate) mod resume;
 pub(crate) mod simulate;
 pub(crate) mod validate;
 
@@ -28,7 +29,9 @@ use stubborn::{
 
 use crate::exit::{Failure, Status};
 use crate::json;
-use crate::options::{EngineName, MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
+use crate::options::{
+    EngineName, MemoryLimit, ModelArgs, NetArgs, ReductionArgs, SearchArgs, StoreName,
+};
 use crate::terminal::{bytes, counted, grouped, show_warnings};
 use crate::watch::{self, LastWords};
 
@@ -79,6 +82,22 @@ fn no_card(engine: EngineName) -> Result<(), Failure> {
         EngineName::Gpu => Err(Failure::wrong("--engine gpu is for check and explore")),
         EngineName::Compiled | EngineName::Interpreted => Ok(()),
     }
+}
+
+/// Refuses checkpoints where there are none.
+fn refuse_checkpoints(model: &ModelArgs, net: &NetArgs) -> Result<(), Failure> {
+    let obstacle = if model.model.as_os_str() == "-" {
+        "models from standard input"
+    } else if model.engine == EngineName::Gpu {
+        "--engine gpu"
+    } else if net.structural.is_some() {
+        "--structural"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::wrong(format!(
+        "--checkpoint is not for {obstacle}"
+    )))
 }
 
 /// Asks, and asks again with a larger model as long as it turns out to be too small.

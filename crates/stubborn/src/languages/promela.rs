@@ -479,10 +479,14 @@ const ENOUGH: u32 = 5_000;
 impl Growth {
     /// The larger program.
     pub(crate) fn grown(&self) -> Option<Result<Parts, BuildError>> {
+        self.promela.grown(&self.missing())
+    }
+
+    /// What was seen to be missing.
+    pub(crate) fn missing(&self) -> Vec<Outcome> {
         let sites = self.seen.sites.iter().enumerate();
         let sites = sites.filter(|(_, seen)| seen.load(Ordering::Relaxed));
-        let outcomes: Vec<Outcome> = sites.map(|(at, _)| Outcome::failure(at)).collect();
-        self.promela.grown(&outcomes)
+        sites.map(|(at, _)| Outcome::failure(at)).collect()
     }
 }
 

@@ -46,7 +46,9 @@ pub(super) fn answer(
         results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
         Ok(results)
     };
-    let Some(time) = budget.time_left().filter(|_| parts(asked) > 1) else {
+    // What is kept is where a list of searches is: it must be the same one when it is taken up.
+    let is_shared = parts(asked) > 1 && options.keeper.is_none();
+    let Some(time) = budget.time_left().filter(|_| is_shared) else {
         return round(asked, None);
     };
     let mut share = time / FIRST_ROUND / parts(asked);

@@ -1,0 +1,127 @@
+//! Options about checkpoints.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{MemoryLimit, OutputArgs, SearchArgs, seconds};
+use crate::checkpoint::TakenUp;
+
+/// Whether checkpoints are written, and how often.
+#[derive(Args, Debug)]
+pub(crate) struct CheckpointArgs {
+    /// Write checkpoints to this folder, for `stubborn resume DIR` to go on from
+    ///
+    /// One is written every few minutes, when memory becomes scarce, and when a limit, Ctrl-C or
+    /// the signal to terminate ends the run. A run that was killed loses what it did since the last
+    /// one. When there is an answer, the checkpoints are removed. Not for temporal properties,
+    /// --structural, --coverage and --engine gpu.
+    #[arg(long, value_name = "DIR", help_heading = "Checkpoints")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
+    /// How often, such as 90s, 10m or 2h
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m",
+          requires = "checkpoint", help_heading = "Checkpoints")]
+    pub(crate) checkpoint_every: Duration,
+
+    /// What `resume` goes on with.
+    #[arg(skip)]
+    pub(crate) taken_up: Mutex<Option<TakenUp>>,
+}
+
+/// Go on with a `check` or `explore` that wrote checkpoints
+///
+/// It ends with the counts, the verdicts and the counterexamples that it would have had without
+/// the interruption. The command is the one that was given at first, with the same model, which
+/// must not have changed; what is given here replaces limits, the number of threads and the form of
+/// the output. Time limits count anew.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn check model.dve --checkpoint night --timeout 28800
+  stubborn resume night
+  stubborn resume night --memory-limit 64G --threads 16")]
+pub(crate) struct ResumeArgs {
+    /// The folder of the checkpoints
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+
+    /// On how many threads
+    #[arg(long, value_name = "N", help_heading = "Search",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// Stop after so many states
+    #[arg(long, value_name = "N", help_heading = "Limits",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    max_states: Option<u64>,
+
+    /// Most memory for the whole program, such as 500M or 8G
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    memory_limit: Option<MemoryLimit>,
+
+    /// Stop so many seconds after the start of the program
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    /// How often checkpoints are written, such as 90s, 10m or 2h
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Checkpoints")]
+    checkpoint_every: Option<Duration>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl ResumeArgs {
+    /// Replaces what is given here.
+    pub(crate) fn apply(
+        &self,
+        search: &mut SearchArgs,
+        checkpoint: &mut CheckpointArgs,
+        output: &mut OutputArgs,
+    ) {
+        search.threads = self.threads.unwrap_or(search.threads);
+        search.max_states = self.max_states.or(search.max_states);
+        search.memory_limit = self.memory_limit.or(search.memory_limit);
+        search.timeout = self.timeout.or(search.timeout);
+        let every = self.checkpoint_every;
+        checkpoint.checkpoint_every = every.unwrap_or(checkpoint.checkpoint_every);
+        checkpoint.checkpoint = Some(self.folder.clone());
+        output.json |= self.output.json;
+        output.quiet |= self.output.quiet;
+    }
+}
+
+/// A time with its unit; without one, in seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &text[number.len()..] {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => return Err(format!("`{text}` is no time; write 90s, 10m or 2h")),
+    };
+    let time = seconds(number).map_err(|_| format!("`{text}` is no time; write 90s, 10m or 2h"))?;
+    Ok(time.saturating_mul(scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (text, seconds) in [("90s", 90.0), ("10m", 600.0), ("2h", 7200.0), ("0.5", 0.5)] {
+            assert_eq!(
+                duration(text),
+                Ok(Duration::from_secs_f64(seconds)),
+                "{text}"
+            );
+        }
+        for text in ["", "m", "-1s", "3d", "inf", "1 m"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}
