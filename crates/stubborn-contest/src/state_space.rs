@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use stubborn_net::{Census, NetSystem, PlaceId};
+use stubborn_net::{Census, NetSystem, PlaceId, StateEquation};
 
 use crate::answer::Technique;
 use crate::examiner::{Coverage, Examiner, Way};
@@ -39,13 +39,40 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem) {
         most.most = most.most.max(census.most);
         true
     };
-    let way = Way::breadth_first(examiner.left());
+    // Whatever is left over proves what was seen to be all there is.
+    let way = Way::breadth_first(examiner.left().mul_f64(0.97));
     if examiner.explore(system, None, way, &mut count) == Coverage::Partial {
-        examiner.give_up();
+        partly(examiner, system, most);
         return;
     }
     let values = [states, edges, most.total, u128::from(most.most)];
     for (measure, value) in MEASURES.into_iter().zip(values) {
         examiner.measure(measure, Some(value), &TECHNIQUES);
+    }
+}
+
+/// Too many states: numbers of tokens that were seen and cannot be larger are sure all the same.
+fn partly(examiner: &mut Examiner<'_>, system: &NetSystem, seen: Census) {
+    let (net, bounds) = (system.net(), system.bounds());
+    let mut found = Vec::new();
+    if examiner.options.equation {
+        let all: Vec<(PlaceId, i64)> = net.places().map(|place| (place, 1)).collect();
+        let most = StateEquation::new(net).bound(&all, examiner.left());
+        if most.is_some_and(|most| u128::from(most) == seen.total) {
+            found.push((MEASURES[2], seen.total, Technique::LinearProgramming));
+        }
+    }
+    let most = net.places().map(|place| bounds.bound(place));
+    let most = most
+        .collect::<Option<Vec<_>>>()
+        .map(|all| all.into_iter().max());
+    if most == Some(Some(seen.most)) {
+        found.push((MEASURES[3], seen.most.into(), Technique::Topological));
+    }
+    if found.is_empty() {
+        examiner.give_up();
+    }
+    for (measure, value, technique) in found {
+        examiner.measure(measure, Some(value), &[Technique::Explicit, technique]);
     }
 }

@@ -224,6 +224,44 @@ fn formulas_are_answered() {
     );
 }
 
+/// More states than anybody can see: how many tokens there are is known all the same.
+#[test]
+fn a_state_space_is_known_in_part() {
+    let mut builder = NetBuilder::new("many");
+    for number in 0..60 {
+        let (on, off) = (format!("on{number}"), format!("off{number}"));
+        let places = [builder.place(&on, 2), builder.place(&off, 0)];
+        for (from, to) in [(0, 1), (1, 0)] {
+            let t = builder.transition(&format!("t{number}.{from}"));
+            builder.input(places[from], t, 1);
+            builder.output(t, places[to], 1);
+        }
+    }
+    let model = Model::from_net(builder.build().unwrap());
+    let options = Options {
+        time: Some(Duration::from_secs(3)),
+        memory: Some(64 << 20),
+        ..Options::default()
+    };
+    let found = lines(Examination::StateSpace, &model, "", &options);
+    let found: Vec<String> = found.iter().map(Line::to_string).collect();
+    let expected = [
+        "STATE_SPACE MAX_TOKEN_PER_MARKING 120 TECHNIQUES EXPLICIT LINEAR_PROGRAMMING",
+        "STATE_SPACE MAX_TOKEN_IN_PLACE 2 TECHNIQUES EXPLICIT TOPOLOGICAL",
+    ];
+    let same = |(found, expected): (&String, &str)| {
+        let mut words: Vec<&str> = found.split(' ').collect();
+        let mut wanted: Vec<&str> = expected.split(' ').collect();
+        words.sort_unstable();
+        wanted.sort_unstable();
+        words == wanted
+    };
+    assert!(
+        found.len() == 2 && found.iter().zip(expected).all(same),
+        "{found:?}"
+    );
+}
+
 /// A net without bound: that is said, and what was seen counts; nothing is said about the rest.
 #[test]
 fn an_unbounded_net_gives_what_can_be_seen() {
