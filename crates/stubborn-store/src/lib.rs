@@ -74,6 +74,7 @@ mod loom_tests;
 mod lossy;
 mod nodes;
 mod plain;
+mod plan;
 mod quotient;
 mod region;
 mod store;
