@@ -1,8 +1,8 @@
 //! Successors that are inserted together, to hide the latency of memory.
 
 use crate::cursor::Cursor;
+use crate::plan::TreePlan;
 use crate::store::Inserted;
-use crate::tree::{Climb, Round, Shape, Step};
 
 /// Vectors waiting to be inserted, of any number of parents.
 ///
@@ -22,15 +22,12 @@ pub struct Batch {
 }
 
 /// What is kept of the vectors until they are inserted.
+// There is one for each batch: its size does not matter.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub(crate) enum Plan {
     /// The lookups in a tree.
-    Tree {
-        shape: Shape,
-        steps: Vec<Step>,
-        climbs: Vec<Climb>,
-        round: Round,
-    },
+    Tree(TreePlan),
     /// The whole vectors, and space for their hashes.
     Whole { words: Vec<u32>, hashes: Vec<u64> },
 }
@@ -76,34 +73,19 @@ impl Batch {
     pub fn push(&mut self, parent: &Cursor, words: &[u32], changed: Option<&[u64]>) {
         assert_eq!(words.len(), self.width, "a vector of the wrong width");
         match &mut self.plan {
-            Plan::Tree {
-                shape,
-                steps,
-                climbs,
-                ..
-            } => {
-                let first = steps.len() as u32;
+            Plan::Tree(plan) => {
                 let known = parent.nodes();
-                match changed {
-                    _ if parent.handle().is_none() => {
-                        shape.plan(known, words, shape.all_leaves(), steps)
-                    }
-                    Some(mask) => {
+                match (parent.handle(), changed) {
+                    (None, _) => plan.push_unmasked(known, None, words),
+                    (Some(_), None) => plan.push_unmasked(known, Some(parent.words()), words),
+                    (Some(_), Some(mask)) => {
                         debug_assert!(
                             mask_covers(mask, parent.words(), words),
                             "a changed word is not in the mask"
                         );
-                        shape.plan(known, words, shape.leaves_in_mask(mask), steps);
-                    }
-                    None => {
-                        let leaves = shape.differing_leaves(parent.words(), words);
-                        shape.plan(known, words, leaves, steps);
+                        plan.push(known, words, mask);
                     }
                 }
-                climbs.push(Climb {
-                    next: first,
-                    last: steps.len() as u32 - 1,
-                });
             }
             Plan::Whole { words: all, .. } => all.extend_from_slice(words),
         }
@@ -121,10 +103,7 @@ impl Batch {
         self.len = 0;
         self.inserted.clear();
         match &mut self.plan {
-            Plan::Tree { steps, climbs, .. } => {
-                steps.clear();
-                climbs.clear();
-            }
+            Plan::Tree(plan) => plan.clear(),
             Plan::Whole { words, .. } => words.clear(),
         }
     }

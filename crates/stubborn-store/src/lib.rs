@@ -75,6 +75,7 @@ mod loom_tests;
 mod lossy;
 mod nodes;
 mod plain;
+mod plan;
 mod quotient;
 mod region;
 pub mod saved;

@@ -5,10 +5,12 @@ use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::cursor::Cursor;
 use crate::gate::Gate;
 use crate::lossy::{Bitstate, Compact};
+use crate::nodes::SpareIds;
 use crate::plain::Plain;
+use crate::plan::{Shape, TreePlan};
 use crate::quotient::NoRoom;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, OwnLine};
-use crate::tree::{Memo, Round, Shape, Shortage, Tree};
+use crate::tree::{Shortage, Tree};
 use crate::worker::Worker;
 use std::fmt;
 use std::sync::Arc;
@@ -121,7 +123,8 @@ pub struct StoreOptions {
     /// States to make room for at once.
     pub initial_capacity: u64,
     /// By how much a full table grows; at least 1. Smaller factors keep less
-    /// free space and copy more often.
+    /// free space and copy more often: at 1.2 every entry is copied five times, at 1.5
+    /// twice. Stores of more than 64 MiB, whose free space counts, grow by half as much.
     pub growth_factor: f64,
     /// Bytes of a bitstate array. By default three quarters of what the budget
     /// has left (the queue needs the rest), or 256 MiB without a limit.
@@ -137,7 +140,7 @@ impl Default for StoreOptions {
         Self {
             kind: StoreKind::Tree,
             initial_capacity: 4_000,
-            growth_factor: 1.2,
+            growth_factor: 1.5,
             bitstate_bytes: None,
             bitstate_bits: 3,
             force_growth_every: None,
@@ -295,12 +298,7 @@ impl Store {
     /// An empty batch.
     pub fn batch(&self) -> Batch {
         let plan = match self.kind {
-            StoreKind::Tree => Plan::Tree {
-                shape: Shape::new(self.width),
-                steps: Vec::new(),
-                climbs: Vec::new(),
-                round: Round::default(),
-            },
+            StoreKind::Tree => Plan::Tree(TreePlan::new(self.width)),
             _ => Plan::Whole {
                 words: Vec::new(),
                 hashes: Vec::new(),
@@ -317,10 +315,8 @@ impl Store {
                 Need::Ahead if self.refused.load(Ordering::Relaxed) => Ok(()),
                 Need::Ahead => {
                     // There is room yet: a refusal is no error before there is not.
-                    if tables
-                        .grow(Shortage::Roots, self.growth_factor, threads)
-                        .is_err()
-                    {
+                    let factor = 1.0 + self.usual_excess(tables);
+                    if tables.grow(Shortage::Roots, factor, threads).is_err() {
                         self.refused.store(true, Ordering::Relaxed);
                     }
                     Ok(())
@@ -334,6 +330,16 @@ impl Store {
         })
     }
 
+    /// How much larger a table gets when it grows.
+    fn usual_excess(&self, tables: &Tables) -> f64 {
+        const LARGE: usize = 64 << 20;
+        let excess = self.growth_factor - 1.0;
+        match tables.bytes() > LARGE {
+            true => excess / 2.0,
+            false => excess,
+        }
+    }
+
     /// Grows by the usual factor, or by less where memory is short.
     fn grow_somehow(
         &self,
@@ -341,7 +347,7 @@ impl Store {
         shortage: Shortage,
         threads: usize,
     ) -> Result<(), StoreError> {
-        let mut excess = self.growth_factor - 1.0;
+        let mut excess = self.usual_excess(tables);
         loop {
             match tables.grow(shortage, 1.0 + excess, threads) {
                 Err(StoreError::OutOfMemory(_)) if excess > 0.02 => excess /= 4.0,
@@ -392,20 +398,12 @@ impl Tables {
     pub(crate) fn insert(
         &self,
         plan: &mut Plan,
-        memo: &mut Memo,
+        spare: &mut SpareIds,
         inserted: &mut Vec<Inserted>,
     ) -> Result<(), Shortage> {
         let lacks_roots = |NoRoom| Shortage::Roots;
         match (self, plan) {
-            (
-                Self::Tree(tree),
-                Plan::Tree {
-                    steps,
-                    climbs,
-                    round,
-                    ..
-                },
-            ) => tree.insert(steps, climbs, round, memo, inserted),
+            (Self::Tree(tree), Plan::Tree(plan)) => tree.insert(plan, spare, inserted),
             (Self::Plain(plain), Plan::Whole { words, hashes }) => {
                 plain.insert(words, hashes, inserted).map_err(lacks_roots)
             }

@@ -16,9 +16,8 @@
 //!
 //! Insertion is incremental. A [`Cursor`](crate::Cursor) knows the ids at all
 //! positions of the state it was loaded with; a successor that changes a few
-//! words is a short list of [`Step`]s: the changed leaves, then the positions
-//! above them, each a pair of which some halves are known (from the cursor) and
-//! the others will be when an earlier step is done. So an insertion costs as
+//! words needs the changed leaves and the positions above them (see
+//! [`TreePlan`]). So an insertion costs as
 //! many lookups as there are nodes on the paths from changed words, whatever the
 //! width. Loading is incremental as well: sub-trees with the ids that the cursor
 //! already has are skipped.
@@ -28,6 +27,7 @@
 
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::nodes::{NodeId, NodeTable, SpareIds};
+use crate::plan::{Shape, TreePlan};
 use crate::quotient::{NoRoom, QuotientTable};
 use crate::saved::{Ids, Sink, Source, damaged, read_entries, refused, write_entries};
 use crate::store::{Inserted, StateHandle, StoreError};
@@ -42,253 +42,6 @@ const ID_BITS: [u32; 8] = [24, 26, 27, 28, 29, 30, 31, 32];
 // Unit tests have few nodes, and shall see tables become wider.
 #[cfg(any(test, loom))]
 const ID_BITS: [u32; 4] = [4, 8, 14, 20];
-
-/// One node to look up on the way from changed words to the root.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    /// Position in the heap.
-    position: u32,
-    /// Which half of which step the id of this node goes to: twice the number of
-    /// the step, plus one for the right half.
-    receiver: u32,
-    /// Words of a leaf, or ids of the children.
-    halves: [u32; 2],
-}
-
-/// Where the words of a state are in its tree.
-///
-/// Wide vectors have neighbours in one leaf: they belong to one process and change
-/// together. A narrow vector has few nodes below its root, and what counts is that
-/// neither half has nearly as many values as there are states. Shared variables come
-/// first in a vector and processes after them, so every other word goes to the other
-/// half: each gets a share of both.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
-    width: usize,
-    leaves: usize,
-    narrow: Option<&'static [LeafWords]>,
-}
-
-/// The words of a leaf.
-type LeafWords = [usize; 2];
-
-/// In place of a word where a leaf has only one.
-const NO_WORD: usize = usize::MAX;
-
-/// The leaves of vectors of two words and more. The first half of the root has the
-/// leaves under position 2: with three leaves the last two, else the first ones.
-const NARROW: [&[LeafWords]; 5] = [
-    &[[0, NO_WORD], [1, NO_WORD]],
-    &[[0, 2], [1, NO_WORD]],
-    &[[0, 2], [1, 3]],
-    &[[1, 3], [0, 2], [4, NO_WORD]],
-    &[[0, 2], [4, NO_WORD], [1, 3], [5, NO_WORD]],
-];
-
-impl Shape {
-    /// The tree of vectors of `width` words, at least two.
-    pub(crate) fn new(width: usize) -> Self {
-        debug_assert!(width >= 2, "single words are stored plainly");
-        let narrow = NARROW.get(width.wrapping_sub(2)).copied();
-        Self {
-            width,
-            leaves: narrow.map_or(width.div_ceil(2), <[_]>::len),
-            narrow,
-        }
-    }
-
-    /// The words of a leaf; the second may be none of the vector's.
-    #[inline(always)]
-    fn words_of(&self, leaf: usize) -> LeafWords {
-        match self.narrow {
-            Some(leaves) => leaves[leaf],
-            None => [2 * leaf, 2 * leaf + 1],
-        }
-    }
-
-    /// Positions of the heap; position 0 is not used.
-    pub(crate) fn positions(&self) -> usize {
-        2 * self.leaves
-    }
-
-    fn leaf_step(&self, words: &[u32], leaf: usize) -> Step {
-        let [left, right] = self.words_of(leaf);
-        Step {
-            position: (self.leaves + leaf) as u32,
-            receiver: 0,
-            halves: [words[left], words.get(right).copied().unwrap_or(0)],
-        }
-    }
-
-    /// Appends the steps for a state that differs from the cursor's state (its
-    /// node ids are `known`) at most in the leaves that `changed` yields, which
-    /// come in descending order without repetition. The root comes last.
-    #[inline(always)]
-    pub(crate) fn plan(
-        &self,
-        known: &[NodeId],
-        words: &[u32],
-        changed: impl Iterator<Item = usize>,
-        steps: &mut Vec<Step>,
-    ) {
-        let first = steps.len();
-        for leaf in changed {
-            steps.push(self.leaf_step(words, leaf));
-        }
-        self.plan_upwards(known, first, steps);
-    }
-
-    /// Appends the steps above the changed leaves.
-    fn plan_upwards(&self, known: &[NodeId], first: usize, steps: &mut Vec<Step>) {
-        let Some(last) = steps[first..].last() else {
-            // Nothing changed: the successor is the state itself.
-            steps.push(Step {
-                position: 1,
-                receiver: 0,
-                halves: [known[2].0, known[3].0],
-            });
-            return;
-        };
-        // The list is its own work list. Positions descend in it, so those of
-        // the parents do, and siblings are neighbours.
-        let mut newest = last.position;
-        let mut at = first;
-        while steps[at].position != 1 {
-            let position = steps[at].position;
-            let parent = position / 2;
-            if newest != parent {
-                newest = parent;
-                let child = 2 * parent as usize;
-                let halves = [known[child].0, known[child + 1].0];
-                steps.push(Step {
-                    position: parent,
-                    receiver: 0,
-                    halves,
-                });
-            }
-            steps[at].receiver = 2 * (steps.len() - 1) as u32 + position % 2;
-            at += 1;
-        }
-    }
-
-    /// All leaves, in descending order.
-    pub(crate) fn all_leaves(&self) -> impl Iterator<Item = usize> + use<> {
-        (0..self.leaves).rev()
-    }
-
-    /// The leaves with a word whose bit is set in `mask`, in descending order.
-    #[inline(always)]
-    pub(crate) fn leaves_in_mask<'a>(
-        &self,
-        mask: &'a [u64],
-    ) -> impl Iterator<Item = usize> + use<'a> {
-        let width = self.width;
-        // Bit `2l` stands for leaf `l`.
-        let (mut block, mut pairs) = (mask.len(), 0u64);
-        if let Some(leaves) = self.narrow {
-            let bits = mask.first().copied().unwrap_or(0);
-            for (leaf, words) in leaves.iter().enumerate() {
-                let in_mask = |word: usize| word < width && bits >> word & 1 == 1;
-                pairs |= u64::from(words.iter().any(|word| in_mask(*word))) << (2 * leaf);
-            }
-            block = 0;
-        }
-        std::iter::from_fn(move || {
-            while pairs == 0 {
-                block = block.checked_sub(1)?;
-                let excess = ((block + 1) * 64).saturating_sub(width).min(64) as u32;
-                let bits = mask[block] & u64::MAX.checked_shr(excess).unwrap_or(0);
-                // One bit for each pair of words.
-                pairs = (bits | bits >> 1) & 0x5555_5555_5555_5555;
-            }
-            let highest = pairs.ilog2();
-            pairs ^= 1 << highest;
-            Some(block * 32 + highest as usize / 2)
-        })
-    }
-
-    /// The leaves in which two vectors differ, in descending order.
-    pub(crate) fn differing_leaves<'a>(
-        &self,
-        before: &'a [u32],
-        after: &'a [u32],
-    ) -> impl Iterator<Item = usize> + use<'a> {
-        let shape = *self;
-        let differs = move |word: usize| before.get(word) != after.get(word);
-        self.all_leaves()
-            .filter(move |leaf| shape.words_of(*leaf).into_iter().any(differs))
-    }
-}
-
-/// The steps of one insertion: `next` is the one to do, `last` the root.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Climb {
-    pub(crate) next: u32,
-    pub(crate) last: u32,
-}
-
-/// Scratch space for the hashes of a round.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Round {
-    pending: Vec<(u32, u64)>,
-}
-
-/// What a thread keeps from one insertion to the next: ids for new nodes, and a
-/// memory of nodes that it looked up lately, a small direct-mapped cache. Ids
-/// never change, so nothing in it becomes wrong.
-///
-/// Most changed leaves and many nodes above them recur soon, and this spares two
-/// lines of shared memory each.
-pub(crate) struct Memo {
-    entries: Box<[Remembered]>,
-    spare: SpareIds,
-}
-
-/// One line of the memory.
-#[derive(Clone, Copy)]
-#[repr(align(16))]
-struct Remembered {
-    pair: u64,
-    id: NodeId,
-}
-
-impl Memo {
-    /// Entries: 256 KiB. Of the sizes from 16 KiB on this was the fastest, by up
-    /// to a fifth, on a processor with 1 MiB of second-level cache.
-    const SIZE_BITS: u32 = if cfg!(loom) { 3 } else { 14 };
-
-    /// An empty memory.
-    pub(crate) fn new() -> Self {
-        let nothing = Remembered {
-            pair: 0,
-            id: NodeId::NONE,
-        };
-        Self {
-            entries: vec![nothing; 1 << Self::SIZE_BITS].into(),
-            spare: SpareIds::default(),
-        }
-    }
-
-    #[inline(always)]
-    fn slot([left, right]: [u32; 2]) -> (u64, usize) {
-        let pair = u64::from(left) | u64::from(right) << 32;
-        let spread = (pair ^ pair >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (pair, (spread >> (64 - Self::SIZE_BITS)) as usize)
-    }
-
-    #[inline(always)]
-    fn get(&self, pair: [u32; 2]) -> Option<NodeId> {
-        let (pair, slot) = Self::slot(pair);
-        let known = self.entries[slot];
-        (known.pair == pair && known.id != NodeId::NONE).then_some(known.id)
-    }
-
-    #[inline(always)]
-    fn put(&mut self, pair: [u32; 2], id: NodeId) {
-        let (pair, slot) = Self::slot(pair);
-        self.entries[slot] = Remembered { pair, id };
-    }
-}
 
 /// What must grow before an insertion can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -365,29 +118,22 @@ impl Tree {
     /// stops with a shortage it can be called again and goes on from there.
     pub(crate) fn insert(
         &self,
-        steps: &mut [Step],
-        climbs: &mut [Climb],
-        round: &mut Round,
-        memo: &mut Memo,
+        plan: &mut TreePlan,
+        spare: &mut SpareIds,
         inserted: &mut Vec<Inserted>,
     ) -> Result<(), Shortage> {
-        self.climb(steps, climbs, round, memo)
-            .map_err(|NoRoom| Shortage::Nodes)?;
+        self.climb(plan, spare).map_err(|NoRoom| Shortage::Nodes)?;
         let done = inserted.len();
-        round.pending.clear();
-        for (number, climb) in climbs.iter().enumerate().skip(done) {
-            let hash = self.roots.hash(Self::key(
-                steps[climb.last as usize].halves,
-                self.roots.bits(),
-            )?);
+        plan.pending.clear();
+        for (number, root) in plan.roots.iter().enumerate().skip(done) {
+            let hash = self.roots.hash(Self::key(*root, self.roots.bits())?);
             self.roots.prefetch(hash);
-            round.pending.push((number as u32, hash));
+            plan.pending.push((number, hash));
         }
-        for (number, hash) in &round.pending {
+        for (number, hash) in &plan.pending {
             let (flags, is_new) = self.roots.insert(*hash).map_err(|NoRoom| Shortage::Roots)?;
-            let handle = Self::handle(steps[climbs[*number as usize].last as usize].halves);
             inserted.push(Inserted {
-                handle,
+                handle: Self::handle(plan.roots[*number]),
                 is_new,
                 flags,
             });
@@ -396,34 +142,25 @@ impl Tree {
     }
 
     /// Brings all insertions of a batch to their roots.
-    fn climb(
-        &self,
-        steps: &mut [Step],
-        climbs: &mut [Climb],
-        round: &mut Round,
-        memo: &mut Memo,
-    ) -> Result<(), NoRoom> {
-        round.pending.clear();
-        for (number, climb) in climbs.iter_mut().enumerate() {
-            if let Some(hash) = self.climb_by_memory(steps, climb, memo) {
-                round.pending.push((number as u32, hash));
+    fn climb(&self, plan: &mut TreePlan, spare: &mut SpareIds) -> Result<(), NoRoom> {
+        plan.pending.clear();
+        for number in 0..plan.climbs() {
+            if let Some(hash) = self.climb_by_memory(plan, number) {
+                plan.pending.push((number, hash));
             }
         }
-        while !round.pending.is_empty() {
+        while !plan.pending.is_empty() {
             let mut kept = 0;
-            for at in 0..round.pending.len() {
-                let (number, hash) = round.pending[at];
-                let climb = &mut climbs[number as usize];
-                let pair = steps[climb.next as usize].halves;
-                let id = self.nodes.insert(pair, hash, &mut memo.spare)?;
-                memo.put(pair, id);
-                Self::take(steps, climb, id);
-                if let Some(hash) = self.climb_by_memory(steps, climb, memo) {
-                    round.pending[kept] = (number, hash);
+            for at in 0..plan.pending.len() {
+                let (number, hash) = plan.pending[at];
+                let id = self.nodes.insert(plan.unknown(number), hash, spare)?;
+                plan.found(number, id);
+                if let Some(hash) = self.climb_by_memory(plan, number) {
+                    plan.pending[kept] = (number, hash);
                     kept += 1;
                 }
             }
-            round.pending.truncate(kept);
+            plan.pending.truncate(kept);
         }
         Ok(())
     }
@@ -431,42 +168,24 @@ impl Tree {
     /// Goes up as far as the memory knows the nodes. Returns the hash of the
     /// first unknown one, whose place is being fetched, or `None` at the root.
     #[inline(always)]
-    fn climb_by_memory(&self, steps: &mut [Step], climb: &mut Climb, memo: &Memo) -> Option<u64> {
-        while climb.next < climb.last {
-            let pair = steps[climb.next as usize].halves;
-            match memo.get(pair) {
-                Some(id) => Self::take(steps, climb, id),
-                None => {
-                    let hash = NodeTable::hash(pair);
-                    self.nodes.prefetch(hash);
-                    return Some(hash);
-                }
+    fn climb_by_memory(&self, plan: &mut TreePlan, number: usize) -> Option<u64> {
+        plan.climb(number).map(|pair| {
+            let hash = NodeTable::hash(pair);
+            self.nodes.prefetch(hash);
+            hash
+        })
+    }
+
+    /// Whether the one state of a plan is stored; adds nothing.
+    pub(crate) fn contains(&self, plan: &mut TreePlan) -> bool {
+        while let Some(pair) = (plan.climbs() > 0).then(|| plan.climb(0)).flatten() {
+            match self.nodes.find(pair, NodeTable::hash(pair)) {
+                Some(id) => plan.found(0, id),
+                None => return false,
             }
         }
-        None
-    }
-
-    /// Whether the state with these steps is stored; adds nothing.
-    pub(crate) fn contains(&self, steps: &mut [Step], mut climb: Climb, memo: &Memo) -> bool {
-        while climb.next < climb.last {
-            let pair = steps[climb.next as usize].halves;
-            let find = || self.nodes.find(pair, NodeTable::hash(pair));
-            let Some(id) = memo.get(pair).or_else(find) else {
-                return false;
-            };
-            Self::take(steps, &mut climb, id);
-        }
-        let root = steps[climb.last as usize].halves;
-        let key = Self::key(root, self.roots.bits());
+        let key = Self::key(plan.roots[0], self.roots.bits());
         key.is_ok_and(|key| self.roots.flags(self.roots.hash(key)).is_some())
-    }
-
-    /// The node of the next step has this id: passes it on to its parent.
-    #[inline(always)]
-    fn take(steps: &mut [Step], climb: &mut Climb, id: NodeId) {
-        let receiver = steps[climb.next as usize].receiver as usize;
-        steps[receiver / 2].halves[receiver % 2] = id.0;
-        climb.next += 1;
     }
 
     /// Fills `words` with a state; `known` says which ids are there already, and
@@ -486,12 +205,12 @@ impl Tree {
             }
             known[at] = id;
             let [left, right] = self.nodes.get(id);
-            if at < self.shape.leaves {
+            if at < self.shape.first_leaf() {
                 stack[height] = (2 * position + 1, NodeId(right));
                 stack[height + 1] = (2 * position, NodeId(left));
                 height += 2;
             } else {
-                let [first, second] = self.shape.words_of(at - self.shape.leaves);
+                let [first, second] = self.shape.words_of(at - self.shape.first_leaf());
                 words[first] = left;
                 if let Some(second) = words.get_mut(second) {
                     *second = right;
@@ -651,65 +370,6 @@ impl Tree {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-
-    #[test]
-    fn masks_name_the_leaves_they_touch() {
-        let shape = Shape::new(131);
-        let mut mask = vec![0u64; 3];
-        for word in [0, 3, 62, 63, 64, 129, 130, 131, 150] {
-            mask[word / 64] |= 1 << (word % 64);
-        }
-        let leaves: Vec<_> = shape.leaves_in_mask(&mask).collect();
-        assert_eq!(leaves, [65, 64, 32, 31, 1, 0]);
-        let all: Vec<_> = shape.leaves_in_mask(&[u64::MAX; 3]).collect();
-        assert_eq!(all, shape.all_leaves().collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn narrow_vectors_have_every_word_in_one_leaf() {
-        for width in 2..=9 {
-            let shape = Shape::new(width);
-            for word in 0..width {
-                let in_leaf = |leaf: &usize| shape.words_of(*leaf).contains(&word);
-                let leaves: Vec<_> = shape.all_leaves().filter(in_leaf).collect();
-                assert_eq!(leaves.len(), 1);
-                let by_mask: Vec<_> = shape.leaves_in_mask(&[1 << word]).collect();
-                assert_eq!(by_mask, leaves);
-                let (before, mut after) = (vec![0; width], vec![0; width]);
-                after[word] = 1;
-                let by_value: Vec<_> = shape.differing_leaves(&before, &after).collect();
-                assert_eq!(by_value, leaves);
-            }
-            let all: Vec<_> = shape.leaves_in_mask(&[u64::MAX]).collect();
-            assert_eq!(all, shape.all_leaves().collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn plans_visit_each_node_above_a_change_once() {
-        let shape = Shape::new(14);
-        let known = vec![NodeId(99); shape.positions()];
-        let words: Vec<u32> = (0..14).collect();
-        let mut steps = Vec::new();
-        shape.plan(
-            &known,
-            &words,
-            shape.leaves_in_mask(&[1 << 13 | 1 << 12 | 1 << 10 | 1]),
-            &mut steps,
-        );
-        let positions: Vec<_> = steps.iter().map(|step| step.position).collect();
-        assert_eq!(positions, [13, 12, 7, 6, 3, 1]);
-        for step in &steps[..steps.len() - 1] {
-            assert_eq!(
-                steps[step.receiver as usize / 2].position,
-                step.position / 2
-            );
-            assert_eq!(step.receiver % 2, step.position % 2);
-        }
-        let mut steps = Vec::new();
-        shape.plan(&known, &words, std::iter::empty(), &mut steps);
-        assert_eq!(steps.len(), 1);
-    }
 
     #[test]
     fn handles_and_flags_survive_wider_keys() {

@@ -3,9 +3,9 @@
 use crate::batch::{Batch, Plan};
 use crate::cursor::Cursor;
 use crate::gate::Ticket;
+use crate::nodes::SpareIds;
 use crate::store::{Inserted, Need, StateHandle, Store, StoreError, Tables};
 use crate::sync::Ordering;
-use crate::tree::Memo;
 
 /// A thread's access to a [`Store`]; each thread makes its own.
 ///
@@ -18,7 +18,8 @@ pub struct Worker<'s> {
     ticket: Ticket,
     /// For insertions of single vectors.
     single: Batch,
-    memo: Memo,
+    /// For new nodes.
+    spare: SpareIds,
 }
 
 /// The store cannot return vectors: it is lossy.
@@ -39,7 +40,7 @@ impl<'s> Worker<'s> {
             store,
             ticket: store.gate.register(),
             single: store.batch(),
-            memo: Memo::new(),
+            spare: SpareIds::default(),
         }
     }
 
@@ -64,7 +65,7 @@ impl<'s> Worker<'s> {
         insert_all(
             self.store,
             &mut self.ticket,
-            &mut self.memo,
+            &mut self.spare,
             &mut self.single,
         )?;
         Ok(self.single.inserted[0])
@@ -77,7 +78,7 @@ impl<'s> Worker<'s> {
     /// # Panics
     /// If the batch comes from a store of another kind.
     pub fn insert_batch<'b>(&mut self, batch: &'b mut Batch) -> Result<&'b [Inserted], StoreError> {
-        insert_all(self.store, &mut self.ticket, &mut self.memo, batch)?;
+        insert_all(self.store, &mut self.ticket, &mut self.spare, batch)?;
         Ok(&batch.inserted)
     }
 
@@ -97,7 +98,7 @@ impl<'s> Worker<'s> {
             Tables::Tree(tree) => {
                 self.single.push(parent, words, changed);
                 match &mut self.single.plan {
-                    Plan::Tree { steps, climbs, .. } => tree.contains(steps, climbs[0], &self.memo),
+                    Plan::Tree(plan) => tree.contains(plan),
                     Plan::Whole { .. } => false,
                 }
             }
@@ -209,7 +210,7 @@ impl Drop for Worker<'_> {
 fn insert_all(
     store: &Store,
     ticket: &mut Ticket,
-    memo: &mut Memo,
+    spare: &mut SpareIds,
     batch: &mut Batch,
 ) -> Result<(), StoreError> {
     assert_eq!(
@@ -228,7 +229,7 @@ fn insert_all(
     loop {
         let inside = store.gate.enter(ticket);
         let done = batch.inserted.len();
-        let result = inside.insert(&mut batch.plan, memo, &mut batch.inserted);
+        let result = inside.insert(&mut batch.plan, spare, &mut batch.inserted);
         let new = batch.inserted[done..]
             .iter()
             .filter(|inserted| inserted.is_new)
