@@ -23,15 +23,19 @@
 //! it out of the way, those choices are open. A step that takes away what does not depend on it is
 //! an [error](ExploreError::Disables), because executions would be missed.
 //!
+//! [`check`] runs ordinary multi-threaded Rust code under this search: see [`thread`] and [`sync`].
+//!
 //! | module | holds |
 //! | --- | --- |
 //! | `order` | what depends on what on a path, and in a sequence to be tried |
 //! | `wakeup` | wakeup trees: sequences to be tried, none of them in vain |
 //! | `explore` | the search |
+//! | `code` | ordinary Rust code as a program: [`thread`], [`sync`], [`check`] |
 //! | [`traces`] | all traces by brute force, to test against |
 
 #![forbid(unsafe_code)]
 
+mod code;
 mod explore;
 mod order;
 pub mod traces;
@@ -39,6 +43,7 @@ mod wakeup;
 
 use std::rc::Rc;
 
+pub use code::{Check, Executions, Failure, FailureKind, check, sync, thread};
 pub use explore::{Counts, ExploreError, Seen, explore};
 
 /// A thread of a [`Program`], from 0.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::handler::{Effect, Guard, Handler, LocalGuard, MaySend, Step, Takes};
 use crate::protocol::{Protocol, typed, typed_mut};
-use crate::value::{Envelope, Pid, ProcessRef, Value};
+use crate::value::{Envelope, KindName, Pid, ProcessRef, Value};
 
 /// What all handlers have in common while they are being written.
 pub(crate) struct Builder<'p, M, S> {
@@ -74,14 +74,14 @@ macro_rules! common_declarations {
 
         /// Declares that messages of this kind may be sent to these processes. With any
         /// declaration, everything else is forbidden, and checked.
-        pub fn sends<P: Into<Pid> + Copy>(mut self, kind: &str, to: &[P]) -> Self {
-            self.0.sends(Some(kind), Some(pids(to)));
+        pub fn sends<P: Into<Pid> + Copy>(mut self, kind: impl KindName<M>, to: &[P]) -> Self {
+            self.0.sends(Some(kind.kind_name()), Some(pids(to)));
             self
         }
 
         /// Declares that messages of this kind may be sent to anybody.
-        pub fn sends_to_any(mut self, kind: &str) -> Self {
-            self.0.sends(Some(kind), None);
+        pub fn sends_to_any(mut self, kind: impl KindName<M>) -> Self {
+            self.0.sends(Some(kind.kind_name()), None);
             self
         }
 
@@ -109,9 +109,9 @@ macro_rules! message_declarations {
         }
 
         /// Messages of one more kind.
-        pub fn or(mut self, kind: &str) -> Self {
+        pub fn or(mut self, kind: impl KindName<M>) -> Self {
             let kinds = self.0.handler.kinds.get_or_insert_default();
-            kinds.push(kind.to_owned());
+            kinds.push(kind.kind_name().to_owned());
             self
         }
     };

@@ -200,19 +200,30 @@ fn closest<'n>(name: &str, candidates: impl Iterator<Item = &'n String>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein's distance, letters of either case being equal.
+/// Edits that turn one name into another: letters added, left out, replaced or exchanged with their
+/// neighbours (Damerau, *A technique for computer detection and correction of spelling errors*,
+/// 1964). Letters of either case are equal.
 fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(!x.eq_ignore_ascii_case(y));
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+    let lower = |text: &str| -> Vec<char> { text.to_lowercase().chars().collect() };
+    let (a, b) = (lower(a), lower(b));
+    let mut costs = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            costs[i][j] = match (i, j) {
+                (0, n) | (n, 0) => n,
+                _ => {
+                    let replaced = costs[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let shorter = costs[i - 1][j].min(costs[i][j - 1]) + 1;
+                    let mut least = replaced.min(shorter);
+                    if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                        least = least.min(costs[i - 2][j - 2] + 1);
+                    }
+                    least
+                }
+            };
         }
     }
-    row[b.len()]
+    costs[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -224,6 +235,7 @@ mod tests {
         assert_eq!(edits("Ping", "Pingg"), 1);
         assert_eq!(edits("ping", "Ping"), 0);
         assert_eq!(edits("", "abc"), 3);
-        assert_eq!(edits("AckQuery", "AckQeury"), 2);
+        assert_eq!(edits("AckQuery", "AckQeury"), 1);
+        assert_eq!(edits("Grnat", "Grant"), 1);
     }
 }

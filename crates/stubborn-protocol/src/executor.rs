@@ -92,6 +92,7 @@ struct Quick {
     /// Number of the handler that misbehaved plus one, 0 for none.
     misused: u16,
     crashes: bool,
+    returns: bool,
 }
 
 /// Entries of all tables together at which they are emptied: a bound on memory, far above what
@@ -180,6 +181,7 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
                 events: step.events.map_or(0, |e| e + 1),
                 misused: step.misused.map_or(0, |handler| handler as u16 + 1),
                 crashes: step.crashes,
+                returns: step.returns,
             });
         }
         let range = (start, self.moves.len() as u32);
@@ -254,6 +256,9 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
         }
         if step.crashes {
             set(self.inner.extra_word, state[self.inner.extra_word] - 1);
+        }
+        if step.returns {
+            set(self.inner.extra_word, state[self.inner.extra_word] + 1);
         }
     }
 

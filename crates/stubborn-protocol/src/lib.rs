@@ -130,4 +130,4 @@ pub use stubborn_system::{Budget, RelationLevel};
 
 pub use stateless::{MessageProgram, MessageState, Stateless, StatelessReport, StatelessSearch};
 pub use symmetry::Rename;
-pub use value::{Envelope, Pid, ProcessRef, Value};
+pub use value::{Envelope, Kind, KindName, Pid, ProcessRef, Value};

@@ -604,6 +604,9 @@ fn structure<M: Value>(inner: &mut Inner<M>) -> Structure {
             let text = "one more crash is possible".into();
             guards.push(labels.add(Meaning::MayCrash, text, vec![crashes]));
         }
+        if action.role == Role::Recover && labels.inner.protocol.crashes_return {
+            writes.push(crashes);
+        }
         let ready = Meaning::Ready(number as u32);
         let tests = vec![local_field(p), inbox_field(p)];
         guards.push(labels.add(ready, format!("{name} is ready"), tests));

@@ -20,6 +20,8 @@ pub(crate) struct Move {
     pub(crate) events: Option<u32>,
     /// Whether it uses up a crash.
     pub(crate) crashes: bool,
+    /// Whether it gives one back.
+    pub(crate) returns: bool,
     /// The handler, if it did what it must not.
     pub(crate) misused: Option<usize>,
     /// Consumed parcels.
@@ -74,7 +76,9 @@ impl<M: Value> Inner<M> {
                             timers: declaration.initial_timers,
                             crashed: false,
                         });
-                        moves.push(still(number, after, inbox));
+                        let mut step = still(number, after, inbox);
+                        step.returns = self.protocol.crashes_return;
+                        moves.push(step);
                     }
                 }
                 Role::Crash | Role::Recover => {}
@@ -245,6 +249,7 @@ impl<M: Value> Inner<M> {
                 posts,
                 events: (!events.is_empty()).then(|| self.events.intern(events.into())),
                 crashes: false,
+                returns: false,
                 misused: misuse.map(|_| at.handler),
                 consumed: consumed.clone(),
             });
@@ -339,6 +344,7 @@ fn still(action: u32, local: u32, inbox: u32) -> Move {
         posts: Vec::new(),
         events: None,
         crashes: false,
+        returns: false,
         misused: None,
         consumed: Vec::new(),
     }

@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::network::Network;
 use crate::property::{Groups, Property, PropertyRole, View, over};
 use crate::symmetry::Rename;
-use crate::value::{Boxed, Envelope, Pid, ProcessRef, Value};
+use crate::value::{Boxed, Envelope, KindName, Pid, ProcessRef, Value};
 
 /// A process as declared.
 pub(crate) struct ProcessDeclaration {
@@ -46,6 +46,8 @@ pub struct Protocol<M> {
     pub(crate) lossy: bool,
     pub(crate) splits_quorums: bool,
     pub(crate) most_crashes: u32,
+    /// Who comes back makes room for another crash.
+    pub(crate) crashes_return: bool,
     pub(crate) processes: Vec<ProcessDeclaration>,
     pub(crate) handlers: Vec<Handler<M>>,
     pub(crate) initial_messages: Vec<Envelope<M>>,
@@ -88,6 +90,7 @@ impl<M: Value> Protocol<M> {
             lossy: false,
             splits_quorums: false,
             most_crashes: 0,
+            crashes_return: false,
             processes: Vec::new(),
             handlers: Vec::new(),
             initial_messages: Vec::new(),
@@ -221,7 +224,15 @@ impl<M: Value> Protocol<M> {
         }
     }
 
-    /// A crashed process may come back, with what is left of its state.
+    /// These processes may crash, at most so many of them at a time: who [comes
+    /// back](Self::recovers) makes room for another crash.
+    pub fn may_be_down<P: Into<Pid> + Copy>(&mut self, processes: &[P], at_most: u32) {
+        self.may_crash(processes, at_most);
+        self.crashes_return = true;
+    }
+
+    /// A crashed process may come back, with what is left of its state: what it had on disk. Timers
+    /// are those that were set at the beginning, and messages are still on their way.
     pub fn recovers<S: Value>(
         &mut self,
         process: ProcessRef<S>,
@@ -258,8 +269,14 @@ impl<M: Value> Protocol<M> {
         ActionBuilder(Builder::new(self, process, name, Takes::Timer(bit)))
     }
 
-    /// What a process does with a message of a kind: the variant's name.
-    pub fn on<S: Value>(&mut self, process: ProcessRef<S>, kind: &str) -> MessageBuilder<'_, M, S> {
+    /// What a process does with a message of a kind: the variant's name, or better
+    /// [`kind!`](crate::kind).
+    pub fn on<S: Value>(
+        &mut self,
+        process: ProcessRef<S>,
+        kind: impl KindName<M>,
+    ) -> MessageBuilder<'_, M, S> {
+        let kind = kind.kind_name();
         let mut builder = Builder::new(self, process, kind.to_owned(), Takes::One);
         builder.handler.kinds = Some(vec![kind.to_owned()]);
         MessageBuilder(builder)
@@ -275,9 +292,10 @@ impl<M: Value> Protocol<M> {
     pub fn on_quorum<S: Value>(
         &mut self,
         process: ProcessRef<S>,
-        kind: &str,
+        kind: impl KindName<M>,
         count: usize,
     ) -> QuorumBuilder<'_, M, S> {
+        let kind = kind.kind_name();
         let takes = Takes::Quorum(count as u16);
         let mut builder = Builder::new(self, process, kind.to_owned(), takes);
         builder.handler.kinds = Some(vec![kind.to_owned()]);
@@ -498,6 +516,10 @@ impl<M: Value> Protocol<M> {
     }
 }
 
+fn names<M, K: KindName<M>>(kinds: &[K]) -> Vec<&str> {
+    kinds.iter().map(KindName::kind_name).collect()
+}
+
 /// A record of messages, being set up.
 pub struct RecordBuilder<'p, M, H> {
     protocol: &'p mut Protocol<M>,
@@ -508,11 +530,11 @@ impl<M: Value, H: Value> RecordBuilder<'_, M, H> {
     /// Changes the record when a message of one of these kinds is sent.
     pub fn on_send(
         self,
-        kinds: &[&str],
+        kinds: &[impl KindName<M>],
         note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
     ) -> Self {
         if let Some(history) = &mut self.protocol.history {
-            history.on_send(kinds, note);
+            history.on_send(&names(kinds), note);
         }
         self
     }
@@ -520,11 +542,11 @@ impl<M: Value, H: Value> RecordBuilder<'_, M, H> {
     /// Changes the record when a message of one of these kinds is delivered.
     pub fn on_delivery(
         self,
-        kinds: &[&str],
+        kinds: &[impl KindName<M>],
         note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
     ) -> Self {
         if let Some(history) = &mut self.protocol.history {
-            history.on_delivery(kinds, note);
+            history.on_delivery(&names(kinds), note);
         }
         self
     }

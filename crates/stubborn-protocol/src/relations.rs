@@ -287,7 +287,7 @@ impl<'i, M: Value> Facts<'i, M> {
                 })
             }
             Meaning::Ready(other) => self.ready_changes(*other as usize, action),
-            Meaning::MayCrash => (false, *role == Role::Crash),
+            Meaning::MayCrash => (self.gives_back(action), *role == Role::Crash),
             Meaning::Violated(number) | Meaning::Holds(number) => {
                 let property = &self.inner.protocol.properties[*number];
                 if property.history && self.notes[action] {
@@ -441,12 +441,20 @@ impl<'i, M: Value> Facts<'i, M> {
         !one_queue && self.feeds(sender, taker)
     }
 
+    /// Whether it makes room for another crash.
+    fn gives_back(&self, action: usize) -> bool {
+        self.inner.protocol.crashes_return && self.inner.actions[action].role == Role::Recover
+    }
+
     /// Whether `t` can always be moved left over `u`: what `u t` reaches, `t u` reaches.
     fn moves_left(&self, t: usize, u: usize) -> bool {
         if t == u || self.notes[t] && self.notes[u] {
             return false;
         }
         if self.feeds(u, t) {
+            return false;
+        }
+        if self.gives_back(u) && self.inner.actions[t].role == Role::Crash {
             return false;
         }
         if self.process(t) != self.process(u) {

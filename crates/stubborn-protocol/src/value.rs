@@ -164,6 +164,88 @@ pub(crate) struct Local {
     pub(crate) crashed: bool,
 }
 
+/// A kind of messages that the compiler has checked: made by [`kind!`](crate::kind).
+pub struct Kind<M> {
+    path: &'static str,
+    messages: PhantomData<fn(M)>,
+}
+
+impl<M> fmt::Debug for Kind<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.path)
+    }
+}
+
+impl<M> Kind<M> {
+    #[doc(hidden)]
+    pub fn new(path: &'static str, _: fn(&M) -> bool) -> Self {
+        Self {
+            path,
+            messages: PhantomData,
+        }
+    }
+}
+
+/// A kind of messages as a value that the compiler checks: a misspelt variant does not compile, and
+/// neither does one of another protocol's messages. Works for variants of every form.
+///
+/// ```
+/// use stubborn_protocol::{Protocol, kind};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// enum Message { Ping(u8), Pong { seen: u8 }, Stop }
+///
+/// let mut p = Protocol::new("ping");
+/// let a = p.process("a", 0_u8);
+/// p.send_initially(a, a, Message::Ping(1));
+/// p.on(a, kind!(Message::Ping)).sends(kind!(Message::Pong), &[a]).then(move |n, _, step| {
+///     *n += 1;
+///     step.send(a, Message::Pong { seen: *n });
+/// });
+/// p.on(a, kind!(Message::Pong)).or(kind!(Message::Stop)).then(|_, _, _| {});
+/// # stubborn_protocol::assert_holds!(p.build().unwrap());
+/// ```
+///
+/// ```compile_fail
+/// # use stubborn_protocol::{Protocol, kind};
+/// # #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// # enum Message { Ping(u8) }
+/// # let mut p = Protocol::<Message>::new("ping");
+/// # let a = p.process("a", 0_u8);
+/// p.on(a, kind!(Message::Pingg)).then(|_, _, _| {});
+/// ```
+#[macro_export]
+macro_rules! kind {
+    ($($path:ident)::+) => {
+        $crate::Kind::new(stringify!($($path)::+), |m| matches!(m, $($path)::+ { .. }))
+    };
+}
+
+/// What names a kind of messages: [`kind!`](crate::kind), or a string for quick use.
+pub trait KindName<M> {
+    /// The name of the variant.
+    fn kind_name(&self) -> &str;
+}
+
+impl<M> KindName<M> for Kind<M> {
+    fn kind_name(&self) -> &str {
+        let last = self.path.rsplit(':').next();
+        last.unwrap_or(self.path).trim()
+    }
+}
+
+impl<M> KindName<M> for &str {
+    fn kind_name(&self) -> &str {
+        self
+    }
+}
+
+impl<M> KindName<M> for &String {
+    fn kind_name(&self) -> &str {
+        self
+    }
+}
+
 /// The kind of a message: the first word of its `Debug` text, which is the variant of an enum
 /// and the name of a struct.
 pub(crate) fn kind_of<M: fmt::Debug>(message: &M) -> String {

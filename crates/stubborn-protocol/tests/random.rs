@@ -41,7 +41,10 @@ fn protocol(seed: u64) -> Model<Message> {
     let count = 2 + random.below(2);
     let all = p.processes("P", count, 0_u8);
     if random.percent(25) {
-        p.may_crash(&all[..1], 1);
+        match random.percent(50) {
+            true => p.may_crash(&all[..2], 1),
+            false => p.may_be_down(&all[..2], 1),
+        }
         if random.percent(50) {
             p.recovers(all[0], |_| 0);
         }

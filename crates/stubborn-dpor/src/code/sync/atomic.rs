@@ -1,0 +1,138 @@
+//! Atomic values: [`std::sync::atomic`]. Every ordering is taken for sequentially consistent.
+//!
+//! An exchange that may fail counts as a change.
+
+use std::sync::atomic;
+
+pub use std::sync::atomic::Ordering;
+
+use crate::code::operation::Operation;
+use crate::code::runtime::{new_object, perform};
+
+const ALL: Ordering = Ordering::SeqCst;
+
+/// What all atomics have in common.
+macro_rules! atomic {
+    ($name:ident, $value:ty) => {
+        #[doc = concat!("As [`std::sync::atomic::", stringify!($name), "`].")]
+        #[derive(Debug)]
+        pub struct $name {
+            number: u32,
+            value: atomic::$name,
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new(Default::default())
+            }
+        }
+
+        impl $name {
+            /// With a first value.
+            ///
+            /// # Panics
+            /// Outside of a check.
+            pub fn new(value: $value) -> Self {
+                Self {
+                    number: new_object(),
+                    value: atomic::$name::new(value),
+                }
+            }
+
+            fn changes(&self) -> &atomic::$name {
+                perform(Operation::Store(self.number));
+                &self.value
+            }
+
+            /// The value.
+            ///
+            /// # Panics
+            /// Outside of a check.
+            pub fn load(&self, _: Ordering) -> $value {
+                perform(Operation::Load(self.number));
+                self.value.load(ALL)
+            }
+
+            /// Another value.
+            ///
+            /// # Panics
+            /// Outside of a check.
+            pub fn store(&self, value: $value, _: Ordering) {
+                self.changes().store(value, ALL);
+            }
+
+            /// Another value; the one before.
+            ///
+            /// # Panics
+            /// Outside of a check.
+            pub fn swap(&self, value: $value, _: Ordering) -> $value {
+                self.changes().swap(value, ALL)
+            }
+
+            /// Another value, if it is the expected one; the one before.
+            ///
+            /// # Errors
+            /// The value, if it is another one.
+            ///
+            /// # Panics
+            /// Outside of a check.
+            pub fn compare_exchange(
+                &self,
+                expected: $value,
+                new: $value,
+                _: Ordering,
+                _: Ordering,
+            ) -> Result<$value, $value> {
+                self.changes().compare_exchange(expected, new, ALL, ALL)
+            }
+
+            /// The same: it never fails without a reason here.
+            ///
+            /// # Errors
+            /// The value, if it is another one.
+            ///
+            /// # Panics
+            /// Outside of a check.
+            pub fn compare_exchange_weak(
+                &self,
+                expected: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.compare_exchange(expected, new, success, failure)
+            }
+        }
+    };
+}
+
+/// What values change by, and give back what they were.
+macro_rules! changes {
+    ($name:ident, $value:ty, $($change:ident),+) => {
+        impl $name {
+            $(
+                #[doc = concat!("As [`std::sync::atomic::", stringify!($name), "::",
+                    stringify!($change), "`].")]
+                ///
+                /// # Panics
+                /// Outside of a check.
+                pub fn $change(&self, value: $value, _: Ordering) -> $value {
+                    self.changes().$change(value, ALL)
+                }
+            )+
+        }
+    };
+}
+
+macro_rules! number {
+    ($($name:ident $value:ty),+) => {$(
+        atomic!($name, $value);
+        changes!($name, $value, fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max,
+            fetch_min);
+    )+};
+}
+
+number!(AtomicUsize usize, AtomicIsize isize, AtomicU64 u64, AtomicI64 i64, AtomicU32 u32,
+    AtomicI32 i32, AtomicU16 u16, AtomicU8 u8);
+atomic!(AtomicBool, bool);
+changes!(AtomicBool, bool, fetch_and, fetch_or, fetch_xor);

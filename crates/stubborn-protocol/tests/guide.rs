@@ -1,0 +1,72 @@
+//! The guide, `docs/protocols.md`: its program holds, and broken as it says it gives what it
+//! promises. The files in `guide/` are the guide's own text, with one change each.
+
+#[rustfmt::skip]
+#[path = "guide/lock_server.rs"]
+mod lock_server;
+#[rustfmt::skip]
+#[allow(unused_variables)]
+#[path = "guide/careless_server.rs"]
+mod careless_server;
+#[rustfmt::skip]
+#[path = "guide/misspelt_kind.rs"]
+mod misspelt_kind;
+
+const GUIDE: &str = include_str!("../../../docs/protocols.md");
+
+/// The guide's program, as a module instead of a test.
+fn program() -> String {
+    let block = GUIDE.split("```rust\n").nth(1).expect("a program");
+    let block = block.split("```").next().expect("its end");
+    assert!(block.contains("#[test]\nfn nobody_works_twice()"));
+    block.replace("#[test]\nfn ", "pub(crate) fn ")
+}
+
+/// What a test that fails says.
+fn failure(test: fn()) -> String {
+    let failed = std::panic::catch_unwind(test).expect_err("a failing test");
+    *failed.downcast::<String>().expect("a text")
+}
+
+/// What the guide says, on one line.
+fn promises(text: &str) -> bool {
+    GUIDE
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .contains(text)
+}
+
+#[test]
+fn the_program_of_the_guide_holds() {
+    assert_eq!(program(), include_str!("guide/lock_server.rs"));
+    lock_server::nobody_works_twice();
+}
+
+#[test]
+fn a_server_that_forgets_fails_with_the_shortest_way() {
+    assert!(promises(
+        "Forget `*free = false`, and the test fails with the shortest way"
+    ));
+    assert!(promises("to the accident, six steps"));
+    let broken = program().replace("        *free = false;\n", "");
+    assert_eq!(broken, include_str!("guide/careless_server.rs"));
+    let text = failure(careless_server::nobody_works_twice);
+    assert!(
+        text.contains("`mutual exclusion` is violated, by the shortest way"),
+        "{text}"
+    );
+    assert!(text.contains(" 6. ") && !text.contains(" 7. "), "{text}");
+    assert!(text.contains("--Request") && text.contains("*"), "{text}");
+}
+
+#[test]
+fn a_misspelt_kind_fails() {
+    assert!(promises("Write `\"Grnat\"` for `kind!(Message::Grant)`"));
+    let promised = "waits for `Grnat`, which nobody sends: is `Grant` meant?";
+    assert!(promises(promised));
+    let broken = program().replace("kind!(Message::Grant)", "\"Grnat\"");
+    assert_eq!(broken, include_str!("guide/misspelt_kind.rs"));
+    let text = failure(misspelt_kind::nobody_works_twice);
+    assert!(text.contains(promised), "{text}");
+}
