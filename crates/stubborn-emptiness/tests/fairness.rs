@@ -71,6 +71,43 @@ fn a_process_that_can_step_is_not_neglected() {
     }
 }
 
+/// Who can only take steps that fail is not able to move: to neglect it is fair.
+#[test]
+fn a_process_whose_steps_all_fail_may_be_neglected() {
+    let mut system = Tiny::new(&[2, 2]);
+    let (spinner, worker) = (system.process(0), system.process(1));
+    let done = system.label("done", &[1], |v| v[1] == 1);
+    let step = |name: &str, process| Transition {
+        name: name.into(),
+        processes: vec![process],
+        ..Transition::default()
+    };
+    let spin = Transition {
+        writes: fields(&[0]),
+        reads: fields(&[0]),
+        ..step("spin", spinner)
+    };
+    system.transition(spin, |v| vec![Some(vec![1 - v[0], v[1]])]);
+    system.transition(step("fail", worker), |_| vec![None]);
+    let mut formulas = Formulas::new();
+    let atom = formulas.atom("done");
+    let ever = formulas.make(Node::Finally(atom));
+    let property = Property::from_formula(formulas, ever, vec![done], &Default::default())
+        .expect("the formula is small");
+    for emptiness in Emptiness::ALL {
+        for threads in [1, 2] {
+            let check = Check {
+                emptiness,
+                threads,
+                weak_fairness: true,
+                ..Check::new(&system, &property)
+            };
+            let fair = check.run().expect("counterexamples are real");
+            assert_eq!(fair.verdict, CheckVerdict::Violated);
+        }
+    }
+}
+
 /// Whether a fair run violates the property: every process moves again and again, or is again
 /// and again without a step.
 fn is_violated(system: &dyn System, property: &Property) -> bool {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use stubborn_emptiness::{
     Check, CheckVerdict, CycleProviso, Emptiness, FiniteRuns, Fitting, Property, PutBack,
     ReductionOff, ReductionRequest, ReductionUse, SteeringMode, StickyReduction,
+    sticky_transitions,
 };
 use stubborn_graph::components;
 use stubborn_ltl::automaton::{Automaton, Draft, Edge, Marks, StateId};
@@ -16,9 +17,9 @@ use stubborn_ltl::stutter::normalise_stutter;
 use stubborn_ltl::translate::{TranslationOptions, translate};
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{self, Shape};
-use stubborn_reduce::testing::tiny::Tiny;
+use stubborn_reduce::testing::tiny::{Tiny, fields};
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction, Visibility};
-use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System};
+use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System, Transition};
 
 use length::length;
 use loose::{fading_system, independent_system, loose_system};
@@ -700,6 +701,26 @@ fn without_proviso_violations_are_missed() {
     let missed = missed.count();
     assert!(missed > 0, "none in 300 systems");
     eprintln!("{missed} violations missed");
+}
+
+/// A step of low priority comes back when nobody outranks it any more: no guard of it changes.
+#[test]
+fn a_step_of_low_priority_helps_itself() {
+    let mut system = Tiny::new(&[2]);
+    let raised = system.label("x0 = 1", &[0], |s| s[0] == 1);
+    system.simple("lower", &[raised], (&[], &[0]), |s| s[0] = 0);
+    let raise = system.transition(
+        Transition {
+            name: "raise".into(),
+            writes: fields(&[0]),
+            priority: 1,
+            ..Transition::default()
+        },
+        |_| vec![Some(vec![1])],
+    );
+    let relations = relations_over(&system, &system.all_states());
+    assert!(relations.must_disable.0.contains(raise, raise));
+    assert!(!sticky_transitions(system.structure(), &relations).none());
 }
 
 /// Every cycle of a graph that is reduced with sticky transitions has a state where nothing was

@@ -7,6 +7,7 @@ use common::models::{
 };
 use common::protocol::LockProtocol;
 use common::{exact_stores, facts, roomy_lossy_stores, run};
+use stubborn_ir::{Command, Expr, Variable};
 use stubborn_search::{
     End, Limits, Order, Search, SearchError, Stop, StoreKind, StoreOptions, Target, TraceMissing,
     replay,
@@ -37,6 +38,33 @@ fn philosophers_starve_after_as_many_steps_as_there_are() {
             }
             assert!(threads > 1 || violation.trace.is_some(), "{search:?}");
         }
+    }
+}
+
+/// Where all goes that fails is no state of the model: whatever is in its bits, nothing holds there.
+#[test]
+fn nothing_is_said_about_the_state_after_a_failure() {
+    let mut b = Builder::new("overflow");
+    let x = b.program.variable(Variable::integer("x", -1, 2, 0));
+    let body = vec![b.set(x, Expr::plus(Expr::Var(x), Expr::Const(1)))];
+    b.program.command(Command {
+        name: "count".into(),
+        body,
+        ..Command::default()
+    });
+    let targets: Vec<Target> = (-1..=2)
+        .map(|value| Target::Label(b.program.label(is(x, value))))
+        .collect();
+    let model = b.finish();
+    for order in [Order::BreadthFirst, Order::DepthFirst] {
+        let result = run(&Search {
+            targets: targets.clone(),
+            order,
+            ..Search::new(&model)
+        });
+        assert_eq!(result.states, 4, "with the one after the failure");
+        assert!(result.violation(targets[0]).is_none());
+        assert_eq!(result.violations.len(), 3);
     }
 }
 
