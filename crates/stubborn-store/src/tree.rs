@@ -326,7 +326,7 @@ impl Tree {
         if !ids.is_subset_of(used) {
             return Err(missing());
         }
-        if position >= self.shape.leaves {
+        if position >= self.shape.first_leaf() {
             return Ok(());
         }
         let mut below = [Ids::new(self.nodes.len()), Ids::new(self.nodes.len())];
