@@ -16,12 +16,12 @@
 //! field with too many values becomes *open*: nothing is known of it beyond its range.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use stubborn_system::{FieldId, LabelId, ProcessId, System};
+use stubborn_system::{Field, FieldId, LabelId, ProcessId, System};
 
 use super::enumerate::{Condition, Ended, Enumeration};
 use super::located::{self, Bounds};
@@ -58,10 +58,12 @@ impl Hasher for TupleHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        for byte in rest {
+            self.write_u64(u64::from(*byte));
         }
     }
 
@@ -71,6 +73,58 @@ impl Hasher for TupleHasher {
 
     fn write_usize(&mut self, word: usize) {
         self.write_u64(word as u64);
+    }
+}
+
+/// What a command was seen to leave in the fields of a cluster, as they lie in a state: nearly
+/// always something that it left there before.
+#[derive(Debug)]
+struct Sightings {
+    /// The words of the cluster, and which of their bits belong to it.
+    words: Vec<(usize, u32)>,
+    /// Of a single small field: by raw value.
+    small: Option<(Field, Vec<bool>)>,
+    seen: Tuples,
+    now: Vec<u32>,
+    last: Vec<u32>,
+}
+
+impl Sightings {
+    fn new(model: &Model, fields: &[FieldId]) -> Self {
+        /// Fields of at most so many bits have an entry for each value.
+        const SMALL: u8 = 12;
+        let mut words: BTreeMap<usize, u32> = BTreeMap::new();
+        for field in fields.iter().map(|f| model.layout().field(*f)) {
+            *words.entry(field.word as usize).or_insert(0) |= field.low_mask() << field.shift;
+        }
+        let single = match fields {
+            [field] => Some(model.layout().field(*field)),
+            _ => None,
+        };
+        let small = single.filter(|field| field.bits <= SMALL);
+        Self {
+            words: words.into_iter().collect(),
+            small: small.map(|field| (field.clone(), vec![false; 1 << field.bits])),
+            seen: Tuples::default(),
+            now: Vec::new(),
+            last: Vec::new(),
+        }
+    }
+
+    /// Whether these values were not seen before.
+    fn is_new(&mut self, state: &[u32]) -> bool {
+        if let Some((field, seen)) = &mut self.small {
+            return !std::mem::replace(&mut seen[field.raw(state) as usize], true);
+        }
+        self.now.clear();
+        let bits = self.words.iter().map(|(word, mask)| state[*word] & mask);
+        self.now.extend(bits);
+        if self.now == self.last || self.seen.contains(&self.now[..]) {
+            return false;
+        }
+        self.seen.insert(self.now.clone());
+        std::mem::swap(&mut self.now, &mut self.last);
+        true
     }
 }
 
@@ -451,6 +505,10 @@ impl<'m> Fixpoint<'m> {
         let mut interpreter = Interpreter::new(model);
         let body = &model.program().commands[command].body;
         let mut found = vec![Tuples::default(); written.len()];
+        let fields_of = |cluster: &usize| &self.domains.clusters[*cluster].fields[..];
+        let mut sightings: Vec<Sightings> = (written.iter())
+            .map(|cluster| Sightings::new(model, fields_of(cluster)))
+            .collect();
         let mut after = vec![0; model.layout().words()];
         let mut tuple: Vec<u32> = Vec::new();
         let closed = support.writes.iter().filter(|f| !self.is_open(**f));
@@ -468,7 +526,10 @@ impl<'m> Fixpoint<'m> {
             }
             if ran.is_ok() && inside(&after) {
                 for (at, cluster) in written.iter().enumerate() {
-                    let fields = &self.domains.clusters[*cluster].fields;
+                    if !sightings[at].is_new(&after) {
+                        continue;
+                    }
+                    let fields = fields_of(cluster);
                     let raw = |f: &FieldId| model.layout().field(*f).raw(&after);
                     tuple.clear();
                     tuple.extend(fields.iter().map(raw));

@@ -291,4 +291,50 @@ mod tests {
             );
         }
     }
+
+    /// How many processes there are changes only where one starts or ends; a sum of variables,
+    /// wherever one of them changes.
+    #[test]
+    fn sums_of_comparisons_change_where_one_of_these_does() {
+        let mut program = Program::new("counting");
+        let a = program.variable(Variable::integer("a", 0, 3, 0));
+        let b = program.variable(Variable::integer("b", 0, 3, 0));
+        let site = program.site(FailureKind::Assertion, "never", None);
+        let is = |variable, value: i32| Expr::equal(Expr::Var(variable), Expr::Const(value));
+        let alive = |variable| Expr::Unary(crate::UnaryOp::Not, Box::new(is(variable, 0)));
+        let sum = |left, right| Expr::equal(Expr::plus(left, right), Expr::Const(2));
+        let both = program.label(sum(alive(a), alive(b)));
+        let twice = program.label(sum(Expr::Var(a), is(b, 1)));
+        let nested = |then| {
+            let choice = Expr::If(Box::new(is(b, 0)), Box::new(Expr::Var(a)), Box::new(then));
+            Expr::equal(choice, Expr::plus(Expr::Var(b), Expr::Const(1)))
+        };
+        let nested = program.label(nested(alive(a)));
+        for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 0)] {
+            for variable in [a, b] {
+                let guard = program.label(is(variable, from));
+                program.command(Command {
+                    name: format!("{from} to {to}"),
+                    guards: vec![guard],
+                    body: vec![Statement::assign(variable, Expr::Const(to), site)],
+                    ..Command::default()
+                });
+            }
+        }
+        let model = Model::new(program).expect("a small program");
+        let found = relations(&model, RelationLevel::Syntax);
+        let turning = |label, relation: &Matrix<LabelId, TransitionId>| {
+            let names = relation.row_indices(label).iter().copied();
+            names.collect::<Vec<u32>>()
+        };
+        // Commands 0 and 1 go from 0 to 1, 2 and 3 from 1 to 2, 4 and 5 from 2 to 3, 6 and 7 back.
+        assert_eq!(turning(both, &found.may_enable.0), [0, 1, 6, 7]);
+        assert_eq!(turning(both, &found.may_disable.0), [0, 1, 6, 7]);
+        for label in [twice, nested] {
+            let found = turning(label, &found.may_enable.0);
+            assert!([0, 2, 4, 6].iter().all(|t| found.contains(t)), "{found:?}");
+        }
+        assert_eq!(turning(twice, &found.may_enable.0), [0, 1, 2, 3, 4, 6]);
+        assert_eq!(turning(nested, &found.may_enable.0).len(), 8);
+    }
 }

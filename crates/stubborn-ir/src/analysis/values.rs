@@ -78,23 +78,33 @@ pub(super) fn satisfying(model: &Model, label: LabelId) -> Option<(FieldId, Valu
     values_of(model, &model.program().labels[label.index()].expr, tests)
 }
 
-/// What a label is put together from by `and`, `or` and `not`: it changes only where one of
-/// these parts does. Empty for a label without such operators.
+/// What a label is put together from by operators: it changes only where one of these parts does.
+/// Empty for a label that is a part itself.
 pub(super) fn parts(model: &Model, label: LabelId) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut todo = vec![&model.program().labels[label.index()].expr];
-    while let Some(expr) = todo.pop() {
+    // With whether only the truth of an expression matters to what is around it.
+    let mut todo = vec![(&model.program().labels[label.index()].expr, true)];
+    while let Some((expr, truth)) = todo.pop() {
+        let mut effects = Effects::new(model.program(), model.encoding());
+        effects.expression(expr);
+        let fields = effects.finish().0;
         match expr {
-            Expr::And(left, right) | Expr::Or(left, right) => todo.extend([&**left, &**right]),
-            Expr::Unary(UnaryOp::Not, operand) => todo.push(operand),
+            Expr::And(left, right) | Expr::Or(left, right) => {
+                todo.extend([(&**left, true), (&**right, true)]);
+            }
+            Expr::Unary(UnaryOp::Not, operand) => todo.push((operand, true)),
+            Expr::If(condition, yes, no) => {
+                todo.extend([(&**condition, true), (&**yes, truth), (&**no, truth)]);
+            }
+            Expr::Binary(_, left, right) if fields.len() > 1 => {
+                todo.extend([(&**left, false), (&**right, false)]);
+            }
             leaf => {
-                let mut effects = Effects::new(model.program(), model.encoding());
-                effects.expression(leaf);
-                let fields = effects.finish().0;
+                let is_truth = truth || is_comparison(leaf);
                 // Where a part fails, the label counts as holding, whatever is around the part.
-                let values = match model.program().may_fail(leaf) {
-                    true => None,
-                    false => values_of(model, leaf, &fields),
+                let values = match is_truth && !model.program().may_fail(leaf) {
+                    true => values_of(model, leaf, &fields),
+                    false => None,
                 };
                 parts.push(Part {
                     fields,
@@ -107,6 +117,13 @@ pub(super) fn parts(model: &Model, label: LabelId) -> Vec<Part> {
         1 => Vec::new(),
         _ => parts,
     }
+}
+
+/// Whether the value says nothing but whether it is true.
+fn is_comparison(expr: &Expr) -> bool {
+    use BinaryOp::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+    let comparisons = [Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual];
+    matches!(expr, Expr::Binary(op, ..) if comparisons.contains(op))
 }
 
 /// A part of a label.
