@@ -85,6 +85,9 @@ struct Left {
     bytes: u64,
 }
 
+/// A search where it was, and what was decided about it.
+pub(crate) type Resumed<'s> = (Box<dyn Explore + 's>, Decision);
+
 impl<'m> Keeping<'m> {
     pub(crate) fn new(keeper: &'m dyn Keeper) -> Self {
         let state = match keeper.take_up() {
@@ -134,7 +137,7 @@ impl<'m> Keeping<'m> {
         &self,
         engine: &'s dyn Engine,
         search: &'s Search<'s>,
-    ) -> Result<Option<(Box<dyn Explore + 's>, Decision)>, CheckError> {
+    ) -> Result<Option<Resumed<'s>>, CheckError> {
         let Some(mut left) = self.state().left.take() else {
             return Ok(None);
         };

@@ -27,6 +27,9 @@ const ROUND: Duration = Duration::from_millis(10);
 /// So much before the end of the time the last one begins; as long as the last one took comes on
 /// top of it.
 const MARGIN: Duration = Duration::from_millis(100);
+/// Between two there is at least so many times what one takes: what they cost is at most 3% of a
+/// run, however large the tables are.
+const BETWEEN: u32 = 33;
 /// A search that does not pause within this time is somewhere where it cannot.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Parts of the memory limit, in percent, at which there is one beside the schedule: tables grow by
@@ -307,7 +310,7 @@ impl Keeper for Checkpoints {
         let mut schedule = lock(&self.schedule);
         self.pause.store(false, Ordering::Relaxed);
         schedule.took = started.elapsed();
-        schedule.next = Instant::now() + self.every;
+        schedule.next = Instant::now() + self.every.max(schedule.took * BETWEEN);
         schedule.reason.map_or(Next::GoOn, Next::End)
     }
 

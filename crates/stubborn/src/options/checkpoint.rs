@@ -14,9 +14,9 @@ use crate::checkpoint::TakenUp;
 pub(crate) struct CheckpointArgs {
     /// Write checkpoints to this folder, for `stubborn resume DIR` to go on from
     ///
-    /// One is written every few minutes, when memory becomes scarce, and when a limit, Ctrl-C or
-    /// the signal to terminate ends the run. A run that was killed loses what it did since the last
-    /// one. When there is an answer, the checkpoints are removed. Not for temporal properties,
+    /// One is written every few minutes (less often where that would take more than 3% of the
+    /// time), when memory becomes scarce, and when a limit, Ctrl-C or the signal to terminate ends
+    /// the run. A run that was killed loses what it did since the last one. When there is an answer, the checkpoints are removed. Not for temporal properties,
     /// --structural, --coverage and --engine gpu.
     #[arg(long, value_name = "DIR", help_heading = "Checkpoints")]
     pub(crate) checkpoint: Option<PathBuf>,

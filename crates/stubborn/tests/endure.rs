@@ -1,0 +1,394 @@
+//! Runs that are stopped, killed and damaged, and go on: the same answer as if nothing had
+//! happened.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stubborn::system::Random;
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+
+fn stubborn(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stubborn"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn output(arguments: &[&str]) -> Output {
+    stubborn(arguments).output().expect("the program starts")
+}
+
+/// A folder of its own, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("endure")
+        .join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    folder
+}
+
+/// Some 300,000 states, with a shortest way of some length to where an invariant breaks, and
+/// processes that a reduction can tell apart.
+fn model(folder: &Path) -> String {
+    let mut text = String::from("byte turns = 0;\n");
+    for at in 0..6 {
+        text += &format!(
+            "process P{at} {{\n  byte x = 0;\n  state run, done;\n  init run;\n  trans\n    \
+             run -> run {{ guard x < 6; effect x = x + 1; }},\n    \
+             run -> done {{ guard x == 6; effect turns = turns + 1; }};\n}}\n"
+        );
+    }
+    text += "system async;\n";
+    let path = folder.join("model.dve");
+    std::fs::write(&path, text).expect("the model can be written");
+    path.display().to_string()
+}
+
+/// The answer, without what depends on the machine.
+fn answer(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut value: Value = serde_json::from_str(&text).unwrap_or_else(|error| {
+        let problems = String::from_utf8_lossy(&output.stderr);
+        panic!("{error}: {text}{problems}")
+    });
+    strip(&mut value);
+    value
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for name in [
+                "load_seconds",
+                "explore_seconds",
+                "peak_memory_bytes",
+                "bytes_per_state",
+            ] {
+                fields.remove(name);
+            }
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(all) => all.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+/// The commands that are disturbed, by their arguments after the model.
+const WAYS: [&[&str]; 8] = [
+    &["explore"],
+    &["explore", "--order", "dfs", "--seed", "3"],
+    &["explore", "--store", "plain", "--threads", "2"],
+    &["explore", "--store", "compact"],
+    &[
+        "check",
+        "--por",
+        "none",
+        "--invariant",
+        "turns < 5",
+        "--deadlock",
+    ],
+    &[
+        "check",
+        "--por",
+        "none",
+        "--order",
+        "dfs",
+        "--invariant",
+        "turns < 5",
+    ],
+    &[
+        "check",
+        "--por",
+        "beam",
+        "--only",
+        "--invariant",
+        "turns != 6",
+    ],
+    &[
+        "check",
+        "--por",
+        "deletion",
+        "--only",
+        "--deadlock",
+        "--order",
+        "dfs",
+    ],
+];
+
+fn arguments<'a>(way: &'a [&'a str], model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut all = vec![way[0], model];
+    all.extend(&way[1..]);
+    all.extend(["--json"]);
+    all.extend(more);
+    all
+}
+
+/// Kills a run after a time, if it is still there; its output otherwise.
+fn killed_after(mut child: Child, time: Duration) -> Option<Output> {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        if child.try_wait().expect("a child of ours").is_some() {
+            return Some(child.wait_with_output().expect("a child of ours"));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // SIGKILL: nothing is asked.
+    let _ = child.kill();
+    let output = child.wait_with_output().expect("a child of ours");
+    output.status.code().map(|_| output)
+}
+
+/// Runs a command, kills it again and again, and compares the answer in the end.
+fn disturb(name: &str, way: &[&str], kills: usize, random: &mut Random) -> usize {
+    let place = folder(name);
+    let model = model(&place);
+    let started = Instant::now();
+    let undisturbed = output(&arguments(way, &model, &[]));
+    let usual = started.elapsed().as_millis() as usize;
+    let checkpoints = place.join("checkpoints").display().to_string();
+    let often = ["--checkpoint", &checkpoints, "--checkpoint-every", "0.02"];
+    let mut command = arguments(way, &model, &often);
+    let mut done = 0;
+    loop {
+        let child = stubborn(&command)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let time = match done < kills {
+            true => Duration::from_millis(random.below(usual + 10) as u64),
+            false => Duration::from_secs(600),
+        };
+        if let Some(output) = killed_after(child, time) {
+            let what = format!("{name}, {way:?}, killed {done} times");
+            assert_eq!(output.status, undisturbed.status, "{what}: {output:?}");
+            assert_eq!(answer(&output), answer(&undisturbed), "{what}");
+            assert!(
+                !Path::new(&checkpoints).join("checkpoint").exists(),
+                "{what}"
+            );
+            return done;
+        }
+        done += 1;
+        // Killed before the first checkpoint: from the beginning.
+        let has_begun = ["checkpoint", "checkpoint.new", "checkpoint.previous"]
+            .iter()
+            .any(|file| Path::new(&checkpoints).join(file).exists());
+        command = match has_begun {
+            true => vec![
+                "resume",
+                &checkpoints,
+                "--json",
+                "--checkpoint-every",
+                "0.02",
+            ],
+            false => arguments(way, &model, &often),
+        };
+    }
+}
+
+#[test]
+fn killed_runs_end_as_undisturbed_ones() {
+    let random = &mut Random::new(1);
+    let ways = WAYS.iter().enumerate();
+    let kills: usize = ways
+        .map(|(at, way)| disturb(&format!("few-{at}"), way, 2, random))
+        .sum();
+    assert!(kills > 0);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn two_hundred_kills_change_nothing() {
+    let random = &mut Random::new(2);
+    let mut kills = 0;
+    for round in 0.. {
+        if kills >= 200 {
+            break;
+        }
+        let way = WAYS[round % WAYS.len()];
+        kills += disturb(&format!("many-{round}"), way, 6, random);
+    }
+}
+
+/// A run that is stopped by a limit, with the arguments after `--checkpoint DIR`.
+fn stopped(name: &str, way: &[&str], limits: &[&str]) -> (String, Value) {
+    let place = folder(name);
+    let model = model(&place);
+    let checkpoints = place.join("checkpoints").display().to_string();
+    let mut command = arguments(way, &model, &["--checkpoint", &checkpoints]);
+    command.extend(limits);
+    let output = output(&command);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    (
+        checkpoints,
+        answer(&self::output(&arguments(way, &model, &[]))),
+    )
+}
+
+#[test]
+fn a_limit_of_states_can_be_raised() {
+    for (at, way) in [WAYS[0], WAYS[1], WAYS[4]].iter().enumerate() {
+        let name = format!("states-{at}");
+        let (checkpoints, undisturbed) = stopped(&name, way, &["--max-states", "20000"]);
+        let again = output(&["resume", &checkpoints, "--json"]);
+        assert_eq!(again.status.code(), Some(3), "the same limit: {again:?}");
+        let most = ["--max-states", "50000"];
+        let again = output(&[&["resume", &checkpoints, "--json"][..], &most].concat());
+        assert_eq!(again.status.code(), Some(3), "{again:?}");
+        let most = ["--max-states", "90000000", "--memory-limit", "2G"];
+        let end = output(&[&["resume", &checkpoints, "--json"][..], &most].concat());
+        assert_eq!(answer(&end), undisturbed);
+    }
+}
+
+#[test]
+fn other_threads_may_go_on() {
+    let (checkpoints, undisturbed) = stopped("threads", WAYS[0], &["--max-states", "30000"]);
+    let most = ["--max-states", "90000000", "--threads", "3"];
+    let end = output(&[&["resume", &checkpoints, "--json"][..], &most].concat());
+    let mut end = answer(&end);
+    end["threads"] = 1.into();
+    assert_eq!(end, undisturbed);
+}
+
+#[test]
+fn time_limits_and_signals_leave_a_checkpoint() {
+    let place = folder("signals");
+    let model = model(&place);
+    let undisturbed = answer(&output(&arguments(WAYS[0], &model, &[])));
+    for signal in ["-INT", "-TERM", ""] {
+        let checkpoints = place
+            .join(format!("checkpoints{signal}"))
+            .display()
+            .to_string();
+        let mut command = arguments(WAYS[0], &model, &["--checkpoint", &checkpoints]);
+        if signal.is_empty() {
+            command.extend(["--timeout", "0.15"]);
+        }
+        let child = stubborn(&command)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        if !signal.is_empty() {
+            while !Path::new(&checkpoints).join("checkpoint").exists() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let id = child.id().to_string();
+            let sent = Command::new("kill").args([signal, &id]).status();
+            assert!(sent.is_ok_and(|status| status.success()));
+        }
+        let ended = child.wait_with_output().expect("a child of ours");
+        if ended.status.code() == Some(0) {
+            // It was faster.
+            assert_eq!(answer(&ended), undisturbed);
+            continue;
+        }
+        assert_eq!(ended.status.code(), Some(3), "{signal}: {ended:?}");
+        let end = output(&["resume", &checkpoints, "--json", "--timeout", "600"]);
+        assert_eq!(answer(&end), undisturbed, "{signal}");
+    }
+}
+
+#[test]
+fn what_cannot_be_resumed_is_said() {
+    let place = folder("wrong");
+    let said = |arguments: &[&str], status: i32, words: &str| {
+        let output = output(arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}");
+        assert!(text.contains(words), "{arguments:?}: {text}");
+    };
+    let nowhere = place.join("nowhere").display().to_string();
+    said(&["resume", &nowhere], 2, "cannot resume");
+    said(
+        &["resume", &place.display().to_string()],
+        2,
+        "no checkpoint",
+    );
+
+    let (checkpoints, undisturbed) = stopped("wrong-run", WAYS[0], &["--max-states", "20000"]);
+    let model = folder_of(&checkpoints).join("model.dve");
+    let shown = model.display().to_string();
+    said(
+        &["explore", &shown, "--checkpoint", &checkpoints],
+        2,
+        "already",
+    );
+    // The model has changed.
+    let text = std::fs::read_to_string(&model).expect("it is there");
+    std::fs::write(&model, text.replace("x < 6", "x < 5")).expect("it can be written");
+    said(&["resume", &checkpoints], 2, "changed");
+    std::fs::write(&model, text).expect("it can be written");
+    // Too little memory is no answer, and no damage.
+    said(&["resume", &checkpoints, "--memory-limit", "1M"], 3, "");
+    // The latest is damaged: the one before it counts.
+    let latest = Path::new(&checkpoints).join("checkpoint");
+    let bytes = std::fs::read(&latest).expect("it is there");
+    std::fs::write(&latest, &bytes[..bytes.len() / 2]).expect("it can be written");
+    let more = ["resume", &checkpoints, "--json", "--max-states", "900000"];
+    let end = output(&more);
+    assert!(String::from_utf8_lossy(&end.stderr).contains("the one before it is taken"));
+    assert_eq!(answer(&end), undisturbed);
+
+    let temporal = format!("{EXAMPLES}/peterson.dve");
+    let never = place.join("never").display().to_string();
+    let check = ["check", &temporal, "--checkpoint", &never];
+    said(&[&check[..], &["--ltl", "[] true"]].concat(), 2, "temporal");
+    said(&["check", "-", "--checkpoint", &never], 2, "");
+}
+
+fn folder_of(checkpoints: &str) -> PathBuf {
+    Path::new(checkpoints)
+        .parent()
+        .expect("it is in a folder")
+        .to_owned()
+}
+
+/// Files of a real run, damaged in any way: a message, or the right answer from the one before.
+fn damage(rounds: usize, random: &mut Random, name: &str) {
+    let (checkpoints, undisturbed) = stopped(name, WAYS[0], &["--max-states", "2000"]);
+    let files = ["checkpoint", "checkpoint.previous"].map(|file| {
+        let path = Path::new(&checkpoints).join(file);
+        let bytes = std::fs::read(&path).expect("both are there");
+        (path, bytes)
+    });
+    for round in 0..rounds {
+        for (at, (path, bytes)) in files.iter().enumerate() {
+            let mut bytes = bytes.clone();
+            // The one before is damaged in half of the rounds.
+            if at == 0 || random.one_in(2) {
+                let place = random.below(bytes.len());
+                match random.below(4) {
+                    0 => bytes.truncate(place),
+                    1 => bytes[place] ^= 1 << random.below(8),
+                    2 => bytes[8] = bytes[8].wrapping_add(1 + random.below(255) as u8),
+                    _ => bytes[place..].fill(0),
+                }
+            }
+            std::fs::write(path, bytes).expect("it can be written");
+        }
+        let more = ["resume", &checkpoints, "--json", "--max-states", "900000"];
+        let end = output(&more);
+        match end.status.code() {
+            Some(0) => assert_eq!(answer(&end), undisturbed, "round {round}"),
+            Some(2) => assert!(!end.stderr.is_empty(), "round {round}"),
+            other => panic!("round {round}: {other:?} {end:?}"),
+        }
+    }
+}
+
+#[test]
+fn damaged_files_are_a_message() {
+    damage(12, &mut Random::new(3), "damage");
+}
+
+#[test]
+#[ignore = "minutes"]
+fn many_damaged_files_are_a_message() {
+    damage(300, &mut Random::new(4), "much-damage");
+}
