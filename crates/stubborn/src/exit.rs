@@ -64,6 +64,11 @@ pub(crate) fn report_to_scripts(command: &'static str) {
     let _ = SCRIPTED.set(command);
 }
 
+/// Whether results are for scripts.
+pub(crate) fn is_scripted() -> bool {
+    SCRIPTED.get().is_some()
+}
+
 /// The file in which the process that started this one reads the object.
 static HANDED_OVER: OnceLock<PathBuf> = OnceLock::new();
 

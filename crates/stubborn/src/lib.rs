@@ -43,6 +43,7 @@
 //! ```
 
 mod check;
+pub mod conformance;
 mod gpu;
 mod languages;
 mod load;
@@ -79,6 +80,7 @@ pub use stubborn_contest as contest;
 pub use stubborn_ctl as ctl;
 pub use stubborn_diagnostics as diagnostics;
 pub use stubborn_emptiness as emptiness;
+pub use stubborn_hunt as hunt;
 pub use stubborn_ir as ir;
 pub use stubborn_ltl as ltl;
 pub use stubborn_net as net;

@@ -52,8 +52,10 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<Status, Failure> {
     match cli.command {
         Command::Check(args) => commands::check::run(&args),
+        Command::Hunt(args) => commands::hunt::run(&args),
         Command::Explore(args) => commands::explore::run(&args),
         Command::Resume(args) => commands::resume::run(&args),
+        Command::TraceCheck(args) => commands::trace_check::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Validate(args) => commands::validate::run(&args),

@@ -3,6 +3,7 @@
 
 mod bench;
 mod checkpoint;
+mod hunt;
 pub(crate) mod lab;
 mod nets;
 mod promela;
@@ -11,6 +12,7 @@ mod reduction;
 mod relations;
 mod suite;
 mod temporal;
+mod trace_check;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -23,12 +25,14 @@ use stubborn::{Engine, Language, Order, StoreKind};
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use checkpoint::{CheckpointArgs, ResumeArgs};
+pub(crate) use hunt::HuntArgs;
 pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 pub(crate) use suite::SuiteArgs;
-pub(crate) use temporal::{ComparisonArgs, ProvisoList, TemporalArgs};
+pub(crate) use temporal::{ComparisonArgs, FormulaArgs, ProvisoList, TemporalArgs};
+pub(crate) use trace_check::TraceCheckArgs;
 
 const AFTER_HELP: &str = "\
 Exit status:
@@ -60,9 +64,11 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
+    Hunt(HuntArgs),
     Explore(ExploreArgs),
     Resume(ResumeArgs),
+    TraceCheck(TraceCheckArgs),
     Simulate(SimulateArgs),
     Inspect(InspectArgs),
     Validate(ValidateArgs),
@@ -81,6 +87,8 @@ impl Command {
     pub(crate) fn json(&self) -> Option<&'static str> {
         match self {
             Self::Check(args) => args.output.json.then_some("check"),
+            Self::Hunt(args) => args.output.json.then_some("hunt"),
+            Self::TraceCheck(args) => args.output.json.then_some("trace-check"),
             Self::Explore(args) => args.output.json.then_some("explore"),
             Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
             Self::Protocol(args) => args.json.then_some("protocol"),
@@ -356,6 +364,34 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|_| wrong())
 }
 
+/// Which properties are asked about.
+#[derive(Args, Debug)]
+pub(crate) struct PropertyArgs {
+    /// Check that every state has a step, also where the model allows to end
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) deadlock: bool,
+
+    /// Check that this expression holds in every state; may be repeated
+    ///
+    /// The expression is written in the model's own syntax. Process locations are written as
+    /// in the model, `P.critical`, local variables as `P.x`.
+    #[arg(
+        long,
+        value_name = "EXPR",
+        help_heading = "Properties",
+        allow_hyphen_values = true
+    )]
+    pub(crate) invariant: Vec<String>,
+
+    /// Check only the property of this name, as shown in results; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "Properties")]
+    pub(crate) property: Vec<String>,
+
+    /// Check only what other options of this group say
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) only: bool,
+}
+
 /// Verify a model: deadlock freedom, assertions, temporal properties, and what you add
 ///
 /// Without --property and --only, everything that the model states is checked: that it has no
@@ -390,29 +426,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
 
-    /// Check that every state has a step, also where the model allows to end
-    #[arg(long, help_heading = "Properties")]
-    pub(crate) deadlock: bool,
-
-    /// Check that this expression holds in every state; may be repeated
-    ///
-    /// The expression is written in the model's own syntax. Process locations are written as
-    /// in the model, `P.critical`, local variables as `P.x`.
-    #[arg(
-        long,
-        value_name = "EXPR",
-        help_heading = "Properties",
-        allow_hyphen_values = true
-    )]
-    pub(crate) invariant: Vec<String>,
-
-    /// Check only the property of this name, as shown in results; may be repeated
-    #[arg(long, value_name = "NAME", help_heading = "Properties")]
-    pub(crate) property: Vec<String>,
-
-    /// Check only what other options of this group say
-    #[arg(long, help_heading = "Properties")]
-    pub(crate) only: bool,
+    #[command(flatten)]
+    pub(crate) properties: PropertyArgs,
 
     #[command(flatten)]
     pub(crate) temporal: TemporalArgs,

@@ -190,7 +190,7 @@ fn messages(system: &dyn System, step: &TraceStep<'_>) -> Vec<MessageRecord> {
 }
 
 /// A number, or the name of a named value.
-fn value(system: &dyn System, field: FieldId, value: i64) -> Value {
+pub(crate) fn value(system: &dyn System, field: FieldId, value: i64) -> Value {
     match system.layout().field(field).kind {
         FieldKind::Integer
         | FieldKind::ChannelLength(_)

@@ -10,11 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
 use stubborn::system::budget::resident_bytes;
 use stubborn::system::{Budget, Spent};
 
 use crate::exit::{self, Failure, Status};
 use crate::interrupt;
+use crate::json;
 use crate::terminal::{bytes, print};
 
 /// Time after the end, or after somebody asked to stop, until the watchman acts: the trace of a
@@ -39,6 +41,19 @@ pub(crate) struct LastWords {
 }
 
 impl LastWords {
+    /// There is no answer.
+    pub(crate) fn unknown(command: &str, object: Map<String, Value>, reason: &str) -> Self {
+        let object = json::line(command, object);
+        Self {
+            text: match exit::is_scripted() {
+                false => format!("no answer: {reason}\n"),
+                true => object.clone(),
+            },
+            object,
+            status: Status::Unknown,
+        }
+    }
+
     fn say(&self) -> Status {
         exit::hand_over(&self.object);
         print(&self.text);

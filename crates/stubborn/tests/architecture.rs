@@ -68,6 +68,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("gpu", &["ir", "search", "system"]),
+    (
+        "hunt",
+        &["emptiness", "ltl", "plan", "reduce", "search", "system"],
+    ),
     ("lab", &["corpus"]),
 ];
 

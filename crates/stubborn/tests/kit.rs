@@ -62,7 +62,7 @@ fn signals_of_schedulers_end_with_what_was_learnt() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        std::thread::sleep(Duration::from_millis(700));
+        std::thread::sleep(Duration::from_millis(1500));
         let killed = Command::new("kill")
             .args([signal, &child.id().to_string()])
             .status();
@@ -86,7 +86,7 @@ fn a_time_limit_is_shared() {
         &path,
         "--json",
         "--timeout",
-        "6",
+        "8",
         "--ltl",
         "[] (P0.x < 250 || P0.x >= 0)",
         "--ltl",
@@ -115,7 +115,7 @@ fn a_time_limit_is_shared() {
 fn the_line_of_progress_says_something() {
     let path = endless("progress.dve");
     let program = env!("CARGO_BIN_EXE_stubborn");
-    let command = format!("'{program}' explore '{path}' --timeout 1.5");
+    let command = format!("'{program}' explore '{path}' --timeout 4");
     let script = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .stdin(Stdio::null())

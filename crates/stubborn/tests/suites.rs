@@ -325,6 +325,47 @@ fn one_model_has_a_report_too() {
     assert!(report.contains("wrong.dve:1:"), "{report}");
 }
 
+/// Who wants to stop gets what was learnt until then, about every model.
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_all_with_what_was_learnt() {
+    let processes = (0..6).map(|process| {
+        format!(
+            "process P{process} {{ byte x; state a; init a; trans \
+             a -> a {{ guard x < 255; effect x = x + 1, last = {process}; }}, \
+             a -> a {{ guard x > 0; effect x = x - 1, last = {process}; }}; }}\n"
+        )
+    });
+    let endless = format!(
+        "byte last;\n{}system async;\n",
+        processes.collect::<String>()
+    );
+    let folder = folder("signal", &[("a.dve", &endless), ("fine.dve", FINE)]);
+    let child = Command::new(env!("CARGO_BIN_EXE_stubborn"))
+        .args([
+            "check",
+            "a.dve",
+            "fine.dve",
+            "--json",
+            "--memory-limit",
+            "1G",
+        ])
+        .current_dir(&folder)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let killed = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(killed.expect("there is a kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let object: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!(object["models"][0]["result"]["limit"], "interrupted");
+    assert_eq!(object["models"][1]["verdict"], "holds");
+}
+
 /// The examples are a suite of their own.
 #[test]
 fn the_examples_are_as_expected() {

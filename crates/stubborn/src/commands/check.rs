@@ -1,10 +1,10 @@
 //! `stubborn check`: verdicts first, then the runs that show what is violated, then numbers.
 
-mod asked;
+pub(super) mod asked;
 mod rounds;
 mod suite;
 mod suite_file;
-mod temporal;
+pub(super) mod temporal;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -65,8 +65,8 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     let head = ("check", args.output.json);
     let budget = budget(model_args, &args.search, head, &nothing, sharing)?;
     let load_options = LoadOptions {
-        invariants: args.invariant.clone(),
-        temporal: temporal::texts(&args.temporal)?,
+        invariants: args.properties.invariant.clone(),
+        temporal: temporal::texts(&args.temporal.formulas)?,
         promela: PromelaOptions {
             coverage: args.spin.coverage,
             acceptance: args.spin.acceptance,
@@ -87,7 +87,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     );
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
-    let asked = Asked::new(args, &model)?;
+    let asked = Asked::new(&args.properties, &model)?;
     let on_card = args.load.engine == EngineName::Gpu;
     if on_card && !asked.temporal.is_empty() {
         return Err(Failure::wrong(
@@ -107,7 +107,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();
     let results = growing(&mut model, |model| {
-        let asked = Asked::new(args, model).unwrap_or_default();
+        let asked = Asked::new(&args.properties, model).unwrap_or_default();
         if let Some(checkpoints) = &checkpoints {
             checkpoints.is_about(model);
         }
@@ -372,14 +372,14 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
     for answer in &report.answers {
         if let Some(violation) = &answer.violation {
             out.push('\n');
-            out += &told(args, model, &answer.question, violation);
+            out += &told(args.full_trace, model, &answer.question, violation);
         }
     }
     for answer in &results.temporal {
         let witness = answer.branching.as_ref().is_some_and(|b| b.trace.is_some());
         if answer.verdict == Verdict::Violated || witness && !args.output.quiet {
             out.push('\n');
-            out += &temporal::told(args, model, answer);
+            out += &temporal::told(args.full_trace, model, answer);
         }
     }
     if let Some(path) = &args.trace
@@ -428,7 +428,7 @@ fn temporal_verdict(answer: &TemporalAnswer, paint: Paint) -> String {
 }
 
 /// A verdict as it begins a line.
-fn labelled(verdict: Verdict, paint: Paint) -> String {
+pub(super) fn labelled(verdict: Verdict, paint: Paint) -> String {
     match verdict {
         Verdict::Holds => paint.good("holds   "),
         Verdict::Violated => paint.bad("VIOLATED"),
@@ -459,7 +459,7 @@ fn verdicts(report: &Report, paint: Paint) -> String {
 }
 
 /// What should hold, in words.
-fn headline(question: &Question) -> String {
+pub(super) fn headline(question: &Question) -> String {
     match question.target {
         Target::Deadlock => "no deadlock".into(),
         Target::InvalidEnd => "no invalid end state".into(),
@@ -473,8 +473,8 @@ fn headline(question: &Question) -> String {
 }
 
 /// The story of a violation.
-fn told(
-    args: &CheckArgs,
+pub(super) fn told(
+    full: bool,
     model: &LoadedModel,
     question: &Question,
     violation: &Violation,
@@ -492,7 +492,7 @@ fn told(
         steps => writeln!(out, "{what}, after {}:", counted(steps, "step")),
     };
     match &violation.trace {
-        Some(trace) => out += &shortened(args, &story::steps(system, trace)),
+        Some(trace) => out += &shortened(full, &story::steps(system, trace)),
         None => {
             let reason = violation
                 .trace_missing
@@ -565,9 +565,9 @@ fn coverage(model: &LoadedModel, report: &Report) -> String {
 }
 
 /// Long stories lose their middle.
-fn shortened(args: &CheckArgs, steps: &str) -> String {
+fn shortened(full: bool, steps: &str) -> String {
     let lines: Vec<&str> = steps.lines().collect();
-    if args.full_trace || lines.len() <= LONG_TRACE {
+    if full || lines.len() <= LONG_TRACE {
         return steps.to_owned();
     }
     let left_out = lines.len() - 2 * SHOWN_STEPS;

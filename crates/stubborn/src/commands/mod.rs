@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod explore;
+pub(crate) mod hunt;
 pub(crate) mod inspect;
 pub(crate) mod lab;
 pub(crate) mod ltl;
@@ -13,6 +14,7 @@ pub(crate) mod mcc;
 pub(crate) mod protocol;
 pub(crate) mod resume;
 pub(crate) mod simulate;
+pub(crate) mod trace_check;
 pub(crate) mod validate;
 
 use std::sync::Arc;
@@ -27,8 +29,7 @@ use stubborn::{
     SearchResult, StoreOptions, Verdict, load_file,
 };
 
-use crate::exit::{Failure, Status};
-use crate::json;
+use crate::exit::{self, Failure, Status};
 use crate::options::{
     EngineName, MemoryLimit, ModelArgs, NetArgs, ReductionArgs, SearchArgs, StoreName,
 };
@@ -131,11 +132,7 @@ fn budget(
     more: &[(&'static str, Value)],
     sharing: usize,
 ) -> Result<Arc<Budget>, Failure> {
-    let memory = match search.memory_limit {
-        Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
-        Some(MemoryLimit::Unlimited) => None,
-        None => free_memory().map(|free| free / 5 * 4 / sharing.max(1)),
-    };
+    let memory = memory_limit(search.memory_limit, sharing);
     let language = model.language.map(Into::into);
     let language = language.or_else(|| Language::of_path(&model.model));
     let started = Instant::now();
@@ -150,14 +147,14 @@ fn budget(
         let more = more.iter().map(|(k, v)| ((*k).to_owned(), v.clone()));
         object.extend(more);
         object.insert("reason".into(), json!(reason));
-        let object = json::line(command, object);
-        LastWords {
-            text: match json {
-                false => format!("no answer: {reason}\n"),
-                true => object.clone(),
+        match json == exit::is_scripted() {
+            true => LastWords::unknown(command, object, reason),
+            // A comparison prints an object for each proviso, and none for all.
+            false => LastWords {
+                text: format!("no answer: {reason}\n"),
+                object: String::new(),
+                status: Status::Unknown,
             },
-            object,
-            status: Status::Unknown,
         }
     })
 }
@@ -183,6 +180,15 @@ fn search_options(
         seed: args.seed,
         ..CheckOptions::default()
     })
+}
+
+/// Most bytes for the program: what the user says, or a part of what is free.
+fn memory_limit(given: Option<MemoryLimit>, sharing: usize) -> Option<usize> {
+    match given {
+        Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
+        Some(MemoryLimit::Unlimited) => None,
+        None => free_memory().map(|free| free / 5 * 4 / sharing.max(1)),
+    }
 }
 
 /// Memory that is free without pushing others out, if the system tells.

@@ -9,9 +9,9 @@ use stubborn::ltl::parser::Syntax;
 use stubborn::reduce::Visibility;
 use stubborn::{ProvisoChoice, TemporalOptions};
 
-/// Temporal properties to add, and how to check them.
+/// Temporal properties to add, and what they mean.
 #[derive(Args, Debug)]
-pub(crate) struct TemporalArgs {
+pub(crate) struct FormulaArgs {
     /// Check that every run satisfies this LTL formula; may be repeated
     ///
     /// Operators are `[]` or `G` (always), `<>` or `F` (eventually), `X` (next), `U`, `W`,
@@ -79,6 +79,13 @@ pub(crate) struct TemporalArgs {
     /// As SPIN's -f. Turns reduction off for temporal properties.
     #[arg(long, help_heading = "Temporal properties")]
     pub(crate) fairness: bool,
+}
+
+/// Temporal properties to add, and how to check them.
+#[derive(Args, Debug)]
+pub(crate) struct TemporalArgs {
+    #[command(flatten)]
+    pub(crate) formulas: FormulaArgs,
 
     /// Whether reduced sets are made for the state that the automaton of a property is in
     #[arg(
@@ -128,10 +135,6 @@ impl TemporalArgs {
                 EmptinessName::Scc => Emptiness::Components,
                 EmptinessName::Ndfs => Emptiness::Nested,
             },
-            finite_runs: match self.finite_runs {
-                FiniteRunsName::Stutter => FiniteRuns::Stutter,
-                FiniteRunsName::Ignore => FiniteRuns::Ignore,
-            },
             steering: match self.steering {
                 SteeringName::Off => SteeringMode::Off,
                 SteeringName::Mixed => SteeringMode::Mixed,
@@ -146,7 +149,21 @@ impl TemporalArgs {
                 ExpansionName::Visible => PutBack::Visible,
             },
             relaxed_visibility: matches!(self.visibility, VisibilityName::Relaxed),
+            ..self.formulas.options()
+        }
+    }
+}
+
+impl FormulaArgs {
+    /// What runs count.
+    pub(crate) fn options(&self) -> TemporalOptions {
+        TemporalOptions {
+            finite_runs: match self.finite_runs {
+                FiniteRunsName::Stutter => FiniteRuns::Stutter,
+                FiniteRunsName::Ignore => FiniteRuns::Ignore,
+            },
             weak_fairness: self.fairness,
+            ..TemporalOptions::default()
         }
     }
 }

@@ -4,21 +4,24 @@ use stubborn::{LoadedModel, Obstacle, Origin, Question, QuestionKind, Temporal};
 
 use super::headline;
 use crate::exit::Failure;
-use crate::options::CheckArgs;
+use crate::options::PropertyArgs;
 
 /// What to ask, from the model and the flags.
 #[derive(Default)]
-pub(super) struct Asked<'m> {
-    pub(super) questions: Vec<Question>,
-    pub(super) temporal: Vec<&'m Temporal>,
+pub(in crate::commands) struct Asked<'m> {
+    pub(in crate::commands) questions: Vec<Question>,
+    pub(in crate::commands) temporal: Vec<&'m Temporal>,
 }
 
 impl<'m> Asked<'m> {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::commands) fn is_empty(&self) -> bool {
         self.questions.is_empty() && self.temporal.is_empty()
     }
 
-    pub(super) fn new(args: &CheckArgs, model: &'m LoadedModel) -> Result<Self, Failure> {
+    pub(in crate::commands) fn new(
+        args: &PropertyArgs,
+        model: &'m LoadedModel,
+    ) -> Result<Self, Failure> {
         let all = stubborn::questions(model);
         let mut questions: Vec<Question> = Vec::new();
         let mut temporal: Vec<&Temporal> = Vec::new();

@@ -14,11 +14,11 @@ use super::shortened;
 use crate::commands::{Figures, Incomplete, read_file, why_ended};
 use crate::exit::Failure;
 use crate::json;
-use crate::options::{CheckArgs, TemporalArgs};
+use crate::options::FormulaArgs;
 use crate::terminal::counted;
 
 /// The properties that the flags add.
-pub(super) fn texts(args: &TemporalArgs) -> Result<Vec<TemporalText>, Failure> {
+pub(in crate::commands) fn texts(args: &FormulaArgs) -> Result<Vec<TemporalText>, Failure> {
     let mut texts: Vec<TemporalText> = args
         .ltl
         .iter()
@@ -52,7 +52,7 @@ fn counterexample(answer: &TemporalAnswer) -> Option<&Counterexample> {
 }
 
 /// The run that violates a property.
-pub(super) fn trace_of(answer: &TemporalAnswer) -> Option<&Trace> {
+pub(in crate::commands) fn trace_of(answer: &TemporalAnswer) -> Option<&Trace> {
     match &answer.failure {
         Some(failure) => Some(&failure.trace),
         None => match &answer.branching {
@@ -143,17 +143,21 @@ pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer, traces: bool) -
 }
 
 /// The story of a violation.
-pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswer) -> String {
+pub(in crate::commands) fn told(
+    full: bool,
+    model: &LoadedModel,
+    answer: &TemporalAnswer,
+) -> String {
     let what = format!("A violation of: {}", answer.title);
     if let Some(failure) = &answer.failure {
-        return failed(args, model, answer, failure);
+        return failed(full, model, answer, failure);
     }
     if let Some(found) = &answer.branching {
         let what = match answer.verdict {
             Verdict::Violated => what,
             _ => format!("A witness of: {}", answer.title),
         };
-        return format!("{what}\n{}", shortened(args, &found.story));
+        return format!("{what}\n{}", shortened(full, &found.story));
     }
     let Some(found) = counterexample(answer) else {
         return format!(
@@ -170,7 +174,7 @@ pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswe
         None if trace.is_empty() => writeln!(out, "{what}, in the initial state"),
         None => writeln!(out, "{what}, by a run that ends after {steps}:"),
     };
-    out += &shortened(args, &story::steps(system, trace));
+    out += &shortened(full, &story::steps(system, trace));
     let properties = model.temporal().iter();
     let named = properties.filter(|property| property.name == answer.name);
     for property in named.filter_map(|found| found.property.as_ref().ok()) {
@@ -185,7 +189,7 @@ pub(super) fn told(args: &CheckArgs, model: &LoadedModel, answer: &TemporalAnswe
 
 /// The story of an evaluation that fails.
 fn failed(
-    args: &CheckArgs,
+    full: bool,
     model: &LoadedModel,
     answer: &TemporalAnswer,
     failure: &EvaluationFailure,
@@ -199,7 +203,7 @@ fn failed(
             format!("A violation of: {}, after {steps}:\n", answer.title)
         }
     };
-    out += &shortened(args, &story::steps(system, trace));
+    out += &shortened(full, &story::steps(system, trace));
     let message = &failure.message;
     let why = story::why_undefined(system, failure.label, trace.last_state(), message);
     let _ = writeln!(out, "  {} {why}", failure.proposition);

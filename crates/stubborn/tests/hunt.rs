@@ -1,0 +1,140 @@
+//! Hunting on the command line: what is found is real, what is not found is no answer.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models");
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stubborn"));
+    command
+        .args(arguments)
+        .output()
+        .expect("the program starts")
+}
+
+fn object(arguments: &[&str]) -> (Value, Option<i32>) {
+    let output = run(&[&["hunt", "--json"], arguments].concat());
+    let object = serde_json::from_slice(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (
+        object.unwrap_or_else(|e| panic!("{e}: {errors}")),
+        output.status.code(),
+    )
+}
+
+fn file(name: &str, text: &str) -> String {
+    let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hunt");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("the file can be written");
+    path.display().to_string()
+}
+
+/// Counters that go up and down: far too many states to see them all.
+fn counters(name: &str) -> String {
+    let processes = (0..8).map(|process| {
+        format!(
+            "process P{process} {{ byte x; state a; init a; trans \
+             a -> a {{ guard x < 255; effect x = x + 1, last = {process}; }}, \
+             a -> a {{ guard x > 0; effect x = x - 1, last = {process}; }}; }}\n"
+        )
+    });
+    // The last one to move is remembered: nothing can be left out.
+    let text = format!(
+        "byte last;\n{}system async;\n",
+        processes.collect::<String>()
+    );
+    file(name, &text)
+}
+
+#[test]
+fn what_is_far_away_is_found_and_made_short() {
+    let path = counters("far.dve");
+    let asked = ["--only", "--invariant", "P3.x < 60 || P5.x > 2"];
+    let timeout = ["--timeout", "60"];
+    let trace = file("far.json", "");
+    let saved = ["--trace", &trace];
+    let (object, code) = object(&[&[path.as_str()], &asked[..], &timeout, &saved].concat());
+    assert_eq!(code, Some(1), "{object:#}");
+    let property = &object["properties"][0];
+    assert_eq!(property["verdict"], "violated");
+    let steps = property["trace"]["stem"].as_array().expect("a list").len();
+    assert_eq!(steps, 60, "sixty steps suffice: {:#}", object["found"]);
+    assert!(object["covered"]["transitions_taken"].as_u64() > Some(0));
+    // It is a run of the model.
+    let replay = run(&["simulate", &path, "--replay", &trace, "--states"]);
+    assert_eq!(replay.status.code(), Some(0), "{replay:?}");
+    assert!(String::from_utf8_lossy(&replay.stdout).contains("P3.x = 60"));
+    // Nothing else finds it soon.
+    let check = run(&[&["check", &path, "-q", "--timeout", "2"], &asked[..]].concat());
+    assert_eq!(check.status.code(), Some(3));
+}
+
+#[test]
+fn infinite_runs_are_found() {
+    let path = counters("infinite.dve");
+    let asked = ["--only", "--ltl", "[] (P2.x > 5 -> <> (P2.x == 0))"];
+    let (object, code) = object(&[&[path.as_str()], &asked[..]].concat());
+    assert_eq!(code, Some(1), "{object:#}");
+    let trace = &object["properties"][0]["trace"];
+    assert!(!trace["cycle"].as_array().expect("a list").is_empty());
+    let path = format!("{EXAMPLES}/readers_writers.pml");
+    let (object, code) = self::object(&[&path, "--property", "idle"]);
+    assert_eq!(code, Some(1), "{object:#}");
+    let fair = ["--only", "--ltl", "[] (P_0.wait -> <> P_0.critical)"];
+    let path = format!("{EXAMPLES}/peterson.dve");
+    let (object, code) = self::object(&[&[path.as_str(), "--fairness"], &fair[..]].concat());
+    assert_eq!(code, Some(0), "{object:#}");
+}
+
+#[test]
+fn nothing_found_is_no_answer() {
+    let path = counters("nothing.dve");
+    let (object, code) = object(&[&path, "--timeout", "2"]);
+    assert_eq!(code, Some(3));
+    assert_eq!(object["verdict"], "unknown");
+    assert!(
+        object["reason"]
+            .as_str()
+            .is_some_and(|r| r.contains("time limit"))
+    );
+    let turns = object["covered"]["turns"].as_object().expect("an object");
+    assert_eq!(turns.len(), 7, "every strategy had its turn: {turns:?}");
+    // A proposition that cannot be evaluated everywhere: nobody has looked for that.
+    let path = format!("{MODELS}/ltlindex.dve");
+    let check = run(&["check", &path, "-q"]).status.code();
+    assert_eq!(check, Some(1));
+    let (object, code) = self::object(&[&path, "--timeout", "2"]);
+    assert!(code == Some(1) || code == Some(3), "{object:#}");
+}
+
+#[test]
+fn small_models_are_seen_in_full() {
+    for (model, code) in [
+        ("peterson.dve", 0),
+        ("cache_coherence.dve", 0),
+        ("philosophers.dve", 1),
+        ("token_passing.pml", 1),
+        ("workshop.pnml", 1),
+    ] {
+        let path = format!("{EXAMPLES}/{model}");
+        for threads in ["1", "3"] {
+            let (object, status) = object(&[&path, "--threads", threads]);
+            assert_eq!(status, Some(code), "{model}: {object:#}");
+        }
+    }
+}
+
+/// Models that start processes grow while they are hunted in.
+#[test]
+fn models_that_grow_are_hunted_in() {
+    let text = "byte n; proctype P() { n++; run Q() } proctype Q() { n++; assert(n < 7) }\n\
+                init { run P(); run P(); run P(); run P() }";
+    let path = file("grows.pml", text);
+    let (object, code) = object(&[&path]);
+    assert_eq!(code, Some(1), "{object:#}");
+}

@@ -1,0 +1,254 @@
+//! Logs against models.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use serde_json::Value;
+use stubborn::conformance::{Event, Explainer, Mapping, Recorder, Refusal};
+use stubborn::system::Random;
+use stubborn::{Language, LoadOptions, load_text};
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stubborn"));
+    command
+        .args(arguments)
+        .output()
+        .expect("the program starts")
+}
+
+fn file(name: &str, text: &str) -> String {
+    let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logs");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("the file can be written");
+    path.display().to_string()
+}
+
+/// Two counters that a hidden step resets.
+const COUNTERS: &str = "byte x, y;
+process P { state a; init a; trans a -> a { guard x < 3; effect x = x + 1; }; }
+process Q { state a; init a; trans a -> a { guard y < 3; effect y = y + 1; }; }
+process Reset { state a; init a; trans a -> a { guard x > 1; effect x = 0; }; }
+system async;
+";
+
+const MAP: &str = "
+event = 'kind'
+[[rule]]
+when = 'up'
+transition = '{who}: *'
+before = { '{field}' = '{old}' }
+state = { '{field}' = '{new}' }
+[[rule]]
+when = 'look'
+state = { x = '{x}', y = '{y}' }
+[[rule]]
+when = 'chat'
+ignore = true
+";
+
+fn checked(log: &str, more: &[&str]) -> (Value, Option<i32>) {
+    let model = file("counters.dve", COUNTERS);
+    let map = file("counters.toml", MAP);
+    let name = format!("{:x}.jsonl", log.len() * 31 + more.len());
+    let log = file(&name, log);
+    let arguments = ["trace-check", &model, &log, "--map", &map, "--json"];
+    let output = run(&[&arguments, more].concat());
+    let object = serde_json::from_slice(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (
+        object.unwrap_or_else(|e| panic!("{e}: {errors}")),
+        output.status.code(),
+    )
+}
+
+const UP: &str = r#"{"kind":"up","who":"P","field":"x","new":1}
+{"kind":"chat","text":"hello"}
+{"kind":"up","who":"Q","field":"y","old":0,"new":1}
+{"kind":"up","who":"P","field":"x","old":1}
+"#;
+
+#[test]
+fn logs_are_explained() {
+    let (object, code) = checked(UP, &[]);
+    assert_eq!(code, Some(0), "{object:#}");
+    assert_eq!(object["explained"], 4);
+    assert_eq!(object["state"]["x"], 2);
+    assert_eq!(object["state"]["y"], 1);
+}
+
+#[test]
+fn what_is_not_explained_is_told() {
+    let wrong = r#"{"kind":"up","who":"P","field":"x","new":1}"#;
+    let (object, code) = checked(&format!("{UP}{wrong}\n{UP}"), &[]);
+    assert_eq!(code, Some(1));
+    assert_eq!(object["explained"], 4);
+    let unexplained = &object["unexplained"];
+    assert_eq!(unexplained["line"], 5);
+    assert_eq!(unexplained["event"]["new"], 1);
+    assert_eq!(
+        unexplained["why"],
+        "after it, x is 3 in the model, and 1 in the log"
+    );
+    let allowed = unexplained["allowed"].as_array().expect("a list");
+    let names: Vec<&str> = allowed
+        .iter()
+        .filter_map(|a| a["transition"].as_str())
+        .collect();
+    assert_eq!(names, ["P: a -> a", "Q: a -> a", "Reset: a -> a"]);
+    // A step that is missing explains it.
+    let log = format!("{UP}{wrong}\n");
+    for (hidden, wanted) in [("0", 1), ("1", 0)] {
+        let (object, code) = checked(&log, &["--hidden", hidden]);
+        assert_eq!(code, Some(wanted), "{object:#}");
+    }
+}
+
+/// What was observed of a state alone, with steps between that nobody saw.
+#[test]
+fn partial_observations_leave_several_states() {
+    let look = |x: u8| format!("{{\"kind\":\"look\",\"x\":{x}}}\n");
+    let log = look(0) + &look(2);
+    let (object, code) = checked(&log, &["--hidden", "1"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(object["explained"], 1);
+    let (object, code) = checked(&log, &["--hidden", "3"]);
+    assert_eq!(code, Some(0), "{object:#}");
+    assert_eq!(object["states"], 4, "y may have any value");
+    // 2 comes first with y = 0 or, given three steps, 1; then a reset and the rest of y.
+    let log = look(2) + "{\"kind\":\"look\",\"x\":0,\"y\":3}\n";
+    assert_eq!(checked(&log, &["--hidden", "2"]).1, Some(1));
+    assert_eq!(checked(&log, &["--hidden", "3"]).1, Some(0));
+}
+
+#[test]
+fn wrong_logs_and_mappings_are_said_to_be_so() {
+    for (log, wanted) in [
+        (
+            "{\"kind\":\"down\"}\n",
+            "no rule is for events whose `kind` is \"down\"",
+        ),
+        ("\n\n[1]\n", ".jsonl:3: this is no JSON object"),
+        ("{\"kind\":\"up\"}\n", "the event has no `who`"),
+        (
+            "{\"kind\":\"up\",\"who\":\"R\",\"field\":\"x\"}\n",
+            "no transition of the model is called `R: *`",
+        ),
+        (
+            "{\"kind\":\"up\",\"who\":\"P\",\"field\":\"z\"}\n",
+            "the model has no field `z`",
+        ),
+    ] {
+        let (object, code) = checked(log, &[]);
+        assert_eq!(code, Some(2), "{log}");
+        let message = object["error"]["message"].as_str().expect("a text");
+        assert!(message.contains(wanted), "{message}");
+    }
+    let model = file("counters.dve", COUNTERS);
+    let log = file("any.jsonl", UP);
+    for map in ["rules = 3", "[[rule]]\nwhen = 'a'\ntransitions = 'b'\n"] {
+        let map = file("wrong.toml", map);
+        let output = run(&["trace-check", &model, &log, "--map", &map]);
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
+/// The steps of a counterexample are a log that its model explains, and no other model does.
+#[test]
+fn saved_steps_are_a_log() {
+    for model in [
+        "token_passing.pml",
+        "alternating_bit_broken.dve",
+        "leader_ring.dve",
+    ] {
+        let path = format!("{EXAMPLES}/{model}");
+        let output = run(&["check", &path, "--json"]);
+        let object: Value = serde_json::from_slice(&output.stdout).expect("an object");
+        let properties = object["properties"].as_array().expect("a list");
+        let trace = properties
+            .iter()
+            .find(|p| p["verdict"] == "violated")
+            .expect("one");
+        let steps = trace["trace"]["stem"].as_array().expect("a list");
+        let lines: Vec<String> = steps.iter().map(Value::to_string).collect();
+        let log = file(&format!("{model}.jsonl"), &(lines.join("\n") + "\n"));
+        let output = run(&["trace-check", &path, &log]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let without = lines.iter().skip(1).cloned().collect::<Vec<_>>().join("\n");
+        let log = file(&format!("{model}.short.jsonl"), &without);
+        let output = run(&["trace-check", &path, &log]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            text.contains("UNEXPLAINED") && text.contains("could have happened"),
+            "{text}"
+        );
+    }
+}
+
+/// Long logs of models with many states take seconds.
+#[test]
+fn long_logs_take_seconds() {
+    let mut model = String::new();
+    let mut processes = String::new();
+    for at in 0..2 {
+        let _ = writeln!(model, "int x{at};");
+        let _ = writeln!(
+            processes,
+            "process P{at} {{ state a; init a; trans \
+             a -> a {{ guard x{at} < 316; effect x{at} = x{at} + 1; }}, \
+             a -> a {{ guard x{at} > 0; effect x{at} = x{at} - 1; }}; }}"
+        );
+    }
+    let text = model + &processes + "system async;\n";
+    let options = LoadOptions::default();
+    let model = load_text("m.dve", text, Language::Dve, &options).expect("a model");
+    let mut log = Vec::new();
+    let mut recorder = Recorder::new(&mut log);
+    let (mut values, mut random) = ([0i64; 2], Random::new(5));
+    for _ in 0..100_000 {
+        let at = random.below(2);
+        let up = values[at] == 0 || values[at] < 316 && random.percent(55);
+        values[at] += if up { 1 } else { -1 };
+        let observed = [("who", at.into()), ("value", values[at].into())];
+        recorder.event("move", &observed).expect("memory");
+    }
+    let mapping =
+        "[[rule]]\nwhen = 'move'\ntransition = 'P{who}: *'\nstate = { 'x{who}' = '{value}' }";
+    let mapping: Mapping = toml::from_str(mapping).expect("a mapping");
+    let started = Instant::now();
+    let mut explainer = Explainer::new(model.system(), &mapping);
+    for line in String::from_utf8_lossy(&log).lines() {
+        let event: Event = serde_json::from_str(line).expect("an object");
+        explainer.take(&event).expect("it happened");
+    }
+    assert_eq!(explainer.explained(), 100_000);
+    let seconds = started.elapsed().as_secs_f64();
+    eprintln!("100,000 events in {seconds:.2} s");
+    assert!(seconds < 60.0, "{seconds}");
+    let jump: Event = serde_json::from_str(r#"{"event":"move","who":0,"value":-7}"#).expect("one");
+    assert!(matches!(
+        explainer.take(&jump),
+        Err(Refusal::Unexplained(_))
+    ));
+    assert_eq!(explainer.explained(), 100_000, "nothing was taken");
+}
+
+/// Processes that nobody foresaw are no excuse.
+#[test]
+fn models_grow_with_their_logs() {
+    let text = "byte n; proctype P() { n++ } init { do :: n < 6 -> run P() od }";
+    let model = file("grows.pml", text);
+    let map = file(
+        "grows.toml",
+        "hidden = 4\n[[rule]]\ntransition = 'P*'\nstate = { n = '{n}' }\n",
+    );
+    let lines: String = (1..=6).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    let log = file("grows.jsonl", &lines);
+    let output = run(&["trace-check", &model, &log, "--map", &map]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
