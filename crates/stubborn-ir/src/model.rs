@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use stubborn_system::{
     Budget, Executor, FailureKind, FieldId, FieldKind, Label, Layout, Process, ProcessId, Property,
-    RelationLevel, Relations, Structure, System, Transition,
+    RelationLevel, Relations, Structure, System, Transition, TransitionId,
 };
 
 use crate::chain::Chains;
@@ -15,7 +15,7 @@ use crate::effects::Effects;
 use crate::interpreter::Interpreter;
 use crate::intervals::{Interval, Known};
 use crate::{
-    BinaryOp, ChannelRef, Encoding, Expr, Overflow, Program, Statement, VarId, VariablePlace,
+    BinaryOp, ChannelRef, Encoding, Expr, Overflow, Program, Site, Statement, VarId, VariablePlace,
 };
 
 /// Why a [`Program`] cannot be a [`Model`]. Front-ends check their input so that people
@@ -123,6 +123,21 @@ impl Model {
             temporaries,
             budget,
         })
+    }
+
+    /// The transitions that have a [failure](Statement::Fail) at one of these sites in them, or in
+    /// what follows in their chain.
+    pub fn transitions_failing_at(&self, is_one: &dyn Fn(Site) -> bool) -> Vec<TransitionId> {
+        let commands = &self.program.commands;
+        let fails: Vec<bool> = commands
+            .iter()
+            .map(|command| command.body.iter().any(|s| s.fails_at(is_one)))
+            .collect();
+        let follow = |at: usize| self.chains.followers(at).iter();
+        (0..commands.len())
+            .filter(|at| fails[*at] || follow(*at).any(|f| fails[*f as usize]))
+            .map(TransitionId::new)
+            .collect()
     }
 
     /// The same, with what everything that is done about it may take.

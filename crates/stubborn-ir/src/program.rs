@@ -287,6 +287,18 @@ impl Statement {
         }
     }
 
+    /// Whether it may be a failure at one of these sites that nothing but itself decides.
+    pub(crate) fn fails_at(&self, is_one: &dyn Fn(Site) -> bool) -> bool {
+        match self {
+            Statement::Fail(site) => is_one(*site),
+            Statement::If {
+                then, otherwise, ..
+            } => then.iter().chain(otherwise).any(|s| s.fails_at(is_one)),
+            Statement::While { body, .. } => body.iter().any(|s| s.fails_at(is_one)),
+            _ => false,
+        }
+    }
+
     /// Assigns to a scalar variable.
     pub fn assign(variable: VarId, value: Expr, site: Site) -> Self {
         Statement::Assign {

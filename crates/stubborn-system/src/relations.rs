@@ -95,6 +95,45 @@ impl Relations {
         Self::from_sets_within(structure, &UNLIMITED)
     }
 
+    /// The same where nobody knows what comes after some transitions: other transitions than those
+    /// of the system may become possible, and do anything. So these depend on all others, and may
+    /// change every label; a set that holds anything that is enabled holds them, too.
+    #[must_use]
+    pub fn with_unknown_effects(self, unknown: &[TransitionId]) -> Self {
+        if unknown.is_empty() {
+            return self;
+        }
+        fn with<R: crate::matrix::Index, C: crate::matrix::Index>(
+            matrix: &Matrix<R, C>,
+            columns: &[TransitionId],
+            rows: &[TransitionId],
+        ) -> Matrix<R, C> {
+            let row = |number: usize| {
+                let all = rows.iter().any(|row| row.index() == number);
+                let mut row = match all {
+                    true => (0..matrix.columns() as u32).collect(),
+                    false => matrix.row_indices(R::from_index(number)).to_vec(),
+                };
+                row.extend(columns.iter().map(|column| column.index() as u32));
+                row
+            };
+            Matrix::from_rows(matrix.columns(), (0..matrix.rows()).map(row))
+        }
+        let must_disable = &self.must_disable.0;
+        Self {
+            may_enable: May(with(&self.may_enable.0, unknown, &[])),
+            may_disable: May(with(&self.may_disable.0, unknown, &[])),
+            do_not_accord: May(with(&self.do_not_accord.0, unknown, unknown)),
+            do_not_left_accord: May(with(&self.do_not_left_accord.0, unknown, unknown)),
+            must_disable: Must(Matrix::from_fn(
+                must_disable.rows(),
+                must_disable.columns(),
+                |t: TransitionId, u| !unknown.contains(&t) && must_disable.contains(t, u),
+            )),
+            never_together: self.never_together,
+        }
+    }
+
     /// As [`from_sets`](Self::from_sets); once the budget is spent, nothing follows from them.
     pub fn from_sets_within(structure: &Structure, budget: &Budget) -> Self {
         budget.begin("computing relations");

@@ -12,7 +12,7 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
 use stubborn_emptiness::{Claim, ClaimEdge, Property};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
-use stubborn_ir::{Model, Program};
+use stubborn_ir::{Model, Program, Site};
 use stubborn_ltl::parser::Syntax;
 use stubborn_promela::source::{FileLoader, Sources};
 use stubborn_promela::{Loaded, Options, load, lower, parse_within};
@@ -369,8 +369,10 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
             sites: is_missing.iter().map(|_| AtomicBool::new(false)).collect(),
             late: AtomicU32::new(0),
         });
+        let starts_missing = |site: Site| is_missing[site.index()];
         parts.system = Arc::new(Watched {
             inner: parts.system,
+            missing_starts: promela.loaded.model.transitions_failing_at(&starts_missing),
             promela: Arc::clone(&promela),
             is_missing,
             seen: Arc::clone(&seen),
@@ -496,6 +498,8 @@ struct Watched {
     promela: Arc<PromelaModel>,
     /// By site.
     is_missing: Vec<bool>,
+    /// Steps that start what is missing.
+    missing_starts: Vec<TransitionId>,
     seen: Arc<Seen>,
 }
 
@@ -522,7 +526,10 @@ impl System for Watched {
     }
 
     fn relations(&self, level: RelationLevel) -> Relations {
-        self.inner.relations(level)
+        // What a process does that is not there yet, nobody knows.
+        self.inner
+            .relations(level)
+            .with_unknown_effects(&self.missing_starts)
     }
 
     fn budget(&self) -> &Budget {
@@ -599,8 +606,8 @@ mod tests {
     use stubborn_reduce::{Algorithm, Config};
 
     use crate::{
-        CheckOptions, Language, LoadOptions, Por, QuestionKind, ReductionOptions, Verdict,
-        questions,
+        CheckError, CheckOptions, Language, LoadOptions, LoadedModel, Por, PromelaOptions,
+        QuestionKind, ReductionOptions, Verdict, questions,
     };
 
     /// The assertion looks at what another process writes, and leaves no trace in the state:
@@ -634,6 +641,62 @@ mod tests {
                 lengths.push(violations.map(|v| v.length).collect::<Vec<_>>());
             }
             assert_eq!(lengths[0], lengths[1], "{text}");
+        }
+    }
+
+    /// Asks, and asks again with a larger model.
+    fn growing<T>(text: &str, ask: impl Fn(&LoadedModel) -> Result<T, CheckError>) -> T {
+        let options = LoadOptions {
+            promela: PromelaOptions {
+                acceptance: true,
+                ..PromelaOptions::default()
+            },
+            ..LoadOptions::default()
+        };
+        let mut model = crate::load_text("m.pml", text, Language::Promela, &options)
+            .unwrap_or_else(|error| panic!("{error}"));
+        loop {
+            match ask(&model) {
+                Err(CheckError::Outgrown) => {
+                    model.system().budget().has_grown();
+                    model.grow().unwrap_or_else(|error| panic!("{error}"));
+                }
+                answer => return answer.unwrap_or_else(|error| panic!("{error}")),
+            }
+        }
+    }
+
+    /// What a process does that is not known yet may be in anybody's way. A reduction need not come
+    /// to where it starts, but it must know of it.
+    #[test]
+    fn nobody_relies_on_processes_that_are_not_known_yet() {
+        let counts = "do :: n < 60 -> n++ :: n >= 60 -> break od";
+        let text = format!(
+            "byte x, n; active proctype A() {{ do :: x == 0 -> skip od }}
+             active proctype B() {{ {counts}; run C(1) }} active proctype D() {{ {counts} }}
+             proctype C(byte p) {{ x = 1; x = 0; accept: do :: p = 1 :: x = 1; x = 0 :: x = 2; break od }}"
+        );
+        for algorithm in Algorithm::ALL {
+            let options = CheckOptions {
+                reduction: ReductionOptions {
+                    por: Por::Chosen(Config::new(*algorithm)),
+                    ..ReductionOptions::default()
+                },
+                ..CheckOptions::default()
+            };
+            if *algorithm != Algorithm::Goal {
+                let verdict = growing(&text, |model| {
+                    let mut questions = questions(model);
+                    questions.retain(|question| question.kind == QuestionKind::Deadlock);
+                    Ok(crate::check(model, &questions, &options)?.verdict())
+                });
+                assert_eq!(verdict, Verdict::Violated, "{algorithm}");
+            }
+            let verdict = growing(&text, |model| {
+                let properties: Vec<_> = model.temporal().iter().collect();
+                Ok(crate::check_temporal(model, &properties, &options)?[0].verdict)
+            });
+            assert_eq!(verdict, Verdict::Violated, "accepted, {algorithm}");
         }
     }
 
