@@ -124,7 +124,7 @@ pub struct StoreOptions {
     pub initial_capacity: u64,
     /// By how much a full table grows; at least 1. Smaller factors keep less
     /// free space and copy more often: at 1.2 every entry is copied five times, at 1.5
-    /// twice. Stores of more than 64 MiB, whose free space counts, grow by half as much.
+    /// twice. Stores of more than 16 MiB, whose free space counts, grow by half as much.
     pub growth_factor: f64,
     /// Bytes of a bitstate array. By default three quarters of what the budget
     /// has left (the queue needs the rest), or 256 MiB without a limit.
@@ -332,7 +332,7 @@ impl Store {
 
     /// How much larger a table gets when it grows.
     fn usual_excess(&self, tables: &Tables) -> f64 {
-        const LARGE: usize = 64 << 20;
+        const LARGE: usize = 16 << 20;
         let excess = self.growth_factor - 1.0;
         match tables.bytes() > LARGE {
             true => excess / 2.0,
