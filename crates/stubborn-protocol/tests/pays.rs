@@ -105,3 +105,28 @@ fn reports_say_why_nothing_is_reduced() {
     assert_eq!(report.searches[0].1.states, 70 * 70 * 70);
     assert_eq!(report.searches[0].0, "none: it would not pay");
 }
+
+/// At the beginning nothing speaks against letting `p` act first: the message that it would take
+/// otherwise is sent two steps later, and nobody knows it yet.
+#[test]
+fn what_is_met_later_revises_earlier_choices() {
+    let mut p = Protocol::<u8>::new("late");
+    let taker = p.process("taker", 0_u8);
+    let sender = p.process("sender", 0_u8);
+    p.action(taker, "closes")
+        .when(|s| *s == 0)
+        .then(|s, _| *s = 1);
+    p.on_any(taker).only_if(|s| *s == 0).then(|s, _, _| *s = 9);
+    p.action(sender, "prepares")
+        .when(|s| *s == 0)
+        .then(|s, _| *s = 1);
+    p.action(sender, "sends")
+        .when(|s| *s == 1)
+        .then(move |s, step| {
+            *s = 2;
+            step.send(taker, 7);
+        });
+    p.invariant_over("never taken", &[taker], |s| *s == 9, |taken| !taken[0]);
+    let (report, _) = run("late", p, Reduction::Messages);
+    assert!(report.failure("never taken").is_some(), "{report}");
+}
