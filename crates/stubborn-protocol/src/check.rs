@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use stubborn_emptiness::{CheckVerdict, FiniteRuns, Property as LtlProperty};
 use stubborn_ltl::parser::Syntax;
@@ -11,15 +11,17 @@ use stubborn_plan::{
     CheckOptions, Planner, Por, ReductionOptions, TemporalOptions, TemporalQuestion, Verdict,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, Goals};
-use stubborn_search::{End, Limits, Order, Stop, StoreOptions, Target, Trace, Violation};
-use stubborn_system::{LabelId, RelationLevel, System};
+use stubborn_search::{End, Limit, Limits, Order, Stop, StoreOptions, Target, Trace, Violation};
+use stubborn_system::{LabelId, Random, RelationLevel, Successors, System};
 
 use crate::bounded::{Boundary, Bounded};
 use crate::chart::Chart;
 use crate::coverage::Coverage;
 use crate::error::CheckError;
 use crate::experiments::PrintedReduction;
+use crate::lazy::{MessageReduction, Quotient, Tables};
 use crate::model::Model;
+use crate::network::Network;
 use crate::property::{PropertyRole, View};
 use crate::report::{Failure, Report};
 use crate::symmetry::Symmetric;
@@ -34,6 +36,9 @@ pub enum Reduction {
     /// larger ones, where it pays.
     #[default]
     Auto,
+    /// Between single messages: relations are learnt from what the search meets, and it is repeated
+    /// where it met something new. What `Auto` does where it pays.
+    Messages,
     /// By this algorithm.
     Chosen(Config),
     /// Local reduction as printed by those who invented it, for comparison.
@@ -50,7 +55,7 @@ impl Reduction {
             Self::None => Some(Por::None),
             Self::Chosen(config) => Some(Por::Chosen(config.clone())),
             Self::Auto => Some(Por::Auto),
-            Self::Printed { .. } => None,
+            Self::Messages | Self::Printed { .. } => None,
         }
     }
 }
@@ -65,13 +70,21 @@ impl Reduction {
 
 /// States before anybody asks whether reduction pays. Handlers cost more than guarded commands, so
 /// that is sooner than elsewhere.
-const PATIENCE: u64 = 50_000;
+const PATIENCE: u64 = 200_000;
 
 /// States of an unreduced search for a shorter way to a violation that a reduced one has found.
 const SHORTENING: u64 = 200_000;
 
 /// So many states are looked at for signs that a declared symmetry is none.
 const SYMMETRY_SAMPLE: usize = 200;
+
+/// Steps of random walks that look for what lies deep, and the most steps of one of them.
+const STEPS_OF_WALKS: usize = 40_000;
+const LONGEST_WALK: usize = 400;
+
+/// What a reduced search may take of the states of an unreduced one to get as deep: about what a
+/// reduced state costs more, and what it costs to learn.
+const WORTHWHILE: u64 = 4;
 
 /// A check, ready to [run](Checker::run).
 pub struct Checker<'m, M> {
@@ -286,9 +299,11 @@ impl<'m, M: Value> Checker<'m, M> {
     ) -> Result<(), CheckError> {
         let mut targets: Vec<Target> = named.iter().map(|(_, target)| *target).collect();
         let por = self.reduction.por().unwrap_or(Por::None);
-        if por == Por::None {
-            // A reduced search is not made for this; handlers that it meets are looked at all the
-            // same.
+        let by_messages = matches!(self.reduction, Reduction::Auto | Reduction::Messages);
+        let looks = por == Por::None || by_messages;
+        if looks && self.stop == Stop::FirstViolation {
+            // Other reduced searches are not made for this; handlers that they meet are looked at
+            // all the same.
             targets.push(Target::Errors);
         }
         let options = self.options(por);
@@ -308,9 +323,11 @@ impl<'m, M: Value> Checker<'m, M> {
                 let planned = PlannedSearch::reduced(&targets, made);
                 planner.check_by(planned, &targets, self.stop)?
             }
+            Reduction::Auto => self.where_it_pays(system, &targets)?,
+            Reduction::Messages => self.by_messages(system, &targets, None)?,
             _ => planner.check(&targets, self.stop)?,
         };
-        let is_reduced = |run: usize| found.runs[run].reduction != "none";
+        let is_reduced = |run: usize| !found.runs[run].reduction.starts_with("none");
         for (at, answer) in found.answers.into_iter().enumerate() {
             let Some((name, target)) = named.get(at) else {
                 let trace = answer.violation.and_then(|violation| violation.trace);
@@ -330,6 +347,182 @@ impl<'m, M: Value> Checker<'m, M> {
         }
         self.note(found.runs, report);
         Ok(())
+    }
+
+    /// Without reduction as long as there are few states, then between messages if that pays.
+    fn where_it_pays(
+        &self,
+        system: &Bounded<'_, M>,
+        targets: &[Target],
+    ) -> Result<stubborn_plan::Report, CheckError> {
+        let most = self.limits.states.unwrap_or(u64::MAX);
+        let first = self.unreduced_up_to(system, targets, most.min(PATIENCE))?;
+        let end = first.runs[0].result.end;
+        match end == End::Limit(Limit::States) && most > PATIENCE {
+            true => {
+                let full = first.runs[0].result.level_sizes.clone();
+                self.walk(system);
+                self.by_messages(system, targets, Some(&full))
+            }
+            false => Ok(first),
+        }
+    }
+
+    /// Walks about, to meet what lies deep. The same walks each time.
+    fn walk(&self, system: &Bounded<'_, M>) {
+        let mut random = Random::new(0);
+        let mut executor = system.executor();
+        let initial = system.initial_states();
+        let mut successors = Successors::new(initial.len());
+        let mut state = initial.clone();
+        let mut length = 0;
+        for _ in 0..STEPS_OF_WALKS {
+            successors.clear();
+            executor.successors(&state, &mut successors);
+            length += 1;
+            match successors.len() {
+                _ if length > LONGEST_WALK => state.clone_from(&initial),
+                0 => state.clone_from(&initial),
+                many => {
+                    let next = successors.get(random.below(many));
+                    state.clear();
+                    state.extend_from_slice(next.state);
+                    continue;
+                }
+            }
+            length = 0;
+            if system.budget().poll().is_some() {
+                return;
+            }
+        }
+    }
+
+    fn unreduced_up_to(
+        &self,
+        system: &Bounded<'_, M>,
+        targets: &[Target],
+        most: u64,
+    ) -> Result<stubborn_plan::Report, CheckError> {
+        let mut options = self.options(Por::None);
+        options.limits.states = Some(most).filter(|most| *most < u64::MAX);
+        Ok(Planner::new(system, &options).check(targets, self.stop)?)
+    }
+
+    /// To the end, with a word about why nothing is reduced.
+    fn unreduced_because(
+        &self,
+        system: &Bounded<'_, M>,
+        targets: &[Target],
+        why: &str,
+    ) -> Result<stubborn_plan::Report, CheckError> {
+        let most = self.limits.states.unwrap_or(u64::MAX);
+        let mut found = self.unreduced_up_to(system, targets, most)?;
+        for run in &mut found.runs {
+            run.reduction = why.to_owned();
+        }
+        Ok(found)
+    }
+
+    /// With [sets of messages](crate::lazy), again and again until nothing new is met. If the levels
+    /// of an unreduced search are given, only if few states are left of them.
+    fn by_messages(
+        &self,
+        system: &Bounded<'_, M>,
+        targets: &[Target],
+        full: Option<&[u64]>,
+    ) -> Result<stubborn_plan::Report, CheckError> {
+        let inner = &self.model.inner;
+        let most = self.limits.states.unwrap_or(u64::MAX);
+        // If that does not help, little is lost.
+        let mut cap = full.map_or(most, |_| (PATIENCE / WORTHWHILE).min(most));
+        if full.is_none() {
+            // Something to begin with.
+            self.unreduced_up_to(system, targets, 1)?;
+        }
+        let mut drops = self.drops_useless_messages();
+        for search in 1.. {
+            let met = inner.met.lock().unwrap_or_else(|e| e.into_inner()).clone();
+            let Some(tables) = Tables::new(inner, &met, system.budget()) else {
+                let why = "none: there is too much to be related";
+                return self.unreduced_because(system, targets, why);
+            };
+            let size = tables.size;
+            let tables = Arc::new(tables);
+            let quotient = Quotient {
+                system,
+                inner,
+                tables: Arc::clone(&tables),
+                keeps_ends: self.ends,
+                dropped: AtomicBool::new(false),
+            };
+            let asked: &dyn System = match drops {
+                true => &quotient,
+                false => system,
+            };
+            let reduction = MessageReduction::new(inner, tables);
+            // Also for ends: what is new must be met, so nothing may be put off for ever.
+            let made = Made::by(Box::new(reduction), true);
+            let planned = PlannedSearch::reduced(targets, made);
+            let mut options = self.options(Por::None);
+            options.limits.states = Some(cap).filter(|cap| *cap < u64::MAX);
+            let planner = Planner::new(asked, &options);
+            let mut found = planner.check_by(planned, targets, self.stop)?;
+            if drops {
+                let violations = found
+                    .answers
+                    .iter_mut()
+                    .filter_map(|a| a.violation.as_mut());
+                for violation in violations {
+                    let trace = violation.trace.as_ref();
+                    violation.trace = trace.and_then(|trace| quotient.unfold(trace));
+                }
+            }
+            let result = &found.runs[0].result;
+            let is_violated = |a: &stubborn_plan::Answer| a.verdict == Verdict::Violated;
+            let enough = match self.stop {
+                Stop::FirstViolation => found.answers.iter().any(is_violated),
+                _ => found.answers.iter().all(is_violated),
+            };
+            let grown = inner.met.lock().unwrap_or_else(|e| e.into_inner()).size() != size;
+            let goes_on = match result.end {
+                _ if enough => false,
+                End::Complete => grown,
+                End::Limit(Limit::States) if cap < most => {
+                    let is_deep = |full: &[u64]| result.level_sizes.len() >= full.len();
+                    if search == 1 && full.is_some_and(|full| !is_deep(full)) {
+                        let why = "none: it would not pay";
+                        return self.unreduced_because(system, targets, why);
+                    }
+                    // Where nothing new is met, nothing new is expected.
+                    cap = if grown {
+                        cap.saturating_mul(4).min(most)
+                    } else {
+                        most
+                    };
+                    true
+                }
+                _ => false,
+            };
+            // Looking for what is not there takes time.
+            drops &= quotient.dropped.load(Ordering::Relaxed) || full.is_none();
+            if !goes_on {
+                found.runs[0].reduction = match search {
+                    1 => "messages".into(),
+                    n => format!("messages, learnt in {n} searches"),
+                };
+                return Ok(found);
+            }
+        }
+        self.unreduced_up_to(system, targets, most)
+    }
+
+    /// Whether [useless messages](crate::lazy) make no difference to what is asked.
+    fn drops_useless_messages(&self) -> bool {
+        match self.model.inner.protocol.network {
+            Network::Unordered => true,
+            Network::Duplicating => !self.ends,
+            Network::Ordered => false,
+        }
     }
 
     /// Notes what searches counted, and why they ended.
@@ -489,7 +682,12 @@ impl<'m, M: Value> Checker<'m, M> {
             let texts: Vec<_> = messages.iter().map(|m| m.message.clone()).collect();
             return Err(CheckError::Formula(texts.join("; ")));
         };
-        let por = self.reduction.por().ok_or_else(|| {
+        let reduction = match self.reduction {
+            // Sets of messages are for states, not for runs.
+            Reduction::Messages => &Reduction::Auto,
+            ref chosen => chosen,
+        };
+        let por = reduction.por().ok_or_else(|| {
             CheckError::Reduction(
                 "the printed form of local reduction keeps deadlocks and invariants only".into(),
             )

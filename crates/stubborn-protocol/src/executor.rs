@@ -168,6 +168,8 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
         let start = self.moves.len() as u32;
         let moves = self.inner.moves(Pid(process as u16), local, inbox);
         self.inner.meet(Pid(process as u16), inbox, &moves);
+        self.inner
+            .note_met(Pid(process as u16), local, inbox, &moves);
         for step in moves {
             let first = self.posts.len() as u32;
             let word = |to: Pid| 2 * to.index() as u32 + 1;

@@ -75,7 +75,8 @@
 //! | `protocol`, `builders`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
 //! | [`linearizability`] | a tester for recorded operations |
 //! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
-//! | `analysis`, `relations` | what may enable and disturb what |
+//! | `analysis`, `relations` | what may enable and disturb what, in advance |
+//! | `lazy` | the same for single messages, from what searches meet |
 //! | `check`, `bounded`, `report`, `coverage`, `error`, `chart`, `svg` | questions and answers |
 //! | `experiments` | local partial-order reduction as printed, for comparison |
 //! | `stateless` | search without a store: [dynamic partial-order reduction](stubborn_dpor), and the classic one |
@@ -96,6 +97,7 @@ mod experiments;
 mod handler;
 mod history;
 mod intern;
+mod lazy;
 pub mod linearizability;
 mod model;
 mod moves;

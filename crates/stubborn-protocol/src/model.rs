@@ -22,6 +22,7 @@ use crate::error::ProtocolError;
 use crate::executor::ProtocolExecutor;
 use crate::handler::Takes;
 use crate::intern::{Interner, stable_hash};
+use crate::lazy::Met;
 use crate::network::{Inbox, Parcel};
 use crate::property::PropertyRole;
 use crate::protocol::{ProcessDeclaration, Protocol};
@@ -118,8 +119,10 @@ pub(crate) struct Inner<M> {
     pub(crate) extra_word: usize,
     /// What handlers did although they said they would not.
     pub(crate) misuses: Mutex<Vec<String>>,
-    /// What searches have met.
+    /// What searches have met, for reports.
     pub(crate) seen: Mutex<Seen>,
+    /// The same for relations.
+    pub(crate) met: Mutex<Met>,
     /// Whether [running handlers](crate::analysis) in advance came to an end.
     pub(crate) analysed: OnceLock<bool>,
     initial: Vec<u32>,
@@ -286,6 +289,7 @@ impl<M: Value> Model<M> {
             extra_word: words,
             misuses: Mutex::default(),
             seen: Mutex::default(),
+            met: Mutex::default(),
             analysed: OnceLock::new(),
             initial: Vec::new(),
             protocol,

@@ -441,6 +441,7 @@ impl<M: Value> Protocol<M> {
         let pids = all.into_iter().map(|(_, pid)| pid).collect();
         self.property(name, role, pids, Box::new(evaluate));
         if let Some(property) = self.properties.last_mut() {
+            property.history = false;
             property.shows = Some(Box::new(move |pid, state| groups.shown(pid, state).0));
         }
     }
@@ -456,7 +457,8 @@ impl<M: Value> Protocol<M> {
             name,
             role,
             processes,
-            history: false,
+            // A view shows the record, too.
+            history: true,
             shows: None,
             holds,
         });

@@ -232,6 +232,67 @@ fn run(seeds: std::ops::Range<u64>) {
     assert!(checked > 0 && reduced > 0 && traced > 0);
 }
 
+/// Sets of messages, and states without useless ones, leave all verdicts as they are.
+fn messages_agree(seeds: std::ops::Range<u64>, most_states: u64) {
+    use stubborn_protocol::{Limits, Reduction};
+
+    let (mut checked, mut reduced, mut violated) = (0, 0, 0);
+    for seed in seeds {
+        let model = protocol(seed);
+        let limits = Limits {
+            states: Some(most_states),
+            ..Limits::default()
+        };
+        for ends in [false, true] {
+            let check = || {
+                let check = model.check().all_violations();
+                if ends { check.ends_too() } else { check }
+            };
+            let full = check().unreduced().limits(limits).run().expect("a report");
+            let all = |r: &stubborn_protocol::Report| -> Vec<String> {
+                r.failures.iter().map(|f| f.property.clone()).collect()
+            };
+            if !full.complete {
+                break;
+            }
+            let forward = check().reduction(Reduction::Messages);
+            for check in [
+                forward.clone(),
+                forward.clone().depth_first(),
+                forward.threads(2),
+            ] {
+                let found = check.run().expect("a report");
+                assert_eq!(all(&found), all(&full), "seed {seed}, ends: {ends}");
+                assert!(found.complete, "seed {seed}");
+                let shown = |f: &stubborn_protocol::Failure| f.chart.is_some();
+                assert!(found.failures.iter().all(shown), "seed {seed}");
+                let states = |r: &stubborn_protocol::Report| r.searches[0].1.states;
+                // A search that has found everything ends early.
+                let is_over = |r: &stubborn_protocol::Report| r.searches[0].1.is_complete();
+                if is_over(&full) && is_over(&found) {
+                    assert!(states(&found) <= states(&full), "seed {seed}");
+                    reduced += usize::from(states(&found) < states(&full));
+                }
+            }
+            checked += 1;
+            violated += usize::from(!full.failures.is_empty());
+        }
+    }
+    eprintln!("{checked} checked, {reduced} reduced, {violated} violated");
+    assert!(checked > 50 && reduced > 20 && violated > 20 && violated < checked);
+}
+
+#[test]
+fn sets_of_messages_agree() {
+    messages_agree(10_000..10_300, 2_000);
+}
+
+#[test]
+#[ignore = "long: several thousand random protocols"]
+fn sets_of_messages_agree_at_length() {
+    messages_agree(20_000..23_000, 5_000);
+}
+
 /// Many more, without the slow checks of relations.
 #[test]
 fn dynamic_reduction_sees_every_trace_once() {

@@ -3,6 +3,7 @@
 pub mod echo_multicast;
 pub mod paxos;
 pub mod paxos_register;
+pub mod primary_backup;
 pub mod raft;
 pub mod shared_register;
 pub mod storage;

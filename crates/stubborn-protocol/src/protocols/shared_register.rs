@@ -52,6 +52,22 @@ pub struct Client {
 
 /// The protocol: each client writes once, and then reads.
 pub fn protocol(servers: usize, clients: usize) -> Protocol<Message> {
+    scripted(servers, &vec![Script::WriteAndRead; clients])
+}
+
+/// What a client does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// Writes once.
+    Write,
+    /// Reads once.
+    Read,
+    /// Writes once, and then reads.
+    WriteAndRead,
+}
+
+/// The protocol with a client for each script.
+pub fn scripted(servers: usize, scripts: &[Script]) -> Protocol<Message> {
     let mut p = Protocol::new("shared register");
     let servers: Vec<ProcessRef<Server>> = (0..servers)
         .map(|at| {
@@ -63,7 +79,7 @@ pub fn protocol(servers: usize, clients: usize) -> Protocol<Message> {
             p.process(format!("server {at}"), initial)
         })
         .collect();
-    let clients: Vec<ProcessRef<Client>> = (0..clients)
+    let clients: Vec<ProcessRef<Client>> = (0..scripts.len())
         .map(|at| {
             let initial = Client {
                 awaiting: Some((servers.len() + at) as u64),
@@ -80,13 +96,25 @@ pub fn protocol(servers: usize, clients: usize) -> Protocol<Message> {
         let value = char::from(b'A' + at as u8);
         let first = servers[index % servers.len()];
         let next = servers[(index + 1) % servers.len()];
-        p.send_initially(*client, first, Message::Put(index as u64, value));
+        let script = scripts[at];
+        p.send_initially(
+            *client,
+            first,
+            match script {
+                Script::Read => Message::Get(index as u64),
+                Script::Write | Script::WriteAndRead => Message::Put(index as u64, value),
+            },
+        );
         p.on(*client, "PutOk")
             .from(&servers)
             .when(|c, m| matches!(m.message, Message::PutOk(r) if c.awaiting == Some(r)))
             .sends("Get", &[next])
             .then(move |c, _, step| {
                 c.operations += 1;
+                if script == Script::Write {
+                    c.awaiting = None;
+                    return;
+                }
                 let request = c.operations * index as u64;
                 c.awaiting = Some(request);
                 step.send(next, Message::Get(request));

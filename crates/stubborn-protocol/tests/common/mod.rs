@@ -64,7 +64,7 @@ pub(crate) fn compare<M: Value>(model: &Model<M>) -> Vec<(String, u64)> {
         report.failures.iter().map(|f| f.property.clone()).collect()
     };
     let mut counts = vec![("none".to_owned(), full.states())];
-    let mut reductions = vec![Reduction::Auto];
+    let mut reductions = vec![Reduction::Auto, Reduction::Messages];
     reductions.extend(configs().into_iter().map(Reduction::Chosen));
     reductions.extend([false, true].map(|net| Reduction::Printed { net }));
     for reduction in reductions {

@@ -5,7 +5,8 @@ use serde_json::json;
 use stubborn::Limits;
 use stubborn::system::RelationLevel;
 use stubborn_protocol::protocols::{
-    echo_multicast, paxos, paxos_register, raft, shared_register, storage, two_phase_commit,
+    echo_multicast, paxos, paxos_register, primary_backup, raft, shared_register, storage,
+    two_phase_commit,
 };
 use stubborn_protocol::{Protocol, Reduction, Stateless, Value};
 
@@ -19,7 +20,7 @@ use crate::terminal::{counted, print};
 const MOST_VISITS: u64 = 50_000_000;
 
 /// The protocols: those of table I of the paper, and others.
-pub(crate) const NAMES: [&str; 15] = [
+pub(crate) const NAMES: [&str; 17] = [
     "paxos-6",
     "f-paxos-6",
     "f-paxos2-7",
@@ -35,6 +36,8 @@ pub(crate) const NAMES: [&str; 15] = [
     "two-phase-commit-7",
     "paxos-register-5",
     "shared-register-4",
+    "primary-backup-5",
+    "primary-backup-5-wrong",
 ];
 
 pub(crate) fn run(args: &ProtocolArgs) -> Result<Status, Failure> {
@@ -43,6 +46,10 @@ pub(crate) fn run(args: &ProtocolArgs) -> Result<Status, Failure> {
     let six = echo_multicast::Setting {
         honest_initiators: 1,
         ..multicast
+    };
+    let replication = primary_backup::Setting {
+        tries: 1,
+        ..primary_backup::Setting::default()
     };
     let one_term = raft::Setting {
         terms: 1,
@@ -92,6 +99,14 @@ pub(crate) fn run(args: &ProtocolArgs) -> Result<Status, Failure> {
         "two-phase-commit-7" => check(args, two_phase_commit::protocol(7).0),
         "paxos-register-5" => check(args, paxos_register::protocol(3, 2).0),
         "shared-register-4" => check(args, shared_register::protocol(2, 2)),
+        "primary-backup-5" => check(args, primary_backup::protocol(replication)),
+        "primary-backup-5-wrong" => check(
+            args,
+            primary_backup::protocol(primary_backup::Setting {
+                hasty: true,
+                ..replication
+            }),
+        ),
         name => Err(Failure::wrong(format!("there is no protocol `{name}`"))),
     }
 }

@@ -1,0 +1,132 @@
+//! Reduction pays on registers and replication, and says the same as without.
+
+use std::time::Instant;
+
+use stubborn_protocol::protocols::primary_backup::{self, Setting};
+use stubborn_protocol::protocols::shared_register;
+use stubborn_protocol::{Limits, Protocol, Reduction, Report, Value};
+
+fn run<M: Value>(name: &str, protocol: Protocol<M>, reduction: Reduction) -> (Report, f64) {
+    let model = protocol.build().expect("a model");
+    let limits = Limits {
+        states: Some(12_000_000),
+        ..Limits::default()
+    };
+    let started = Instant::now();
+    let report = model
+        .check()
+        .limits(limits)
+        .reduction(reduction.clone())
+        .run();
+    let seconds = started.elapsed().as_secs_f64();
+    let report = report.expect("a report");
+    let (how, result) = &report.searches[0];
+    eprintln!(
+        "{name}, {reduction:?}: {} states, {seconds:.2} s, {how}",
+        result.states
+    );
+    (report, seconds)
+}
+
+/// The share of states that is left.
+fn share<M: Value>(name: &str, protocol: impl Fn() -> Protocol<M>) -> f64 {
+    let (full, _) = run(name, protocol(), Reduction::None);
+    let (reduced, _) = run(name, protocol(), Reduction::Messages);
+    assert_eq!(full.holds(), reduced.holds(), "{name}");
+    reduced.searches[0].1.states as f64 / full.searches[0].1.states as f64
+}
+
+#[test]
+fn replication_shrinks() {
+    let setting = |clients, tries, crashes| Setting {
+        clients,
+        tries,
+        crashes,
+        ..Setting::default()
+    };
+    let with = |s: Setting| share(&format!("{s:?}"), || primary_backup::protocol(s));
+    assert!(with(setting(1, 2, true)) < 0.56);
+    assert!(with(setting(2, 1, true)) < 0.52);
+    assert!(with(setting(1, 2, false)) < 0.32);
+    assert!(with(setting(2, 2, false)) < 0.11);
+}
+
+#[test]
+fn hasty_primaries_lose_writes() {
+    let setting = Setting {
+        hasty: true,
+        ..Setting::default()
+    };
+    for reduction in [Reduction::None, Reduction::Messages, Reduction::Auto] {
+        let (report, _) = run("hasty", primary_backup::protocol(setting), reduction);
+        let failure = report
+            .failure("what is done is written")
+            .expect("it is lost");
+        assert!(failure.shortest && failure.chart.is_some());
+    }
+}
+
+#[test]
+fn registers_shrink() {
+    use shared_register::Script::{Read, Write};
+
+    // Two servers need each other's answers: there is little to leave out.
+    assert!(share("register 2", || shared_register::protocol(2, 2)) < 0.8);
+    let three =
+        |scripts: &'static [_]| share("register 3", || shared_register::scripted(3, scripts));
+    assert!(three(&[Write, Read]) < 0.15);
+    assert!(three(&[Write, Write]) < 0.13);
+}
+
+#[test]
+#[ignore = "long: a million states"]
+fn larger_registers_shrink() {
+    use shared_register::Script::{Read, Write, WriteAndRead};
+
+    let three =
+        |scripts: &'static [_]| share("register 3", || shared_register::scripted(3, scripts));
+    assert!(three(&[WriteAndRead, Read]) < 0.22);
+    assert!(three(&[WriteAndRead, Write]) < 0.16);
+}
+
+#[test]
+fn reports_say_why_nothing_is_reduced() {
+    // Every step is seen.
+    let mut p = Protocol::<u32>::new("counters");
+    let counters = p.processes("counter", 3, 0_u32);
+    for counter in &counters {
+        p.action(*counter, "counts")
+            .when(|n| *n < 69)
+            .then(|n, _| *n += 1);
+    }
+    p.invariant("nothing", |_| true);
+    let (report, _) = run("counters", p, Reduction::Auto);
+    assert!(report.holds());
+    assert_eq!(report.searches[0].1.states, 70 * 70 * 70);
+    assert_eq!(report.searches[0].0, "none: it would not pay");
+}
+
+/// At the beginning nothing speaks against letting `p` act first: the message that it would take
+/// otherwise is sent two steps later, and nobody knows it yet.
+#[test]
+fn what_is_met_later_revises_earlier_choices() {
+    let mut p = Protocol::<u8>::new("late");
+    let taker = p.process("taker", 0_u8);
+    let sender = p.process("sender", 0_u8);
+    p.action(taker, "closes")
+        .when(|s| *s == 0)
+        .then(|s, _| *s = 1);
+    p.on_any(taker).only_if(|s| *s == 0).then(|s, _, _| *s = 9);
+    p.action(sender, "prepares")
+        .when(|s| *s == 0)
+        .then(|s, _| *s = 1);
+    p.action(sender, "sends")
+        .when(|s| *s == 1)
+        .then(move |s, step| {
+            *s = 2;
+            step.send(taker, 7);
+        });
+    p.invariant_over("never taken", &[taker], |s| *s == 9, |taken| !taken[0]);
+    let (report, _) = run("late", p, Reduction::Messages);
+    assert!(report.failure("never taken").is_some(), "{report}");
+}
