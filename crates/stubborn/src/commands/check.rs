@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::plan::Keeper;
 use stubborn::record::{SavedTrace, TraceRecord};
-use stubborn::search::{Engine, SharedMemory};
+use stubborn::search::Engine;
 use stubborn::{
     Answer, End, Language, LoadOptions, LoadedModel, Obstacle, Origin, PromelaOptions, Question,
     QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
@@ -72,6 +72,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         refuse_checkpoints(args, &asked)?;
     }
     drop(asked);
+    let disk = super::disk(&args.model, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
     options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();
@@ -84,10 +85,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         if !asked.questions.is_empty() {
             let questions = &asked.questions;
             let card = stubborn::GraphicsCard::new(model);
-            let engines: [&dyn Engine; 1] = match on_card {
-                true => [&card],
-                false => [&SharedMemory],
-            };
+            let engines = super::engines(on_card.then_some(&card as &dyn Engine), disk.as_ref());
             let options = stubborn::CheckOptions {
                 engines: &engines,
                 ..options.clone()
