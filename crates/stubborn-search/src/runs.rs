@@ -223,21 +223,34 @@ pub(crate) fn subtract<'r>(
     mut look: impl FnMut() -> Result<()>,
 ) -> Result<Run> {
     let mut writer = Writer::new(path, width)?;
-    let (mut all, mut known) = (Merge::new(runs)?, Merge::new(known)?);
-    let mut seen = known.next()?.map(<[u32]>::to_vec);
+    let mut all = Merge::new(runs)?;
+    // Each run of what is known goes along by itself: most of it is passed over, which takes
+    // no order among the runs.
+    let mut known = known
+        .into_iter()
+        .map(|run| {
+            let mut reader = run.read()?;
+            Ok(reader.next()?.is_some().then_some(reader))
+        })
+        .collect::<Result<Vec<_>>>()?;
     let mut turns = 0_u32;
     while let Some(state) = all.next()? {
         turns = turns.wrapping_add(1);
         if turns.is_multiple_of(1 << 10) {
             look()?;
         }
-        while seen.as_deref().is_some_and(|seen| seen < state) {
-            match known.next()? {
-                Some(next) => seen.as_mut().map(|seen| seen.copy_from_slice(next)),
-                None => seen.take().map(drop),
-            };
+        let mut is_known = false;
+        for place in &mut known {
+            while let Some(reader) = place
+                && *reader.state < *state
+            {
+                if reader.next()?.is_none() {
+                    *place = None;
+                }
+            }
+            is_known |= place.as_ref().is_some_and(|reader| *reader.state == *state);
         }
-        if seen.as_deref() != Some(state) {
+        if !is_known {
             writer.push(state)?;
         }
     }

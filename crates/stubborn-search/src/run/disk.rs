@@ -119,7 +119,9 @@ fn memory_for_tables(search: &Search<'_>) -> Arc<MemoryBudget> {
         None => search.limits.memory_budget(search.system),
         Some((most, gauge)) => {
             let limit = search.limits.memory.unwrap_or(usize::MAX);
-            MemoryBudget::within_process(limit, most / 5 * 4, gauge)
+            // Allocators and threads take something that no table asked for.
+            let margin = (most / 5).max(16 << 20);
+            MemoryBudget::within_process(limit, most.saturating_sub(margin), gauge)
         }
     }
 }
