@@ -27,7 +27,8 @@ fn on_disk(search: &Search<'_>, name: &str) -> Result<SearchResult, SearchError>
     let disk = Disk::new(folder.clone()).with_buffer(600);
     let search = Search {
         limits: Limits {
-            memory: Some(2_000),
+            // Not even for an empty table.
+            memory: Some(10),
             ..search.limits
         },
         ..search.clone()

@@ -216,7 +216,8 @@ impl Spilling<'_> {
             ..StoreOptions::new(StoreKind::Plain)
         };
         let width = self.search.system.layout().words();
-        let store = Store::new(width, &none, &budget);
+        // It holds nothing; there may be no memory left for tables at all.
+        let store = Store::new(width, &none, &MemoryBudget::unlimited());
         self.exploration = self.search.begin_with(store, budget);
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
         let name = format!("spill-{}-{number}", std::process::id());
