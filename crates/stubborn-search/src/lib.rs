@@ -49,6 +49,7 @@
 //! | `bfs`, `team` | breadth-first order, and how its threads wait for each other |
 //! | `dfs`, `sharing` | depth-first order, and how its threads share work |
 //! | [`proviso`], `settle` | what may put back left-out steps |
+//! | `run::disk`, `runs` | the engine that goes on on disk when memory is full |
 //! | `saved` | writing a search down that waits, and taking it up again |
 //! | `rerun`, `replay`, [`trace`] | the way to a violation |
 //! | `entry`, `stack`, `memory`, `flags` | queues and stacks |
@@ -72,6 +73,7 @@ mod replay;
 mod rerun;
 mod result;
 mod run;
+mod runs;
 mod saved;
 mod settle;
 mod sharing;
@@ -87,6 +89,7 @@ pub use progress::Progress;
 pub use replay::replay;
 pub use result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, Violation};
 pub use run::Exploration;
+pub use run::disk::Disk;
 pub use saved::ResumeError;
 pub use stubborn_store::saved::{Sink, Source};
 pub use stubborn_store::{StateHandle, StoreKind, StoreOptions};

@@ -41,6 +41,11 @@ impl Ledger {
         self.budget.release(bytes);
     }
 
+    /// Bytes that are left, as far as is known.
+    pub(crate) fn room(&self) -> usize {
+        self.budget.remaining()
+    }
+
     /// Whether there is room for so many bytes that are taken for a short while only.
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         /// What there always is.

@@ -21,6 +21,7 @@ use crate::result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, 
 use crate::violation::{Finding, ValueOrder};
 use crate::{bfs, dfs};
 
+pub(crate) mod disk;
 mod resume;
 
 impl Search<'_> {
@@ -309,6 +310,11 @@ impl Exploration<'_> {
     /// # Errors
     /// If a counterexample cannot be repeated.
     pub fn finish(self) -> Result<SearchResult, SearchError> {
+        self.finish_with(None)
+    }
+
+    /// The same for a search whose states are elsewhere.
+    fn finish_with(self, elsewhere: Option<Elsewhere<'_>>) -> Result<SearchResult, SearchError> {
         let (parts, budget) = (self.parts, self.budget);
         let (search, control) = (parts.search, &parts.control);
         // What is left to explore is not needed any more, and its memory is.
@@ -319,7 +325,7 @@ impl Exploration<'_> {
             Err(error) => return Ok(search.nothing_learnt(control, error)),
         };
         let explore = control.elapsed();
-        let (states, kind, store_bytes) = (store.len(), store.kind(), store.bytes());
+        let (mut states, kind, store_bytes) = (store.len(), store.kind(), store.bytes());
         // The one place where a search may say that it has seen everything. If the budget was
         // spent at any time, executors may have given up, and nobody knows.
         let end = match (control.limit(), search.system.budget().conclude()) {
@@ -337,11 +343,17 @@ impl Exploration<'_> {
         let sum = std::mem::take(&mut *sum.unwrap_or_else(PoisonError::into_inner));
         let findings: Vec<&Finding> = sum.tallies.iter().filter_map(|t| t.best.as_ref()).collect();
         let context = parts.context(&store);
-        let ways = match search.order {
+        let ways = match (elsewhere, search.order) {
+            (Some(elsewhere), _) => {
+                states = elsewhere.states;
+                (elsewhere.ways)(&context, &findings)
+            }
             _ if findings.is_empty() => Ok(Vec::new()),
-            Order::DepthFirst => ways_on_stack(&context, &findings),
-            Order::BreadthFirst if context.shape.is_handle => find_ways(&context, &findings),
-            Order::BreadthFirst => {
+            (None, Order::DepthFirst) => ways_on_stack(&context, &findings),
+            (None, Order::BreadthFirst) if context.shape.is_handle => {
+                find_ways(&context, &findings)
+            }
+            (None, Order::BreadthFirst) => {
                 // The second run needs an empty store, and the memory of the first one.
                 drop(store);
                 Store::new(search.system.layout().words(), &search.store, &budget)
@@ -397,6 +409,15 @@ impl Exploration<'_> {
         })
     }
 }
+
+/// What is not in the store of an exploration.
+struct Elsewhere<'e> {
+    states: u64,
+    ways: &'e mut FindWays<'e>,
+}
+
+/// The ways to the states of findings.
+type FindWays<'e> = dyn FnMut(&Context<'_>, &[&Finding]) -> Result<Vec<Path>, TraceMissing> + 'e;
 
 /// The ways that depth-first searches found, as words.
 fn ways_on_stack(context: &Context<'_>, findings: &[&Finding]) -> Result<Vec<Path>, TraceMissing> {

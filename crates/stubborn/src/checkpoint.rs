@@ -271,12 +271,12 @@ impl Checkpoints {
             schedule.reason = Some(Spent::Time);
         }
         let mut is_due = schedule.reason.is_some() || now >= schedule.next;
-        if let Some((most, gauge)) = self.budget.memory()
-            && let Some(part) = SCARCE.get(schedule.scarce)
-            && gauge() > most / 100 * part
-        {
-            schedule.scarce += 1;
-            is_due = true;
+        if let Some((most, gauge)) = self.budget.memory() {
+            let used = gauge();
+            let reached = SCARCE.iter().filter(|part| used > most / 100 * **part);
+            let reached = reached.count();
+            is_due |= reached > schedule.scarce;
+            schedule.scarce = schedule.scarce.max(reached);
         }
         if is_due && is_exploring {
             self.pause.store(true, Ordering::Relaxed);

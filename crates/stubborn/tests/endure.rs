@@ -255,6 +255,52 @@ fn other_threads_may_go_on() {
     assert_eq!(end, undisturbed);
 }
 
+/// Whether it fits or not, the answer is the same.
+#[test]
+fn a_search_with_little_memory_goes_on_on_disk() {
+    let place = folder("spill");
+    let model = model(&place);
+    let files = place.join("files").display().to_string();
+    for way in [WAYS[0], WAYS[4]] {
+        let undisturbed = output(&arguments(way, &model, &[]));
+        let little = ["--memory-limit", "22M", "--spill", &files];
+        let spilled = output(&arguments(way, &model, &little));
+        assert_eq!(spilled.status, undisturbed.status, "{spilled:?}");
+        let verdicts = |output: &Output| {
+            let answer = answer(output);
+            let properties = answer["properties"].as_array().cloned().unwrap_or_default();
+            let verdicts = properties.into_iter().map(|mut p| p["verdict"].take());
+            let counts = ["states", "transitions", "deadlocks", "depth"].map(|n| answer[n].clone());
+            (counts, verdicts.collect::<Vec<_>>())
+        };
+        assert_eq!(verdicts(&spilled), verdicts(&undisturbed));
+        let left = std::fs::read_dir(&files).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "files are removed");
+    }
+    let wrong = output(&["explore", &model, "--spill", &files, "--order", "dfs"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+/// A model that starts more processes than anybody could tell before is made larger while it is
+/// explored, and is as large again when the run goes on.
+#[test]
+fn a_model_that_grew_is_as_large_again() {
+    let place = folder("growth");
+    let model = place.join("model.pml").display().to_string();
+    let text = "byte n = 0; byte x = 0;\n\
+                proctype Q(byte d) { x = (x + d) % 5; x = (x * 2) % 5 }\n\
+                init { do :: n < 5 -> n++; run Q(n) :: n > 2 && x == 3 -> n = 0; run Q(7)\n\
+                :: n == 5 && x == 1 -> run Q(1) :: else -> break od }\n";
+    std::fs::write(&model, text).expect("the model can be written");
+    let checkpoints = place.join("checkpoints").display().to_string();
+    let explore = ["explore", &model, "--json", "--max-states"];
+    let stopped = output(&[&explore[..], &["30000", "--checkpoint", &checkpoints]].concat());
+    assert_eq!(stopped.status.code(), Some(3), "{stopped:?}");
+    let undisturbed = output(&[&explore[..], &["60000"]].concat());
+    let end = output(&["resume", &checkpoints, "--json", "--max-states", "60000"]);
+    assert_eq!(answer(&end), answer(&undisturbed));
+}
+
 #[test]
 fn time_limits_and_signals_leave_a_checkpoint() {
     let place = folder("signals");

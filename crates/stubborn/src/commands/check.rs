@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::plan::Keeper;
 use stubborn::record::{SavedTrace, TraceRecord};
-use stubborn::search::{Engine, SharedMemory};
+use stubborn::search::Engine;
 use stubborn::{
     Answer, End, Language, LoadOptions, LoadedModel, PromelaOptions, Question, QuestionKind,
     Report, Target, TemporalAnswer, Trace, Verdict, Violation, spin, story,
@@ -103,6 +103,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         refuse_checkpoints(args, model_args, &asked)?;
     }
     drop(asked);
+    let disk = super::disk(&args.model, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
     options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();
@@ -113,10 +114,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         }
         let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
             let card = stubborn::GraphicsCard::new(model);
-            let engines: [&dyn Engine; 1] = match on_card {
-                true => [&card],
-                false => [&SharedMemory],
-            };
+            let engines = super::engines(on_card.then_some(&card as &dyn Engine), disk.as_ref());
             let options = stubborn::CheckOptions {
                 engines: &engines,
                 ..options.clone()

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stubborn::emptiness::{Compared, Counts, CycleProviso, ExplorationResult};
 use stubborn::plan::Keeper;
+use stubborn::search::Engine;
 use stubborn::search::SearchResult;
-use stubborn::search::{Engine, SharedMemory};
 use stubborn::{CheckOptions, End, LoadedModel};
 
 use super::{
@@ -77,6 +77,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     if args.checkpoint.checkpoint.is_some() {
         refuse_checkpoints(&args.model, &args.net)?;
     }
+    let disk = super::disk(&args.model, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
     options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();
@@ -87,10 +88,8 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
                     checkpoints.is_about(model);
                 }
                 let card = stubborn::GraphicsCard::new(model);
-                let engines: [&dyn Engine; 1] = match on_card {
-                    true => [&card],
-                    false => [&SharedMemory],
-                };
+                let engines =
+                    super::engines(on_card.then_some(&card as &dyn Engine), disk.as_ref());
                 let options = CheckOptions {
                     engines: &engines,
                     ..options.clone()

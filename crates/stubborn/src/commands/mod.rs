@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use stubborn::emptiness::{CheckResult, ExplorationResult};
-use stubborn::search::peak_resident_bytes;
+use stubborn::search::{Disk, Engine, SharedMemory, peak_resident_bytes};
 use stubborn::system::Budget;
 use stubborn::{
     CheckError, CheckOptions, CtlResult, End, Language, Limit, Limits, LoadOptions, LoadedModel,
@@ -31,7 +31,8 @@ use stubborn::{
 
 use crate::exit::{self, Failure, Status};
 use crate::options::{
-    EngineName, MemoryLimit, ModelArgs, NetArgs, ReductionArgs, SearchArgs, StoreName,
+    CheckpointArgs, EngineName, MemoryLimit, ModelArgs, NetArgs, OrderName, ReductionArgs,
+    SearchArgs, StoreName,
 };
 use crate::terminal::{bytes, counted, grouped, show_warnings};
 use crate::watch::{self, LastWords};
@@ -82,6 +83,37 @@ fn no_card(engine: EngineName) -> Result<(), Failure> {
     match engine {
         EngineName::Gpu => Err(Failure::wrong("--engine gpu is for check and explore")),
         EngineName::Compiled | EngineName::Interpreted => Ok(()),
+    }
+}
+
+/// The engine that goes on on disk, if that was asked for.
+fn disk(
+    model: &ModelArgs,
+    search: &SearchArgs,
+    args: &CheckpointArgs,
+) -> Result<Option<Disk>, Failure> {
+    let Some(folder) = &args.spill else {
+        return Ok(None);
+    };
+    let obstacle = match (search.order, search.store, model.engine) {
+        (OrderName::Dfs, ..) => "breadth-first search",
+        (_, StoreName::Bitstate | StoreName::Compact, _) => "exact stores",
+        (.., EngineName::Gpu) => "searches in the memory of the processor",
+        _ => return Ok(Some(Disk::new(folder.clone()))),
+    };
+    Err(Failure::wrong(format!("--spill is for {obstacle}")))
+}
+
+/// Who runs searches: the first one that takes a search does.
+fn engines<'e>(card: Option<&'e dyn Engine>, disk: Option<&'e Disk>) -> Vec<&'e dyn Engine> {
+    match card {
+        Some(card) => vec![card],
+        None => {
+            let disk = disk.map(|disk| disk as &dyn Engine);
+            disk.into_iter()
+                .chain([&SharedMemory as &dyn Engine])
+                .collect()
+        }
     }
 }
 

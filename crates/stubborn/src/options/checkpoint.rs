@@ -26,6 +26,13 @@ pub(crate) struct CheckpointArgs {
           requires = "checkpoint", help_heading = "Checkpoints")]
     pub(crate) checkpoint_every: Duration,
 
+    /// When memory is full, go on with sorted files in this folder
+    ///
+    /// Breadth-first with an exact store, on one thread, in passes over files: exact, but slower.
+    /// Searches that need a proviso against ignoring stay in memory.
+    #[arg(long, value_name = "DIR", help_heading = "Limits")]
+    pub(crate) spill: Option<PathBuf>,
+
     /// What `resume` goes on with.
     #[arg(skip)]
     pub(crate) taken_up: Mutex<Option<TakenUp>>,
