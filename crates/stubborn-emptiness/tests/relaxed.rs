@@ -17,20 +17,20 @@ fn one_after_the_other() -> Automaton {
     while draft.edges.len() < 4 {
         draft.add_state();
     }
-    let [start, third, second, end] = [0, 1, 2, 3];
+    let [start, third, second, end] = [0_u32, 1, 2, 3];
     let stages = [start, second, third, end];
     for (from, state) in stages.into_iter().enumerate() {
         // So many more are seen at once.
         let mut seen = Guard::TRUE;
-        for to in from..4 {
+        for (to, target) in stages.into_iter().enumerate().skip(from) {
             let here = match to < 3 {
                 true => draft.guards.literal(to as u32, false),
                 false => Guard::TRUE,
             };
             let guard = draft.guards.and(seen, here);
-            draft.edges[state].push(Edge {
+            draft.edges[state as usize].push(Edge {
                 guard,
-                target: StateId(stages[to] as u32),
+                target: StateId(target),
                 marks: Marks(u32::from(from == 3)),
             });
             if to < 3 {
