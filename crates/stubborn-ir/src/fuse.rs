@@ -582,6 +582,43 @@ mod tests {
         (compared, fused_commands)
     }
 
+    /// A process that is started on the way is somewhere else before, and is met all the same.
+    #[test]
+    fn who_is_started_on_the_way_was_elsewhere() {
+        let mut program = Program::new("start, then meet");
+        let names = |names: [&str; 3]| names.map(str::to_owned).to_vec();
+        let first = program.process("A", names(["starts", "meets", "done"]), 0);
+        let second = program.process("B", names(["absent", "waits", "done"]), 0);
+        let [a, b] = [first, second].map(|p| program.processes[p.index()].counter);
+        let site = program.site(FailureKind::OutOfRange, "a counter", None);
+        let go = |counter, to| Statement::assign(counter, Expr::Const(to), site);
+        program.command(Command {
+            name: "start".into(),
+            processes: vec![first],
+            sources: vec![Some(0)],
+            body: vec![go(b, 1), go(a, 1)],
+            continues: Some(first),
+            ..Command::default()
+        });
+        let guards = program.conjuncts(Expr::equal(Expr::Var(b), Expr::Const(1)));
+        program.command(Command {
+            name: "meet".into(),
+            processes: vec![first, second],
+            sources: vec![Some(1), Some(1)],
+            guards,
+            body: vec![go(a, 2), go(b, 2)],
+            ..Command::default()
+        });
+        let (compared, count) = compare([program.clone()].into_iter());
+        assert_eq!((compared, count), (1, 1));
+        // Analyses rely on where a command starts.
+        let origins = fuse(&mut program, &stubborn_system::budget::UNLIMITED);
+        let whole = origins.iter().position(|origins| origins.len() == 2);
+        let whole = &program.commands[whole.expect("both in one")];
+        assert_eq!(whole.processes, [first, second]);
+        assert_eq!(whole.sources, [Some(0), None]);
+    }
+
     /// A condition that cannot be evaluated comes after the assertion, and does not hide it.
     #[test]
     fn failing_conditions_hide_no_violation() {
