@@ -514,11 +514,13 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 mod tests {
     use std::collections::{BTreeSet, HashSet};
 
-    use stubborn_system::{FailureKind, FieldKind, Successors, System};
+    use stubborn_system::{ChannelId, FailureKind, FieldKind, Successors, System};
 
     use super::*;
-    use crate::Model;
     use crate::testing::{random_chains, random_program};
+    use crate::{
+        Channel, ChannelRef, Item, Model, Place, SendOrder, Site, TempId, VarId, Variable,
+    };
 
     /// What a run meets: all states, the violated assertions, and whether a step can fail and
     /// after which violated assertions it does.
@@ -617,6 +619,122 @@ mod tests {
         let whole = &program.commands[whole.expect("both in one")];
         assert_eq!(whole.processes, [first, second]);
         assert_eq!(whole.sources, [Some(0), None]);
+    }
+
+    /// What was known of a variable, an element or a temporary is known no more when a choice, a loop
+    /// or another element may have changed it.
+    #[test]
+    fn what_may_have_changed_is_not_known() {
+        let site = Site(0);
+        let (x, y, a) = (VarId(1), VarId(2), VarId(3));
+        let (t, one, two) = (TempId(0), Expr::Const(1), Expr::Const(2));
+        let set = |variable, value: &Expr| Statement::assign(variable, value.clone(), site);
+        let element = |index: Expr, value: &Expr| Statement::Assign {
+            target: Place::Element(a, index, site),
+            value: value.clone(),
+            site,
+        };
+        let choice = |then: Vec<Statement>, otherwise: Vec<Statement>| Statement::If {
+            condition: Expr::Var(y),
+            then,
+            otherwise,
+        };
+        let round = |body: Vec<Statement>| Statement::While {
+            condition: Expr::Var(y),
+            body: body.into_iter().chain([set(y, &Expr::Const(0))]).collect(),
+            site,
+        };
+        let channel = || ChannelRef::Fixed(ChannelId::new(0));
+        let send = || Statement::Send {
+            channel: channel(),
+            values: vec![Expr::Var(y)],
+            order: SendOrder::Fifo,
+            site,
+        };
+        let receive = |target: Place| Statement::Receive {
+            channel: channel(),
+            position: None,
+            targets: vec![Some(target)],
+            remove: true,
+            site,
+        };
+        let first = Expr::Element(a, Box::new(Expr::Const(0)), site);
+        let bodies = [
+            vec![set(x, &one), choice(vec![set(x, &two)], vec![])],
+            vec![set(x, &one), choice(vec![], vec![set(x, &two)])],
+            vec![set(x, &one), round(vec![set(x, &two)])],
+            vec![
+                set(x, &one),
+                choice(vec![choice(vec![set(x, &two)], vec![])], vec![]),
+            ],
+            vec![send(), set(x, &two), receive(Place::Var(x))],
+            vec![
+                send(),
+                set(x, &two),
+                choice(vec![receive(Place::Var(x))], vec![]),
+            ],
+            vec![
+                element(Expr::Const(0), &one),
+                element(Expr::Var(y), &two),
+                set(x, &first),
+            ],
+            vec![
+                element(Expr::Const(0), &one),
+                choice(vec![element(Expr::Const(0), &two)], vec![]),
+                set(x, &first),
+            ],
+            vec![
+                Statement::Let(t, one.clone()),
+                choice(vec![Statement::Let(t, two.clone())], vec![]),
+                set(x, &Expr::Temp(t)),
+            ],
+            vec![
+                Statement::Let(t, two.clone()),
+                Statement::Let(t, one.clone()),
+                set(x, &Expr::Temp(t)),
+            ],
+        ];
+        let programs = bodies.into_iter().enumerate().map(|(number, body)| {
+            let mut program = Program::new(format!("body {number}"));
+            let names = ["choose", "first", "second", "one", "other"];
+            let process = program.process("P", names.map(String::from).to_vec(), 0);
+            let counter = program.processes[process.index()].counter;
+            for (variable, expected) in [
+                (Variable::integer("x", 0, 3, 0), x),
+                (Variable::integer("y", 0, 1, 0), y),
+                (Variable::array("a", 0, 3, vec![0; 2]), a),
+            ] {
+                assert_eq!(program.variable(variable), expected);
+            }
+            assert_eq!(program.site(FailureKind::OutOfRange, "a value", None), site);
+            program.channel(Channel {
+                name: "c".into(),
+                capacity: 1,
+                items: vec![Item::range(0, 1)],
+            });
+            let is_one = Expr::equal(Expr::Var(x), one.clone());
+            for (from, to, guard, body) in [
+                (0, 1, None, vec![set(y, &Expr::Const(0))]),
+                (0, 1, None, vec![set(y, &one)]),
+                (1, 2, None, body),
+                (2, 3, Some(is_one.clone()), vec![]),
+                (2, 4, Some(crate::simplify::not(is_one)), vec![]),
+            ] {
+                let guards = guard.map_or(Vec::new(), |guard| program.conjuncts(guard));
+                let go = Statement::assign(counter, Expr::Const(to), site);
+                program.command(Command {
+                    name: format!("{from} to {to}"),
+                    processes: vec![process],
+                    sources: vec![Some(from)],
+                    guards,
+                    body: body.into_iter().chain([go]).collect(),
+                    continues: (from == 1).then_some(process),
+                    ..Command::default()
+                });
+            }
+            program
+        });
+        assert_eq!(compare(programs).0, 10);
     }
 
     /// A condition that cannot be evaluated comes after the assertion, and does not hide it.
