@@ -37,7 +37,8 @@ impl Fair {
         emptiness: Emptiness,
     ) -> Result<Self, SearchError> {
         let structure = system.structure();
-        if structure.transitions.iter().all(|t| t.processes.is_empty()) {
+        // (Processes that never move are processes.)
+        if structure.processes.is_empty() {
             return Err(SearchError::Mismatch(
                 "fairness is between processes, and this model has none".into(),
             ));

@@ -108,6 +108,38 @@ fn a_process_whose_steps_all_fail_may_be_neglected() {
     }
 }
 
+/// A model whose processes have no steps at all has fair runs: those that end.
+#[test]
+fn processes_that_never_move_are_processes() {
+    let mut system = Tiny::new(&[2]);
+    let done = system.label("done", &[0], |v| v[0] == 1);
+    let mut formulas = Formulas::new();
+    let atom = formulas.atom("done");
+    let ever = formulas.make(Node::Finally(atom));
+    let property = Property::from_formula(formulas, ever, vec![done], &Default::default())
+        .expect("the formula is small");
+    let fair = |system: &Tiny, emptiness, threads| {
+        let check = Check {
+            emptiness,
+            threads,
+            weak_fairness: true,
+            ..Check::new(system, &property)
+        };
+        check.run().map(|result| result.verdict)
+    };
+    assert!(
+        fair(&system, Emptiness::Components, 1).is_err(),
+        "no process"
+    );
+    system.process(0);
+    for emptiness in Emptiness::ALL {
+        for threads in [1, 2] {
+            let verdict = fair(&system, emptiness, threads).expect("there is a process");
+            assert_eq!(verdict, CheckVerdict::Violated, "{emptiness:?} {threads}");
+        }
+    }
+}
+
 /// Whether a fair run violates the property: every process moves again and again, or is again
 /// and again without a step.
 fn is_violated(system: &dyn System, property: &Property) -> bool {

@@ -514,11 +514,13 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 mod tests {
     use std::collections::{BTreeSet, HashSet};
 
-    use stubborn_system::{FailureKind, FieldKind, Successors, System};
+    use stubborn_system::{ChannelId, FailureKind, FieldKind, Successors, System};
 
     use super::*;
-    use crate::Model;
     use crate::testing::{random_chains, random_program};
+    use crate::{
+        Channel, ChannelRef, Item, Model, Place, SendOrder, Site, TempId, VarId, Variable,
+    };
 
     /// What a run meets: all states, the violated assertions, and whether a step can fail and
     /// after which violated assertions it does.
@@ -580,6 +582,159 @@ mod tests {
             compared += 1;
         }
         (compared, fused_commands)
+    }
+
+    /// A process that is started on the way is somewhere else before, and is met all the same.
+    #[test]
+    fn who_is_started_on_the_way_was_elsewhere() {
+        let mut program = Program::new("start, then meet");
+        let names = |names: [&str; 3]| names.map(str::to_owned).to_vec();
+        let first = program.process("A", names(["starts", "meets", "done"]), 0);
+        let second = program.process("B", names(["absent", "waits", "done"]), 0);
+        let [a, b] = [first, second].map(|p| program.processes[p.index()].counter);
+        let site = program.site(FailureKind::OutOfRange, "a counter", None);
+        let go = |counter, to| Statement::assign(counter, Expr::Const(to), site);
+        program.command(Command {
+            name: "start".into(),
+            processes: vec![first],
+            sources: vec![Some(0)],
+            body: vec![go(b, 1), go(a, 1)],
+            continues: Some(first),
+            ..Command::default()
+        });
+        let guards = program.conjuncts(Expr::equal(Expr::Var(b), Expr::Const(1)));
+        program.command(Command {
+            name: "meet".into(),
+            processes: vec![first, second],
+            sources: vec![Some(1), Some(1)],
+            guards,
+            body: vec![go(a, 2), go(b, 2)],
+            ..Command::default()
+        });
+        let (compared, count) = compare([program.clone()].into_iter());
+        assert_eq!((compared, count), (1, 1));
+        // Analyses rely on where a command starts.
+        let origins = fuse(&mut program, &stubborn_system::budget::UNLIMITED);
+        let whole = origins.iter().position(|origins| origins.len() == 2);
+        let whole = &program.commands[whole.expect("both in one")];
+        assert_eq!(whole.processes, [first, second]);
+        assert_eq!(whole.sources, [Some(0), None]);
+    }
+
+    /// What was known of a variable, an element or a temporary is known no more when a choice, a loop
+    /// or another element may have changed it.
+    #[test]
+    fn what_may_have_changed_is_not_known() {
+        let site = Site(0);
+        let (x, y, a) = (VarId(1), VarId(2), VarId(3));
+        let (t, one, two) = (TempId(0), Expr::Const(1), Expr::Const(2));
+        let set = |variable, value: &Expr| Statement::assign(variable, value.clone(), site);
+        let element = |index: Expr, value: &Expr| Statement::Assign {
+            target: Place::Element(a, index, site),
+            value: value.clone(),
+            site,
+        };
+        let choice = |then: Vec<Statement>, otherwise: Vec<Statement>| Statement::If {
+            condition: Expr::Var(y),
+            then,
+            otherwise,
+        };
+        let round = |body: Vec<Statement>| Statement::While {
+            condition: Expr::Var(y),
+            body: body.into_iter().chain([set(y, &Expr::Const(0))]).collect(),
+            site,
+        };
+        let channel = || ChannelRef::Fixed(ChannelId::new(0));
+        let send = || Statement::Send {
+            channel: channel(),
+            values: vec![Expr::Var(y)],
+            order: SendOrder::Fifo,
+            site,
+        };
+        let receive = |target: Place| Statement::Receive {
+            channel: channel(),
+            position: None,
+            targets: vec![Some(target)],
+            remove: true,
+            site,
+        };
+        let first = Expr::Element(a, Box::new(Expr::Const(0)), site);
+        let bodies = [
+            vec![set(x, &one), choice(vec![set(x, &two)], vec![])],
+            vec![set(x, &one), choice(vec![], vec![set(x, &two)])],
+            vec![set(x, &one), round(vec![set(x, &two)])],
+            vec![
+                set(x, &one),
+                choice(vec![choice(vec![set(x, &two)], vec![])], vec![]),
+            ],
+            vec![send(), set(x, &two), receive(Place::Var(x))],
+            vec![
+                send(),
+                set(x, &two),
+                choice(vec![receive(Place::Var(x))], vec![]),
+            ],
+            vec![
+                element(Expr::Const(0), &one),
+                element(Expr::Var(y), &two),
+                set(x, &first),
+            ],
+            vec![
+                element(Expr::Const(0), &one),
+                choice(vec![element(Expr::Const(0), &two)], vec![]),
+                set(x, &first),
+            ],
+            vec![
+                Statement::Let(t, one.clone()),
+                choice(vec![Statement::Let(t, two.clone())], vec![]),
+                set(x, &Expr::Temp(t)),
+            ],
+            vec![
+                Statement::Let(t, two.clone()),
+                Statement::Let(t, one.clone()),
+                set(x, &Expr::Temp(t)),
+            ],
+        ];
+        let programs = bodies.into_iter().enumerate().map(|(number, body)| {
+            let mut program = Program::new(format!("body {number}"));
+            let names = ["choose", "first", "second", "one", "other"];
+            let process = program.process("P", names.map(String::from).to_vec(), 0);
+            let counter = program.processes[process.index()].counter;
+            for (variable, expected) in [
+                (Variable::integer("x", 0, 3, 0), x),
+                (Variable::integer("y", 0, 1, 0), y),
+                (Variable::array("a", 0, 3, vec![0; 2]), a),
+            ] {
+                assert_eq!(program.variable(variable), expected);
+            }
+            assert_eq!(program.site(FailureKind::OutOfRange, "a value", None), site);
+            program.channel(Channel {
+                name: "c".into(),
+                capacity: 1,
+                items: vec![Item::range(0, 1)],
+            });
+            let is_one = Expr::equal(Expr::Var(x), one.clone());
+            for (from, to, guard, body) in [
+                (0, 1, None, vec![set(y, &Expr::Const(0))]),
+                (0, 1, None, vec![set(y, &one)]),
+                (1, 2, None, body),
+                (2, 3, Some(is_one.clone()), vec![]),
+                (2, 4, Some(crate::simplify::not(is_one)), vec![]),
+            ] {
+                let guards = guard.map_or(Vec::new(), |guard| program.conjuncts(guard));
+                let go = Statement::assign(counter, Expr::Const(to), site);
+                program.command(Command {
+                    name: format!("{from} to {to}"),
+                    processes: vec![process],
+                    sources: vec![Some(from)],
+                    guards,
+                    body: body.into_iter().chain([go]).collect(),
+                    continues: (from == 1).then_some(process),
+                    ..Command::default()
+                });
+            }
+            program
+        });
+        assert_eq!(compare(programs).0, 10);
     }
 
     /// A condition that cannot be evaluated comes after the assertion, and does not hide it.

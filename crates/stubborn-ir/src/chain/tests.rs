@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stubborn_system::{
-    Budget, Executor, FailureKind, Outcome, ProcessId, Spent, Successors, System, TransitionId,
+    Budget, ChannelId, Executor, FailureKind, Outcome, ProcessId, Spent, Successors, System,
+    TransitionId,
 };
 
 use super::*;
 use crate::interpreter::Interpreter;
 use crate::testing::{Random, random_chains, random_state};
-use crate::{BinaryOp, DivideOp, Variable};
+use crate::{BinaryOp, ChannelRef, DivideOp, VarId, Variable};
 
 /// A way ends in a state, with an outcome.
 type Ends = BTreeSet<(Vec<u32>, Outcome)>;
@@ -380,4 +381,61 @@ fn chains_give_up_when_the_budget_is_spent() {
     let model = model.with_budget(Arc::clone(&budget));
     assert_eq!(successors(&model).len(), 1);
     assert_eq!(budget.spent(), None);
+}
+
+/// What assignments say about where a process is afterwards, choices and loops included.
+#[test]
+fn where_a_step_leads_is_known_from_its_assignments() {
+    let mut program = Program::new("assignments");
+    let counter = program.variable(Variable::integer("pc", 0, 9, 0));
+    let other = program.variable(Variable::integer("x", 0, 9, 0));
+    let site = program.site(FailureKind::OutOfRange, "pc", None);
+    let to = |location: i32| Statement::assign(counter, Expr::Const(location), site);
+    let anywhere = || Statement::assign(counter, Expr::Var(other), site);
+    let choice = |then: Vec<Statement>, otherwise: Vec<Statement>| Statement::If {
+        condition: Expr::Var(other),
+        then,
+        otherwise,
+    };
+    let round = |body: Vec<Statement>| Statement::While {
+        condition: Expr::Var(other),
+        body,
+        site,
+    };
+    let receive = |target: Option<VarId>| Statement::Receive {
+        channel: ChannelRef::Fixed(ChannelId::new(0)),
+        position: None,
+        targets: vec![None, target.map(Place::Var)],
+        remove: true,
+        site,
+    };
+    let elsewhere = || Statement::assign(other, Expr::Const(7), site);
+    let some = |locations: &[u32], always| Some((locations.iter().copied().collect(), always));
+    for (body, expected) in [
+        (vec![], some(&[], false)),
+        (vec![elsewhere(), receive(Some(other))], some(&[], false)),
+        (vec![to(1)], some(&[1], true)),
+        (vec![to(1), elsewhere(), to(2)], some(&[2], true)),
+        (vec![anywhere()], None),
+        (vec![to(1), anywhere()], None),
+        (vec![choice(vec![to(1)], vec![to(2)])], some(&[1, 2], false)),
+        (vec![choice(vec![to(1)], vec![])], some(&[1], false)),
+        (
+            vec![to(1), choice(vec![to(2)], vec![])],
+            some(&[1, 2], true),
+        ),
+        (vec![choice(vec![to(2)], vec![]), to(1)], some(&[1], true)),
+        (vec![choice(vec![anywhere()], vec![to(1)])], None),
+        (vec![choice(vec![to(1)], vec![anywhere()])], None),
+        (vec![round(vec![to(3)])], some(&[3], false)),
+        (vec![round(vec![anywhere()])], None),
+        (vec![receive(Some(counter))], None),
+        (vec![receive(None), to(1)], some(&[1], true)),
+    ] {
+        let command = Command {
+            body: body.clone(),
+            ..Command::default()
+        };
+        assert_eq!(counter_after(&command, counter), expected, "{body:?}");
+    }
 }
