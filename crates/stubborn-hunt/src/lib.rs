@@ -45,7 +45,7 @@ use crate::walk::Style;
 use crate::within::Shuffled;
 
 /// What a turn of the first round may take: states, or steps.
-const FIRST_TURN: u64 = 1 << 12;
+const FIRST_TURN: u64 = 1 << 9;
 /// No turn takes more.
 const LONGEST_TURN: u64 = 1 << 28;
 /// From so many states on, a depth-first search stores a few bits of each.
@@ -253,8 +253,8 @@ impl<'h, 'a> Shared<'h, 'a> {
         let mut strategies = Vec::new();
         if !hunt.targets.is_empty() {
             strategies.extend([
-                Strategy::BreadthFirst,
                 Strategy::DepthFirst { reduced: false },
+                Strategy::BreadthFirst,
                 Strategy::Walk(Style::Steps),
                 Strategy::BestFirst,
                 Strategy::Walk(Style::Processes),

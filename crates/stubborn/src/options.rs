@@ -9,6 +9,7 @@ mod promela;
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
+pub(crate) mod spin;
 mod suite;
 mod temporal;
 mod trace_check;
@@ -29,7 +30,7 @@ pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 pub(crate) use suite::SuiteArgs;
-pub(crate) use temporal::{ComparisonArgs, FormulaArgs, ProvisoList, TemporalArgs};
+pub(crate) use temporal::{ComparisonArgs, FormulaArgs, FormulaSyntax, ProvisoList, TemporalArgs};
 pub(crate) use trace_check::TraceCheckArgs;
 
 const AFTER_HELP: &str = "\
@@ -495,6 +496,16 @@ pub(crate) struct ExploreArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) levels: bool,
 
+    /// Write the state space to a file, in the Aldebaran format of CADP and mCRL2
+    #[arg(long, value_name = "FILE", help_heading = "Output",
+          conflicts_with_all = ["compare", "structural", "proviso"])]
+    pub(crate) aut: Option<PathBuf>,
+
+    /// Draw the state space for Graphviz, with what a reduction leaves out in grey
+    #[arg(long, value_name = "FILE", help_heading = "Output",
+          conflicts_with_all = ["compare", "structural", "proviso"])]
+    pub(crate) dot: Option<PathBuf>,
+
     /// Name the transitions that were never taken
     #[arg(long, help_heading = "Output", conflicts_with = "structural")]
     pub(crate) unused: bool,
@@ -697,22 +708,13 @@ pub(crate) struct LtlArgs {
     #[arg(long)]
     pub(crate) negate: bool,
 
-    /// How the formula is written
+    /// How the formula is written, as for `check --ltl`
     #[arg(long, value_name = "SYNTAX", value_enum, default_value_t)]
-    pub(crate) syntax: SyntaxName,
+    pub(crate) syntax: FormulaSyntax,
 
     /// How the automaton is written
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) format: AutomatonFormat,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum SyntaxName {
-    /// As Spot reads it: `GFp`, `p U q` groups to the right
-    #[default]
-    Spot,
-    /// As SPIN reads it: `[] <> p`, `p U q` groups to the left
-    Spin,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

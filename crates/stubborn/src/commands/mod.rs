@@ -30,7 +30,7 @@ use stubborn::{
 
 use crate::exit::{self, Failure, Status};
 use crate::options::{EngineName, MemoryLimit, ModelArgs, ReductionArgs, SearchArgs, StoreName};
-use crate::terminal::{bytes, counted, grouped, show_warnings};
+use crate::terminal::{bytes, counted, grouped, print_error, show_warnings};
 use crate::watch::{self, LastWords};
 
 /// Bytes of a bitstate store where the user names no limit.
@@ -70,6 +70,14 @@ fn load_with(
     let model = load_file(&args.model, args.language.map(Into::into), &options)?;
     if !quiet {
         show_warnings(&model);
+        // Whoever compiles SPIN's verifiers with -DNP means something else than a macro.
+        for (name, hint) in args.promela.verifier_flags() {
+            if !model.text().main().text().contains(name) {
+                print_error(&format!(
+                    "warning: -D{name} defines a macro that the model does not use; {hint}\n"
+                ));
+            }
+        }
     }
     Ok((model, started.elapsed()))
 }
