@@ -75,6 +75,7 @@ pub(crate) enum Command {
     Mcc(MccArgs),
     Lab(lab::LabArgs),
     Protocol(protocol::ProtocolArgs),
+    Reproduce(ReproduceArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
     Schema(SchemaArgs),
@@ -96,11 +97,32 @@ impl Command {
             | Self::Bench(_)
             | Self::Mcc(_)
             | Self::Lab(_)
+            | Self::Reproduce(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Schema(_) => None,
         }
     }
+}
+
+/// Record a command with its files and its result, or run a recorded one again and compare
+///
+/// A bundle is one file with the command, the models and other files that it names, what they
+/// include, the version of the program, and the object that came out. Times and memory are not
+/// compared. Exit status 0 if everything is the same, 1 if not.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn reproduce bug.json -- check examples/philosophers.dve --por beam --seed 3
+  stubborn reproduce bug.json")]
+pub(crate) struct ReproduceArgs {
+    /// The file of the bundle
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: PathBuf,
+
+    /// The command to record: `check`, `explore` or another one that knows --json
+    #[arg(value_name = "COMMAND", last = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
 }
 
 /// Print the JSON Schema of what --json prints

@@ -97,3 +97,51 @@ fn graphs_are_those_that_were_explored() {
     assert_eq!(output.status.code(), Some(3));
     assert!(!Path::new(&aut).exists());
 }
+
+/// To SPIN, `R` is a name like others.
+#[test]
+fn propositions_may_be_called_r() {
+    let model = scratch("release.pml");
+    let text = "int P, R; ltl before { <>R -> (!P U R) }\nactive proctype A() { R = 1; P = 1 }\n";
+    std::fs::write(&model, text).expect("it can be written");
+    let output = run(&["check", &model, "--json", "--property", "before"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn bundles_run_again_and_compare() {
+    let bundle = scratch("bundle.json");
+    let included = scratch("included.h");
+    let model = scratch("including.pml");
+    std::fs::write(included, "#define LIMIT 2\n").expect("it can be written");
+    let text =
+        "#include \"included.h\"\nbyte x; active proctype P() { x = 3; assert(x < LIMIT) }\n";
+    std::fs::write(&model, text).expect("it can be written");
+    let recorded = run(&["reproduce", &bundle, "--", "check", &model, "--seed", "3"]);
+    assert_eq!(recorded.status.code(), Some(0), "{recorded:?}");
+    // The bundle has all it needs.
+    std::fs::remove_file(&model).expect("it was there");
+    let again = run(&["reproduce", &bundle]);
+    assert_eq!(again.status.code(), Some(0), "{again:?}");
+    assert!(String::from_utf8_lossy(&again.stdout).starts_with("the same"));
+    // Anything else is told.
+    let changed = std::fs::read_to_string(&bundle).expect("it was written");
+    let changed = changed.replace("LIMIT 2", "LIMIT 5");
+    std::fs::write(&bundle, changed).expect("it can be written");
+    let again = run(&["reproduce", &bundle]);
+    assert_eq!(again.status.code(), Some(1), "{again:?}");
+    let text = String::from_utf8_lossy(&again.stdout).into_owned();
+    assert!(text.contains("exit status: 1, now 0"), "{text}");
+    assert!(
+        text.contains("verdict: \"violated\", now \"holds\""),
+        "{text}"
+    );
+    // Files stay inside of the folder that is made for them.
+    let changed = std::fs::read_to_string(&bundle).expect("it was written");
+    let outside = changed.replace("\"included.h\": ", "\"../included.h\": ");
+    std::fs::write(&bundle, outside).expect("it can be written");
+    let again = run(&["reproduce", &bundle]);
+    assert_eq!(again.status.code(), Some(2), "{again:?}");
+    std::fs::write(&bundle, "{}").expect("it can be written");
+    assert_eq!(run(&["reproduce", &bundle]).status.code(), Some(2));
+}

@@ -12,6 +12,7 @@ pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod mcc;
 pub(crate) mod protocol;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod trace_check;
 pub(crate) mod validate;
