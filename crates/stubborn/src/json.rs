@@ -198,7 +198,7 @@ mod schema {
             let wrong = [
                 ("/schema_version", json!(2)),
                 ("/exit_status", json!("2")),
-                ("/exit_status", json!(1)),
+                ("/exit_status", json!(0)),
                 ("/error/kind", json!("bad")),
                 ("/error/diagnostics", json!([{}])),
                 ("/error", json!({"kind": "command", "message": "no"})),
