@@ -4,15 +4,15 @@
 //! finds soon; nobody knows which one beforehand (Holzmann, Joshi, Groce, *Swarm verification
 //! techniques*, 2011). So all of them take turns, on all threads, in rounds that grow: what a turn
 //! may take doubles from round to round, so that no strategy costs more than a few times what the
-//! best one would have. The first violation ends the hunt, and is then [made short](shrink).
+//! best one would have. The first violation ends the hunt, and is then made short.
 //!
 //! | strategy | looks |
 //! | --- | --- |
 //! | breadth-first | near the start, everywhere |
 //! | depth-first, in shuffled orders | far away, along few runs; reduced and not |
-//! | [random walks](walk) | along many runs, with uniform steps, uniform processes, or priorities |
-//! | [best-first](best_first) | where relations say that the goal is near |
-//! | [random lassos](lasso), checks in [shuffled](within::Shuffled) orders | for infinite runs |
+//! | random walks | along many runs, with uniform steps, uniform processes, or priorities |
+//! | best-first | where relations say that the goal is near |
+//! | random lassos, checks in shuffled orders | for infinite runs |
 //!
 //! A hunt proves nothing by itself. But where one of its exact searches happens to see everything,
 //! it says so.
@@ -45,7 +45,7 @@ use crate::walk::Style;
 use crate::within::Shuffled;
 
 /// What a turn of the first round may take: states, or steps.
-const FIRST_TURN: u64 = 1 << 12;
+const FIRST_TURN: u64 = 1 << 9;
 /// No turn takes more.
 const LONGEST_TURN: u64 = 1 << 28;
 /// From so many states on, a depth-first search stores a few bits of each.
@@ -253,8 +253,8 @@ impl<'h, 'a> Shared<'h, 'a> {
         let mut strategies = Vec::new();
         if !hunt.targets.is_empty() {
             strategies.extend([
-                Strategy::BreadthFirst,
                 Strategy::DepthFirst { reduced: false },
+                Strategy::BreadthFirst,
                 Strategy::Walk(Style::Steps),
                 Strategy::BestFirst,
                 Strategy::Walk(Style::Processes),

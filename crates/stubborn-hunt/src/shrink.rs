@@ -17,7 +17,7 @@ use crate::within::Within;
 use crate::{Caught, Hunt, lasso};
 
 /// The least and the most that each way may take, in states.
-const EFFORT: std::ops::RangeInclusive<u64> = 1 << 13..=1 << 20;
+const EFFORT: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
 
 /// Following a run stores nothing.
 const STEPS_PER_STATE: u64 = 16;

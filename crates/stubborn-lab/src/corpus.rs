@@ -60,6 +60,21 @@ impl fmt::Display for ModelName {
     }
 }
 
+/// The examples of this repository: above the working folder, or above the program.
+fn examples() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok();
+    let program = std::env::current_exe().ok();
+    let places = here
+        .iter()
+        .chain(&program)
+        .flat_map(|path| path.ancestors());
+    // Other folders are called so, too.
+    let folders = places.map(|path| path.join("examples"));
+    folders
+        .into_iter()
+        .find(|folder| folder.join("peterson.dve").is_file())
+}
+
 /// The models that can be found here, and what is known about them.
 #[derive(Clone, Debug, Default)]
 pub struct Corpus {
@@ -73,8 +88,7 @@ impl Corpus {
     pub fn find() -> Self {
         let named = std::env::var_os("STUBBORN_CORPUS").map(PathBuf::from);
         let root = named.or_else(|| first_folder(&["../shared/corpus", "../../shared/corpus"]));
-        let examples = first_folder(&["examples", "../../examples"]);
-        Self::at(root.filter(|path| path.is_dir()), examples)
+        Self::at(root.filter(|path| path.is_dir()), examples())
     }
 
     /// With these folders.
@@ -102,7 +116,10 @@ impl Corpus {
             "promela" => format!("promela/{name}"),
             "pnml" => format!("pnml/{name}/model.pnml"),
             "example" => {
-                let folder = self.examples.as_ref().ok_or("no folder `examples` here")?;
+                let folder = self
+                    .examples
+                    .as_ref()
+                    .ok_or("no folder `examples` of the repository here")?;
                 return existing(folder.join(name));
             }
             // Built into the program: its name is what the command takes.

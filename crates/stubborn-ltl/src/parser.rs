@@ -313,7 +313,8 @@ impl Parser<'_> {
                 self.scan.at += length;
                 Ok(self.formulas.constant(rest.starts_with("true")))
             }
-            word if length == 1 && "UWRVM".contains(word) || is_reserved(word) => {
+            // To SPIN, `R` and `M` are names; where a formula begins they cannot be operators.
+            word if length == 1 && self.infix_letters().contains(word) || is_reserved(word) => {
                 let message = format!("expected a formula, found the operator `{word}`");
                 Err(Box::new(Diagnostic::error("LTL001", message, span)))
             }
@@ -321,6 +322,14 @@ impl Parser<'_> {
                 self.scan.at += length;
                 Ok(self.atom(span, start..start + length))
             }
+        }
+    }
+
+    /// Operators that no proposition is called by.
+    fn infix_letters(&self) -> &'static str {
+        match self.scan.syntax {
+            Syntax::Spin => "UWV",
+            Syntax::Spot => "UWRVM",
         }
     }
 
@@ -542,5 +551,20 @@ mod tests {
         let printed = formulas.display(formula, Syntax::Spot).to_string();
         let (again, _) = parse(&mut formulas, &printed, Syntax::Spot, &mut AnyName);
         assert_eq!(again, Some(formula));
+    }
+
+    /// As in SPIN's own collection of patterns, where `R` is a variable.
+    #[test]
+    fn letters_that_spin_does_not_know_are_names() {
+        let text = "<>R -> (!P U R)";
+        let other = text.replace('R', "r");
+        let renamed = read(text, Syntax::Spin)
+            .replace("\"R\"", "r")
+            .replace('R', "r");
+        assert_eq!(renamed, read(&other, Syntax::Spin));
+        assert_eq!(read("a R b", Syntax::Spin), read("a V b", Syntax::Spin));
+        assert_eq!(read("R R M", Syntax::Spin), read("R V M", Syntax::Spin));
+        assert!(read("<> R", Syntax::Spot).contains("LTL001"));
+        assert!(read("<> U", Syntax::Spin).contains("LTL001"));
     }
 }

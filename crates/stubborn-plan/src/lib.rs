@@ -252,3 +252,66 @@ impl<'m> Planner<'m> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
+    use stubborn_search::{End, Limit, Stop, Target};
+
+    use super::*;
+
+    /// Counters that go round, together far too many states.
+    fn counters() -> Model {
+        let mut program = Program::new("counters");
+        for at in 0..8 {
+            let name = format!("x{at}");
+            let x = program.variable(Variable::integer(&name, 0, 255, 0));
+            let below = program.label(Expr::less(Expr::Var(x), Expr::Const(255)));
+            let site = program.out_of_range_site(&name, None);
+            let more = Expr::plus(Expr::Var(x), Expr::Const(1));
+            program.command(Command {
+                name,
+                guards: vec![below],
+                body: vec![Statement::assign(x, more, site)],
+                ..Command::default()
+            });
+        }
+        Model::new(program).expect("it is small")
+    }
+
+    /// Time that is allotted is kept to, given back, and no concern of the system's budget.
+    #[test]
+    fn time_is_allotted_to_one_question_after_the_other() {
+        let model = counters();
+        let options = CheckOptions {
+            reduction: ReductionOptions::none(),
+            ..CheckOptions::default()
+        };
+        let planner = Planner::new(&model, &options);
+        assert_eq!(planner.time_left(), None);
+        for _ in 0..2 {
+            planner.allot(Some(Duration::from_millis(50)));
+            assert!(planner.time_left() <= Some(Duration::from_millis(50)));
+            let report = planner.check(&[Target::Errors], Stop::AllViolated);
+            let report = report.expect("it works");
+            assert_eq!(report.answers[0].verdict, Verdict::Unknown);
+            assert_eq!(report.runs[0].result.end, End::Limit(Limit::Time));
+            assert_eq!(model.budget().spent(), None, "others have theirs");
+        }
+        planner.allot(Some(Duration::ZERO));
+        assert!(planner.is_over());
+        planner.allot(None);
+        assert!(!planner.is_over());
+        // The least of all limits counts.
+        let options = CheckOptions {
+            limits: Limits {
+                time: Some(Duration::from_secs(1)),
+                ..Limits::default()
+            },
+            ..options.clone()
+        };
+        let planner = Planner::new(&model, &options);
+        planner.allot(Some(Duration::from_secs(100)));
+        assert!(planner.time_left() <= Some(Duration::from_secs(1)));
+    }
+}

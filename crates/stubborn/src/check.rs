@@ -3,7 +3,7 @@
 use stubborn_diagnostics::Span;
 use stubborn_plan::{CheckError, CheckOptions, Planner, Run, Verdict};
 use stubborn_search::{Stop, Target, Violation};
-use stubborn_system::{FailureKind, PropertyKind};
+use stubborn_system::{FailureKind, PropertyKind, Structure, System};
 
 use crate::load::LoadedModel;
 
@@ -60,7 +60,10 @@ impl Question {
 /// Everything that a model states, and the invariants it was loaded with: no deadlock (no
 /// invalid end in a language with end states), no failing step, no violated assertion.
 pub fn questions(model: &LoadedModel) -> Vec<Question> {
-    let structure = model.system().structure();
+    questions_of(model.system().structure())
+}
+
+fn questions_of(structure: &Structure) -> Vec<Question> {
     let deadlock = match structure.valid_end {
         None => Question::no_deadlock(),
         Some(_) => Question {
@@ -128,6 +131,17 @@ impl Report {
     }
 }
 
+/// Answers everything that a system of anybody's own states: no deadlock, no failing step, no
+/// violated assertion, its properties. Its laws are those of [`stubborn_system`]; whatever says
+/// which fields its transitions read and write is reduced.
+///
+/// # Errors
+/// As [`Planner::check`](stubborn_plan::Planner::check).
+pub fn check_system(system: &dyn System, options: &CheckOptions<'_>) -> Result<Report, CheckError> {
+    let questions = questions_of(system.structure());
+    answer(&Planner::new(system, options), &questions)
+}
+
 /// Answers questions about a model, by one search or by several.
 ///
 /// Every counterexample was replayed by the reference execution of the model.
@@ -139,8 +153,12 @@ pub fn check(
     questions: &[Question],
     options: &CheckOptions<'_>,
 ) -> Result<Report, CheckError> {
+    answer(&planner(model, options), questions)
+}
+
+fn answer(planner: &Planner<'_>, questions: &[Question]) -> Result<Report, CheckError> {
     let targets: Vec<Target> = questions.iter().map(|question| question.target).collect();
-    let found = planner(model, options).check(&targets, Stop::AllViolated)?;
+    let found = planner.check(&targets, Stop::AllViolated)?;
     let answers = questions.iter().zip(found.answers);
     Ok(Report {
         answers: answers

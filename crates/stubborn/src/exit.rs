@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use clap::error::{ContextKind, ErrorKind};
 use serde_json::{Value, json};
 use stubborn::reduce::ConfigError;
 use stubborn::{CheckError, LoadError, SearchError, Verdict};
 
+use crate::options::spin;
 use crate::{json, terminal, watch};
 
 /// The exit status, a contract with scripts.
@@ -93,6 +95,14 @@ pub(crate) fn wrong_command(error: &clap::Error) -> ! {
         let text = error.to_string();
         let message = text.trim_start_matches("error: ").trim_end();
         terminal::print(&failed(&command, Status::Wrong, "command", message, &[]));
+    }
+    let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(hint) = unknown.as_deref().and_then(spin::hint)
+    {
+        let _ = error.print();
+        terminal::print_error(&format!("\nfor users of SPIN: {hint} (docs/promela.md)\n"));
+        std::process::exit(Status::Wrong.code().into());
     }
     error.exit()
 }

@@ -56,7 +56,7 @@ mod structural;
 mod temporal;
 mod text;
 
-pub use check::{Answer, Question, QuestionKind, Report, check, explore, questions};
+pub use check::{Answer, Question, QuestionKind, Report, check, check_system, explore, questions};
 pub use gpu::GraphicsCard;
 pub use languages::promela::{PromelaModel, PromelaOptions};
 pub use load::{Engine, Language, LoadError, LoadOptions, LoadedModel, load_file, load_text};

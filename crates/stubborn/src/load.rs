@@ -12,6 +12,7 @@ use std::sync::Arc;
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::{Model, Program};
+#[cfg(feature = "jit")]
 use stubborn_jit::CompiledModel;
 use stubborn_net::NetSystem;
 use stubborn_promela::StartName;
@@ -468,8 +469,10 @@ impl Parts {
     pub(crate) fn of_model(model: Model, warnings: Vec<Diagnostic>, engine: Engine) -> Self {
         let reference = Arc::new(model);
         let system: Arc<dyn System> = match engine {
+            #[cfg(feature = "jit")]
             Engine::Compiled => Arc::new(CompiledModel::new(Arc::clone(&reference))),
-            Engine::Interpreted => Arc::clone(&reference) as Arc<dyn System>,
+            // Without the feature everything is.
+            _ => Arc::clone(&reference) as Arc<dyn System>,
         };
         Self {
             warnings,

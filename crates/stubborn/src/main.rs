@@ -64,6 +64,7 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Mcc(args) => commands::mcc::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
         Command::Protocol(args) => commands::protocol::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
         Command::Schema(_) => {

@@ -10,6 +10,7 @@ mod promela;
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
+pub(crate) mod spin;
 mod suite;
 mod temporal;
 mod trace_check;
@@ -31,7 +32,7 @@ pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 pub(crate) use suite::SuiteArgs;
-pub(crate) use temporal::{ComparisonArgs, FormulaArgs, ProvisoList, TemporalArgs};
+pub(crate) use temporal::{ComparisonArgs, FormulaArgs, FormulaSyntax, ProvisoList, TemporalArgs};
 pub(crate) use trace_check::TraceCheckArgs;
 
 const AFTER_HELP: &str = "\
@@ -77,6 +78,7 @@ pub(crate) enum Command {
     Mcc(MccArgs),
     Lab(lab::LabArgs),
     Protocol(protocol::ProtocolArgs),
+    Reproduce(ReproduceArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
     Schema(SchemaArgs),
@@ -99,11 +101,32 @@ impl Command {
             | Self::Bench(_)
             | Self::Mcc(_)
             | Self::Lab(_)
+            | Self::Reproduce(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Schema(_) => None,
         }
     }
+}
+
+/// Record a command with its files and its result, or run a recorded one again and compare
+///
+/// A bundle is one file with the command, the models and other files that it names, what they
+/// include, the version of the program, and the object that came out. Times and memory are not
+/// compared. Exit status 0 if everything is the same, 1 if not.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  stubborn reproduce bug.json -- check examples/philosophers.dve --por beam --seed 3
+  stubborn reproduce bug.json")]
+pub(crate) struct ReproduceArgs {
+    /// The file of the bundle
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: PathBuf,
+
+    /// The command to record: `check`, `explore` or another one that knows --json
+    #[arg(value_name = "COMMAND", last = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
 }
 
 /// Print the JSON Schema of what --json prints
@@ -505,6 +528,16 @@ pub(crate) struct ExploreArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) levels: bool,
 
+    /// Write the state space to a file, in the Aldebaran format of CADP and mCRL2
+    #[arg(long, value_name = "FILE", help_heading = "Output",
+          conflicts_with_all = ["compare", "structural", "proviso"])]
+    pub(crate) aut: Option<PathBuf>,
+
+    /// Draw the state space for Graphviz, with what a reduction leaves out in grey
+    #[arg(long, value_name = "FILE", help_heading = "Output",
+          conflicts_with_all = ["compare", "structural", "proviso"])]
+    pub(crate) dot: Option<PathBuf>,
+
     /// Name the transitions that were never taken
     #[arg(long, help_heading = "Output", conflicts_with = "structural")]
     pub(crate) unused: bool,
@@ -707,22 +740,13 @@ pub(crate) struct LtlArgs {
     #[arg(long)]
     pub(crate) negate: bool,
 
-    /// How the formula is written
+    /// How the formula is written, as for `check --ltl`
     #[arg(long, value_name = "SYNTAX", value_enum, default_value_t)]
-    pub(crate) syntax: SyntaxName,
+    pub(crate) syntax: FormulaSyntax,
 
     /// How the automaton is written
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) format: AutomatonFormat,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum SyntaxName {
-    /// As Spot reads it: `GFp`, `p U q` groups to the right
-    #[default]
-    Spot,
-    /// As SPIN reads it: `[] <> p`, `p U q` groups to the left
-    Spin,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

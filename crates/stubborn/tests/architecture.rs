@@ -126,3 +126,12 @@ fn manifests_are_understood() {
                 [target.'cfg(unix)'.dependencies]\nstubborn-lab = \"1\"\n";
     assert_eq!(dependencies(text), ["ir", "store", "lab"]);
 }
+
+/// Cranelift is by far the most to build: who wants the library alone does without.
+#[test]
+fn only_the_feature_jit_brings_machine_code() {
+    let manifest = include_str!("../Cargo.toml");
+    assert!(manifest.contains("stubborn-jit = { workspace = true, optional = true }"));
+    let knows_it = |(name, known): &&(&str, &[&str])| *name != "jit" && known.contains(&"jit");
+    assert_eq!(MAY_KNOW.iter().find(knows_it), None);
+}

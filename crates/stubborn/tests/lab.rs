@@ -172,3 +172,20 @@ fn mistakes_are_told() {
     let said = fails(&["report", "--results", results.to_str().unwrap()]);
     assert!(said.contains("no results"), "{said}");
 }
+
+/// From any folder of the repository, the examples are found; elsewhere, nothing is no success.
+#[test]
+fn a_lab_without_models_is_no_success() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("stubborn");
+    std::fs::copy(env!("CARGO_BIN_EXE_stubborn"), &program).expect("it can be copied");
+    let output = std::process::Command::new(&program)
+        .args(["lab", "run", "guard-based/8", "--results", "results.jsonl"])
+        .env("STUBBORN_CORPUS", "nowhere")
+        .current_dir(folder.path())
+        .output()
+        .expect("the program starts");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("None of the models was found"), "{text}");
+}

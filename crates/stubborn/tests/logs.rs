@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -52,10 +53,12 @@ ignore = true
 ";
 
 fn checked(log: &str, more: &[&str]) -> (Value, Option<i32>) {
-    let model = file("counters.dve", COUNTERS);
-    let map = file("counters.toml", MAP);
-    let name = format!("{:x}.jsonl", log.len() * 31 + more.len());
-    let log = file(&name, log);
+    // Tests run side by side: each call has files of its own.
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let model = file(&format!("counters{call}.dve"), COUNTERS);
+    let map = file(&format!("counters{call}.toml"), MAP);
+    let log = file(&format!("{call}.jsonl"), log);
     let arguments = ["trace-check", &model, &log, "--map", &map, "--json"];
     let output = run(&[&arguments, more].concat());
     let object = serde_json::from_slice(&output.stdout);

@@ -62,9 +62,11 @@ struct Row {
 }
 
 impl Row {
-    /// States per second of processor time, with the number of threads at this place.
-    fn rate(&self, at: usize) -> f64 {
-        self.states as f64 / self.speeds[at].processor.max(1e-6)
+    /// States per second of processor time, with the number of threads at this place; `None` if
+    /// that was less than can be measured.
+    fn rate(&self, at: usize) -> Option<f64> {
+        let seconds = self.speeds[at].processor;
+        (seconds > 0.0).then(|| self.states as f64 / seconds)
     }
 }
 
@@ -153,16 +155,18 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
             row.bytes_per_state
         );
         for (at, speed) in row.speeds.iter().enumerate() {
-            let rate = row.rate(at);
-            let _ = write!(out, " {} | {:.2} |", grouped(rate as u64), speed.wall);
+            let rate = row.rate(at).map(|rate| grouped(rate as u64));
+            let rate = rate.unwrap_or_else(|| "too short".into());
+            let _ = write!(out, " {rate} | {:.2} |", speed.wall);
         }
         if let Some(peer) = &row.spin {
             let _ = write!(
                 out,
-                " {} | {} | {:.2} | {:.2} | {:.0} |",
+                " {} | {} | {} | {:.2} | {:.0} |",
                 grouped(peer.states),
                 grouped(peer.rate() as u64),
-                row.rate(0) / peer.rate(),
+                row.rate(0)
+                    .map_or(String::new(), |rate| format!("{:.2}", rate / peer.rate())),
                 peer.build,
                 peer.memory
             );
@@ -177,7 +181,7 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
     let bytes = geometric_mean(rows.iter().map(|row| row.bytes_per_state));
     let _ = write!(out, "| *geometric mean* | | | | {bytes:.1} |");
     for at in 0..args.threads.len() {
-        let rate = geometric_mean(rows.iter().map(|row| row.rate(at)));
+        let rate = geometric_mean(rows.iter().filter_map(|row| row.rate(at)));
         let speedup = geometric_mean(rows.iter().map(|r| r.speeds[0].wall / r.speeds[at].wall));
         let _ = write!(out, " {} | {speedup:.2} × |", grouped(rate as u64));
     }
@@ -187,14 +191,20 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
                 .filter_map(|row| Some((row, row.spin.as_ref()?)))
         };
         let rate = geometric_mean(pairs().map(|(_, peer)| peer.rate()));
-        let ratio = geometric_mean(pairs().map(|(row, peer)| row.rate(0) / peer.rate()));
+        let ratios = pairs().filter_map(|(row, peer)| Some(row.rate(0)? / peer.rate()));
+        let ratio = geometric_mean(ratios);
         let _ = write!(out, " | {} | {ratio:.2} | | |", grouped(rate as u64));
     }
     out.push('\n');
     out
 }
 
+/// 0 of nothing.
 fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values = values.peekable();
+    if values.peek().is_none() {
+        return 0.0;
+    }
     let (sum, count) = values.fold((0.0, 0), |(sum, count), v| {
         (sum + v.max(1e-12).ln(), count + 1)
     });
@@ -221,4 +231,29 @@ fn times_from(field: usize) -> Duration {
         Some(fields.get(at)?.parse::<u64>().ok()? + fields.get(at + 1)?.parse::<u64>().ok()?)
     };
     Duration::from_millis(ticks().unwrap_or(0) * 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_no_length_are_not_in_the_mean() {
+        let row = |states: u64, processor: f64| Row {
+            name: String::new(),
+            states,
+            transitions: 0,
+            load: Duration::ZERO,
+            bytes_per_state: 1.0,
+            speeds: vec![Speed {
+                wall: 0.1,
+                processor,
+            }],
+            spin: None,
+        };
+        let rows = [row(1000, 0.5), row(7, 0.0), row(4000, 0.5)];
+        let mean = geometric_mean(rows.iter().filter_map(|row| row.rate(0)));
+        assert!((mean - 4000.0).abs() < 1e-6, "{mean}");
+        assert_eq!(geometric_mean(std::iter::empty()), 0.0);
+    }
 }

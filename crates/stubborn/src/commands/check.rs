@@ -103,7 +103,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         refuse_checkpoints(args, model_args, &asked)?;
     }
     drop(asked);
-    let disk = super::disk(&args.model, &args.search, &args.checkpoint)?;
+    let disk = super::disk(model_args, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
     options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();

@@ -1,5 +1,7 @@
 //! `stubborn explore`: the size of the state space.
 
+mod graph;
+
 use std::cell::RefCell;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -105,10 +107,20 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         },
     };
     let result = run.result;
+    let wanted = args.aut.is_some() || args.dot.is_some();
+    let graph = match wanted && result.is_complete() {
+        true => Some(growing(&mut model, |model| {
+            graph::build(args, model, &options)
+        })??),
+        false => None,
+    };
     drop(line);
     watch::conclude();
     if let Some(checkpoints) = &checkpoints {
         checkpoints.end();
+    }
+    if let Some(graph) = graph {
+        graph.write(args, &model)?;
     }
 
     let figures = Figures {

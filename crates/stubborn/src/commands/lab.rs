@@ -144,7 +144,10 @@ fn run_experiments(args: &LabRunArgs) -> Result<Status, Failure> {
         text += &worse_than_usual(&before, &tables);
     }
     print(&text);
-    let is_whole = summary.left == 0;
+    if runs.is_empty() {
+        print("None of the models was found: STUBBORN_CORPUS names the folder of the corpus.\n");
+    }
+    let is_whole = summary.left == 0 && !runs.is_empty();
     Ok(if is_whole {
         Status::Fine
     } else {

@@ -8,17 +8,14 @@ use stubborn::ltl::stutter::are_stutter_invariant;
 use stubborn::ltl::translate::{TranslationOptions, translate_both};
 
 use crate::exit::{Failure, Status};
-use crate::options::{AutomatonFormat, LtlArgs, SyntaxName};
+use crate::options::{AutomatonFormat, LtlArgs};
 use crate::terminal::{print, stderr_has_colour};
 
 pub(crate) fn run(args: &LtlArgs) -> Result<Status, Failure> {
     let source = SourceFile::new("formula", args.formula.as_str());
     let failed =
         |problems: &[Diagnostic]| Failure::shown(render(&source, problems, stderr_has_colour()));
-    let syntax = match args.syntax {
-        SyntaxName::Spot => Syntax::Spot,
-        SyntaxName::Spin => Syntax::Spin,
-    };
+    let syntax: Syntax = args.syntax.into();
     let mut formulas = Formulas::new();
     let (formula, problems) = parse(&mut formulas, source.text(), syntax, &mut AnyName);
     let Some(formula) = formula else {

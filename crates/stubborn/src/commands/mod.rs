@@ -12,6 +12,7 @@ pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod mcc;
 pub(crate) mod protocol;
+pub(crate) mod reproduce;
 pub(crate) mod resume;
 pub(crate) mod simulate;
 pub(crate) mod trace_check;
@@ -34,7 +35,7 @@ use crate::options::{
     CheckpointArgs, EngineName, MemoryLimit, ModelArgs, NetArgs, OrderName, ReductionArgs,
     SearchArgs, StoreName,
 };
-use crate::terminal::{bytes, counted, grouped, show_warnings};
+use crate::terminal::{bytes, counted, grouped, print_error, show_warnings};
 use crate::watch::{self, LastWords};
 
 /// Bytes of a bitstate store where the user names no limit.
@@ -74,6 +75,14 @@ fn load_with(
     let model = load_file(&args.model, args.language.map(Into::into), &options)?;
     if !quiet {
         show_warnings(&model);
+        // Whoever compiles SPIN's verifiers with -DNP means something else than a macro.
+        for (name, hint) in args.promela.verifier_flags() {
+            if !model.text().main().text().contains(name) {
+                print_error(&format!(
+                    "warning: -D{name} defines a macro that the model does not use; {hint}\n"
+                ));
+            }
+        }
     }
     Ok((model, started.elapsed()))
 }

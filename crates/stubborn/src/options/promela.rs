@@ -82,6 +82,12 @@ pub(crate) fn trail_file(given: &Option<PathBuf>, model: &Path) -> PathBuf {
 }
 
 impl PromelaArgs {
+    /// Definitions that look like those of SPIN's verifiers, with what they are called here.
+    pub(crate) fn verifier_flags(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let names = self.definitions.iter().map(|(name, _)| name.as_str());
+        names.filter_map(|name| Some((name, super::spin::defined(name)?)))
+    }
+
     /// As the library takes it.
     pub(crate) fn options(&self) -> PromelaOptions {
         PromelaOptions {
