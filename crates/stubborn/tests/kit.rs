@@ -41,7 +41,7 @@ fn file(name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-/// Far too many states to see them all.
+/// Far too many states to see them all, without a reduction.
 fn endless(name: &str) -> String {
     let processes = (0..6).map(|process| {
         format!(
@@ -58,10 +58,18 @@ fn endless(name: &str) -> String {
 fn signals_of_schedulers_end_with_what_was_learnt() {
     let path = endless("signal.dve");
     for signal in ["-TERM", "-HUP", "-INT"] {
-        let child = stubborn(&["check", &path, "--json", "--memory-limit", "2G"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+        let child = stubborn(&[
+            "check",
+            &path,
+            "--json",
+            "--por",
+            "none",
+            "--memory-limit",
+            "2G",
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
         std::thread::sleep(Duration::from_millis(1500));
         let killed = Command::new("kill")
             .args([signal, &child.id().to_string()])
@@ -85,6 +93,8 @@ fn a_time_limit_is_shared() {
         "check",
         &path,
         "--json",
+        "--por",
+        "none",
         "--timeout",
         "8",
         "--ltl",
