@@ -67,7 +67,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Check(Box<CheckArgs>),
     Hunt(HuntArgs),
-    Explore(ExploreArgs),
+    Explore(Box<ExploreArgs>),
     Resume(ResumeArgs),
     TraceCheck(TraceCheckArgs),
     Simulate(SimulateArgs),
