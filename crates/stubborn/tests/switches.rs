@@ -43,6 +43,7 @@ const INSTANCES: &[&str] = &[
     "beem/models/bopdp.1.dve",
     "beem/models/at.1.dve",
     "beem/models/mcs.4.dve",
+    "beem/models/mcs.1.dve",
     "beem/models/needham.2.dve",
     "beem/models/gear.1.dve",
     "pnml/Philosophers-PT-000005/model.pnml",
