@@ -135,3 +135,47 @@ fn only_the_feature_jit_brings_machine_code() {
     let knows_it = |(name, known): &&(&str, &[&str])| *name != "jit" && known.contains(&"jit");
     assert_eq!(MAY_KNOW.iter().find(knows_it), None);
 }
+
+/// A test that nobody runs finds nothing: where some are ignored, a part of `.ci/long` runs them.
+#[test]
+fn long_tests_are_in_a_part_of_the_long_command() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let long = std::fs::read_to_string(root.join(".ci/long")).expect("the long command");
+    let words: BTreeSet<&str> = long.split_ascii_whitespace().collect();
+    let mut files = Vec::new();
+    sources(&root.join("crates"), &mut files);
+    let mut ignored = 0;
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source");
+        // Not what this test says of it.
+        if !text
+            .lines()
+            .any(|line| line.trim_start().starts_with("#[ignore"))
+        {
+            continue;
+        }
+        ignored += 1;
+        let inside = file.strip_prefix(root.join("crates")).expect("a crate's");
+        let mut parts = inside.iter().filter_map(|part| part.to_str());
+        let (package, _, test) = (parts.next(), parts.next(), parts.next());
+        let test = test.map(|test| test.trim_end_matches(".rs"));
+        let named = |word: Option<&str>| word.is_some_and(|word| words.contains(word));
+        assert!(
+            named(package) && (package != Some("stubborn") || named(test)),
+            "{} has ignored tests that .ci/long does not run",
+            inside.display()
+        );
+    }
+    assert!(ignored > 20, "long tests are found");
+}
+
+fn sources(folder: &Path, out: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            out.push(path);
+        }
+    }
+}
