@@ -105,6 +105,7 @@ mod network;
 mod property;
 mod protocol;
 pub mod protocols;
+mod quotient;
 mod relations;
 mod report;
 mod stateless;

@@ -18,12 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use rapidhash::RapidHashMap;
 use stubborn_search::Trace;
 use stubborn_system::{
-    Budget, Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations, Structure,
-    Successors, System, TransitionId,
+    Budget, Executor, FieldId, Layout, RelationLevel, Relations, Structure, Successors, System,
 };
 
 use crate::model::{Inner, Model};
 use crate::network::Parcel;
+use crate::quotient::{QuotientExecutor, Represent};
 use crate::value::{Local, Pid, Value};
 
 /// Values in which processes can be renamed.
@@ -280,12 +280,9 @@ impl<M: Value> System for Symmetric<'_, M> {
     }
 
     fn executor(&self) -> Box<dyn Executor + '_> {
-        Box::new(SymmetricExecutor {
-            plain: self.model.executor(),
-            canoniser: self.canoniser(),
-            found: Successors::new(self.model.layout().words()),
-            scratch: Vec::new(),
-        })
+        let words = self.model.layout().words();
+        let plain = self.model.executor();
+        Box::new(QuotientExecutor::new(plain, self.canoniser(), words))
     }
 
     fn relations(&self, _: RelationLevel) -> Relations {
@@ -301,50 +298,6 @@ impl<M: Value> System for Symmetric<'_, M> {
     }
 }
 
-struct SymmetricExecutor<'m, M> {
-    plain: Box<dyn Executor + 'm>,
-    canoniser: Canoniser<'m, M>,
-    found: Successors,
-    scratch: Vec<u32>,
-}
-
-impl<M: Value> SymmetricExecutor<'_, M> {
-    fn pass_on(&mut self, state: &[u32], out: &mut Successors) {
-        for at in 0..self.found.len() {
-            let successor = self.found.get(at);
-            self.scratch.clear();
-            self.scratch.extend_from_slice(successor.state);
-            if successor.outcome == Outcome::FINE {
-                self.canoniser.canonise(&mut self.scratch);
-            }
-            out.push(
-                successor.transition,
-                state,
-                &self.scratch,
-                successor.outcome,
-            );
-        }
-    }
-}
-
-impl<M: Value> Executor for SymmetricExecutor<'_, M> {
-    fn successors(&mut self, state: &[u32], out: &mut Successors) {
-        self.found.clear();
-        self.plain.successors(state, &mut self.found);
-        self.pass_on(state, out);
-    }
-
-    fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
-        self.found.clear();
-        self.plain.fire(state, transition, &mut self.found);
-        self.pass_on(state, out);
-    }
-
-    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
-        self.plain.label(state, label)
-    }
-}
-
 /// Finds representatives; remembers what renaming does to local states and inboxes.
 struct Canoniser<'m, M> {
     inner: &'m Inner<M>,
@@ -353,6 +306,12 @@ struct Canoniser<'m, M> {
     numbers: RapidHashMap<Names, u32>,
     locals: RapidHashMap<(u32, u16, u32), u32>,
     inboxes: RapidHashMap<(u32, u32), u32>,
+}
+
+impl<M: Value> Represent for Canoniser<'_, M> {
+    fn represent(&mut self, _: &[u32], state: &mut [u32]) {
+        self.canonise(state);
+    }
 }
 
 impl<M: Value> Canoniser<'_, M> {

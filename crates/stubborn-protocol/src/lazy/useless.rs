@@ -21,13 +21,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rapidhash::RapidHashMap;
 use stubborn_search::Trace;
 use stubborn_system::{
-    Budget, Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations, Structure,
-    Successors, System, TransitionId,
+    Budget, Executor, FieldId, Layout, Outcome, RelationLevel, Relations, Structure, Successors,
+    System,
 };
 
 use super::tables::Tables;
 use crate::model::Inner;
 use crate::network::without;
+use crate::quotient::{QuotientExecutor, Represent};
 use crate::value::Value;
 
 /// A system without useless messages.
@@ -50,6 +51,7 @@ impl<M: Value> Quotient<'_, M> {
             left: RapidHashMap::default(),
             keeps_ends: self.keeps_ends,
             dropped: &self.dropped,
+            before: Vec::new(),
             asked: Vec::new(),
             found: Vec::new(),
         }
@@ -94,13 +96,9 @@ impl<M: Value> System for Quotient<'_, M> {
     }
 
     fn executor(&self) -> Box<dyn Executor + '_> {
-        Box::new(CleanExecutor {
-            plain: self.system.executor(),
-            cleaner: self.cleaner(),
-            found: Successors::new(self.layout().words()),
-            scratch: Vec::new(),
-            before: Vec::new(),
-        })
+        let plain = self.system.executor();
+        let cleaner = self.cleaner();
+        Box::new(QuotientExecutor::new(plain, cleaner, self.layout().words()))
     }
 
     fn relations(&self, _: RelationLevel) -> Relations {
@@ -113,58 +111,6 @@ impl<M: Value> System for Quotient<'_, M> {
 
     fn value_text(&self, field: FieldId, value: i64) -> String {
         self.system.value_text(field, value)
-    }
-}
-
-struct CleanExecutor<'q, M> {
-    plain: Box<dyn Executor + 'q>,
-    cleaner: Cleaner<'q, M>,
-    found: Successors,
-    scratch: Vec<u32>,
-    /// What may be useless in the state that is expanded.
-    before: Vec<Inert>,
-}
-
-impl<M: Value> CleanExecutor<'_, M> {
-    fn pass_on(&mut self, state: &[u32], out: &mut Successors) {
-        self.before.clear();
-        for p in 0..self.cleaner.tables.processes.len() {
-            let inert = self.cleaner.inert(p, state[2 * p], state[2 * p + 1]);
-            self.before.push(inert);
-        }
-        for at in 0..self.found.len() {
-            let successor = self.found.get(at);
-            self.scratch.clear();
-            self.scratch.extend_from_slice(successor.state);
-            if successor.outcome == Outcome::FINE {
-                self.cleaner
-                    .clean_after(state, &self.before, &mut self.scratch);
-            }
-            out.push(
-                successor.transition,
-                state,
-                &self.scratch,
-                successor.outcome,
-            );
-        }
-    }
-}
-
-impl<M: Value> Executor for CleanExecutor<'_, M> {
-    fn successors(&mut self, state: &[u32], out: &mut Successors) {
-        self.found.clear();
-        self.plain.successors(state, &mut self.found);
-        self.pass_on(state, out);
-    }
-
-    fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
-        self.found.clear();
-        self.plain.fire(state, transition, &mut self.found);
-        self.pass_on(state, out);
-    }
-
-    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
-        self.plain.label(state, label)
     }
 }
 
@@ -183,10 +129,28 @@ struct Cleaner<'q, M> {
     left: RapidHashMap<(u32, Vec<usize>), u32>,
     keeps_ends: bool,
     dropped: &'q AtomicBool,
+    /// What may be useless in the state that is expanded.
+    before: Vec<Inert>,
     /// What is being asked about.
     asked: Vec<(usize, usize)>,
     /// What was found to be useless.
     found: Vec<(usize, usize)>,
+}
+
+impl<M: Value> Represent for Cleaner<'_, M> {
+    fn expand(&mut self, state: &[u32]) {
+        self.before.clear();
+        for p in 0..self.tables.processes.len() {
+            let inert = self.inert(p, state[2 * p], state[2 * p + 1]);
+            self.before.push(inert);
+        }
+    }
+
+    fn represent(&mut self, from: &[u32], state: &mut [u32]) {
+        let before = std::mem::take(&mut self.before);
+        self.clean_after(from, &before, state);
+        self.before = before;
+    }
 }
 
 impl<M: Value> Cleaner<'_, M> {
