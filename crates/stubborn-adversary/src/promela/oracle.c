@@ -130,6 +130,15 @@ adversary_transit(Trans *t, short II)
 	return m;
 }
 
+/* The channel that a rendez-vous receive is about. */
+static int
+adversary_channel(int channel)
+{
+	if (!channel && boq == -1)
+		adversary_fail("ref to uninitialized chan name");
+	return channel;
+}
+
 /* What a failing step means for the state that it was tried in. */
 #ifdef HAS_UNLESS
 #define ADVERSARY_ESCAPED(t)	trpt->e_state = (t)->e_trans;

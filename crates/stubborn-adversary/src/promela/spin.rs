@@ -44,6 +44,15 @@ const CHANGES: &[(&str, &str)] = &[
     ("if (h >= MAXPROC)", "if (h >= ADVERSARY_PROCESSES)"),
 ];
 
+/// Passages that may be there several times, or not at all.
+const MORE_CHANGES: &[(&str, &str)] = &[
+    // Fields that a message does not have are 0, if it has one, and an error otherwise.
+    (
+        "if (fld == 0) r = ",
+        "if (fld) adversary_note(\"too many fields in recv\"); else r = ",
+    ),
+];
+
 /// Before this, everything is declared that the insertion uses.
 const PLACE: &str = "int qs_empty(void);\n";
 
@@ -180,8 +189,14 @@ impl Spin {
             }
             made = made.replacen(old, new, 1);
         }
+        for (old, new) in MORE_CHANGES {
+            made = made.replace(old, new);
+        }
         made = made.replacen(PLACE, &format!("{PLACE}{ORACLE}"), 1);
-        write("pan.c", &made)
+        write("pan.c", &made)?;
+        let moves = fs::read_to_string(folder.join("pan.m"))
+            .map_err(|error| NoAnswer::Unknown(format!("pan.m: {error}")))?;
+        write("pan.m", &with_known_receivers(&moves))
     }
 
     /// Compiles the verifier, with so many processes at most: SPIN counts a claim as one.
@@ -223,6 +238,21 @@ impl Spin {
             _ => Err(NoAnswer::Unknown(run.summary())),
         }
     }
+}
+
+/// Steps of a verifier in which receives from variables that hold no channel fail. Where all
+/// channels are rendez-vous, SPIN does not look at what they hold.
+fn with_known_receivers(moves: &str) -> String {
+    let known = |line: &str| {
+        let (before, rest) = line.split_once("if (boq != ")?;
+        let (channel, after) = rest.rsplit_once(") continue;")?;
+        let known = format!("{before}if (boq != adversary_channel({channel})) continue;{after}");
+        (channel != "-1").then_some(known)
+    };
+    let lines = moves
+        .lines()
+        .map(|line| known(line).unwrap_or_else(|| line.to_owned()) + "\n");
+    lines.collect()
 }
 
 fn read(run: &Run) -> Option<Search> {
