@@ -19,6 +19,7 @@
 #define C_GAVE_UP 10u
 #define C_HIT 11u       // targets that were hit, as bits
 #define C_ESCAPED 12u   // a value did not fit
+#define C_PUT_BACK 13u  // states that the proviso expands
 #define C_EACH 16u
 
 #define TOP (1ul << 63)
@@ -28,7 +29,11 @@
 #define SEGMENT (ROWS - 1u)
 #define STAGE (ROWS * WG)
 #define FRESH (2u * WG)
+#ifdef PROVISO
+#define SYNC barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#else
 #define SYNC barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 
 static ulong scatter(ulong x) {
   x ^= x >> 32; x *= 0xd6e8feb86659fd93ul;
@@ -139,10 +144,110 @@ __kernel void start(__global const ulong* queue, const ulong room, TABLE_PARAMET
   insert_state(&t, &s, &added, &trouble);
 }
 
+#ifdef REDUCE
+// Sets of commands.
+typedef struct { ulong b[SET_WORDS]; } Set;
+static bool has(const Set* a, const uint t) { return (a->b[t >> 6] >> (t & 63u) & 1ul) != 0; }
+static void put(Set* a, const uint t) { a->b[t >> 6] |= 1ul << (t & 63u); }
+static bool differ(const Set* a, const Set* b) {
+  ulong d = 0;
+  for (uint k = 0; k < SET_WORDS; k++) d |= a->b[k] ^ b->b[k];
+  return d != 0;
+}
+// Takes the first element out; all commands if there is none.
+static uint take(Set* a) {
+  for (uint k = 0; k < SET_WORDS; k++) if (a->b[k] != 0) {
+    const ulong low = a->b[k] & (~a->b[k] + 1ul);
+    a->b[k] ^= low;
+    return 64u * k + 63u - (uint)clz(low);
+  }
+  return COMMANDS;
+}
+
+// What is enabled; nothing may be left out where something fails, or may fail after its first step.
+static uint look_around(const State* s, Set* enabled, bool* fails) {
+  uint count = 0;
+  bool outranked = false;
+  for (uint k = 0; k < SET_WORDS; k++) enabled->b[k] = 0;
+  for (uint r = 0; r < ROUNDS; r++) {
+#ifdef NEW_CLASS
+    if (NEW_CLASS(r) && count) outranked = true;
+#endif
+    if (!outranked) {
+      State x;
+      uint c = 0;
+      const uint f = fire(r, s, &x, &c);
+      if (f & DONE) {
+        put(enabled, c);
+        count++;
+        if (((f >> FAILED) & 7u) != 0u || ((f >> VIOLATED) & 3u) != 0u || fails_later[c] != 0) *fails = true;
+      }
+    }
+  }
+  return count;
+}
+
+// The smallest set that is closed from an enabled command; see `sets.rs`.
+static void stubborn_set(__global const ulong* rows, const State* s, const Set* enabled, const uint count, Set* kept) {
+  Set starts = *enabled;
+  uint best = count;
+  *kept = *enabled;
+  for (uint start = take(&starts); start < COMMANDS && best > 1u; start = take(&starts)) {
+    Set set, work;
+    for (uint k = 0; k < SET_WORDS; k++) { set.b[k] = 0; work.b[k] = 0; }
+    put(&set, start); put(&work, start);
+    uint size = 1;
+    for (uint t = start; size < best && (t = take(&work)) < COMMANDS;) {
+      __global const ulong* row = rows + t * SET_WORDS;
+      if (!has(enabled, t)) {
+        // The guard that costs least.
+        uint least = 0xffffffffu;
+        uint no = blocked(t, s);
+        for (uint g = 0; no != 0; g++, no >>= 1) if (no & 1u) {
+          __global const ulong* other = rows + (COMMANDS + guard_of[t * GUARDS + g]) * SET_WORDS;
+          uint cost = 0;
+          for (uint k = 0; k < SET_WORDS; k++) {
+            const ulong more = other[k] & ~set.b[k];
+            cost += 512u * (uint)popcount(more & enabled->b[k]) + (uint)popcount(more);
+          }
+          if (cost < least) { least = cost; row = other; }
+        }
+        if (least == 0xffffffffu) { size = best; row = rows; }
+      }
+      for (uint k = 0; k < SET_WORDS; k++) {
+        const ulong more = row[k] & ~set.b[k];
+        set.b[k] |= more; work.b[k] |= more;
+        size += (uint)popcount(more & enabled->b[k]);
+      }
+    }
+    if (size < best) {
+      best = size;
+      for (uint k = 0; k < SET_WORDS; k++) kept->b[k] = set.b[k] & enabled->b[k];
+    }
+  }
+}
+#endif
+
 static uint outcome_hit(const uint violated, const uint failed) {
   return (violated == 1u || failed == 1u ? TARGET_ASSERTIONS : 0u)
        | (violated == 2u || failed == 2u ? TARGET_ERRORS : 0u);
 }
+
+#ifdef PROVISO
+#define FROM(at) origin[at] = here;
+#else
+#define FROM(at)
+#endif
+#ifdef REDUCE
+#define SET_PARAMETERS , __global const ulong* rows, __global uchar* flags, const uint phase
+#else
+#define SET_PARAMETERS
+#endif
+// What is to be done with a state: nothing was left out, something was, and one of its successors is
+// in the next level.
+#define WHOLE 0
+#define REDUCED 1
+#define LEADS_ON 2
 
 #ifdef FIND
 // Looks for the first state of a level that has a certain successor, and stores nothing.
@@ -158,15 +263,19 @@ static uint outcome_hit(const uint violated, const uint failed) {
     if (f) failures++; else { \
       uint at = atomic_inc(&staged); \
       for (uint k = 0; k < W; k++) stage[k * STAGE + at] = (x).w[k]; \
+      FROM(at) \
     } }
 #endif
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void level(__global const ulong* in, __global ulong* out, const ulong room,
            __global ulong* counts, const uint number, const uint stop,
-           __global ulong* hits, const ulong depth, TABLE_PARAMETERS) {
+           __global ulong* hits, const ulong depth, TABLE_PARAMETERS SET_PARAMETERS) {
   __local ulong stage[W * STAGE];
   __local ulong fresh[W * FRESH];
+#ifdef PROVISO
+  __local uint origin[STAGE];
+#endif
   __local ulong place;
   __local uint staged, news, quit, busy;
   __local uint sums[C_SUMS];
@@ -192,7 +301,12 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   // not entered.
   do {
     const uint here = base + lid;
+#ifdef PROVISO
+    // The second time, those that got nowhere.
+    const bool mine = here < n && (phase == 0u || flags[here < n ? here : 0u] == REDUCED);
+#else
     const bool mine = here < n;
+#endif
     State s;
     for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? here : 0u)];
     more = base < n && n - base > stride;
@@ -204,6 +318,23 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
     bool outranked = !mine;
     uint r = 0;
     bool again = true;
+#ifdef REDUCE
+    Set enabled, kept;
+    bool fails = false;
+    for (uint k = 0; k < SET_WORDS; k++) kept.b[k] = 0;
+    if (mine) {
+      const uint count = look_around(&s, &enabled, &fails);
+      kept = enabled;
+      if (!fails && count > 1u) stubborn_set(rows, &s, &enabled, count, &kept);
+#ifdef PROVISO
+      if (phase == 0u) flags[here] = differ(&kept, &enabled) ? REDUCED : WHOLE;
+      else {
+        for (uint k = 0; k < SET_WORDS; k++) kept.b[k] = enabled.b[k] & ~kept.b[k];
+        atom_inc((volatile __global ulong*)(next + C_PUT_BACK));
+      }
+#endif
+    }
+#endif
 #ifdef CHAINS
     // Where this work-item is in a chain: following one way, or back at a split.
     #define IDLE 0u
@@ -232,14 +363,14 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
         for (uint tick = 0; tick < SEGMENT && mode != IDLE; tick++) {
           if (mode == FOLLOW) {
             State a, b;
-            uint enabled = 0, fa = 0;
-            for (uint c = 0; c < chain_rounds[who] && enabled < 2u; c++) {
-              uint f = chain_fire(who, c, &y, &b);
-              if (f & DONE) { if (enabled == 0) { a = b; fa = f; } enabled++; }
+            uint able = 0, fa = 0, which = 0;
+            for (uint c = 0; c < chain_rounds[who] && able < 2u; c++) {
+              uint f = chain_fire(who, c, &y, &b, &which);
+              if (f & DONE) { if (able == 0) { a = b; fa = f; } able++; }
             }
-            if (enabled == 0) {
+            if (able == 0) {
               ENDED(y, viol, 0u) NOTE_END
-            } else if (enabled == 1u) {
+            } else if (able == 1u) {
               bool back = false;
               if (repeats) {
                 rounds++;
@@ -264,8 +395,8 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
           } else {
             const uint top = splits - 1u;
             State b;
-            uint f = 0, c = split_next[top];
-            while (c < chain_rounds[split_who[top]] && !(f & DONE)) f = chain_fire(split_who[top], c++, &split_state[top], &b);
+            uint f = 0, c = split_next[top], which = 0;
+            while (c < chain_rounds[split_who[top]] && !(f & DONE)) f = chain_fire(split_who[top], c++, &split_state[top], &b, &which);
             if (f & DONE) {
               split_next[top] = c; viol = split_viol[top]; stretch++; rounds = 0; taken++;
               TAKE(b, f)
@@ -290,11 +421,15 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #endif
           if (!outranked) {
             State x;
-            uint f = fire(r, &s, &x);
+            uint c = 0;
+            uint f = fire(r, &s, &x, &c);
             if (f & DONE) {
               uint v = (f >> VIOLATED) & 3u, bad = (f >> FAILED) & 7u;
               fired++;
               if (bad >= GAVE_UP) trouble = bad;
+#ifdef REDUCE
+              else if (!has(&kept, c)) {}
+#endif
 #ifdef CHAINS
               else if (bad == 0u && (f >> NEXT) != 0u) {
                 y = x; who = (f >> NEXT) - 1u; viol = v; repeats = (f >> REPEATS) & 1u; mode = FOLLOW;
@@ -330,6 +465,9 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
         }
         if (z == NO_ROOM) atom_inc((volatile __global ulong*)(next + (bad ? C_NODES_FULL : C_FULL)));
         if (z == 1u) {
+#ifdef PROVISO
+          flags[origin[c + lid]] = LEADS_ON;
+#endif
           uint at = atomic_inc(&news);
           for (uint k = 0; k < W; k++) fresh[k * FRESH + at] = x.w[k];
         }
@@ -353,6 +491,11 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #ifdef FIND
     if (mine && hit) atomic_min((volatile __global uint*)(next + C_HIT), here);
 #else
+#ifdef PROVISO
+    const bool first_time = phase == 0u;
+#else
+    const bool first_time = true;
+#endif
     if (mine) {
       if (fired == 0) {
         const bool valid = valid_end(&s) != 0;
@@ -360,7 +503,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
         hit |= TARGET_DEADLOCK | (valid ? 0u : TARGET_INVALID_END);
       }
 #if TARGETS > 0
-      hit |= labels_hit(&s);
+      if (first_time) hit |= labels_hit(&s);
       if (hit) {
         atomic_or((volatile __global uint*)(next + C_HIT), hit);
         for (uint k = 0; k < TARGETS; k++) if (hit >> k & 1u) {

@@ -24,6 +24,7 @@ const NODES_FULL: usize = 9;
 const GAVE_UP: usize = 10;
 const HIT: usize = 11;
 const ESCAPED: usize = 12;
+const PUT_BACK: usize = 13;
 const EACH: usize = 16;
 
 /// Bytes of a sector of a table.
@@ -85,6 +86,8 @@ pub struct Outcome {
     pub deadlocks: u64,
     /// Those of them that are no valid ends, if the model has such a label.
     pub invalid_ends: Option<u64>,
+    /// States that a proviso has expanded although a set left something out.
+    pub put_back: u64,
     /// States of each level.
     pub level_sizes: Vec<u64>,
     /// Why it ended.
@@ -202,21 +205,30 @@ struct Memory {
     queues: [Buffer; 2],
     counts: Buffer,
     hits: Buffer,
+    /// Rows of sets, and what became of each state of a level.
+    sets: Option<(Buffer, Buffer)>,
 }
 
 impl Memory {
-    fn new(
-        device: &Device,
-        sizes: Sizes,
-        words: usize,
-        targets: usize,
-    ) -> Result<Self, DeviceError> {
+    fn new(device: &Device, sizes: Sizes, compiled: &Compiled) -> Result<Self, DeviceError> {
+        let translation = &compiled.translation;
+        let (words, targets) = (translation.packing.words, translation.targets.len());
         let each = sizes.sectors.div_ceil(PARTS);
         let parts = (0..PARTS)
             .map(|_| device.buffer(each * SECTOR))
             .collect::<Result<_, _>>()?;
         let queue = || device.buffer(8 * sizes.room * words as u64);
+        let sets = match &compiled.sets {
+            None => None,
+            Some(sets) => {
+                let rows = device.buffer(8 * sets.rows().len() as u64)?;
+                device.write(&rows, 0, sets.rows())?;
+                let flags = if sets.has_proviso() { sizes.room } else { 1 };
+                Some((rows, device.buffer(flags)?))
+            }
+        };
         Ok(Self {
+            sets,
             parts,
             each,
             nodes: device.buffer(sizes.node_sectors * SECTOR)?,
@@ -402,6 +414,7 @@ fn blank(compiled: &Compiled, sizes: Sizes) -> Outcome {
         transitions: 0,
         deadlocks: 0,
         invalid_ends: compiled.model.program().valid_end.map(|_| 0),
+        put_back: 0,
         level_sizes: Vec::new(),
         end: End::Complete,
         hits: Vec::new(),
@@ -419,12 +432,7 @@ impl Run<'_> {
     /// Gets and clears tables, and stores the initial state.
     fn prepare(&self, sizes: Sizes) -> Result<Memory, Failure> {
         let (device, translation) = (self.device, &self.compiled.translation);
-        let memory = Memory::new(
-            device,
-            sizes,
-            translation.packing.words,
-            translation.targets.len(),
-        )?;
+        let memory = Memory::new(device, sizes, self.compiled)?;
         for buffer in memory.parts.iter().chain([&memory.nodes, &memory.hits]) {
             // Buffers have a multiple of 16 bytes, or the rest is never looked at.
             let pairs = buffer.bytes() / 16;
@@ -467,6 +475,14 @@ impl Run<'_> {
         )?;
         level.set(5, &[Argument::Int(stop), Argument::Buffer(&memory.hits)])?;
         level.set(8, &memory.tables(sizes))?;
+        if let Some((rows, flags)) = &memory.sets {
+            level.set(16, &[Argument::Buffer(rows), Argument::Buffer(flags)])?;
+        }
+        // A proviso makes two rounds of a level.
+        let phases = match &self.compiled.sets {
+            None => None,
+            Some(sets) => Some(if sets.has_proviso() { 0..2 } else { 0..1 }),
+        };
         let group = self.compiled.group;
         let most_groups = device.info().units as usize * 16;
         self.outcome.states = 1;
@@ -515,7 +531,15 @@ impl Run<'_> {
                     1 => (waiting.div_ceil(group as u64) as usize).min(most_groups),
                     _ => most_groups,
                 };
-                device.queue(level, groups.max(1), group)?;
+                match &phases {
+                    None => device.queue(level, groups.max(1), group)?,
+                    Some(phases) => {
+                        for phase in phases.clone() {
+                            level.set(18, &[Argument::Int(phase)])?;
+                            device.queue(level, groups.max(1), group)?;
+                        }
+                    }
+                }
             }
             device.flush()?;
             device.read(&memory.counts, 0, &mut numbers[..EACH * (queued + 1)])?;
@@ -579,6 +603,7 @@ impl Run<'_> {
         outcome.states += counts[FOUND];
         outcome.transitions += counts[STEPS];
         outcome.deadlocks += counts[ENDS];
+        outcome.put_back += counts[PUT_BACK];
         if let Some(invalid) = &mut outcome.invalid_ends {
             *invalid += counts[INVALID];
         }
