@@ -49,6 +49,8 @@ typedef struct {
   ulong sectors;  // of all
   __global ulong* nodes;
   ulong node_sectors;
+  uint node_bits; // of a number of a node
+  uint key_bits;  // of a key of the table of states
 } Tables;
 
 static __global ulong* sector(const Tables* t, ulong at) {
@@ -77,6 +79,53 @@ static uint look(__global ulong* q, const ulong key) {
 }
 
 // 1 if the key is new, 0 if not, or NO_ROOM.
+#ifdef QUOTIENT
+// Slots of 32 bits, eight a sector. A key of `bits` bits is shuffled one to one, and says by its place
+// among all keys in which sector it belongs: key * sectors / 2^bits. What is left of the product, without as
+// many low bits as differ for no two keys of a sector, and how many sectors further on the slot is, tell
+// the key. So slots hold whole keys, in half the space (D. E. Knuth, *The Art of Computer Programming*,
+// volume 3, exercise 6.4-13; J. G. Cleary, *Compact hash tables using bidirectional linear probing*, 1984).
+static ulong shuffle_key(ulong x, const uint bits) {
+  const ulong all = (1ul << bits) - 1ul;
+  const uint middle = (bits + 1u) / 2u;
+  x ^= x >> middle; x = x * 0xd6e8feb86659fd93ul & all;
+  x ^= x >> middle; x = x * 0xd6e8feb86659fd93ul & all;
+  return x ^ (x >> middle);
+}
+
+#define TRY_QUOTIENT(v, j) if ((v) == key) return j; if ((v) == 0) { \
+    uint old = atomic_cmpxchg((volatile __global uint*)(q + j), 0u, key); \
+    if (old == 0) return 16u + j; if (old == key) return j; }
+static uint look_quotient(__global uint* q, const uint key) {
+  uint4 a = ((__global const uint4*)q)[0], b = ((__global const uint4*)q)[1];
+  if (a.x == key) return 0;
+  if (a.y == key) return 1;
+  if (a.z == key) return 2;
+  if (a.w == key) return 3;
+  if (b.x == key) return 4;
+  if (b.y == key) return 5;
+  if (b.z == key) return 6;
+  if (b.w == key) return 7;
+  TRY_QUOTIENT(a.x, 0) TRY_QUOTIENT(a.y, 1) TRY_QUOTIENT(a.z, 2) TRY_QUOTIENT(a.w, 3)
+  TRY_QUOTIENT(b.x, 4) TRY_QUOTIENT(b.y, 5) TRY_QUOTIENT(b.z, 6) TRY_QUOTIENT(b.w, 7)
+  return 8;
+}
+
+static uint insert(const Tables* t, const ulong key) {
+  const uint bits = t->key_bits;
+  const ulong place = shuffle_key(key & ((1ul << bits) - 1ul), bits);
+  const ulong low = place * t->sectors, high = mul_hi(place, t->sectors);
+  ulong at = high << (64u - bits) | low >> bits;
+  const ulong left = (low & ((1ul << bits) - 1ul)) >> (63u - (uint)clz(t->sectors));
+  const uint slot = 0x80000000u | (uint)left << STEP_BITS;
+  for (uint i = 0; i < (1u << STEP_BITS); i++) {
+    uint found = look_quotient((__global uint*)sector(t, at), slot | i);
+    if (found != 8u) return found >> 4;
+    at = at + 1 == t->sectors ? 0 : at + 1;
+  }
+  return NO_ROOM;
+}
+#else
 static uint insert(const Tables* t, const ulong key) {
   ulong at = mul_hi(scatter(key), t->sectors);
   for (uint i = 0; i < MOST_PROBES; i++) {
@@ -86,6 +135,7 @@ static uint insert(const Tables* t, const ulong key) {
   }
   return NO_ROOM;
 }
+#endif
 
 #if W > 1
 // The number of a node: that of its slot.
@@ -118,11 +168,11 @@ static uint insert_state(const Tables* t, const State* x, uint* nodes, uint* tro
 #endif
   while (left > 2) {
     uint to = 0;
-    for (uint k = 0; k + 1 < left; k += 2) id[to++] = node(t, TOP | (ulong)id[k] << 31 | id[k + 1], nodes, trouble);
+    for (uint k = 0; k + 1 < left; k += 2) id[to++] = node(t, TOP | (ulong)id[k] << t->node_bits | id[k + 1], nodes, trouble);
     if (left & 1u) id[to++] = id[left - 1];
     left = to;
   }
-  return *trouble ? NO_ROOM : insert(t, TOP | (ulong)id[0] << 31 | id[1]);
+  return *trouble ? NO_ROOM : insert(t, TOP | (ulong)id[0] << t->node_bits | id[1]);
 #endif
 }
 
@@ -131,9 +181,11 @@ __kernel void clear(__global ulong2* table, const ulong pairs) {
 }
 
 #define TABLE_PARAMETERS __global ulong* part0, __global ulong* part1, __global ulong* part2, \
-  __global ulong* part3, const ulong each, const ulong sectors, __global ulong* nodes, const ulong node_sectors
+  __global ulong* part3, const ulong each, const ulong sectors, __global ulong* nodes, const ulong node_sectors, \
+  const uint node_bits, const uint key_bits
 #define TABLES Tables t; t.part0 = part0; t.part1 = part1; t.part2 = part2; t.part3 = part3; \
-  t.each = each; t.sectors = sectors; t.nodes = nodes; t.node_sectors = node_sectors;
+  t.each = each; t.sectors = sectors; t.nodes = nodes; t.node_sectors = node_sectors; \
+  t.node_bits = node_bits; t.key_bits = key_bits;
 
 // Stores the first state of a queue.
 __kernel void start(__global const ulong* queue, const ulong room, TABLE_PARAMETERS) {

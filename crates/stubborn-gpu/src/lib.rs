@@ -83,6 +83,9 @@ pub enum Failure {
     /// A value has more bits than a sample of states suggested. (Searches begin again by
     /// themselves.)
     Escaped,
+    /// Keys are too long for the slots of the table. (Searches begin again with longer ones by
+    /// themselves.)
+    TooWide,
     /// Something with the device.
     Device(DeviceError),
 }
@@ -105,6 +108,7 @@ impl fmt::Display for Failure {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Gave(reason) => f.write_str(reason),
             Self::Escaped => f.write_str("a value does not fit"),
+            Self::TooWide => f.write_str("a key does not fit"),
             Self::Device(error) => error.fmt(f),
         }
     }
@@ -135,6 +139,8 @@ pub struct Compiled {
     compile_time: Duration,
     /// How many bits more than a sample suggests fields have; all that there can be if `None`.
     slack: Option<u32>,
+    /// The table has slots of 32 bits.
+    has_quotients: bool,
     /// The same with more bits, once that was needed.
     wider: OnceCell<Box<Compiled>>,
 }
@@ -147,7 +153,7 @@ impl<'d> Engine<'d> {
 
     /// Translates and compiles a model for a search for targets; or why that cannot be done.
     pub fn takes(&self, model: &Arc<Model>, targets: &[Target]) -> Result<Compiled, Failure> {
-        self.compile(model, targets, None, Some(0))
+        self.compile(model, targets, None, (Some(0), true))
     }
 
     /// The same, for a search that is reduced.
@@ -157,16 +163,17 @@ impl<'d> Engine<'d> {
         targets: &[Target],
         sets: &Sets,
     ) -> Result<Compiled, Failure> {
-        self.compile(model, targets, Some(sets), Some(0))
+        self.compile(model, targets, Some(sets), (Some(0), true))
     }
 
-    /// The same, with as many bits as a sample of states suggests, or as ranges say.
+    /// The same, with as many bits as a sample of states suggests, or as ranges say; and with quotients in
+    /// the table, or not.
     fn compile(
         &self,
         model: &Arc<Model>,
         targets: &[Target],
         sets: Option<&Sets>,
-        slack: Option<u32>,
+        (slack, has_quotients): (Option<u32>, bool),
     ) -> Result<Compiled, Failure> {
         let started = Instant::now();
         let narrow = narrowed(model)?;
@@ -192,6 +199,10 @@ impl<'d> Engine<'d> {
             (Some(_), true) => " -DREDUCE -DPROVISO",
         };
         let options = options + reduce;
+        let options = match has_quotients {
+            true => options + &format!(" -DQUOTIENT -DSTEP_BITS={}u", search::STEP_BITS),
+            false => options,
+        };
         // Optimised, pocl takes work-items for loops to vectorise, and counts wrongly; without, it
         // also compiles several times faster.
         let options = match self.device.info().is_cpu {
@@ -210,6 +221,7 @@ impl<'d> Engine<'d> {
             group,
             compile_time: started.elapsed(),
             slack,
+            has_quotients,
             wider: OnceCell::new(),
         })
     }
@@ -273,23 +285,25 @@ impl Compiled {
         if let Some(wider) = self.wider.get() {
             return wider.run(device, options);
         }
-        match search::run(device, self, options) {
-            Err(Failure::Escaped) => {
-                // One more bit is often enough; a few more, or all that there can be.
-                let slack = match self.slack {
-                    Some(0) => Some(1),
-                    Some(1) => Some(3),
-                    _ => None,
-                };
-                let targets = &self.translation.targets;
-                let wider =
-                    Engine::new(device).compile(&self.model, targets, self.sets.as_ref(), slack)?;
-                self.wider
-                    .get_or_init(|| Box::new(wider))
-                    .run(device, options)
-            }
-            result => result,
-        }
+        let (slack, has_quotients) = match search::run(device, self, options) {
+            // One more bit is often enough; a few more, or all that there can be.
+            Err(Failure::Escaped) => match self.slack {
+                Some(0) => (Some(1), self.has_quotients),
+                Some(1) => (Some(3), self.has_quotients),
+                _ => (None, self.has_quotients),
+            },
+            Err(Failure::TooWide) => (self.slack, false),
+            result => return result,
+        };
+        let wider = Engine::new(device).compile(
+            &self.model,
+            &self.translation.targets,
+            self.sets.as_ref(),
+            (slack, has_quotients),
+        )?;
+        self.wider
+            .get_or_init(|| Box::new(wider))
+            .run(device, options)
     }
 
     /// A shortest way to what the last [run](Self::run) has hit: what is hit at its end, and its states, the
@@ -310,7 +324,12 @@ impl Compiled {
             let way = way::find(device, self, hit, options)?;
             return Ok(way.map(|way| (hit.clone(), way)));
         }
-        let whole = Engine::new(device).compile(&self.model, &[hit.target], None, self.slack)?;
+        let whole = Engine::new(device).compile(
+            &self.model,
+            &[hit.target],
+            None,
+            (self.slack, self.has_quotients),
+        )?;
         let first = Options {
             stop: stubborn_search::Stop::FirstViolation,
             ..*options

@@ -41,6 +41,10 @@ pub(crate) const KEPT: u64 = 64;
 const MOST_ROOM: u64 = 3 << 30;
 /// A table that is fuller than this, in sixteenths, is too slow to go on with.
 const FULLEST: u64 = 15;
+/// Bits of a slot with a quotient that say how far from its sector it is.
+pub(crate) const STEP_BITS: u32 = 5;
+/// Bits of such a slot that are left for the quotient.
+const QUOTIENT_BITS: u32 = 31 - STEP_BITS;
 
 /// How a search goes on, and until when.
 #[derive(Clone, Copy, Default)]
@@ -130,6 +134,10 @@ struct Sizes {
     node_sectors: u64,
     /// States of a queue.
     room: u64,
+    /// Slots of a sector of the table of states.
+    slots: u64,
+    /// Bits of a state of one word.
+    word_bits: Option<u32>,
 }
 
 /// What was too small.
@@ -142,11 +150,15 @@ enum Short {
 
 impl Sizes {
     /// Where a search begins.
-    fn first(device: &Device, words: usize, table: Option<u64>) -> Self {
+    fn first(device: &Device, compiled: &Compiled, table: Option<u64>) -> Self {
         let info = device.info();
+        let packing = &compiled.translation.packing;
+        let words = packing.words;
         let (states, nodes, queue) = match info.is_cpu {
             // Small, so that tests are fast and see tables grow.
             true => (1 << 20, 1 << 19, 1 << 20),
+            // Few nodes are the rule, and short numbers of them make short keys.
+            false if compiled.has_quotients => (info.memory / 8, 1 << 28, info.memory / 16),
             false => (info.memory / 8, info.memory / 32, info.memory / 16),
         };
         let states = table.unwrap_or(states).min(info.largest_buffer * PARTS);
@@ -160,7 +172,24 @@ impl Sizes {
             sectors: (states / SECTOR).max(PARTS),
             node_sectors: (nodes / SECTOR).max(1),
             room: room.clamp(64, MOST_ROOM),
+            slots: if compiled.has_quotients { 8 } else { 4 },
+            word_bits: (words == 1).then(|| packing.longest_word()),
         }
+    }
+
+    /// Bits of a number of a node.
+    fn node_bits(self) -> u32 {
+        u64::BITS - (4 * self.node_sectors - 1).leading_zeros()
+    }
+
+    /// Bits of a key of the table of states.
+    fn key_bits(self) -> u32 {
+        self.word_bits.unwrap_or(2 * self.node_bits())
+    }
+
+    /// Whether keys fit into slots.
+    fn can_hold_keys(self) -> bool {
+        self.slots == 4 || self.key_bits() <= QUOTIENT_BITS + self.sectors.ilog2()
     }
 
     /// Larger ones, if the card has the memory.
@@ -238,8 +267,8 @@ impl Memory {
         })
     }
 
-    /// The last arguments of kernels.
-    fn tables(&self, sizes: Sizes) -> [Argument<'_>; 8] {
+    /// Arguments of kernels.
+    fn tables(&self, sizes: Sizes) -> [Argument<'_>; 10] {
         let [a, b, c, d] = [0, 1, 2, 3].map(|part| Argument::Buffer(&self.parts[part]));
         let (each, sectors) = (Argument::Long(self.each), Argument::Long(sizes.sectors));
         [
@@ -251,6 +280,8 @@ impl Memory {
             sectors,
             Argument::Buffer(&self.nodes),
             Argument::Long(sizes.node_sectors),
+            Argument::Int(sizes.node_bits()),
+            Argument::Int(sizes.key_bits()),
         ]
     }
 }
@@ -349,10 +380,13 @@ pub(crate) fn run_until(
 ) -> Result<(Outcome, Option<Log>), Failure> {
     let kernels = Kernels::of(compiled)?;
     let words = compiled.translation.packing.words;
-    let mut sizes = Sizes::first(device, words, options.table);
+    let mut sizes = Sizes::first(device, compiled, options.table);
     let started = Instant::now();
     let (mut restarts, mut prepare) = (0, Duration::ZERO);
     loop {
+        if !sizes.can_hold_keys() {
+            return Err(Failure::TooWide);
+        }
         let mut run = Run {
             device,
             compiled,
@@ -375,6 +409,7 @@ pub(crate) fn run_until(
                     sectors: sizes.sectors / 4,
                     node_sectors: (sizes.node_sectors / 4).max(1),
                     room: sizes.room / 4,
+                    ..sizes
                 };
                 if sizes.room < 64 {
                     return Err(Failure::Device(DeviceError::OutOfMemory));
@@ -476,7 +511,7 @@ impl Run<'_> {
         level.set(5, &[Argument::Int(stop), Argument::Buffer(&memory.hits)])?;
         level.set(8, &memory.tables(sizes))?;
         if let Some((rows, flags)) = &memory.sets {
-            level.set(16, &[Argument::Buffer(rows), Argument::Buffer(flags)])?;
+            level.set(18, &[Argument::Buffer(rows), Argument::Buffer(flags)])?;
         }
         // A proviso makes two rounds of a level.
         let phases = match &self.compiled.sets {
@@ -535,7 +570,7 @@ impl Run<'_> {
                     None => device.queue(level, groups.max(1), group)?,
                     Some(phases) => {
                         for phase in phases.clone() {
-                            level.set(18, &[Argument::Int(phase)])?;
+                            level.set(20, &[Argument::Int(phase)])?;
                             device.queue(level, groups.max(1), group)?;
                         }
                     }
@@ -627,7 +662,10 @@ impl Run<'_> {
             return Ok(Some(Try::Done(End::Violation)));
         }
         // Fuller tables cost more than to begin again with larger ones.
-        Ok((outcome.states > sizes.sectors * 4 / 16 * FULLEST).then_some(Try::Short(Short::Table)))
+        Ok(
+            (outcome.states > sizes.sectors * sizes.slots / 16 * FULLEST)
+                .then_some(Try::Short(Short::Table)),
+        )
     }
 
     /// A limit that was reached.
