@@ -244,6 +244,7 @@ impl Cluster {
             agreements: std::collections::VecDeque::new(),
             left: Vec::new(),
             lost: None,
+            has_blamed: false,
             traffic: Traffic::default(),
         }
     }

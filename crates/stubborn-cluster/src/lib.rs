@@ -117,6 +117,7 @@ pub struct Cluster {
     /// Who has said goodbye.
     left: Vec<usize>,
     lost: Option<Lost>,
+    has_blamed: bool,
     traffic: Traffic,
 }
 
@@ -327,6 +328,7 @@ impl Cluster {
         };
         if !self.is_leader() && who != LEADER {
             let _ = self.transmit(LEADER, BLAME, &(who as u32).to_le_bytes());
+            self.has_blamed = true;
         }
         let who = self.name(who);
         self.lose(Lost { who, why })
@@ -345,6 +347,10 @@ impl Drop for Cluster {
             for other in self.others() {
                 let _ = self.transmit(other, GOODBYE, &[]);
             }
+        } else if self.has_blamed {
+            // A connection that is closed before everything was read on this side may take back
+            // what was said.
+            std::thread::sleep(BLAME_TIME);
         }
         for link in self.links.iter_mut().flatten() {
             link.close();
