@@ -122,6 +122,100 @@ fn a_loop_is_bounded_by_its_condition() {
     assert_eq!((item.min, item.max, item.overflow), (0, 5, Overflow::Fits));
 }
 
+/// What the first command writes is known only after it was run again: when the second one has made a
+/// variable of its guard or of its body, a message, or a place of its process known to it.
+#[test]
+fn whoever_looks_at_what_grows_is_run_again() {
+    let wide = |name: &str| Variable {
+        item: Item::wrapping(i32::MIN, i32::MAX),
+        ..Variable::integer(name, 0, 0, 0)
+    };
+    for kind in ["guard", "body", "message", "place", "local", "choice"] {
+        let mut program = Program::new(kind);
+        let names = ["first", "second"].map(String::from).to_vec();
+        let [p, q] = ["P", "Q"].map(|name| program.process(name, names.clone(), 0));
+        let counter = program.processes[p.index()].counter;
+        let [x, y] = ["x", "y"].map(|name| program.variable(wide(name)));
+        let own = program.variable(wide("own").owned_by(p));
+        let site = program.out_of_range_site("x", None);
+        let channel = program.channel(crate::Channel {
+            name: "c".into(),
+            capacity: 1,
+            items: vec![Item::wrapping(i32::MIN, i32::MAX)],
+        });
+        let channel = || ChannelRef::Fixed(channel);
+        let set = |variable, value| Statement::assign(variable, value, site);
+        let five = || Expr::Const(5);
+        let go = || set(counter, Expr::Const(1));
+        let holds = |program: &mut Program, guard| vec![program.label(guard)];
+        let (from, guards, first) = match kind {
+            "guard" => {
+                let guard = Expr::equal(Expr::Var(x), five());
+                (0, holds(&mut program, guard), set(y, Expr::Const(7)))
+            }
+            "body" => (0, vec![], set(y, Expr::Var(x))),
+            "message" => {
+                let guard = Expr::less(Expr::Const(0), Expr::Length(channel()));
+                let receive = Statement::Receive {
+                    channel: channel(),
+                    position: None,
+                    targets: vec![Some(Place::Var(y))],
+                    remove: true,
+                    site,
+                };
+                (0, holds(&mut program, guard), receive)
+            }
+            "choice" => (0, vec![], set(y, Expr::Var(own))),
+            _ => (1, vec![], set(y, Expr::plus(Expr::Var(own), five()))),
+        };
+        let (by, second) = match kind {
+            "guard" | "body" => (q, vec![set(x, five())]),
+            "message" => {
+                let send = Statement::Send {
+                    channel: channel(),
+                    values: vec![five()],
+                    order: crate::SendOrder::Fifo,
+                    site,
+                };
+                (q, vec![send])
+            }
+            "place" => (p, vec![go()]),
+            "local" => (p, vec![set(own, five()), go()]),
+            _ => {
+                let left = Statement::If {
+                    condition: Expr::Var(x),
+                    then: vec![go()],
+                    otherwise: vec![],
+                };
+                (p, vec![set(own, five()), left])
+            }
+        };
+        for (name, process, from, guards, body) in [
+            ("reads", p, from, guards, vec![first]),
+            ("writes", by, 0, vec![], second),
+        ] {
+            program.command(Command {
+                name: name.into(),
+                processes: vec![process],
+                sources: vec![Some(from)],
+                guards,
+                body,
+                ..Command::default()
+            });
+        }
+        // Messages that do not fit any more would fail.
+        let full = Expr::less(Expr::Length(channel()), Expr::Const(1));
+        let free = program.label(full);
+        program.commands[1].guards.push(free);
+        assert_same_behaviour(&program);
+        narrow(&mut program, &UNLIMITED);
+        let item = &program.variables[y.index()].item;
+        let largest = ["guard", "local"].iter().position(|k| *k == kind);
+        let largest = largest.map_or(5, |at| [7, 10][at]);
+        assert_eq!((item.min, item.max), (0, largest), "{kind}");
+    }
+}
+
 /// An index that is only used where it is small, and guards that cannot be trusted.
 #[test]
 fn what_never_fails_is_found_by_location() {
