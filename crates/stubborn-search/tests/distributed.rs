@@ -13,7 +13,8 @@ use common::{random, run};
 use stubborn_cluster::{Cluster, Meeting, Token};
 use stubborn_search::proviso::{ClosedSet, TerminalComponents};
 use stubborn_search::{
-    Distributed, End, Engine, Limit, Limits, Order, Search, SearchResult, Stop, Target,
+    Distributed, End, Engine, Limit, Limits, Order, Search, SearchResult, Sink, Source, Stop,
+    Target,
 };
 use stubborn_system::{Random, System};
 
@@ -211,6 +212,85 @@ fn it_waits_between_levels_and_goes_on() {
     });
     assert!(all[0].0 > 3);
     assert_same(&once, &all[0].1, "in goes");
+}
+
+/// Written down by some processes, and taken up by others: the same as if it had never stopped.
+#[test]
+fn other_numbers_of_processes_take_it_up() {
+    let (sums, label) = counters_with_sum(4, 7, 20);
+    let graph = Graph::random(6, 3_000);
+    let with_proviso = Search {
+        reduction: Some(&graph),
+        proviso: Some(&ClosedSet),
+        targets: vec![Target::Deadlock],
+        ..Search::new(&graph)
+    };
+    let with_label = Search {
+        targets: vec![Target::Label(label), Target::Deadlock],
+        ..Search::new(&sums)
+    };
+    for (at, search) in [&with_label, &with_proviso].into_iter().enumerate() {
+        let once = on_several(search, 1);
+        for (before, after) in [(1, 3), (3, 1), (2, 4), (3, 3)] {
+            let most = once.states / 3;
+            let written = spread(before, |engine| {
+                let mut exploration = engine.begin(search).expect("everything fits");
+                exploration.explore(Some(most));
+                assert!(exploration.is_waiting());
+                let mut bytes = Vec::new();
+                let saved = exploration.save(&mut Sink::new(&mut bytes));
+                saved.expect("memory takes everything");
+                bytes
+            });
+            assert!(written[1..].iter().all(Vec::is_empty), "one file for all");
+            let bytes = &written[0];
+            let results = spread(after, |engine| {
+                let mut input = &bytes[..];
+                let source = &mut Source::new(&mut input, bytes.len() as u64);
+                let mut exploration = engine.resume(search, source).expect("it is whole");
+                exploration.explore(None);
+                exploration.finish().expect("nobody dies")
+            });
+            for result in &results {
+                let what = format!("search {at}, {before} and {after} processes");
+                assert_same(&once, result, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_ones_are_refused() {
+    let model = counters(3, 5);
+    let search = Search::new(&model);
+    let bytes = spread(1, |engine| {
+        let mut exploration = engine.begin(&search).expect("everything fits");
+        exploration.explore(Some(40));
+        let mut bytes = Vec::new();
+        let saved = exploration.save(&mut Sink::new(&mut bytes));
+        saved.expect("memory takes everything");
+        bytes
+    });
+    let bytes = &bytes[0];
+    let once = run(&search);
+    let random = &mut Random::new(3);
+    let random = Mutex::new(random);
+    spread(1, |engine| {
+        let random = &mut random.lock().expect("nobody panics");
+        for _ in 0..300 {
+            let mut damaged = bytes.clone();
+            let at = random.below(damaged.len());
+            damaged[at] ^= 1 << random.below(8);
+            damaged.truncate(if at % 3 == 0 { at } else { damaged.len() });
+            let mut input = &damaged[..];
+            let source = &mut Source::new(&mut input, damaged.len() as u64);
+            // Whatever is read, nothing breaks; bits of counts are for checksums to find.
+            if let Ok(mut exploration) = engine.resume(&search, source) {
+                exploration.explore(Some(2 * once.states));
+                let _ = exploration.finish();
+            }
+        }
+    });
 }
 
 #[test]

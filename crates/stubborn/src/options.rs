@@ -3,6 +3,7 @@
 
 mod bench;
 mod checkpoint;
+mod cluster;
 mod hunt;
 pub(crate) mod lab;
 mod nets;
@@ -26,6 +27,7 @@ use stubborn::{Engine, Language, Order, StoreKind};
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use checkpoint::{CheckpointArgs, ResumeArgs};
+pub(crate) use cluster::ClusterArgs;
 pub(crate) use hunt::HuntArgs;
 pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
@@ -467,6 +469,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
 
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
     /// Save the first counterexample, to be replayed by `simulate --replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
@@ -520,6 +525,9 @@ pub(crate) struct ExploreArgs {
 
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,

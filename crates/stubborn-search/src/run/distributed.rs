@@ -16,8 +16,10 @@
 
 mod level;
 mod owners;
+mod saved;
 mod way;
 
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stubborn_cluster::{Cluster, Lost};
@@ -33,7 +35,7 @@ use crate::context::{Context, Sum};
 use crate::engine::{Engine, Explore};
 use crate::memory::Words;
 use crate::result::{Limit, SearchResult, TraceMissing};
-use crate::saved::Reading;
+use crate::saved::{Reading, ResumeError};
 use crate::violation::Finding;
 
 /// This process and the others that explore the same.
@@ -84,12 +86,27 @@ impl Engine for Distributed<'_> {
     }
 
     fn begin<'s>(&'s self, search: &'s Search<'s>) -> Result<Box<dyn Explore + 's>, SearchError> {
+        Ok(Box::new(Spread::begin(self, search)?))
+    }
+
+    /// Only the leader reads; the others get what is theirs from it.
+    fn resume<'s>(
+        &'s self,
+        search: &'s Search<'s>,
+        source: &mut Source<'_>,
+    ) -> Result<Box<dyn Explore + 's>, ResumeError> {
+        Ok(Box::new(Spread::resume(self, search, source)?))
+    }
+}
+
+impl<'s> Spread<'s> {
+    fn begin(engine: &'s Distributed<'s>, search: &'s Search<'s>) -> Result<Self, SearchError> {
         search.check()?;
         let budget = search.limits.memory_budget(search.system);
         let store = Store::new(search.system.layout().words(), &search.store, &budget);
         let mut spread = Spread {
             search,
-            engine: self,
+            engine,
             exploration: search.begin_with(store, budget),
             owners: Owners::default(),
             next: None,
@@ -97,7 +114,7 @@ impl Engine for Distributed<'_> {
             status: Status::Begins,
         };
         spread.meet()?;
-        Ok(Box::new(spread))
+        Ok(spread)
     }
 }
 
@@ -176,13 +193,9 @@ impl Spread<'_> {
         }
     }
 
-    /// Adds up what all processes have counted and found; true for all if somebody gave up.
-    fn add_up(&mut self) -> Result<(), Lost> {
-        let mut cluster = self.engine.cluster();
+    /// What all processes have counted and found, and why somebody gave up.
+    fn total(&self, cluster: &mut Cluster, store: &Store) -> Result<(Option<Limit>, Sum), Lost> {
         let parts = &self.exploration.parts;
-        let Ok(store) = &self.exploration.store else {
-            return Ok(());
-        };
         let budget = self.search.system.budget();
         let read = |bytes: &[u8]| {
             let mut input = bytes;
@@ -198,7 +211,7 @@ impl Spread<'_> {
             debug_assert!(written.is_ok(), "memory takes everything");
             bytes
         };
-        let mut sum = parts.sum.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = parts.sum.lock().unwrap_or_else(PoisonError::into_inner);
         let agreed = cluster.agree(write(budget.conclude(), &sum), |all| {
             let mut total = Sum::new(self.search);
             for one in &all {
@@ -210,10 +223,21 @@ impl Spread<'_> {
             bytes[0] = limit;
             bytes
         })?;
-        *sum = read(agreed.get(1..).unwrap_or_default());
-        match agreed.first().copied().and_then(Limit::of_number) {
+        let limit = agreed.first().copied().and_then(Limit::of_number);
+        Ok((limit, read(agreed.get(1..).unwrap_or_default())))
+    }
+
+    /// Makes that the own result.
+    fn add_up(&mut self) -> Result<(), Lost> {
+        let Ok(store) = &self.exploration.store else {
+            return Ok(());
+        };
+        let parts = &self.exploration.parts;
+        let (limit, total) = self.total(&mut self.engine.cluster(), store)?;
+        *parts.sum.lock().unwrap_or_else(PoisonError::into_inner) = total;
+        match limit {
             None => {}
-            Some(Limit::Outgrown) => budget.outgrow(),
+            Some(Limit::Outgrown) => self.search.system.budget().outgrow(),
             Some(limit) => parts.control.stop_at(limit),
         }
         Ok(())
@@ -257,6 +281,10 @@ impl Explore for Spread<'_> {
 
     fn is_paused(&self) -> bool {
         self.status == Status::Paused
+    }
+
+    fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+        Spread::save(self, sink)
     }
 
     fn level_sizes(&self) -> &[u64] {

@@ -259,7 +259,7 @@ fn one_of<'t, T>(all: &'t [T], source: &mut Source<'_>) -> io::Result<&'t T> {
     one.ok_or_else(|| damaged("a number stands for nothing"))
 }
 
-fn numbers(source: &mut Source<'_>, count: usize) -> io::Result<Vec<u64>> {
+pub(super) fn numbers(source: &mut Source<'_>, count: usize) -> io::Result<Vec<u64>> {
     let mut all = Vec::new();
     source.numbers(count, |number| {
         all.push(number);

@@ -22,10 +22,11 @@ use stubborn::{
 
 use self::asked::Asked;
 use super::{
-    Figures, Incomplete, budget, figures_json, growing, load_with, search_options, why_incomplete,
-    write_file,
+    Figures, Incomplete, budget, figures_json, growing_together, load_with, search_options,
+    why_incomplete, write_file,
 };
 use crate::checkpoint::Checkpoints;
+use crate::cluster::Team;
 use crate::exit::{self, Failure, Status};
 use crate::json;
 use crate::options::trail_file;
@@ -53,6 +54,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         suite::Wanted::One(path) => run_one(args, &model(&path)),
         suite::Wanted::Several(_) if args.checkpoint.checkpoint.is_some() => {
             Err(Failure::wrong("--checkpoint is for one model"))
+        }
+        suite::Wanted::Several(_) if args.cluster.is_asked_for() => {
+            Err(Failure::wrong("several processes are for one model"))
         }
         suite::Wanted::Several(jobs) => suite::run(args, jobs),
     }
@@ -102,19 +106,36 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     if args.checkpoint.checkpoint.is_some() {
         refuse_checkpoints(args, model_args, &asked)?;
     }
+    if args.cluster.is_asked_for() && (!asked.temporal.is_empty() || args.spin.coverage) {
+        return Err(Failure::wrong(
+            "several processes are not for temporal properties and --coverage; --property names \
+             the others",
+        ));
+    }
     drop(asked);
+    let (search, net) = (&args.search, &args.net);
+    let team = super::team(
+        &args.cluster,
+        model_args,
+        (search, net),
+        &args.checkpoint,
+        &model,
+    )?;
     let disk = super::disk(model_args, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
     options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
     let started = Instant::now();
-    let results = growing(&mut model, |model| {
+    let results = growing_together(&mut model, team.as_ref(), |model| {
         let asked = Asked::new(&args.properties, model).unwrap_or_default();
         if let Some(checkpoints) = &checkpoints {
             checkpoints.is_about(model);
         }
         let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
             let card = stubborn::GraphicsCard::new(model);
-            let engines = super::engines(on_card.then_some(&card as &dyn Engine), disk.as_ref());
+            let several = team.as_ref().map(Team::engine);
+            let several = several.as_ref().map(|engine| engine as &dyn Engine);
+            let only = on_card.then_some(&card as &dyn Engine).or(several);
+            let engines = super::engines(only, disk.as_ref());
             let options = stubborn::CheckOptions {
                 engines: &engines,
                 ..options.clone()
@@ -132,6 +153,10 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         Ok(results)
     })?;
     drop(line);
+    if team.as_ref().is_some_and(Team::is_worker) {
+        watch::conclude();
+        return Ok(Status::Fine);
+    }
     if let Some(checkpoints) = &checkpoints {
         checkpoints.end();
     }

@@ -30,10 +30,11 @@ use stubborn::{
     SearchResult, StoreOptions, Verdict, load_file,
 };
 
+use crate::cluster::Team;
 use crate::exit::{self, Failure, Status};
 use crate::options::{
-    CheckpointArgs, EngineName, MemoryLimit, ModelArgs, NetArgs, OrderName, ReductionArgs,
-    SearchArgs, StoreName,
+    CheckpointArgs, ClusterArgs, EngineName, MemoryLimit, ModelArgs, NetArgs, OrderName,
+    ReductionArgs, SearchArgs, StoreName,
 };
 use crate::terminal::{bytes, counted, grouped, print_error, show_warnings};
 use crate::watch::{self, LastWords};
@@ -114,9 +115,9 @@ fn disk(
 }
 
 /// Who runs searches: the first one that takes a search does.
-fn engines<'e>(card: Option<&'e dyn Engine>, disk: Option<&'e Disk>) -> Vec<&'e dyn Engine> {
-    match card {
-        Some(card) => vec![card],
+fn engines<'e>(only: Option<&'e dyn Engine>, disk: Option<&'e Disk>) -> Vec<&'e dyn Engine> {
+    match only {
+        Some(only) => vec![only],
         None => {
             let disk = disk.map(|disk| disk as &dyn Engine);
             disk.into_iter()
@@ -124,6 +125,36 @@ fn engines<'e>(card: Option<&'e dyn Engine>, disk: Option<&'e Disk>) -> Vec<&'e 
                 .collect()
         }
     }
+}
+
+/// All processes find each other, if there are several; what they cannot do is refused.
+fn team(
+    args: &ClusterArgs,
+    model_args: &ModelArgs,
+    (search, net): (&SearchArgs, &NetArgs),
+    checkpoint: &CheckpointArgs,
+    model: &LoadedModel,
+) -> Result<Option<Team>, Failure> {
+    if !args.is_asked_for() {
+        return Ok(None);
+    }
+    let obstacle = if model_args.model.as_os_str() == "-" {
+        "models from standard input"
+    } else if model_args.engine == EngineName::Gpu {
+        "--engine gpu"
+    } else if net.structural.is_some() {
+        "--structural"
+    } else if checkpoint.spill.is_some() {
+        "--spill"
+    } else if checkpoint.checkpoint.is_some() {
+        "--checkpoint"
+    } else {
+        let arguments: Vec<_> = std::env::args_os().collect();
+        return Team::begin(args, search, &arguments, model);
+    };
+    Err(Failure::wrong(format!(
+        "several processes are not for {obstacle}"
+    )))
 }
 
 /// Refuses checkpoints where there are none.
@@ -147,6 +178,15 @@ fn growing<T>(
     model: &mut LoadedModel,
     ask: impl Fn(&LoadedModel) -> Result<T, CheckError>,
 ) -> Result<T, Failure> {
+    growing_together(model, None, ask)
+}
+
+/// The same in several processes: what any of them misses, all make room for.
+fn growing_together<T>(
+    model: &mut LoadedModel,
+    team: Option<&Team>,
+    ask: impl Fn(&LoadedModel) -> Result<T, CheckError>,
+) -> Result<T, Failure> {
     loop {
         match ask(model) {
             Err(CheckError::Outgrown) => {
@@ -157,7 +197,13 @@ fn growing<T>(
                         "{spent} when the model still started more and more processes"
                     )));
                 }
-                model.grow()?;
+                match team {
+                    None => model.grow()?,
+                    Some(team) => {
+                        let missing = team.missing(model)?;
+                        model.grow_for(&missing)?;
+                    }
+                }
             }
             answer => return Ok(answer?),
         }
@@ -224,7 +270,7 @@ fn search_options(
 }
 
 /// Most bytes for the program: what the user says, or a part of what is free.
-fn memory_limit(given: Option<MemoryLimit>, sharing: usize) -> Option<usize> {
+pub(crate) fn memory_limit(given: Option<MemoryLimit>, sharing: usize) -> Option<usize> {
     match given {
         Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
         Some(MemoryLimit::Unlimited) => None,

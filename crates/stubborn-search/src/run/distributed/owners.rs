@@ -28,7 +28,7 @@ impl Owners {
             hash = (hash ^ u64::from(state[*word])).wrapping_mul(0xd6e8_feb8_6659_fd93);
             hash ^= hash >> 32;
         }
-        ((hash >> 32) * self.size >> 32) as usize
+        (((hash >> 32) * self.size) >> 32) as usize
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {

@@ -16,6 +16,9 @@ use crate::rerun::{Path, Wanted, ways_back};
 use crate::result::TraceMissing;
 use crate::violation::Finding;
 
+/// States, or why there are none.
+type Found = Result<Vec<Box<[u32]>>, TraceMissing>;
+
 /// States between two looks at the clock.
 const GROUP: usize = 64;
 
@@ -104,7 +107,7 @@ fn predecessors(
     walk: &mut Walk<'_, '_>,
     level: &Words,
     wanted: &[Wanted],
-) -> Result<Result<Vec<Box<[u32]>>, TraceMissing>, Lost> {
+) -> Result<Found, Lost> {
     let mut found: Vec<Option<Box<[u32]>>> = vec![None; wanted.len()];
     let is_less = |state: &[u32], best: &Option<Box<[u32]>>| {
         let worse = |best: &[u32]| context.order.compare(state, best).is_lt();
