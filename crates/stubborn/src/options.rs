@@ -182,6 +182,8 @@ pub(crate) enum LanguageName {
     Promela,
     /// Petri nets in PNML (.pnml)
     Pnml,
+    /// Language modules of LTSmin (.so, .spins, .dve2C): shared libraries, whose code is run
+    Module,
 }
 
 impl From<LanguageName> for Language {
@@ -190,6 +192,7 @@ impl From<LanguageName> for Language {
             LanguageName::Dve => Language::Dve,
             LanguageName::Promela => Language::Promela,
             LanguageName::Pnml => Language::Pnml,
+            LanguageName::Module => Language::Module,
         }
     }
 }

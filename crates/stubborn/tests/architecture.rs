@@ -20,7 +20,9 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("promela", &["diagnostics", "ir", "system"]),
     ("net", &["diagnostics", "system"]),
     ("pnml", &["diagnostics", "net", "system"]),
+    ("pins", &["system"]),
     ("reduce", &["graph", "system"]),
+    ("c", &["reduce", "system"]),
     ("search", &["store", "system"]),
     ("ltl", &["diagnostics", "graph"]),
     (
