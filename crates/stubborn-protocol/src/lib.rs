@@ -74,7 +74,7 @@
 //! | --- | --- |
 //! | `protocol`, `builders`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
 //! | [`linearizability`] | a tester for recorded operations |
-//! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
+//! | `model`, `moves`, `executor`, `intern`, `pairs` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what, in advance |
 //! | `lazy` | the same for single messages, from what searches meet |
 //! | `check`, `bounded`, `report`, `coverage`, `error`, `chart`, `svg` | questions and answers |
@@ -102,6 +102,7 @@ pub mod linearizability;
 mod model;
 mod moves;
 mod network;
+mod pairs;
 mod property;
 mod protocol;
 pub mod protocols;
