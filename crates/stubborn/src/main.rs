@@ -68,6 +68,8 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Validate(args) => commands::validate::run(&args),
         Command::Ltl(args) => commands::ltl::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
+        #[cfg(feature = "lsp")]
+        Command::Lsp(_) => commands::lsp::run(),
         Command::Mcc(args) => commands::mcc::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
         Command::Protocol(args) => commands::protocol::run(&args),

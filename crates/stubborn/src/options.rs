@@ -77,6 +77,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     Ltl(LtlArgs),
     Bench(BenchArgs),
+    #[cfg(feature = "lsp")]
+    Lsp(LspArgs),
     Mcc(MccArgs),
     Lab(lab::LabArgs),
     Protocol(protocol::ProtocolArgs),
@@ -107,6 +109,8 @@ impl Command {
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Schema(_) => None,
+            #[cfg(feature = "lsp")]
+            Self::Lsp(_) => None,
         }
     }
 }
@@ -821,6 +825,18 @@ pub(crate) struct MccArgs {
     /// Do without random walks
     #[arg(long, help_heading = "Techniques")]
     pub(crate) no_walks: bool,
+}
+
+/// Serve an editor: messages while you type, hovers, navigation, rename, completion
+///
+/// Speaks the Language Server Protocol on standard input and output, for models in Promela and DVE.
+/// docs/editor.md says how to set up VS Code, Neovim, Helix and Emacs.
+#[cfg(feature = "lsp")]
+#[derive(Args, Debug)]
+pub(crate) struct LspArgs {
+    /// What editors say anyway
+    #[arg(long, hide = true)]
+    pub(crate) stdio: bool,
 }
 
 /// Print a completion script for a shell

@@ -75,6 +75,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         &["emptiness", "ltl", "plan", "reduce", "search", "system"],
     ),
     ("lab", &["corpus"]),
+    ("lsp", &["diagnostics", "dve", "promela"]),
 ];
 
 #[test]

@@ -31,7 +31,7 @@ const MAX_TOKENS: usize = 4_000_000;
 const MAX_OPERATORS: usize = 1_500;
 
 /// Words that cannot be names.
-const KEYWORDS: &[&str] = &[
+pub const KEYWORDS: &[&str] = &[
     "active",
     "assert",
     "atomic",

@@ -8,6 +8,8 @@ pub(crate) mod explore;
 pub(crate) mod hunt;
 pub(crate) mod inspect;
 pub(crate) mod lab;
+#[cfg(feature = "lsp")]
+pub(crate) mod lsp;
 pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod mcc;
