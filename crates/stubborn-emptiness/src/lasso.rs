@@ -315,8 +315,14 @@ fn close_early(
     /// So many cycles are tried.
     const TRIES: usize = 256;
     let all: Vec<&[u32]> = states.chunks_exact(words).collect();
-    let pairs = (1..all.len()).flat_map(|end| (0..end).rev().map(move |start| (start, end)));
-    let mut cycles = pairs.filter(|(start, end)| all[*start] == all[*end]);
+    // Runs have up to hundreds of thousands of states, so not every pair is compared.
+    let mut earlier: RapidHashMap<&[u32], Vec<usize>> = RapidHashMap::default();
+    let mut cycles = (0..all.len()).flat_map(|end| {
+        let before = earlier.entry(all[end]).or_default();
+        let starts: Vec<usize> = before.iter().rev().take(TRIES).copied().collect();
+        before.push(end);
+        starts.into_iter().map(move |start| (start, end))
+    });
     let found = cycles
         .by_ref()
         .take(TRIES)
