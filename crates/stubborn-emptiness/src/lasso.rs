@@ -312,8 +312,10 @@ fn close_early(
     cycle_start: usize,
     mut is_accepted: impl FnMut(&[&[u32]], usize) -> bool,
 ) -> usize {
-    /// So many cycles are tried.
+    /// So many cycles are tried, as long as their runs do not have more states together than this.
     const TRIES: usize = 256;
+    const MOST_STATES: usize = 1 << 20;
+    let mut states_tried = 0;
     let all: Vec<&[u32]> = states.chunks_exact(words).collect();
     // Runs have up to hundreds of thousands of states, so not every pair is compared.
     let mut earlier: RapidHashMap<&[u32], Vec<usize>> = RapidHashMap::default();
@@ -327,6 +329,10 @@ fn close_early(
         .by_ref()
         .take(TRIES)
         .take_while(|(start, end)| (*start, end + 1) != (cycle_start, all.len()))
+        .take_while(|(_, end)| {
+            states_tried += end;
+            states_tried <= MOST_STATES
+        })
         .find(|(start, end)| is_accepted(&all[..=*end], *start));
     let Some((start, end)) = found else {
         return cycle_start;
