@@ -383,7 +383,7 @@ impl<'m, M: Value> Checker<'m, M> {
             for _ in 0..1 << leg {
                 steps += 1;
                 let begins_again = steps % LONGEST_WALK == 0;
-                if begins_again || !executor.random_step(&mut state, &mut random) {
+                if begins_again || executor.random_step(&mut state, &mut random).is_none() {
                     state.copy_from_slice(initial);
                 }
             }

@@ -199,31 +199,36 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
     }
 
     /// Takes one of the possible steps, if there is one.
-    pub(crate) fn random_step(&mut self, state: &mut Vec<u32>, random: &mut Random) -> bool {
+    pub(crate) fn random_step(
+        &mut self,
+        state: &mut [u32],
+        random: &mut Random,
+    ) -> Option<(TransitionId, Outcome)> {
         if self.is_error(state) {
-            return false;
+            return None;
         }
-        let ranges: Vec<(u32, u32)> = (0..self.processes).map(|p| self.range(state, p)).collect();
-        let many = ranges.iter().map(|(start, end)| end - start).sum::<u32>();
-        if many == 0 {
-            return false;
+        let mut found = Successors::new(state.len());
+        let none_left = state[self.inner.extra_word] == 0;
+        let mut possible = Vec::new();
+        for process in 0..self.processes {
+            let (start, end) = self.range(state, process);
+            let numbers = (start..end).filter(|at| {
+                let crashes = self.moves[*at as usize].crashes;
+                !(crashes && none_left)
+            });
+            possible.extend(numbers.map(|at| (process, at - start)));
         }
-        let mut chosen = random.below(many as usize) as u32;
-        for (process, (start, end)) in ranges.into_iter().enumerate() {
-            if chosen >= end - start {
-                chosen -= end - start;
-                continue;
-            }
-            let mut after = Successors::new(state.len());
-            let step = self.moves[(start + chosen) as usize];
-            self.push(state, process, step, &mut after);
-            // There may be no crash left.
-            if !after.is_empty() {
-                state.copy_from_slice(after.state(0));
-            }
-            break;
+        if possible.is_empty() {
+            return None;
         }
-        true
+        let (process, at) = possible[random.below(possible.len())];
+        // Tables may have been emptied since.
+        let (start, _) = self.range(state, process);
+        let step = self.moves[(start + at) as usize];
+        self.push(state, process, step, &mut found);
+        let taken = found.get(0);
+        state.copy_from_slice(taken.state);
+        Some((taken.transition, taken.outcome))
     }
 
     fn value(&mut self, state: &[u32], property: usize) -> bool {
