@@ -151,6 +151,15 @@ impl Chart {
         }
     }
 
+    /// For each step of the run the messages that it delivers: from whom, to whom, what.
+    pub fn deliveries(&self) -> impl Iterator<Item = Vec<(Pid, Pid, &str)>> + '_ {
+        self.rows.iter().map(|row| {
+            let delivered = row.delivered.iter();
+            let delivered = delivered.map(|(from, text)| (*from, row.process, text.as_str()));
+            delivered.collect()
+        })
+    }
+
     /// As a picture.
     pub fn svg(&self) -> String {
         crate::svg::draw(self)

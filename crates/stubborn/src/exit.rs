@@ -193,6 +193,13 @@ impl Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self.text.trim_end();
+        f.write_str(text.strip_prefix("error: ").unwrap_or(text))
+    }
+}
+
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         let diagnostics = match &error {

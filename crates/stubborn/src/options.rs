@@ -11,6 +11,8 @@ mod promela;
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
+#[cfg(feature = "page")]
+mod serve;
 pub(crate) mod spin;
 mod suite;
 mod temporal;
@@ -33,6 +35,8 @@ pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
+#[cfg(feature = "page")]
+pub(crate) use serve::ServeArgs;
 pub(crate) use suite::SuiteArgs;
 pub(crate) use temporal::{ComparisonArgs, FormulaArgs, FormulaSyntax, ProvisoList, TemporalArgs};
 pub(crate) use trace_check::TraceCheckArgs;
@@ -72,6 +76,8 @@ pub(crate) enum Command {
     Explore(Box<ExploreArgs>),
     Resume(ResumeArgs),
     TraceCheck(TraceCheckArgs),
+    #[cfg(feature = "page")]
+    Serve(Box<ServeArgs>),
     Simulate(SimulateArgs),
     Inspect(InspectArgs),
     Validate(ValidateArgs),
@@ -98,6 +104,8 @@ impl Command {
             Self::Explore(args) => args.output.json.then_some("explore"),
             Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
             Self::Protocol(args) => args.json.then_some("protocol"),
+            #[cfg(feature = "page")]
+            Self::Serve(_) => None,
             Self::Resume(_)
             | Self::Simulate(_)
             | Self::Validate(_)

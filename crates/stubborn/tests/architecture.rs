@@ -74,6 +74,20 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         "hunt",
         &["emptiness", "ltl", "plan", "reduce", "search", "system"],
     ),
+    (
+        "page",
+        &[
+            "diagnostics",
+            "emptiness",
+            "graph",
+            "ltl",
+            "plan",
+            "protocol",
+            "reduce",
+            "search",
+            "system",
+        ],
+    ),
     ("lab", &["corpus"]),
     ("lsp", &["diagnostics", "dve", "promela"]),
 ];

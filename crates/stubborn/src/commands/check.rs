@@ -32,6 +32,8 @@ use crate::json;
 use crate::options::trail_file;
 use crate::options::{CheckArgs, EngineName, ModelArgs};
 use crate::progress::Line;
+#[cfg(feature = "page")]
+use crate::reports::is_page;
 use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
 
@@ -190,6 +192,11 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     }
     if let Some(file) = &args.spin.trail {
         save_trail(&model, &results, &trail_file(file, &model_args.model))?;
+    }
+    #[cfg(feature = "page")]
+    for file in args.suite.report.iter().filter(|file| is_page(file)) {
+        let page = super::page::report(&model, &results.report, &results.temporal);
+        write_file(file, &page)?;
     }
     print(&output);
     if let Some(checkpoints) = &checkpoints {

@@ -13,9 +13,13 @@ pub(crate) mod lsp;
 pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod mcc;
+#[cfg(feature = "page")]
+mod page;
 pub(crate) mod protocol;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
+#[cfg(feature = "page")]
+pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod trace_check;
 pub(crate) mod validate;
