@@ -216,6 +216,42 @@ fn whoever_looks_at_what_grows_is_run_again() {
     }
 }
 
+/// A process comes to a place again, with a value that it has had elsewhere: who starts there is run
+/// again, though the range of the variable as a whole has not grown.
+#[test]
+fn what_is_brought_to_a_place_is_known_there() {
+    let mut program = Program::new("two ways");
+    let names = ["begin", "look", "far", "near"].map(String::from).to_vec();
+    let process = program.process("P", names, 0);
+    let counter = program.processes[process.index()].counter;
+    let mut own = Variable::integer("own", 0, 0, 0).owned_by(process);
+    own.item = Item::wrapping(i32::MIN, i32::MAX);
+    let mut copy = Variable::integer("copy", 0, 0, 0);
+    copy.item = own.item.clone();
+    let (own, copy) = (program.variable(own), program.variable(copy));
+    let site = program.out_of_range_site("own", None);
+    let set = |variable, value| Statement::assign(variable, value, site);
+    // In this order, the short way is known first, and the long one from its end.
+    for (from, to, value) in [
+        (1, 0, set(copy, Expr::Var(own))),
+        (0, 1, set(copy, Expr::Const(0))),
+        (3, 1, set(copy, Expr::Const(0))),
+        (2, 3, set(copy, Expr::Const(0))),
+        (0, 2, set(own, Expr::Const(5))),
+    ] {
+        program.command(Command {
+            name: format!("{from} to {to}"),
+            processes: vec![process],
+            sources: vec![Some(from)],
+            body: vec![value, set(counter, Expr::Const(to))],
+            ..Command::default()
+        });
+    }
+    assert_same_behaviour(&program);
+    narrow(&mut program, &UNLIMITED);
+    assert_eq!(program.variables[copy.index()].item.max, 5);
+}
+
 /// An index that is only used where it is small, and guards that cannot be trusted.
 #[test]
 fn what_never_fails_is_found_by_location() {
