@@ -688,6 +688,24 @@ mod tests {
             vec![choice(vec![send()], vec![]), set(x, &length())],
             vec![
                 send(),
+                receive(Place::Var(y)),
+                set(x, &Expr::equal(length(), Expr::Const(0))),
+            ],
+            vec![
+                Statement::Send {
+                    channel: ChannelRef::Denoted {
+                        value: Box::new(Expr::Var(y)),
+                        targets: [0, 1].map(|y| (y, ChannelId::new(0))).into(),
+                        site,
+                    },
+                    values: vec![Expr::Var(y)],
+                    order: SendOrder::Fifo,
+                    site,
+                },
+                set(x, &length()),
+            ],
+            vec![
+                send(),
                 choice(vec![receive(Place::Var(y))], vec![]),
                 set(x, &length()),
             ],
@@ -784,7 +802,7 @@ mod tests {
             }
             program
         });
-        assert_eq!(compare(programs).0, 20);
+        assert_eq!(compare(programs).0, 22);
     }
 
     /// A condition that cannot be evaluated comes after the assertion, and does not hide it.

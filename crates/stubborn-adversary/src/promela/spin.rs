@@ -53,6 +53,10 @@ const MORE_CHANGES: &[(&str, &str)] = &[
     ),
 ];
 
+/// What steps use, which come before the insertion.
+const RECEIVERS: &str =
+    "int adversary_look(void), adversary_is_channel(int), adversary_channel(int);\n";
+
 /// Before this, everything is declared that the insertion uses.
 const PLACE: &str = "int qs_empty(void);\n";
 
@@ -193,6 +197,7 @@ impl Spin {
             made = made.replace(old, new);
         }
         made = made.replacen(PLACE, &format!("{PLACE}{ORACLE}"), 1);
+        made.insert_str(0, RECEIVERS);
         write("pan.c", &made)?;
         let moves = fs::read_to_string(folder.join("pan.m"))
             .map_err(|error| NoAnswer::Unknown(format!("pan.m: {error}")))?;
@@ -240,19 +245,27 @@ impl Spin {
     }
 }
 
-/// Steps of a verifier in which receives from variables that hold no channel fail. Where all
-/// channels are rendez-vous, SPIN does not look at what they hold.
+/// Steps of a verifier in which receives from what is no channel fail, as steps of their own only.
+/// Where all channels are rendez-vous, SPIN does not look at what a variable holds; and looking for
+/// somebody to receive a message, it evaluates the channels of all who wait.
 fn with_known_receivers(moves: &str) -> String {
-    let known = |line: &str| {
-        let (before, rest) = line.split_once("if (boq != ")?;
-        let (channel, after) = rest.rsplit_once(") continue;")?;
-        let known = format!("{before}if (boq != adversary_channel({channel})) continue;{after}");
-        (channel != "-1").then_some(known)
-    };
-    let lines = moves
-        .lines()
-        .map(|line| known(line).unwrap_or_else(|| line.to_owned()) + "\n");
-    lines.collect()
+    let mut known = String::new();
+    for line in moves.lines() {
+        let code = line.trim_start();
+        let channel = |start: &str, end: &str| code.strip_prefix(start)?.strip_suffix(end);
+        let alone = channel("if (boq != ", ") continue;").filter(|channel| *channel != "-1");
+        if let Some(channel) = alone.or_else(|| channel("if (q_zero(", "))")) {
+            let is = format!("adversary_look() && !adversary_is_channel({channel})");
+            known += &format!("\t\tif (boq != -1 && {is}) continue;\n");
+        }
+        match alone {
+            Some(channel) => {
+                known += &format!("\t\tif (boq != adversary_channel({channel})) continue;\n")
+            }
+            None => known += &format!("{line}\n"),
+        }
+    }
+    known
 }
 
 fn read(run: &Run) -> Option<Search> {

@@ -216,6 +216,97 @@ fn whoever_looks_at_what_grows_is_run_again() {
     }
 }
 
+/// Conditions take away only values for which they are false, however they are put together.
+#[test]
+fn conditions_are_taken_as_they_are() {
+    let x = VarId(1);
+    let below = |limit| Expr::less(Expr::Var(x), Expr::Const(limit));
+    let above = |limit| Expr::less(Expr::Const(limit), Expr::Var(x));
+    for (number, condition) in [
+        below(5),
+        Expr::Var(x),
+        Expr::and(below(5), above(2)),
+        Expr::or(below(2), above(7)),
+        Expr::or(Expr::and(below(5), above(2)), below(1)),
+        Expr::equal(Expr::plus(Expr::Var(x), Expr::Const(1)), Expr::Const(4)),
+    ]
+    .into_iter()
+    .flat_map(|condition| [condition.clone(), Expr::negation(condition)])
+    .flat_map(|condition| [condition.clone(), Expr::negation(condition)])
+    .enumerate()
+    {
+        let mut program = Program::new(format!("condition {number}"));
+        let process = program.process("P", vec!["only".into()], 0);
+        assert_eq!(program.variable(Variable::integer("x", 0, 9, 0)), x);
+        let mut wide = |name: &str| {
+            let mut variable = Variable::integer(name, 0, 0, 0);
+            variable.item = Item::wrapping(i32::MIN, i32::MAX);
+            program.variable(variable)
+        };
+        let [guarded, then, otherwise] = ["guarded", "then", "otherwise"].map(&mut wide);
+        let site = program.out_of_range_site("x", None);
+        let set = |variable| Statement::assign(variable, Expr::Var(x), site);
+        let more = Expr::plus(Expr::Var(x), Expr::Const(1));
+        let choice = Statement::If {
+            condition: condition.clone(),
+            then: vec![set(then)],
+            otherwise: vec![set(otherwise)],
+        };
+        for (guard, statement) in [
+            (condition, set(guarded)),
+            (below(9), Statement::assign(x, more, site)),
+            (Expr::Const(1), choice),
+        ] {
+            let guards = vec![program.label(guard)];
+            program.command(Command {
+                name: format!("c{}", program.commands.len()),
+                processes: vec![process],
+                sources: vec![Some(0)],
+                guards,
+                body: vec![statement],
+                ..Command::default()
+            });
+        }
+        assert_same_behaviour(&program);
+    }
+}
+
+/// A process comes to a place again, with a value that it has had elsewhere: who starts there is run
+/// again, though the range of the variable as a whole has not grown.
+#[test]
+fn what_is_brought_to_a_place_is_known_there() {
+    let mut program = Program::new("two ways");
+    let names = ["begin", "look", "far", "near"].map(String::from).to_vec();
+    let process = program.process("P", names, 0);
+    let counter = program.processes[process.index()].counter;
+    let mut own = Variable::integer("own", 0, 0, 0).owned_by(process);
+    own.item = Item::wrapping(i32::MIN, i32::MAX);
+    let mut copy = Variable::integer("copy", 0, 0, 0);
+    copy.item = own.item.clone();
+    let (own, copy) = (program.variable(own), program.variable(copy));
+    let site = program.out_of_range_site("own", None);
+    let set = |variable, value| Statement::assign(variable, value, site);
+    // In this order, the short way is known first, and the long one from its end.
+    for (from, to, value) in [
+        (1, 0, set(copy, Expr::Var(own))),
+        (0, 1, set(copy, Expr::Const(0))),
+        (3, 1, set(copy, Expr::Const(0))),
+        (2, 3, set(copy, Expr::Const(0))),
+        (0, 2, set(own, Expr::Const(5))),
+    ] {
+        program.command(Command {
+            name: format!("{from} to {to}"),
+            processes: vec![process],
+            sources: vec![Some(from)],
+            body: vec![value, set(counter, Expr::Const(to))],
+            ..Command::default()
+        });
+    }
+    assert_same_behaviour(&program);
+    narrow(&mut program, &UNLIMITED);
+    assert_eq!(program.variables[copy.index()].item.max, 5);
+}
+
 /// An index that is only used where it is small, and guards that cannot be trusted.
 #[test]
 fn what_never_fails_is_found_by_location() {
