@@ -25,12 +25,12 @@
 //! let other = token.clone();
 //! let worker = std::thread::spawn(move || {
 //!     let mut cluster = Cluster::join(&address, &other, "adding").expect("it works");
-//!     let sum = cluster.agree(vec![2], |_| Vec::new()).expect("nobody dies");
+//!     let sum = cluster.agree(1, vec![2], |_| Vec::new()).expect("nobody dies");
 //!     assert_eq!(sum, [5]);
 //! });
 //! let meeting = Meeting { listener, size: 2, token, purpose: "adding" };
 //! let mut cluster = Cluster::lead(meeting, || Ok(()))?;
-//! let sum = cluster.agree(vec![3], |all| vec![all.iter().map(|one| one[0]).sum()])?;
+//! let sum = cluster.agree(1, vec![3], |all| vec![all.iter().map(|one| one[0]).sum()])?;
 //! assert_eq!(sum, [5]);
 //! worker.join().expect("it works");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -242,39 +242,48 @@ impl Cluster {
         }
     }
 
-    /// Everybody says something, the leader makes something of it, and everybody hears that. Other
-    /// messages that come meanwhile are received afterwards.
+    /// Everybody says something about a topic, the leader makes something of it, and everybody hears
+    /// that. Other messages that come meanwhile are received afterwards.
     ///
     /// # Errors
-    /// If somebody is lost.
+    /// If somebody is lost, or talks about something else: then processes that should do the same
+    /// do not.
     pub fn agree(
         &mut self,
+        topic: u8,
         own: Vec<u8>,
         decide: impl FnOnce(Vec<Vec<u8>>) -> Vec<u8>,
     ) -> Result<Vec<u8>, Lost> {
         if !self.is_leader() {
-            self.transmit(LEADER, AGREE, &own)?;
-            return self.agreement(LEADER);
+            self.transmit(LEADER, AGREE, &about(topic, &own))?;
+            return self.agreement(topic, LEADER);
         }
         let mut all = vec![own];
         for other in 1..self.size() {
-            all.push(self.agreement(other)?);
+            all.push(self.agreement(topic, other)?);
         }
         let decision = decide(all);
         for other in self.others() {
-            self.transmit(other, AGREE, &decision)?;
+            self.transmit(other, AGREE, &about(topic, &decision))?;
         }
         Ok(decision)
     }
 
     /// The next part of an agreement from somebody.
-    fn agreement(&mut self, from: usize) -> Result<Vec<u8>, Lost> {
+    fn agreement(&mut self, topic: u8, from: usize) -> Result<Vec<u8>, Lost> {
         loop {
             let is_it = |message: &Message| message.from == from;
             if let Some(at) = self.agreements.iter().position(is_it)
                 && let Some(message) = self.agreements.remove(at)
             {
-                return Ok(message.body);
+                return match message.body.split_first() {
+                    Some((about, body)) if *about == topic => Ok(body.to_vec()),
+                    _ => {
+                        let why = "it is somewhere else in the work".into();
+                        let who = self.name(from);
+                        Err(self.lose(Lost { who, why }))
+                    }
+                };
             }
             if self.left.contains(&from) {
                 return Err(self.has_left(from));
@@ -340,6 +349,11 @@ impl Cluster {
         self.lost = Some(lost.clone());
         lost
     }
+}
+
+/// A message with its topic.
+fn about(topic: u8, body: &[u8]) -> Vec<u8> {
+    [&[topic], body].concat()
 }
 
 impl Drop for Cluster {

@@ -67,7 +67,7 @@ fn large_amounts_go_all_ways_at_once() {
         }
         // Nobody leaves before all are done.
         cluster
-            .agree(Vec::new(), |_| Vec::new())
+            .agree(1, Vec::new(), |_| Vec::new())
             .expect("nobody dies");
         next.into_iter().sum::<u32>()
     });
@@ -83,7 +83,7 @@ fn agreements_do_not_lose_messages() {
                 cluster.send(other, 1, &[round]).expect("nobody dies");
             }
             let own = vec![cluster.rank() as u8 + round];
-            let sum = cluster.agree(own, |all| all.into_iter().max().unwrap_or_default());
+            let sum = cluster.agree(1, own, |all| all.into_iter().max().unwrap_or_default());
             assert_eq!(sum, Ok(vec![2 + round]));
             // Somebody may be a round ahead.
             while cluster.others().any(|other| heard[other] <= round) {
@@ -94,23 +94,36 @@ fn agreements_do_not_lose_messages() {
             }
         }
         cluster
-            .agree(Vec::new(), |_| Vec::new())
+            .agree(1, Vec::new(), |_| Vec::new())
             .expect("nobody dies");
     });
+}
+
+#[test]
+fn whoever_is_somewhere_else_is_noticed() {
+    let results = run(2, |mut cluster| {
+        let topic = if cluster.is_leader() { 1 } else { 2 };
+        cluster.agree(topic, Vec::new(), |_| Vec::new())
+    });
+    let lost = results[0]
+        .as_ref()
+        .expect_err("they talk about different things");
+    assert!(lost.to_string().contains("somewhere else"), "{lost}");
+    assert!(results[1].is_err());
 }
 
 /// The leader names the one that has died, not one of those that left because of that.
 #[test]
 fn who_dies_is_named() {
     let lost = run(4, |mut cluster| {
-        let met = cluster.agree(Vec::new(), |_| Vec::new());
+        let met = cluster.agree(1, Vec::new(), |_| Vec::new());
         if cluster.rank() == 2 {
             // As if it were killed: nothing is said.
             let (who, why) = (String::new(), String::new());
             cluster.lose(Lost { who, why });
             return String::new();
         }
-        let lost = met.and_then(|_| cluster.agree(Vec::new(), |_| Vec::new()));
+        let lost = met.and_then(|_| cluster.agree(1, Vec::new(), |_| Vec::new()));
         lost.expect_err("one has died").to_string()
     });
     assert!(lost[0].starts_with("worker 2 (process "), "{}", lost[0]);

@@ -8,17 +8,20 @@ use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use stubborn::plan::{Keeper, Next, kept_before};
 use stubborn::search::Distributed;
-use stubborn::system::Outcome;
+use stubborn::system::{Outcome, Spent};
 use stubborn::{LoadedModel, fingerprint};
 use stubborn_cluster::{Cluster, JoinError, Meeting, Token};
 
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::options::{ClusterArgs, MemoryLimit, SearchArgs};
+use crate::terminal::{bytes, grouped};
 
 /// How long processes that were started have to end when the leader does.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -30,6 +33,7 @@ const LAST_WORDS: usize = 4 << 10;
 pub(crate) struct Orders {
     token: Token,
     pub(crate) memory: Option<MemoryLimit>,
+    pub(crate) max_states: Option<u64>,
 }
 
 impl Orders {
@@ -40,16 +44,28 @@ impl Orders {
             return Ok(Self {
                 token,
                 memory: None,
+                max_states: None,
             });
         }
         let mut lines = std::io::stdin().lock().lines().map_while(Result::ok);
         let token = lines.next().and_then(|line| Token::new(&line));
         let memory = lines.next().and_then(|line| line.trim().parse().ok());
+        let max_states = lines.next().and_then(|line| line.trim().parse().ok());
         Ok(Self {
             token: token.ok_or_else(wrong)?,
             memory,
+            max_states,
         })
     }
+}
+
+/// What processes agree on beside what engines do.
+mod topic {
+    pub(super) const MISSING: u8 = 100;
+    pub(super) const HEAD: u8 = 101;
+    pub(super) const GROWTH: u8 = 102;
+    pub(super) const TRAFFIC: u8 = 103;
+    pub(super) const NEXT: u8 = 104;
 }
 
 /// What users set so that processes know each other.
@@ -258,7 +274,10 @@ impl Team {
                 Some(MemoryLimit::Unlimited) => "none".into(),
                 None => String::new(),
             };
-            let orders = format!("{}\n{memory}\n", token.as_str());
+            let states = search
+                .max_states
+                .map_or(String::new(), |most| most.to_string());
+            let orders = format!("{}\n{memory}\n{states}\n", token.as_str());
             let address = format!("{here}:{port}");
             for (at, host) in hosts.iter().enumerate() {
                 let others = host.processes - usize::from(at == 0);
@@ -323,7 +342,7 @@ impl Team {
     pub(crate) fn missing(&self, model: &LoadedModel) -> Result<Vec<Outcome>, Failure> {
         let own = model.missing().into_iter().map(Outcome::to_bits);
         let own = own.flat_map(u64::to_le_bytes).collect();
-        let agreed = lock(&self.cluster).agree(own, |all| all.concat());
+        let agreed = lock(&self.cluster).agree(topic::MISSING, own, |all| all.concat());
         let agreed = agreed.map_err(Failure::no_answer)?;
         let (numbers, _) = agreed.as_chunks();
         let mut bits: Vec<u64> = numbers.iter().map(|n| u64::from_le_bytes(*n)).collect();
@@ -334,6 +353,141 @@ impl Team {
             .into_iter()
             .map(|bits| Outcome::from_bits(bits, failures));
         Ok(outcomes.flatten().collect())
+    }
+}
+
+/// Keeps checkpoints of what several processes do: the leader does, the others send what they have.
+pub(crate) struct TeamKeeper<'t> {
+    team: &'t Team,
+    /// Of the leader.
+    inner: Option<&'t dyn Keeper>,
+    never: AtomicBool,
+    taken_up: Mutex<Option<(Box<dyn Read + Send>, u64)>>,
+}
+
+impl Team {
+    /// All processes prepare to keep checkpoints, and to go on from one, if there is one.
+    pub(crate) fn keeper<'t>(
+        &'t self,
+        inner: Option<&'t dyn Keeper>,
+    ) -> Result<TeamKeeper<'t>, Failure> {
+        let unreadable = |error| Failure::wrong(format!("the checkpoint cannot be read: {error}"));
+        let mut taken_up = None;
+        let mut head = Vec::new();
+        if let Some((mut input, bytes)) = inner.and_then(Keeper::take_up) {
+            head = kept_before(&mut *input, bytes).map_err(unreadable)?;
+            let whole = std::io::Cursor::new(head.clone()).chain(input);
+            taken_up = Some((Box::new(whole) as Box<dyn Read + Send>, bytes));
+        }
+        let head = lock(&self.cluster).agree(topic::HEAD, head, |all| all[0].clone());
+        let head = head.map_err(Failure::no_answer)?;
+        if !self.is_leader && !head.is_empty() {
+            let bytes = head.len() as u64;
+            taken_up = Some((Box::new(std::io::Cursor::new(head)), bytes));
+        }
+        Ok(TeamKeeper {
+            team: self,
+            inner,
+            never: AtomicBool::new(false),
+            taken_up: Mutex::new(taken_up),
+        })
+    }
+
+    /// Makes the model as large as the leader's, which may have learnt that before a checkpoint.
+    pub(crate) fn grow_alike(
+        &self,
+        growth: &[Vec<u64>],
+        model: &mut LoadedModel,
+    ) -> Result<(), Failure> {
+        let own: Vec<u64> = growth
+            .iter()
+            .flat_map(|one| std::iter::once(one.len() as u64).chain(one.iter().copied()))
+            .collect();
+        let own = own.into_iter().flat_map(u64::to_le_bytes).collect();
+        let agreed = lock(&self.cluster).agree(topic::GROWTH, own, |all| all[0].clone());
+        if self.is_leader {
+            return agreed.map(|_| ()).map_err(Failure::no_answer);
+        }
+        let agreed = agreed.map_err(Failure::no_answer)?;
+        let (numbers, _) = agreed.as_chunks();
+        let mut numbers = numbers.iter().map(|n| u64::from_le_bytes(*n));
+        while let Some(count) = numbers.next() {
+            let failures = model.system().structure().failures.len();
+            let missing = numbers.by_ref().take(count as usize);
+            let missing = missing.filter_map(|bits| Outcome::from_bits(bits, failures));
+            model.grow_for(&missing.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    /// What was sent in all, for people; all processes must ask.
+    pub(crate) fn traffic(&self) -> Option<String> {
+        let mut cluster = lock(&self.cluster);
+        let own = cluster.traffic();
+        let own = [own.messages, own.bytes].into_iter();
+        let own = own.flat_map(u64::to_le_bytes).collect();
+        let size = cluster.size();
+        let agreed = cluster.agree(topic::TRAFFIC, own, |all| {
+            let number = |one: &[u8], at: usize| {
+                let (numbers, _) = one.as_chunks();
+                numbers.get(at).map_or(0, |n| u64::from_le_bytes(*n))
+            };
+            let sum = |at: usize| all.iter().map(|one| number(one, at)).sum::<u64>();
+            [sum(0), sum(1)]
+                .into_iter()
+                .flat_map(u64::to_le_bytes)
+                .collect()
+        });
+        let agreed = agreed.ok()?;
+        let (numbers, _) = agreed.as_chunks();
+        let [messages, sent] = numbers else {
+            return None;
+        };
+        Some(format!(
+            "{size} processes, {} in {} messages",
+            bytes(u64::from_le_bytes(*sent)),
+            grouped(u64::from_le_bytes(*messages)),
+        ))
+    }
+}
+
+impl Keeper for TeamKeeper<'_> {
+    fn pause(&self) -> &AtomicBool {
+        self.inner.map_or(&self.never, Keeper::pause)
+    }
+
+    fn is_exploring(&self, now: bool) {
+        self.inner.inspect(|inner| inner.is_exploring(now));
+    }
+
+    fn keep(&self, write: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>) -> Next {
+        let mut next = Next::GoOn;
+        let mut is_done = false;
+        if let Some(inner) = self.inner {
+            next = inner.keep(&mut |output| {
+                is_done = true;
+                write(output)
+            });
+        }
+        if !is_done {
+            // The others wait to send what they have, even if it cannot be written.
+            let _ = write(&mut std::io::sink());
+        }
+        const REASONS: [Spent; 3] = [Spent::Time, Spent::Memory, Spent::Interrupted];
+        let own = match next {
+            Next::GoOn => 0,
+            Next::End(why) => 1 + REASONS.iter().position(|r| *r == why).unwrap_or(2) as u8,
+        };
+        let agreed = lock(&self.team.cluster).agree(topic::NEXT, vec![own], |all| all[0].clone());
+        match agreed.ok().and_then(|agreed| agreed.first().copied()) {
+            // Whoever is lost is noticed when the search goes on.
+            None | Some(0) => Next::GoOn,
+            Some(reason) => Next::End(REASONS[usize::from(reason - 1).min(2)]),
+        }
+    }
+
+    fn take_up(&self) -> Option<(Box<dyn Read + Send>, u64)> {
+        lock(&self.taken_up).take()
     }
 }
 

@@ -38,6 +38,16 @@ use crate::result::{Limit, SearchResult, TraceMissing};
 use crate::saved::{Reading, ResumeError};
 use crate::violation::Finding;
 
+/// What processes agree on; those who use the same connections for more have numbers from 100 on.
+mod topic {
+    pub(super) const SEARCH: u8 = 1;
+    pub(super) const SUM: u8 = 2;
+    pub(super) const LEVEL: u8 = 3;
+    pub(super) const WAY: u8 = 4;
+    pub(super) const PREDECESSORS: u8 = 5;
+    pub(super) const SHAPE: u8 = 6;
+}
+
 /// This process and the others that explore the same.
 #[derive(Debug)]
 pub struct Distributed<'c> {
@@ -110,7 +120,7 @@ impl<'s> Spread<'s> {
             exploration: search.begin_with(store, budget),
             owners: Owners::default(),
             next: None,
-            states: 0,
+            totals: Totals::default(),
             status: Status::Begins,
         };
         spread.meet()?;
@@ -127,9 +137,16 @@ struct Spread<'s> {
     owners: Owners,
     /// States of the next level that belong to this process.
     next: Option<Words>,
-    /// Of all processes.
-    states: u64,
+    totals: Totals,
     status: Status,
+}
+
+/// Of all processes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    states: u64,
+    /// Of stores.
+    bytes: u64,
 }
 
 /// The same in all processes.
@@ -164,7 +181,7 @@ impl Spread<'_> {
         let mut own = vec![u8::from(self.exploration.store.is_ok())];
         own.extend(search.description().into_bytes());
         let size = cluster.size();
-        let met = cluster.agree(own, |all| {
+        let met = cluster.agree(topic::SEARCH, own, |all| {
             let has_room = all.iter().all(|one| one.first() == Some(&1));
             let other = all.iter().find(|one| one.get(1..) != all[0].get(1..));
             match other {
@@ -212,7 +229,7 @@ impl Spread<'_> {
             bytes
         };
         let sum = parts.sum.lock().unwrap_or_else(PoisonError::into_inner);
-        let agreed = cluster.agree(write(budget.conclude(), &sum), |all| {
+        let agreed = cluster.agree(topic::SUM, write(budget.conclude(), &sum), |all| {
             let mut total = Sum::new(self.search);
             for one in &all {
                 total.add(read(&one[1..]), &parts.order);
@@ -266,7 +283,7 @@ impl Explore for Spread<'_> {
             None => walk.insert_initial_states(),
         };
         let most = most.unwrap_or(u64::MAX);
-        self.status = match begun.and_then(|()| walk.run(frontier, most, &mut self.states)) {
+        self.status = match begun.and_then(|()| walk.run(frontier, most, &mut self.totals)) {
             Ok(status) => status,
             Err(lost) => Status::Lost(lost),
         };
@@ -304,7 +321,7 @@ impl Explore for Spread<'_> {
         self.add_up().map_err(|lost| no_answer(&lost))?;
         // What is left to explore is not needed any more.
         drop(self.next.take());
-        let (engine, owners, states) = (self.engine, self.owners, self.states);
+        let (engine, owners, totals) = (self.engine, self.owners, self.totals);
         let mut find = |context: &Context<'_>, findings: &[&Finding]| match findings {
             [] => Ok(Vec::new()),
             findings => {
@@ -314,8 +331,13 @@ impl Explore for Spread<'_> {
                     .unwrap_or(Err(TraceMissing::Interrupted))
             }
         };
-        let ways = &mut find;
-        self.exploration
-            .finish_with(Some(Elsewhere { states, ways }))
+        let (states, ways) = (totals.states, &mut find);
+        let result = self
+            .exploration
+            .finish_with(Some(Elsewhere { states, ways }));
+        result.map(|mut result| {
+            result.memory.store = usize::try_from(totals.bytes).unwrap_or(usize::MAX);
+            result
+        })
     }
 }

@@ -125,7 +125,15 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     )?;
     let disk = super::disk(model_args, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
-    options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
+    let keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
+    let together = super::together(&args.cluster, team.as_ref(), keeper, {
+        let growth = checkpoints.as_ref().map(|kept| kept.growth());
+        (growth.unwrap_or_default(), &mut model)
+    })?;
+    options.keeper = match &together {
+        Some(together) => Some(together),
+        None => keeper,
+    };
     let started = Instant::now();
     let results = growing_together(&mut model, team.as_ref(), |model| {
         let asked = Asked::new(&args.properties, model).unwrap_or_default();
@@ -153,8 +161,10 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         let mut results = rounds::answer(model, &asked, &options, &safety)?;
         results.time = started.elapsed();
         Ok(results)
-    })?;
+    });
+    let mut results = super::or_resume(checkpoints.as_deref(), results)?;
     drop(line);
+    results.traffic = team.as_ref().and_then(Team::traffic);
     if team.as_ref().is_some_and(Team::is_worker) {
         watch::conclude();
         return Ok(Status::Fine);
@@ -230,6 +240,8 @@ struct Results {
     temporal: Vec<TemporalAnswer>,
     /// Of all searches, with relations and everything else that they needed first.
     time: Duration,
+    /// What several processes have exchanged.
+    traffic: Option<String>,
 }
 
 impl Results {
@@ -623,6 +635,9 @@ fn statistics(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Du
     }
     if args.search.threads > 1 {
         let _ = write!(out, ", {} threads", args.search.threads);
+    }
+    if let Some(traffic) = &results.traffic {
+        let _ = write!(out, ", {traffic}");
     }
     let _ = write!(out, "\n{}\n", total.costs(load));
     out

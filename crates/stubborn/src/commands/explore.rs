@@ -100,7 +100,15 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     )?;
     let disk = super::disk(&args.model, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
-    options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
+    let keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
+    let together = super::together(&args.cluster, team.as_ref(), keeper, {
+        let growth = checkpoints.as_ref().map(|kept| kept.growth());
+        (growth.unwrap_or_default(), &mut model)
+    })?;
+    options.keeper = match &together {
+        Some(together) => Some(together),
+        None => keeper,
+    };
     let started = Instant::now();
     let (run, smaller) = match args.net.structural {
         None => {
@@ -119,8 +127,8 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
                 };
                 let run = stubborn::explore(model, &options);
                 Checkpoints::about(checkpoints.as_ref(), model, run)
-            })?;
-            (run, None)
+            });
+            (super::or_resume(checkpoints.as_deref(), run)?, None)
         }
         Some(rules) => match stubborn::explore_smaller(&model, rules, &options) {
             Some(smaller) => smaller.map(|(run, sizes)| (run, Some(sizes)))?,
@@ -128,6 +136,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         },
     };
     let result = run.result;
+    let traffic = team.as_ref().and_then(Team::traffic);
     if team.as_ref().is_some_and(Team::is_worker) {
         watch::conclude();
         return Ok(Status::Fine);
@@ -210,7 +219,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
             (StoreName::Tree, stubborn::StoreKind::Plain) => "plain",
             (asked, _) => asked.name(),
         };
-        let _ = writeln!(text, "{}, {store} store", figures.costs(load_time));
+        let _ = write!(text, "{}, {store} store", figures.costs(load_time));
+        if let Some(traffic) = &traffic {
+            let _ = write!(text, ", {traffic}");
+        }
+        text.push('\n');
     }
     if let Some(reason) = incomplete {
         let _ = writeln!(

@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use stubborn::emptiness::{CheckResult, ExplorationResult};
+use stubborn::plan::Keeper;
 use stubborn::search::{Disk, Engine, SharedMemory, peak_resident_bytes};
 use stubborn::system::Budget;
 use stubborn::{
@@ -36,7 +37,8 @@ use stubborn::{
     SearchResult, StoreOptions, Verdict, load_file,
 };
 
-use crate::cluster::Team;
+use crate::checkpoint::Checkpoints;
+use crate::cluster::{Team, TeamKeeper};
 use crate::exit::{self, Failure, Status};
 use crate::options::{
     CheckpointArgs, ClusterArgs, EngineName, MemoryLimit, ModelArgs, NetArgs, OrderName,
@@ -152,15 +154,43 @@ fn team(
         "--structural"
     } else if checkpoint.spill.is_some() {
         "--spill"
-    } else if checkpoint.checkpoint.is_some() {
-        "--checkpoint"
     } else {
-        let arguments: Vec<_> = std::env::args_os().collect();
+        let arguments = checkpoint.command();
         return Team::begin(args, search, &arguments, model);
     };
     Err(Failure::wrong(format!(
         "several processes are not for {obstacle}"
     )))
+}
+
+/// Who keeps checkpoints of several processes, if anybody does; the models become alike.
+fn together<'t>(
+    args: &ClusterArgs,
+    team: Option<&'t Team>,
+    keeper: Option<&'t dyn Keeper>,
+    (growth, model): (Vec<Vec<u64>>, &mut LoadedModel),
+) -> Result<Option<TeamKeeper<'t>>, Failure> {
+    match team {
+        Some(team) if args.keeps => {
+            team.grow_alike(&growth, model)?;
+            team.keeper(keeper).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// If nothing came out, the last checkpoint is the one to go on from.
+fn or_resume<T>(
+    checkpoints: Option<&Checkpoints>,
+    result: Result<T, Failure>,
+) -> Result<T, Failure> {
+    if let (Some(checkpoints), Err(failure)) = (checkpoints, &result)
+        && failure.is_no_answer()
+    {
+        checkpoints.end();
+        checkpoints.conclude(false);
+    }
+    result
 }
 
 /// Refuses checkpoints where there are none.

@@ -44,6 +44,10 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "ADDRESS", help_heading = "Several processes")]
     pub(crate) join: Option<String>,
 
+    /// Whether the leader keeps checkpoints.
+    #[arg(skip)]
+    pub(crate) keeps: bool,
+
     /// What the leader says.
     #[arg(skip)]
     pub(crate) orders: Option<Orders>,
@@ -71,12 +75,14 @@ impl ClusterArgs {
             let orders = Orders::hear()?;
             search.timeout = None;
             search.memory_limit = orders.memory.or(search.memory_limit);
-            checkpoint.checkpoint = None;
+            search.max_states = orders.max_states.or(search.max_states);
+            self.keeps = checkpoint.checkpoint.take().is_some();
             output.json = false;
             output.quiet = true;
             self.orders = Some(orders);
             return Ok(());
         }
+        self.keeps = checkpoint.checkpoint.is_some();
         if self.is_asked_for() {
             let here = cluster::processes_here(self)?;
             if let Some(bytes) = super::super::commands::memory_limit(search.memory_limit, here) {

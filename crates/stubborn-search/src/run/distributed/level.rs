@@ -7,7 +7,7 @@ use stubborn_cluster::{Cluster, Lost, Message};
 use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 
 use super::owners::Owners;
-use super::{Status, bytes_of, numbers_of};
+use super::{Status, Totals, bytes_of, numbers_of, topic};
 use crate::bfs::Frontier;
 use crate::context::Context;
 use crate::control::Halt;
@@ -38,6 +38,14 @@ const HALT: u8 = 5;
 
 /// The parts of a level: kept successors, answers about them, and what the proviso puts back.
 const PHASES: usize = 3;
+
+/// Why a search waits before a level.
+enum Pause {
+    No,
+    Asked,
+    /// There are as many states as there may be.
+    States,
+}
 
 /// What is to be told of a state in the batch.
 #[derive(Clone, Copy)]
@@ -132,11 +140,11 @@ impl<'a, 'c> Walk<'a, 'c> {
         &mut self,
         frontier: &mut Frontier,
         most: u64,
-        states: &mut u64,
+        totals: &mut Totals,
     ) -> Result<Status, Lost> {
         let control = self.context.control;
         loop {
-            let (level_size, limit, pauses) = self.agree(states)?;
+            let (level_size, limit, pauses) = self.agree(most, totals)?;
             if let Some(limit) = limit {
                 control.stop_at(limit);
                 return Ok(Status::Over);
@@ -148,12 +156,13 @@ impl<'a, 'c> Walk<'a, 'c> {
                 control.stop_found();
                 return Ok(Status::Over);
             }
-            if pauses {
-                control.wait();
-                return Ok(Status::Paused);
-            }
-            if *states > most {
-                return Ok(Status::Waits);
+            match pauses {
+                Pause::No => {}
+                Pause::Asked => {
+                    control.wait();
+                    return Ok(Status::Paused);
+                }
+                Pause::States => return Ok(Status::Waits),
             }
             let depth = frontier.levels;
             frontier.levels += 1;
@@ -172,7 +181,11 @@ impl<'a, 'c> Walk<'a, 'c> {
 
     /// All processes tell what they have; returns the size of the next level, the limit that
     /// somebody has reached, and whether the leader wants a pause.
-    fn agree(&mut self, states: &mut u64) -> Result<(u64, Option<Limit>, bool), Lost> {
+    fn agree(
+        &mut self,
+        most: u64,
+        totals: &mut Totals,
+    ) -> Result<(u64, Option<Limit>, Pause), Lost> {
         let (control, store) = (self.context.control, self.context.store);
         let spent = self.context.search.system.budget().spent();
         let limit = match spent {
@@ -183,35 +196,43 @@ impl<'a, 'c> Walk<'a, 'c> {
         let own = [
             self.next.len() as u64,
             store.len(),
+            store.bytes() as u64,
             limit.map_or(0, |limit| limit as u64),
             u64::from(is_leader && control.wants_pause()),
+            if is_leader { most } else { 0 },
         ];
         let own = bytes_of(own.into_iter().chain(control.hits().map(u64::from)));
-        let agreed = self.cluster.agree(own, |all| {
+        let agreed = self.cluster.agree(topic::LEVEL, own, |all| {
             let all: Vec<Vec<u64>> = all.iter().map(|one| numbers_of(one)).collect();
             let numbers = all.iter().map(Vec::len).min().unwrap_or(0);
             bytes_of((0..numbers).map(|at| {
                 let column = all.iter().map(|one| one[at]);
                 match at {
-                    0 | 1 => column.sum(),
+                    0..=2 => column.sum(),
                     _ => column.max().unwrap_or(0),
                 }
             }))
         })?;
         let agreed = numbers_of(&agreed);
         let number = |at: usize| agreed.get(at).copied().unwrap_or(0);
-        *states = number(1);
-        control.has_elsewhere(states.saturating_sub(store.len()));
+        totals.states = number(1);
+        totals.bytes = number(2);
+        control.has_elsewhere(totals.states.saturating_sub(store.len()));
         for (target, _) in agreed
             .iter()
-            .skip(4)
+            .skip(6)
             .enumerate()
             .filter(|(_, hit)| **hit > 0)
         {
             control.note_hit(target);
         }
-        let limit = Limit::of_number(number(2) as u8);
-        Ok((number(0), limit, number(3) > 0))
+        let limit = Limit::of_number(number(3) as u8);
+        let pause = match (number(4), number(5)) {
+            (1.., _) => Pause::Asked,
+            (_, most) if totals.states > most => Pause::States,
+            _ => Pause::No,
+        };
+        Ok((number(0), limit, pause))
     }
 
     /// Expands the own states of a level, until everybody has the next one.

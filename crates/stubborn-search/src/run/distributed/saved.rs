@@ -14,7 +14,7 @@ use stubborn_cluster::{Cluster, LEADER, Lost};
 use stubborn_store::saved::{Sink, Source, damaged};
 use stubborn_store::{StateHandle, Store};
 
-use super::{Distributed, Spread, Status, bytes_of, numbers_of};
+use super::{Distributed, Spread, Status, bytes_of, numbers_of, topic};
 use crate::config::Search;
 use crate::context::Sum;
 use crate::memory::Words;
@@ -131,7 +131,7 @@ impl<'s> Spread<'s> {
         sink.number(VERSION)?;
         sink.text(&self.search.description())?;
         total.save(sink)?;
-        sink.numbers([self.states, frontier.levels])?;
+        sink.numbers([self.totals.states, frontier.levels])?;
         sink.number(frontier.level_sizes.len() as u64)?;
         sink.numbers(frontier.level_sizes.iter().copied())?;
         sink.number(size as u64)
@@ -175,12 +175,12 @@ impl<'s> Spread<'s> {
         };
         let agreed = engine
             .cluster()
-            .agree(bytes_of(shape), |all| all[0].clone());
+            .agree(topic::SHAPE, bytes_of(shape), |all| all[0].clone());
         let agreed = numbers_of(&agreed.map_err(broken)?);
         let [states, levels, sizes @ ..] = &agreed[..] else {
             return Err(damaged("there are no levels").into());
         };
-        spread.states = *states;
+        spread.totals.states = *states;
         let frontier = &mut spread.exploration.frontier;
         frontier.levels = *levels;
         frontier.level_sizes = sizes.to_vec();

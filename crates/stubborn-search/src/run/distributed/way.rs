@@ -10,6 +10,7 @@ use stubborn_system::Spent;
 
 use super::level::Walk;
 use super::owners::Owners;
+use super::topic;
 use crate::context::Context;
 use crate::memory::Words;
 use crate::rerun::{Path, Wanted, ways_back};
@@ -94,7 +95,7 @@ fn agree_to_stop(
     walk: &mut Walk<'_, '_>,
 ) -> Result<Option<TraceMissing>, Lost> {
     let own = vec![obstacle(context, walk)];
-    let agreed = walk.cluster.agree(own, |all| {
+    let agreed = walk.cluster.agree(topic::WAY, own, |all| {
         let worst = all.iter().filter_map(|one| one.first()).max();
         vec![worst.copied().unwrap_or(0)]
     })?;
@@ -157,20 +158,22 @@ fn predecessors(
         })
         .collect()
     };
-    let agreed = walk.cluster.agree(write(why, &found), |all| {
-        let why = all.iter().filter_map(|one| one.first()).max();
-        let mut least: Vec<Option<Box<[u32]>>> = vec![None; wanted.len()];
-        for one in &all {
-            for (best, found) in least.iter_mut().zip(read(one)) {
-                if let Some(found) = found
-                    && is_less(&found, best)
-                {
-                    *best = Some(found);
+    let agreed = walk
+        .cluster
+        .agree(topic::PREDECESSORS, write(why, &found), |all| {
+            let why = all.iter().filter_map(|one| one.first()).max();
+            let mut least: Vec<Option<Box<[u32]>>> = vec![None; wanted.len()];
+            for one in &all {
+                for (best, found) in least.iter_mut().zip(read(one)) {
+                    if let Some(found) = found
+                        && is_less(&found, best)
+                    {
+                        *best = Some(found);
+                    }
                 }
             }
-        }
-        write(why.copied().unwrap_or(0), &least)
-    })?;
+            write(why.copied().unwrap_or(0), &least)
+        })?;
     if let Some(why) = agreed.first().copied().and_then(missing) {
         return Ok(Err(why));
     }
