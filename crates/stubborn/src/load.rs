@@ -222,6 +222,8 @@ impl LoadedModel {
     /// [outgrown](stubborn_search::Limit::Outgrown). Labels and transitions may have other numbers
     /// afterwards: ask for [`questions`](crate::questions) again.
     pub fn grow(&mut self) -> Result<(), LoadError> {
+        // The search ended the budget by saying so, and building the larger model polls it.
+        self.system.budget().has_grown();
         match self.growth.as_ref().and_then(Growth::grown) {
             None => Ok(()),
             Some(grown) => self.replace(grown),
@@ -238,6 +240,7 @@ impl LoadedModel {
 
     /// Prepares the model for what steps with these outcomes were missing; false if nothing was.
     pub fn grow_for(&mut self, outcomes: &[Outcome]) -> Result<bool, LoadError> {
+        self.system.budget().has_grown();
         match self.promela.as_ref().and_then(|p| p.grown(outcomes)) {
             None => Ok(false),
             Some(grown) => self.replace(grown).map(|()| true),
@@ -245,7 +248,6 @@ impl LoadedModel {
     }
 
     fn replace(&mut self, by: Result<Parts, BuildError>) -> Result<(), LoadError> {
-        self.system.budget().has_grown();
         if let Some(gave_up) = LoadError::gave_up(self.system.budget()) {
             return Err(gave_up);
         }

@@ -23,6 +23,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("pins", &["system"]),
     ("reduce", &["graph", "system"]),
     ("c", &["reduce", "system"]),
+    // It sees the facade alone.
+    ("python", &[]),
     ("search", &["store", "system"]),
     ("ltl", &["diagnostics", "graph"]),
     (

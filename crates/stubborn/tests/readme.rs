@@ -54,6 +54,16 @@ fn cargo_knows_which_program_to_run() {
         .filter(|target| target["kind"][0] == "bin")
         .collect();
     assert_eq!(programs.len(), 1, "{programs:?}");
+    let readme = include_str!("../../../README.md");
+    let manifest = include_str!("../../../Cargo.toml");
+    let (_, rest) = readme
+        .split_once("cargo run --profile ")
+        .expect("a first command");
+    let profile = rest.split_whitespace().next().expect("a profile");
+    assert!(
+        manifest.contains(&format!("[profile.{profile}]")),
+        "{profile}"
+    );
 }
 
 /// A package has the program, its manual, completions and documents, and says what it needs.
