@@ -191,9 +191,13 @@ impl<'m> Session<'m> {
         };
         let Ok(result) = search.run() else { return };
         let transitions = self.system().structure().transition_ids();
-        let fired = transitions.map(|t| {
-            let inside = self.subject.reached.as_ref().is_some_and(|r| r(t.index()));
-            u8::from(inside || result.fired.contains(t.index()))
+        let fired = transitions.map(|t| u8::from(result.fired.contains(t.index())));
+        let statements = self.subject.statements.as_ref().map(|all| {
+            let place = |(span, taken)| {
+                let place = self.subject.place.as_ref()?(span)?;
+                Some(json!([place.file, place.start.0, u8::from(taken)]))
+            };
+            all().into_iter().filter_map(place).collect::<Vec<_>>()
         });
         *lock(&self.survey) = json!({
             "states": result.states,
@@ -201,6 +205,7 @@ impl<'m> Session<'m> {
             "deadlocks": result.deadlocks,
             "levels": result.level_sizes,
             "fired": fired.collect::<Vec<u8>>(),
+            "statements": statements,
         });
     }
 

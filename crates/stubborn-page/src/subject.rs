@@ -89,8 +89,9 @@ pub struct Subject<'m> {
     pub replay: Hook<dyn Fn(&str) -> Result<Trace, String> + Send + Sync + 'm>,
     /// What a saved run looks like in a file.
     pub save: Hook<dyn Fn(&Trace) -> String + Send + Sync + 'm>,
-    /// Whether a search has reached a transition as a part of another one's step.
-    pub reached: Hook<dyn Fn(usize) -> bool + Send + Sync + 'm>,
+    /// The statements of the text, each with whether a search has reached it, where transitions
+    /// are more or less than that.
+    pub statements: Hook<dyn Fn() -> Vec<(Span, bool)> + Send + Sync + 'm>,
     /// Messages, where they are not in channels.
     pub arrows: Hook<dyn Fn(&TraceStep<'_>) -> Vec<Arrow> + Send + Sync + 'm>,
 }
@@ -118,7 +119,7 @@ impl<'m> Subject<'m> {
             find: None,
             replay: None,
             save: None,
-            reached: None,
+            statements: None,
             arrows: None,
         }
     }

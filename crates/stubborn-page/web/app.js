@@ -127,7 +127,7 @@ function renderRun() {
   const own = run.trace === null ? [el("option", { value: "", selected: true }, run.title)] : [el("option", { value: "" }, "by hand, from here")];
   const traces = (status?.traces ?? []).map((trace, number) => el("option", { value: number, selected: run.trace === number }, `${trace.title} (${trace.steps})`));
   $("traces").replaceChildren(...own, ...traces);
-  $("position").textContent = `number ${stateAt(at)}, after ${at} of ${run.steps.length} steps`;
+  $("position").textContent = `${stateAt(at)}, after ${at} of ${run.steps.length} steps`;
   $("back").disabled = $("first").disabled = !at;
   $("forth").disabled = $("last").disabled = at === run.steps.length;
 }

@@ -23,7 +23,7 @@ export function table(model, run, go) {
   const { word } = run;
   const shown = word ? word.propositions.map((name, at) => ({ name, at })).slice(0, 12) : [];
   const head = el("div", { class: "row head" }, el("span", {}, ""), el("span", {}, "step"), el("span", {}, "what changed"));
-  for (const { name } of shown) head.append(el("span", { class: "truth", title: name }, shortened(name, 16)));
+  for (const { name } of shown) head.append(el("span", { class: "truth", title: name }, shortened(name, 40)));
   if (word) head.append(el("span", { class: "truth", title: "states of the automaton of violating runs" }, "automaton"));
   const rows = [head];
   const marked = [];
@@ -33,7 +33,7 @@ export function table(model, run, go) {
     const letter = word.truth[at];
     const cells = shown.map((p) => {
       const holds = letter?.[p.at];
-      return el("span", { class: `truth ${holds ? "yes" : "no"}`, title: `${p.name} is ${holds ? "true" : "false"} after this step` }, holds ? "●" : "○");
+      return el("span", { class: `truth ${holds ? "yes" : "nope"}`, title: `${p.name} is ${holds ? "true" : "false"} after this step` }, holds ? "●" : "○");
     });
     const states = word.automaton[at] ?? [];
     const marked = word.accepting[at] ? " accepting" : "";
@@ -57,8 +57,8 @@ export function table(model, run, go) {
   if (run.cycle !== null) {
     rows.push(el("div", { class: "row turn" }, el("span", {}, "↻"), el("span", {}, run.cycle ? `back to the state after step ${run.cycle}` : "back to the start")));
   }
-  const columns = `3em minmax(9em, 1.2fr) minmax(9em, 1.5fr)${" minmax(2.5em, max-content)".repeat(word ? shown.length + 1 : 0)}`;
-  return { shown: el("div", { class: "table", style: `--columns:${columns}` }, ...rows), marked };
+  const columns = `2.2em minmax(11em, 1.3fr) minmax(8em, 1.3fr)${" 5.5em".repeat(word ? shown.length + 1 : 0)}`;
+  return { shown: el("div", { class: run.steps.length > 500 ? "long table" : "table", style: `--columns:${columns}` }, ...rows), marked };
 }
 
 export function sequenceChart(model, run, go) {

@@ -69,7 +69,8 @@ export class Graph {
     const scale = devicePixelRatio || 1;
     this.canvas.width = width * scale;
     this.canvas.height = height * scale;
-    this.paint();
+    // A canvas of another size is empty.
+    this.draw();
   }
 
   node(id) {
@@ -283,10 +284,13 @@ export class Graph {
   paint() {
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame(() => {
+    const draw = () => {
+      if (this.waiting) this.draw();
       this.waiting = false;
-      this.draw();
-    });
+    };
+    requestAnimationFrame(draw);
+    // Pages that nobody sees get no frames, but may be printed.
+    setTimeout(draw, 200);
   }
 
   draw() {

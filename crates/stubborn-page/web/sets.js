@@ -1,6 +1,9 @@
 // The stubborn set of a state, with its reasons; and what is left out, and why that is safe.
 import { dot, el, svg } from "./dom.js";
 
+// What the checker says of members that are there because all are.
+const NOTHING = "nothing allowed to leave it out";
+
 export function setView(model, state, set, { take, jump }) {
   const name = (t) => model.transitions[t].name;
   const who = (t) => [dot(model.transitions[t].processes), el("span", { class: "name" }, name(t))];
@@ -15,7 +18,9 @@ export function setView(model, state, set, { take, jump }) {
   if (!set.enabled.length) return [el("p", { class: "quiet" }, "No step is possible here.")];
   out.push(el("p", { class: "summary" }, says));
 
-  if (set.members.length && set.algorithm !== "none") {
+  if (!left && set.members.every((member) => member.reason === NOTHING)) {
+    if (set.algorithm !== "none") out.push(el("p", { class: "quiet" }, "Every smaller set would lack something: each step here quarrels, directly or through others, with all the rest, or the question can see it."));
+  } else if (set.members.length && set.algorithm !== "none") {
     // Each member hangs below the one that pulled it in.
     const below = new Map();
     const inside = new Set(set.members.map((member) => member.transition));

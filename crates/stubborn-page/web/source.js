@@ -15,8 +15,10 @@ export class Source {
       lines.get(line).push(at);
     });
     const select = $("files");
-    select.hidden = model.files.length < 2;
-    select.replaceChildren(...model.files.map((file, at) => el("option", { value: at }, file.name)));
+    // Texts without steps are those of properties.
+    const shown = model.files.map((file, at) => ({ name: file.name, at })).filter(({ at }) => !at || this.byFile[at].size);
+    select.hidden = shown.length < 2;
+    select.replaceChildren(...shown.map(({ name, at }) => el("option", { value: at }, name)));
     select.onchange = () => this.open(Number(select.value));
     $("source-panel").hidden = !model.files.length;
     if (model.files.length) this.open(0);
@@ -40,26 +42,26 @@ export class Source {
   cover(survey) {
     this.survey = survey;
     if (!survey || !this.lines) return;
-    const all = new Set();
-    const never = new Set();
-    for (const [file, lines] of this.byFile.entries()) {
-      for (const [line, transitions] of lines) {
-        const taken = transitions.filter((t) => survey.fired[t]).length;
-        const key = `${file}:${line}`;
-        all.add(key);
-        if (!taken) never.add(key);
-        if (file !== this.file || !this.lines[line - 1]) continue;
-        const margin = this.lines[line - 1].firstChild;
-        margin.className = `margin ${taken ? "taken" : "never"}`;
-        margin.title = taken
-          ? `${taken} of ${transitions.length} transitions of this line are taken`
-          : survey.complete
-            ? "never taken"
-            : `not taken in the first ${survey.states} states`;
-      }
+    const places = this.model.transitions.map((t, at) => t.place && [t.place[0], t.place[1], survey.fired[at]]);
+    const lines = new Map();
+    for (const [file, line, taken] of (survey.statements ?? places).filter(Boolean)) {
+      const key = `${file}:${line}`;
+      if (!lines.has(key)) lines.set(key, { file, line, all: 0, taken: 0 });
+      lines.get(key).all += 1;
+      lines.get(key).taken += taken;
     }
+    const unit = survey.statements ? "statements" : "transitions";
     const seen = survey.complete ? `all ${survey.states.toLocaleString("en")} states` : `the first ${survey.states.toLocaleString("en")} states`;
-    $("coverage").textContent = never.size ? `${never.size} of ${all.size} lines with steps are never taken in ${seen}` : `every line with steps is taken in ${seen}`;
+    for (const { file, line, all, taken } of lines.values()) {
+      if (file !== this.file || !this.lines[line - 1]) continue;
+      const margin = this.lines[line - 1].firstChild;
+      // Copies of a process share their text: one that is taken is enough, unless these are statements.
+      const kind = !taken ? "never" : survey.statements && taken < all ? "partly" : "taken";
+      margin.className = `margin ${kind}`;
+      margin.title = taken ? `${taken} of ${all} ${unit} of this line are taken` : `not taken in ${seen}`;
+    }
+    const never = [...lines.values()].filter((line) => !line.taken).length;
+    $("coverage").textContent = never ? `${never} of ${lines.size} lines with steps are not taken in ${seen}` : `every line with steps is taken in ${seen}`;
   }
 
   // marks: [{place, kind, process}], kind one of waits, can, left, next.
@@ -106,7 +108,7 @@ export class Source {
     const first = next && this.lines[next.place[1] - 1];
     if (first) {
       const box = $("source");
-      const [top, height] = [first.offsetTop - box.offsetTop, box.clientHeight];
+      const [top, height] = [first.offsetTop, box.clientHeight];
       if (top < box.scrollTop + 20 || top > box.scrollTop + height - 60) box.scrollTop = top - height / 3;
     }
   }

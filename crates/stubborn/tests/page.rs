@@ -253,10 +253,10 @@ fn states_are_found_by_expressions() {
             trace["steps"].as_array().expect("steps").len()
         })
     };
-    assert!(length("P_0.CS or P_1.CS").is_some_and(|steps| steps > 1));
-    assert_eq!(length("P_0.CS and P_1.CS"), None);
+    assert!(length("P_0.critical or P_1.critical").is_some_and(|steps| steps > 1));
+    assert_eq!(length("P_0.critical and P_1.critical"), None);
     // Brackets cannot be closed to open others.
-    for wrong in ["P_0.CS) or (P_1.CS", "P_0.", ""] {
+    for wrong in ["P_0.critical) or (P_1.critical", "P_0.", ""] {
         let found = served.send("POST", "find", wrong);
         assert!(found["refused"].is_string(), "{wrong}: {found}");
     }
@@ -342,6 +342,61 @@ fn protocols_are_shown_with_their_messages() {
     assert!(served.ask("set/0?question=0")["members"].is_array());
 }
 
+#[test]
+fn a_loop_closes_and_collects_marks() {
+    let model = "examples/readers_writers.pml";
+    let served = Served::new(&["serve", model, "--property", "idle"]);
+    let status = served.concluded();
+    assert_eq!(status["answers"][0]["verdict"], "violated", "{status}");
+    let trace = served.ask(&format!("trace/{}", status["answers"][0]["trace"]));
+    let steps = trace["steps"].as_array().expect("steps");
+    let cycle = trace["cycle"].as_u64().expect("a cycle") as usize;
+    assert_eq!(steps[steps.len() - 1]["to"], steps[cycle - 1]["to"]);
+    let word = &trace["word"];
+    assert_eq!(word["truth"].as_array().map(Vec::len), Some(steps.len()));
+    let accepting = word["accepting"].as_array().expect("marks");
+    assert!(
+        accepting[cycle..].iter().any(|mark| *mark == true),
+        "{word}"
+    );
+    // Statements inside of atomic sequences are taken, too.
+    let statements = status["survey"]["statements"].as_array();
+    assert!(statements.is_some_and(|all| all.len() > 15 && all.iter().all(|s| s[2] == 1)));
+}
+
+#[test]
+fn the_first_answers_come_before_the_search_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("large.dve");
+    let counter = |name: &str| {
+        format!(
+            "process P_{name} {{ state a; init a; \
+             trans a -> a {{ guard {name} < 2000; effect {name} = {name} + 1; }}; }}\n"
+        )
+    };
+    let text = "int x = 0, y = 0;\n".to_owned() + &counter("x") + &counter("y") + "system async;\n";
+    std::fs::write(&model, text).expect("a model");
+    let served = Served::new(&["serve", model.to_str().expect("a name"), "--por", "none"]);
+    assert!(served.ask("model")["transitions"].is_array());
+    assert!(
+        served.ask("state/0")["steps"]
+            .as_array()
+            .is_some_and(|s| s.len() == 2)
+    );
+    assert_eq!(served.ask("status")["running"], true);
+    let started = Instant::now();
+    loop {
+        let status = served.ask("status");
+        assert_eq!(status["running"], true, "{status}");
+        let samples = status["samples"].as_array().expect("samples");
+        if !samples.is_empty() && status["progress"]["depth"].as_u64() > Some(0) {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(120), "{status}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// A model whose property is violated by a lasso of many steps.
 fn long_lasso(steps: usize) -> String {
     format!(
@@ -373,7 +428,7 @@ fn a_report_of_a_lasso_of_200_steps_is_below_a_megabyte() {
     let model = folder.path().join("long.dve");
     std::fs::write(&model, long_lasso(198)).expect("a model");
     let (text, _) = report_of(&model, &["--only", "--ltl", "<> \"x == 500\""]);
-    assert!(text.contains("\"cycle\""));
+    assert!(text.contains("\"cycle\":0"));
     assert!(text.len() < 1_000_000, "{}", text.len());
     // It needs nothing from elsewhere.
     for outside in ["src=\"", "href=\"http", "url(http", "@import"] {

@@ -32,7 +32,6 @@ use crate::json;
 use crate::options::trail_file;
 use crate::options::{CheckArgs, EngineName, ModelArgs};
 use crate::progress::Line;
-#[cfg(feature = "page")]
 use crate::reports::is_page;
 use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
@@ -74,7 +73,8 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         invariants: args.properties.invariant.clone(),
         temporal: temporal::texts(&args.temporal.formulas)?,
         promela: PromelaOptions {
-            coverage: args.spin.coverage,
+            // A page shows it, too.
+            coverage: args.spin.coverage || args.suite.report.iter().any(|file| is_page(file)),
             acceptance: args.spin.acceptance,
             ..args.load.promela.options()
         },

@@ -1,8 +1,12 @@
 //! What the page shows of a loaded model.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use stubborn::diagnostics::Span;
+use stubborn::promela::ast::ProcessKind;
+use stubborn::promela::flow::Action;
 use stubborn::record::SavedTrace;
 use stubborn::search::Limits;
 use stubborn::{
@@ -54,10 +58,6 @@ pub(super) fn subject(model: &LoadedModel) -> Subject<'_> {
         let saved = SavedTrace::from_json(text).map_err(|error| error.to_string())?;
         saved.replay(model).map_err(|error| error.to_string())
     };
-    let is_reached = move |at: usize| {
-        let promela = model.promela();
-        promela.and_then(|promela| promela.is_reached(at)) == Some(true)
-    };
     Subject {
         language: model.language().name().into(),
         searched: model.system(),
@@ -71,9 +71,40 @@ pub(super) fn subject(model: &LoadedModel) -> Subject<'_> {
         save: Some(Box::new(|trace| {
             SavedTrace::new(model, trace, "a run by hand").to_json()
         })),
-        reached: Some(Box::new(is_reached)),
+        statements: model
+            .promela()
+            .is_some()
+            .then_some(Box::new(move || statements(model))
+                as Box<dyn Fn() -> Vec<(Span, bool)> + Send + Sync>),
         ..Subject::new(model.name(), model.reference())
     }
+}
+
+/// The statements of a Promela model: a step may be several of them, of several processes.
+fn statements(model: &LoadedModel) -> Vec<(Span, bool)> {
+    let Some(promela) = model.promela() else {
+        return Vec::new();
+    };
+    let loaded = promela.loaded();
+    let mut reached: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for (command, info) in loaded.lowered.steps.iter().enumerate() {
+        if promela.is_reached(command) == Some(true) {
+            reached.extend(info.parts.iter().map(|(_, kind, step)| (kind.0, *step)));
+        }
+    }
+    let mut all = Vec::new();
+    for (at, process) in loaded.program.processes.iter().enumerate() {
+        if !matches!(process.kind, ProcessKind::Init | ProcessKind::Proctype) {
+            continue;
+        }
+        for step in process.flow.states.iter().flat_map(|s| &s.transitions) {
+            let is_one = !matches!(*step.action, Action::Jump | Action::Blocked);
+            if is_one && loaded.sources.slice(step.span) != "}" {
+                all.push((step.span, reached.contains(&(at, step.number))));
+            }
+        }
+    }
+    all
 }
 
 /// A shortest run to a state in which an expression holds.
@@ -97,7 +128,7 @@ fn find(model: &LoadedModel, text: &str) -> Result<Option<Trace>, String> {
             model.language(),
             &options(invariant),
         )
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string().replace("--invariant", "expression"))
     };
     load(text.to_owned())?;
     let mut larger = load(format!("{not} ({text})"))?;
