@@ -15,7 +15,7 @@ use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_ltl::lasso::{Lasso, Letter};
 use stubborn_search::{Limit, SearchError, Trace, replay};
-use stubborn_system::{Executor, LabelId, System};
+use stubborn_system::{Executor, LabelId, Successors, System};
 
 use crate::fairness::is_fair;
 use crate::product::Product;
@@ -222,7 +222,7 @@ pub(crate) fn confirm(
         return failed("the accepting cycle was not found again");
     }
     let mut executor = system.executor();
-    let mut successors = stubborn_system::Successors::new(words);
+    let mut successors = Successors::new(words);
     let first = &states[cycle_start * words..][..words];
     executor.successors(first, &mut successors);
     // On a cycle of steps there is one that does not fail.
@@ -247,7 +247,7 @@ pub(crate) fn confirm(
         states.truncate((cycle_start + 1) * words);
     } else {
         let is_fair = |cycle: &[&[u32]]| !weak_fairness || is_fair(system, cycle);
-        cycle_start = close_early(&mut states, words, cycle_start, |run, start| {
+        let mut is_accepted = |run: &[&[u32]], start: usize| {
             let mut letters = |states: &[&[u32]]| {
                 let letters = states
                     .iter()
@@ -259,7 +259,14 @@ pub(crate) fn confirm(
                 cycle: letters(&run[start..run.len() - 1]),
             };
             property.automaton().accepts(&word) && is_fair(&run[start..])
-        });
+        };
+        cycle_start = close_early(&mut states, words, cycle_start, &mut is_accepted);
+        if let Ok(mut run) = replay(system, states.clone(), None) {
+            run.close_cycle(cycle_start);
+            if let Some((earlier, start)) = turn_early(system, &run, &mut is_accepted) {
+                (states, cycle_start) = (earlier, start);
+            }
+        }
         let cycle = states[cycle_start * words..].chunks_exact(words);
         if !is_fair(&cycle.collect::<Vec<_>>()) {
             return failed("the cycle is not fair");
@@ -301,6 +308,44 @@ fn letter(executor: &mut dyn Executor, labels: &[LabelId], state: &[u32]) -> Let
         }
     }
     letter
+}
+
+/// The same cycle, taken as early on the stem as it can be: the automaton may have needed a step to
+/// notice that it was over. The states of the run, and where the cycle begins.
+fn turn_early(
+    system: &dyn System,
+    run: &Trace,
+    mut is_accepted: impl FnMut(&[&[u32]], usize) -> bool,
+) -> Option<(Vec<u32>, usize)> {
+    /// So many steps are tried.
+    const STEPS: usize = 20_000;
+    let start = run.cycle_start()?;
+    let mut executor = system.executor();
+    let mut successors = Successors::new(system.layout().words());
+    let error = system.structure().error_state.as_deref();
+    let stem = |end: usize| (0..=end).map(|at| run.state(at).to_vec());
+    for early in 0..start.min(STEPS / run.cycle().len().max(1)) {
+        let mut states: Vec<Vec<u32>> = stem(early).collect();
+        for step in run.cycle() {
+            successors.clear();
+            executor.successors(&states[states.len() - 1], &mut successors);
+            let same = successors
+                .iter()
+                .find(|s| s.transition == step.transition && error != Some(s.state));
+            let Some(same) = same else { break };
+            states.push(same.state.to_vec());
+        }
+        let is_closed =
+            states.len() > early + run.cycle().len() && states[early] == states[states.len() - 1];
+        if !is_closed {
+            continue;
+        }
+        let all: Vec<&[u32]> = states.iter().map(Vec::as_slice).collect();
+        if is_accepted(&all, early) {
+            return Some((states.concat(), early));
+        }
+    }
+    None
 }
 
 /// Where a run that is a lasso comes back to a state and would be a counterexample already if it

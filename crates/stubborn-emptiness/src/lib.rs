@@ -100,6 +100,7 @@ pub use check::{
 pub use claim::ClaimGuards;
 pub use experiments::Compared;
 pub use explore::{Exploration, ExplorationResult};
+pub use fairness::Neglected;
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};

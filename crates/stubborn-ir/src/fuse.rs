@@ -64,7 +64,7 @@ pub fn fuse(program: &mut Program, budget: &Budget) -> Vec<Vec<usize>> {
                     let guards = program.conjuncts(all);
                     let name = match number {
                         0 => command.name.clone(),
-                        _ => format!("{} ~{number}", command.name),
+                        _ => format!("{} #way{}", command.name, number + 1),
                     };
                     origins.push(way.origins);
                     program.commands.push(Command {

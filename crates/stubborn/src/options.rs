@@ -577,13 +577,14 @@ pub(crate) struct ExploreArgs {
 #[command(after_help = "\
 Examples:
   stubborn simulate examples/peterson.dve --steps 10 --seed 7
+  stubborn simulate examples/philosophers.dve --runs 1000 --steps 100
   stubborn simulate examples/philosophers.dve --interactive
   stubborn simulate examples/alternating_bit_broken.dve --replay bug.json")]
 pub(crate) struct SimulateArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// Number of random steps
+    /// Number of random steps; a run ends earlier where something is violated
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) steps: usize,
 
@@ -591,12 +592,17 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Choose every step yourself
-    #[arg(long, short, conflicts_with_all = ["replay", "steps"])]
+    /// Walk so often, with this seed and those that follow, and show what came out and the shortest
+    /// run that violates something
+    #[arg(long, value_name = "N", conflicts_with_all = ["interactive", "replay"])]
+    pub(crate) runs: Option<u64>,
+
+    /// Choose every step yourself; with --replay or --trail, from where that run ends
+    #[arg(long, short, conflicts_with = "steps")]
     pub(crate) interactive: bool,
 
     /// Follow a trace that `check --trace` or `simulate --save` wrote
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["steps", "seed"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "steps")]
     pub(crate) replay: Option<PathBuf>,
 
     #[command(flatten)]

@@ -523,7 +523,11 @@ impl Lowering<'_> {
         let span = step.transition.span;
         let text = match &*step.transition.action {
             Action::Basic(Basic::End) => "end".to_string(),
-            Action::Basic(Basic::Else) => "else".to_string(),
+            Action::Basic(Basic::Else) => match self.text(span) {
+                // What leaves a loop belongs to it.
+                text if text.starts_with("for") => text,
+                _ => "else".to_string(),
+            },
             _ => self.text(span),
         };
         format!("{}:{} {text}", process.name, self.line(span))
