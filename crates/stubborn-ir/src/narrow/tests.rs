@@ -8,7 +8,7 @@ use stubborn_system::{Successors, System};
 use super::*;
 use crate::interpreter::Interpreter;
 use crate::testing::{dining_philosophers, peterson, random_program, ring_election};
-use crate::{Model, Variable};
+use crate::{Model, Site, Variable};
 
 /// Most states that a test looks at.
 const ENOUGH: usize = 20_000;
@@ -213,6 +213,80 @@ fn whoever_looks_at_what_grows_is_run_again() {
         let largest = ["guard", "local"].iter().position(|k| *k == kind);
         let largest = largest.map_or(5, |at| [7, 10][at]);
         assert_eq!((item.min, item.max), (0, largest), "{kind}");
+    }
+}
+
+/// Who reads is found in every expression; a variable of a process is not followed from place to place
+/// if another process writes it, and a process may be put somewhere by another one.
+#[test]
+fn what_others_write_is_known_wherever_it_is_read() {
+    let site = Site(0);
+    let (x, copy, own, array) = (VarId(2), VarId(3), VarId(4), VarId(5));
+    let element = |index: Expr| Expr::Element(array, Box::new(index), site);
+    let set = |variable, value: i32| vec![Statement::assign(variable, Expr::Const(value), site)];
+    let write = vec![Statement::Assign {
+        target: Place::Element(array, Expr::Const(1), site),
+        value: Expr::Const(7),
+        site,
+    }];
+    let minus = Expr::Unary(UnaryOp::Negate, Box::new(Expr::Var(x)));
+    let same = Expr::Divide(
+        crate::DivideOp::Quotient,
+        Box::new(Expr::Var(x)),
+        Box::new(Expr::Const(1)),
+        site,
+    );
+    let choice = Expr::If(
+        Box::new(Expr::Var(own)),
+        Box::new(Expr::Const(0)),
+        Box::new(Expr::Var(x)),
+    );
+    let started = [set(own, 5), set(VarId(0), 1)].concat();
+    for (number, (read, from, written)) in [
+        (Expr::plus(Expr::Const(0), Expr::Var(x)), 0, set(x, 5)),
+        (minus, 0, set(x, 5)),
+        (same, 0, set(x, 5)),
+        (choice, 0, set(x, 5)),
+        (element(Expr::Var(x)), 0, set(x, 5)),
+        (element(Expr::Const(1)), 0, write),
+        (Expr::Var(own), 0, set(own, 5)),
+        (Expr::Var(own), 1, started),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut program = Program::new(format!("read {number}"));
+        let names = ["first", "second"].map(String::from).to_vec();
+        let [p, q] = ["P", "Q"].map(|name| program.process(name, names.clone(), 0));
+        let wide = |name: &str| {
+            let mut variable = Variable::integer(name, 0, 0, 0);
+            variable.item = Item::wrapping(i32::MIN, i32::MAX);
+            variable
+        };
+        let mut values = Variable::array("array", 0, 9, vec![0, 0, 0, 0, 0, 9, 0, 0]);
+        values.item = Item::wrapping(i32::MIN, i32::MAX);
+        for (variable, id) in [
+            (wide("x"), x),
+            (wide("copy"), copy),
+            (wide("own").owned_by(p), own),
+            (values.owned_by(p), array),
+        ] {
+            assert_eq!(program.variable(variable), id);
+        }
+        assert_eq!(program.out_of_range_site("x", None), site);
+        for (process, from, body) in [
+            (p, from, vec![Statement::assign(copy, read, site)]),
+            (q, 0, written),
+        ] {
+            program.command(Command {
+                name: format!("c{}", program.commands.len()),
+                processes: vec![process],
+                sources: vec![Some(from)],
+                body,
+                ..Command::default()
+            });
+        }
+        assert_same_behaviour(&program);
     }
 }
 
