@@ -290,6 +290,139 @@ fn what_others_write_is_known_wherever_it_is_read() {
     }
 }
 
+/// Either branch of a choice, any number of rounds: what a process brings to its next place is all that may
+/// have become of a variable; and who reads only inside of them is run again.
+#[test]
+fn choices_and_loops_are_joined() {
+    let site = Site(0);
+    let (x, copy, own) = (VarId(2), VarId(3), VarId(4));
+    let temp = TempId(0);
+    let set = |variable, value| Statement::assign(variable, value, site);
+    let five = || Expr::Const(5);
+    let choice = |condition, then, otherwise| Statement::If {
+        condition,
+        then,
+        otherwise,
+    };
+    let round = |condition, body| Statement::While {
+        condition,
+        body,
+        site,
+    };
+    let more = |value: Expr, by| Expr::plus(value, Expr::Const(by));
+    let below = |value, limit| Expr::less(value, Expr::Const(limit));
+    let (is_set, mine, kept) = (Expr::Var(x), Expr::Var(own), Expr::Temp(temp));
+    let again = choice(
+        below(mine.clone(), 3),
+        vec![set(own, more(mine.clone(), 2))],
+        vec![set(own, more(mine.clone(), 1))],
+    );
+    let read = || vec![set(copy, Expr::Var(own))];
+    let raise = || vec![set(copy, more(Expr::Var(copy), 1))];
+    for (number, (write, read)) in [
+        (
+            vec![choice(is_set.clone(), vec![set(own, five())], vec![])],
+            read(),
+        ),
+        (
+            vec![choice(is_set.clone(), vec![], vec![set(own, five())])],
+            read(),
+        ),
+        (
+            vec![round(
+                below(mine.clone(), 5),
+                vec![set(own, more(mine.clone(), 1))],
+            )],
+            read(),
+        ),
+        (vec![round(below(mine.clone(), 500), vec![again])], read()),
+        (
+            vec![
+                Statement::Let(temp, Expr::Const(0)),
+                choice(is_set.clone(), vec![Statement::Let(temp, five())], vec![]),
+                set(own, kept.clone()),
+            ],
+            read(),
+        ),
+        (
+            vec![
+                Statement::Let(temp, Expr::Const(0)),
+                round(
+                    below(kept.clone(), 5),
+                    vec![Statement::Let(temp, more(kept.clone(), 1))],
+                ),
+                set(own, kept),
+            ],
+            read(),
+        ),
+        // Who reads only here.
+        (
+            vec![set(x, five())],
+            vec![choice(
+                mine.clone(),
+                vec![],
+                vec![set(copy, is_set.clone())],
+            )],
+        ),
+        (
+            vec![set(x, five())],
+            vec![choice(
+                Expr::Const(1),
+                vec![set(copy, is_set.clone())],
+                vec![],
+            )],
+        ),
+        (
+            vec![set(x, five())],
+            vec![round(Expr::less(Expr::Var(copy), is_set), raise())],
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut program = Program::new(format!("body {number}"));
+        let names = ["first", "second"].map(String::from).to_vec();
+        let [p, q] = ["P", "Q"].map(|name| program.process(name, names.clone(), 0));
+        let wide = |name: &str| {
+            let mut variable = Variable::integer(name, 0, 0, 0);
+            variable.item = Item::wrapping(i32::MIN, i32::MAX);
+            variable
+        };
+        let all = [
+            (wide("x"), x),
+            (wide("copy"), copy),
+            (wide("own").owned_by(p), own),
+        ];
+        for (variable, id) in all {
+            assert_eq!(program.variable(variable), id);
+        }
+        assert_eq!(program.out_of_range_site("x", None), site);
+        let go = || set(VarId(0), Expr::Const(1));
+        // A process reads at its second place what it brought there, or what another one wrote.
+        let by_others = number > 5;
+        let reads = u32::from(!by_others);
+        let write = [write, (!by_others).then(go).into_iter().collect()].concat();
+        for (process, from, body) in [
+            (p, reads, read),
+            (if by_others { q } else { p }, 0, write),
+            (
+                q,
+                0,
+                vec![set(x, if by_others { five() } else { Expr::Const(1) })],
+            ),
+        ] {
+            program.command(Command {
+                name: format!("c{}", program.commands.len()),
+                processes: vec![process],
+                sources: vec![Some(from)],
+                body,
+                ..Command::default()
+            });
+        }
+        assert_same_behaviour(&program);
+    }
+}
+
 /// Conditions take away only values for which they are false, however they are put together.
 #[test]
 fn conditions_are_taken_as_they_are() {
