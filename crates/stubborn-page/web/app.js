@@ -340,6 +340,7 @@ async function start() {
   showCheck(status, follow);
   source.cover(status.survey);
   for (const one of document.querySelectorAll(".live, #find")) one.hidden = !live;
+  for (const one of ["open", "save"]) $(one).hidden ||= !model.follows;
   await startRun({ initial: model.initial[0], steps: [] });
   await wishes();
   graph.show(true);
@@ -354,7 +355,8 @@ async function wishes() {
     if (name === "question" && wanted.has(name) && !wanted.has("algorithm")) chooseUsual();
   }
   if (!live) await growRecorded();
-  if (wanted.has("trace")) await follow(Number(wanted.get("trace")), wanted.has("at") ? Number(wanted.get("at")) : undefined);
+  const trace = Number(wanted.get("trace") ?? -1);
+  if (status.traces[trace]) await follow(trace, wanted.has("at") ? Number(wanted.get("at")) : undefined);
   else if (status.traces.length && !status.running && !wanted.has("start")) await follow(0);
   else {
     await go(0);
