@@ -26,6 +26,11 @@ const MAX_INCLUDES: usize = 64;
 /// Macros nest at most this deep.
 const MAX_EXPANSIONS: usize = 256;
 
+/// What can stand behind `#`.
+const DIRECTIVES: &[&str] = &[
+    "if", "ifdef", "ifndef", "elif", "else", "endif", "define", "undef", "include", "error",
+];
+
 /// The body of a macro.
 #[derive(Clone, Debug)]
 struct Macro {
@@ -86,19 +91,20 @@ pub(crate) fn preprocess(
 }
 
 /// The same, and turns texts that stand apart from the model into tokens, with the macros that
-/// are defined at its end.
+/// are defined at its end. Also says where the text defines macros.
 pub(crate) fn preprocess_with(
     sources: &mut Sources,
     definitions: &[(String, String)],
     apart: &[String],
     loader: &dyn Loader,
     (diagnostics, budget): (&mut Vec<Diagnostic>, &Budget),
-) -> (Vec<Token>, Vec<Vec<Token>>) {
+) -> (Vec<Token>, Vec<Vec<Token>>, HashMap<String, Span>) {
     let mut state = Preprocessor {
         sources,
         loader,
         diagnostics,
         macros: HashMap::new(),
+        defined: HashMap::new(),
         out: Vec::new(),
         overflow: false,
         patience: Patience::new(budget, 1024),
@@ -127,7 +133,7 @@ pub(crate) fn preprocess_with(
         tokens.retain(|t| t.kind != Kind::Newline);
         expanded.push(state.expand(tokens));
     }
-    (state.out, expanded)
+    (state.out, expanded, state.defined)
 }
 
 struct Preprocessor<'a> {
@@ -135,6 +141,8 @@ struct Preprocessor<'a> {
     loader: &'a dyn Loader,
     diagnostics: &'a mut Vec<Diagnostic>,
     macros: HashMap<Arc<str>, Macro>,
+    /// The names in the `#define`s of the text.
+    defined: HashMap<String, Span>,
     out: Vec<Token>,
     overflow: bool,
     patience: Patience<'a>,
@@ -235,7 +243,9 @@ impl Preprocessor<'_> {
             _ if name.kind == Kind::Number => {}
             other => {
                 let message = format!("unknown preprocessor directive #{other}");
-                self.error("PML006", message, name.span);
+                let error = Diagnostic::error("PML006", message, name.span);
+                self.diagnostics
+                    .push(error.did_you_mean(other, DIRECTIVES.iter().copied()));
             }
         }
     }
@@ -298,6 +308,7 @@ impl Preprocessor<'_> {
             parameters = Some(names.map(|t| t.text.clone()).collect());
             body = &body[close + 1..];
         }
+        self.defined.insert(name.text.to_string(), name.span);
         self.macros.insert(
             name.text.clone(),
             Macro {
@@ -412,6 +423,7 @@ impl Preprocessor<'_> {
         rest: &mut Vec<Pending>,
         out: &mut Vec<Token>,
     ) {
+        let mut extent = used.token.span;
         let arguments = match &found.parameters {
             None => Vec::new(),
             Some(parameters) => {
@@ -420,7 +432,10 @@ impl Preprocessor<'_> {
                     return;
                 }
                 match take_arguments(rest) {
-                    Some(mut arguments) => {
+                    Some((mut arguments, close)) => {
+                        if close.start >= extent.start {
+                            extent = extent.to(close);
+                        }
                         if parameters.is_empty() && arguments.len() == 1 && arguments[0].is_empty()
                         {
                             arguments.clear();
@@ -454,8 +469,14 @@ impl Preprocessor<'_> {
         }));
         let parameters = found.parameters.as_deref().unwrap_or(&[]);
         let mut replaced = substitute(&found.body, parameters, &arguments, &hidden);
+        // Inside of another macro, that one is what is written.
+        let written = match &used.token.written {
+            Some(written) => written.clone(),
+            None => Arc::from(self.sources.slice(extent)),
+        };
         for (i, pending) in replaced.iter_mut().enumerate() {
-            pending.token.span = used.token.span;
+            (pending.token.span, pending.token.site) = (extent, extent);
+            pending.token.written = Some(written.clone());
             pending.token.line_start = i == 0 && used.token.line_start;
             if i == 0 {
                 pending.token.spaced = used.token.spaced;
@@ -465,8 +486,9 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Takes `( … )` off the stack and splits it at its commas. None if it is not closed.
-fn take_arguments(rest: &mut Vec<Pending>) -> Option<Vec<Vec<Pending>>> {
+/// Takes `( … )` off the stack and splits it at its commas; also says where it ends. None if it is
+/// not closed.
+fn take_arguments(rest: &mut Vec<Pending>) -> Option<(Vec<Vec<Pending>>, Span)> {
     rest.pop();
     let mut arguments = vec![Vec::new()];
     let mut nested = 0usize;
@@ -474,7 +496,7 @@ fn take_arguments(rest: &mut Vec<Pending>) -> Option<Vec<Vec<Pending>>> {
         let next = rest.pop()?;
         match next.token.kind {
             Kind::OpenParen => nested += 1,
-            Kind::CloseParen if nested == 0 => return Some(arguments),
+            Kind::CloseParen if nested == 0 => return Some((arguments, next.token.span)),
             Kind::CloseParen => nested -= 1,
             Kind::Comma if nested == 0 => {
                 arguments.push(Vec::new());

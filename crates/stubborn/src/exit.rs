@@ -154,6 +154,11 @@ impl Failure {
         }
     }
 
+    /// Whether a limit was reached, or somebody was lost, and nothing is wrong.
+    pub(crate) fn is_no_answer(&self) -> bool {
+        self.reason.is_some()
+    }
+
     /// The user can do something about it; the whole text is given.
     pub(crate) fn shown(text: String) -> Self {
         Self::new(text, Status::Wrong)

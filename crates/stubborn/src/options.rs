@@ -3,6 +3,7 @@
 
 mod bench;
 mod checkpoint;
+mod cluster;
 mod hunt;
 pub(crate) mod lab;
 mod nets;
@@ -28,6 +29,7 @@ use stubborn::{Engine, Language, Order, StoreKind};
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use checkpoint::{CheckpointArgs, ResumeArgs};
+pub(crate) use cluster::ClusterArgs;
 pub(crate) use hunt::HuntArgs;
 pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     Ltl(LtlArgs),
     Bench(BenchArgs),
+    #[cfg(feature = "lsp")]
+    Lsp(LspArgs),
     Mcc(MccArgs),
     Lab(lab::LabArgs),
     Protocol(protocol::ProtocolArgs),
@@ -113,6 +117,8 @@ impl Command {
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Schema(_) => None,
+            #[cfg(feature = "lsp")]
+            Self::Lsp(_) => None,
         }
     }
 }
@@ -188,6 +194,8 @@ pub(crate) enum LanguageName {
     Promela,
     /// Petri nets in PNML (.pnml)
     Pnml,
+    /// Language modules of LTSmin (.so, .spins, .dve2C): shared libraries, whose code is run
+    Module,
 }
 
 impl From<LanguageName> for Language {
@@ -196,6 +204,7 @@ impl From<LanguageName> for Language {
             LanguageName::Dve => Language::Dve,
             LanguageName::Promela => Language::Promela,
             LanguageName::Pnml => Language::Pnml,
+            LanguageName::Module => Language::Module,
         }
     }
 }
@@ -475,6 +484,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
 
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
     /// Save the first counterexample, to be replayed by `simulate --replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
@@ -530,6 +542,9 @@ pub(crate) struct ExploreArgs {
     pub(crate) checkpoint: CheckpointArgs,
 
     #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
+    #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,
 
     /// Print the number of states on every breadth-first level
@@ -562,13 +577,14 @@ pub(crate) struct ExploreArgs {
 #[command(after_help = "\
 Examples:
   stubborn simulate examples/peterson.dve --steps 10 --seed 7
+  stubborn simulate examples/philosophers.dve --runs 1000 --steps 100
   stubborn simulate examples/philosophers.dve --interactive
   stubborn simulate examples/alternating_bit_broken.dve --replay bug.json")]
 pub(crate) struct SimulateArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// Number of random steps
+    /// Number of random steps; a run ends earlier where something is violated
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) steps: usize,
 
@@ -576,12 +592,17 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Choose every step yourself
-    #[arg(long, short, conflicts_with_all = ["replay", "steps"])]
+    /// Walk so often, with this seed and those that follow, and show what came out and the shortest
+    /// run that violates something
+    #[arg(long, value_name = "N", conflicts_with_all = ["interactive", "replay"])]
+    pub(crate) runs: Option<u64>,
+
+    /// Choose every step yourself; with --replay or --trail, from where that run ends
+    #[arg(long, short, conflicts_with = "steps")]
     pub(crate) interactive: bool,
 
     /// Follow a trace that `check --trace` or `simulate --save` wrote
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["steps", "seed"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "steps")]
     pub(crate) replay: Option<PathBuf>,
 
     #[command(flatten)]
@@ -818,6 +839,18 @@ pub(crate) struct MccArgs {
     /// Do without random walks
     #[arg(long, help_heading = "Techniques")]
     pub(crate) no_walks: bool,
+}
+
+/// Serve an editor: messages while you type, hovers, navigation, rename, completion
+///
+/// Speaks the Language Server Protocol on standard input and output, for models in Promela and DVE.
+/// docs/editor.md says how to set up VS Code, Neovim, Helix and Emacs.
+#[cfg(feature = "lsp")]
+#[derive(Args, Debug)]
+pub(crate) struct LspArgs {
+    /// What editors say anyway
+    #[arg(long, hide = true)]
+    pub(crate) stdio: bool,
 }
 
 /// Print a completion script for a shell

@@ -20,7 +20,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("promela", &["diagnostics", "ir", "system"]),
     ("net", &["diagnostics", "system"]),
     ("pnml", &["diagnostics", "net", "system"]),
+    ("pins", &["system"]),
     ("reduce", &["graph", "system"]),
+    ("c", &["reduce", "system"]),
+    // It sees the facade alone.
+    ("python", &[]),
     ("search", &["store", "system"]),
     ("ltl", &["diagnostics", "graph"]),
     (
@@ -87,6 +91,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("lab", &["corpus"]),
+    ("lsp", &["diagnostics", "dve", "promela"]),
 ];
 
 #[test]

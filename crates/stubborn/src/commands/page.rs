@@ -112,6 +112,7 @@ fn find(model: &LoadedModel, text: &str) -> Result<Option<Trace>, String> {
     let not = match model.language() {
         Language::Dve => "not",
         Language::Promela | Language::Pnml => "!",
+        Language::Module => return Err("a module has no expressions to search by".into()),
     };
     // The whole text must be one expression, or brackets would pair with others.
     let options = |invariant: String| LoadOptions {
