@@ -93,6 +93,7 @@ const follow = attempt(async (number, position) => {
     from = step.to;
   }
   await go(position ?? trace.steps.length);
+  if (trace.cut) complain(`the run has ${trace.cut} steps; the first ${trace.steps.length} are shown`);
   graph.show(true);
 });
 
