@@ -164,7 +164,7 @@ function renderState() {
       "li",
       { class: `${planned ? "planned " : ""}${left ? "left" : ""}`, onclick: () => take(number) },
       el("button", { class: "step", "aria-label": `take step ${number + 1}` }, String(number + 1)),
-      el("span", { class: "name" }, dot(transition.processes), transition.name),
+      el("span", { class: "name" }, dot(transition.processes), transition.title),
       el("span", { class: "changes" }, changes.join(", "), ...(step.problems ?? []).map((text) => el("div", { class: "problem" }, text))),
       left ? el("span", { class: "tag left" }, "left out") : planned ? el("span", { class: "tag" }, "next") : null,
     );
@@ -337,7 +337,7 @@ async function start() {
   $("expression").placeholder = model.finds ? "find a state: an expression of the model" : "find a state: field=value, or a text";
   source = new Source(model);
   graph = graph ?? new Graph($("graph"), { pick: visit, grow });
-  Object.assign(graph, { nodes: new Map(), roots: model.initial, names: (t) => model.transitions[t].name });
+  Object.assign(graph, { nodes: new Map(), roots: model.initial, names: (t) => model.transitions[t].title });
   showCheck(status, follow);
   source.cover(status.survey);
   for (const one of document.querySelectorAll(".live, #find")) one.hidden = !live;

@@ -5,7 +5,7 @@ import { dot, el, svg } from "./dom.js";
 const NOTHING = "nothing allowed to leave it out";
 
 export function setView(model, state, set, { take, jump }) {
-  const name = (t) => model.transitions[t].name;
+  const name = (t) => model.transitions[t].title;
   const who = (t) => [dot(model.transitions[t].processes), el("span", { class: "name" }, name(t))];
   const number = (t) => state.steps.findIndex((step) => step.transition === t) + 1;
   const step = (t) => {
