@@ -455,9 +455,6 @@ pub(crate) struct CheckArgs {
     pub(crate) properties: PropertyArgs,
 
     #[command(flatten)]
-    pub(crate) belief: BeliefArgs,
-
-    #[command(flatten)]
     pub(crate) temporal: TemporalArgs,
 
     #[command(flatten)]
@@ -485,6 +482,9 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
+
+    #[command(flatten)]
+    pub(crate) belief: BeliefArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
