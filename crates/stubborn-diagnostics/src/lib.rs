@@ -19,6 +19,12 @@
 
 #![forbid(unsafe_code)]
 
+mod report;
+mod suggest;
+
+pub use report::Reporter;
+pub use suggest::closest;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// A half-open range of byte offsets into a [`SourceFile`].
@@ -156,6 +162,15 @@ impl Diagnostic {
         self
     }
 
+    /// Adds the advice to write the name that looks most like this one, if there is one.
+    #[must_use]
+    pub fn did_you_mean<'n>(self, name: &str, names: impl Iterator<Item = &'n str>) -> Self {
+        match closest(name, names) {
+            Some(similar) => self.help(format!("did you mean `{similar}`?")),
+            None => self,
+        }
+    }
+
     /// Points at a second place.
     #[must_use]
     pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
@@ -167,6 +182,14 @@ impl Diagnostic {
 /// True if any of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity == Severity::Error)
+}
+
+/// Puts messages into the order of the text, each once: what is written once may be looked at several
+/// times, and is wrong once.
+pub fn in_order(diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen = std::collections::HashSet::new();
+    diagnostics.retain(|d| seen.insert((d.code, d.span, d.message.clone())));
+    diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
 }
 
 /// Longest run of source text shown around a place: lines of generated or hostile

@@ -142,6 +142,8 @@ pub struct Process<'src> {
     pub assertions: Vec<Assertion<'src>>,
     /// Transitions.
     pub transitions: Vec<Transition<'src>>,
+    /// The whole process, from the keyword to the closing brace.
+    pub span: Span,
 }
 
 /// The kinds of acceptance that DVE can write down.

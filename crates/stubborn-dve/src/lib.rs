@@ -117,7 +117,7 @@ pub mod evaluate;
 pub mod lower;
 pub mod model;
 mod parser;
-mod report;
+
 mod resolve;
 pub mod token;
 
@@ -127,8 +127,7 @@ pub use parser::MAX_INPUT_BYTES;
 pub use resolve::MAX_CELLS;
 
 use model::Model;
-use report::Reporter;
-use stubborn_diagnostics::{Diagnostic, SourceFile};
+use stubborn_diagnostics::{Diagnostic, Reporter, SourceFile};
 use stubborn_system::Budget;
 use stubborn_system::budget::UNLIMITED;
 
@@ -142,14 +141,14 @@ pub fn parse<'src>(
     source: &'src SourceFile,
     arena: &'src Bump,
 ) -> (ast::Model<'src>, Vec<Diagnostic>) {
-    let mut reporter = Reporter::default();
+    let mut reporter = Reporter::new(codes::TOO_MANY_ERRORS);
     let tree = parser::parse_model(source.text(), arena, &mut reporter, &UNLIMITED);
     (tree, reporter.finish())
 }
 
 /// Parses and checks a model. There is a model exactly if no diagnostic is an error.
 pub fn load(source: &SourceFile) -> (Option<Model>, Vec<Diagnostic>) {
-    let mut reporter = Reporter::default();
+    let mut reporter = Reporter::new(codes::TOO_MANY_ERRORS);
     let arena = Bump::new();
     let tree = parser::parse_model(source.text(), &arena, &mut reporter, &UNLIMITED);
     let model = resolve::resolve_model(&tree, &mut reporter);
@@ -167,7 +166,7 @@ pub fn compile(source: &SourceFile) -> (Option<Lowered>, Vec<Diagnostic>) {
 /// wrong.
 pub fn compile_within(source: &SourceFile, budget: &Budget) -> (Option<Lowered>, Vec<Diagnostic>) {
     budget.begin("parsing the model");
-    let mut reporter = Reporter::default();
+    let mut reporter = Reporter::new(codes::TOO_MANY_ERRORS);
     let arena = Bump::new();
     let tree = parser::parse_model(source.text(), &arena, &mut reporter, budget);
     let model = resolve::resolve_model(&tree, &mut reporter);
@@ -194,7 +193,7 @@ pub fn load_expression(
     model: &Model,
     source: &SourceFile,
 ) -> (Option<model::Expr>, Vec<Diagnostic>) {
-    let mut reporter = Reporter::default();
+    let mut reporter = Reporter::new(codes::TOO_MANY_ERRORS);
     let arena = Bump::new();
     let expression = parser::parse_expression(source.text(), &arena, &mut reporter)
         .and_then(|tree| resolve::resolve_expression(model, &tree, &mut reporter));

@@ -18,9 +18,8 @@ mod expressions;
 
 use crate::codes;
 use crate::model::{Expr, LocationId, Model, Place, ProcessId, Type, Variable, VariableId};
-use crate::report::Reporter;
 use std::sync::Arc;
-use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_diagnostics::{Diagnostic, Reporter, Span};
 use stubborn_ir as ir;
 use stubborn_system::{FailureKind, LabelId, PropertyKind};
 

@@ -14,11 +14,10 @@ use crate::ast::{
     Variables,
 };
 use crate::codes;
-use crate::report::Reporter;
 use crate::token::{LexError, Token};
 use bumpalo::Bump;
 use logos::{Lexer, Logos};
-use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_diagnostics::{Diagnostic, Reporter, Span};
 use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Patience};
 

@@ -16,10 +16,9 @@ use crate::evaluate::initial_value;
 use crate::model::{
     Channel, ChannelId, Expr, Location, LocationId, Model, Process, ProcessId, Variable, VariableId,
 };
-use crate::report::Reporter;
 use expressions::{Context, Expressions};
 use names::{Names, Symbol};
-use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_diagnostics::{Diagnostic, Reporter, Span};
 
 /// Most array elements and channel slots that a model may have in total.
 pub const MAX_CELLS: u64 = 1 << 16;

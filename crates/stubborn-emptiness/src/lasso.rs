@@ -357,15 +357,27 @@ fn close_early(
     cycle_start: usize,
     mut is_accepted: impl FnMut(&[&[u32]], usize) -> bool,
 ) -> usize {
-    /// So many cycles are tried.
+    /// So many cycles are tried, as long as their runs do not have more states together than this.
     const TRIES: usize = 256;
+    const MOST_STATES: usize = 1 << 20;
+    let mut states_tried = 0;
     let all: Vec<&[u32]> = states.chunks_exact(words).collect();
-    let pairs = (1..all.len()).flat_map(|end| (0..end).rev().map(move |start| (start, end)));
-    let mut cycles = pairs.filter(|(start, end)| all[*start] == all[*end]);
+    // Runs have up to hundreds of thousands of states, so not every pair is compared.
+    let mut earlier: RapidHashMap<&[u32], Vec<usize>> = RapidHashMap::default();
+    let mut cycles = (0..all.len()).flat_map(|end| {
+        let before = earlier.entry(all[end]).or_default();
+        let starts: Vec<usize> = before.iter().rev().take(TRIES).copied().collect();
+        before.push(end);
+        starts.into_iter().map(move |start| (start, end))
+    });
     let found = cycles
         .by_ref()
         .take(TRIES)
         .take_while(|(start, end)| (*start, end + 1) != (cycle_start, all.len()))
+        .take_while(|(_, end)| {
+            states_tried += end;
+            states_tried <= MOST_STATES
+        })
         .find(|(start, end)| is_accepted(&all[..=*end], *start));
     let Some((start, end)) = found else {
         return cycle_start;

@@ -33,4 +33,6 @@ pub mod source;
 pub mod token;
 pub mod trail;
 
+pub use parser::KEYWORDS;
+
 pub use load::{Loaded, Options, Parsed, StartName, load, parse, parse_within};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
-use stubborn_diagnostics::{Diagnostic, Span, has_errors};
+use stubborn_diagnostics::{Diagnostic, Span, has_errors, in_order};
 use stubborn_ir::Model;
 use stubborn_ir::narrow::narrow;
 use stubborn_system::budget::UNLIMITED;
@@ -103,7 +103,7 @@ fn parse_with(
     let mut sources = Sources::default();
     let mut diagnostics = Vec::new();
     sources.add(path, text.to_string());
-    let (tokens, apart) = preprocess::preprocess_with(
+    let (tokens, apart, macros) = preprocess::preprocess_with(
         &mut sources,
         definitions,
         propositions,
@@ -113,6 +113,15 @@ fn parse_with(
     let (model, expansions) = parser::parse(tokens, apart, &sources, (&mut diagnostics, budget));
     sources.add_expansions(expansions);
     let program = resolve::resolve(&model, &mut diagnostics);
+    in_order(&mut diagnostics);
+    for diagnostic in &mut diagnostics {
+        // What comes out of a macro is reported where the macro is used.
+        let place = macros.get(sources.slice(diagnostic.span));
+        if let Some(defined) = place.filter(|defined| **defined != diagnostic.span) {
+            let related = (*defined, "in the text of this macro".to_owned());
+            diagnostic.related.push(related);
+        }
+    }
     Parsed {
         model,
         program,

@@ -26,6 +26,11 @@ const MAX_INCLUDES: usize = 64;
 /// Macros nest at most this deep.
 const MAX_EXPANSIONS: usize = 256;
 
+/// What can stand behind `#`.
+const DIRECTIVES: &[&str] = &[
+    "if", "ifdef", "ifndef", "elif", "else", "endif", "define", "undef", "include", "error",
+];
+
 /// The body of a macro.
 #[derive(Clone, Debug)]
 struct Macro {
@@ -86,19 +91,20 @@ pub(crate) fn preprocess(
 }
 
 /// The same, and turns texts that stand apart from the model into tokens, with the macros that
-/// are defined at its end.
+/// are defined at its end. Also says where the text defines macros.
 pub(crate) fn preprocess_with(
     sources: &mut Sources,
     definitions: &[(String, String)],
     apart: &[String],
     loader: &dyn Loader,
     (diagnostics, budget): (&mut Vec<Diagnostic>, &Budget),
-) -> (Vec<Token>, Vec<Vec<Token>>) {
+) -> (Vec<Token>, Vec<Vec<Token>>, HashMap<String, Span>) {
     let mut state = Preprocessor {
         sources,
         loader,
         diagnostics,
         macros: HashMap::new(),
+        defined: HashMap::new(),
         out: Vec::new(),
         overflow: false,
         patience: Patience::new(budget, 1024),
@@ -127,7 +133,7 @@ pub(crate) fn preprocess_with(
         tokens.retain(|t| t.kind != Kind::Newline);
         expanded.push(state.expand(tokens));
     }
-    (state.out, expanded)
+    (state.out, expanded, state.defined)
 }
 
 struct Preprocessor<'a> {
@@ -135,6 +141,8 @@ struct Preprocessor<'a> {
     loader: &'a dyn Loader,
     diagnostics: &'a mut Vec<Diagnostic>,
     macros: HashMap<Arc<str>, Macro>,
+    /// The names in the `#define`s of the text.
+    defined: HashMap<String, Span>,
     out: Vec<Token>,
     overflow: bool,
     patience: Patience<'a>,
@@ -235,7 +243,9 @@ impl Preprocessor<'_> {
             _ if name.kind == Kind::Number => {}
             other => {
                 let message = format!("unknown preprocessor directive #{other}");
-                self.error("PML006", message, name.span);
+                let error = Diagnostic::error("PML006", message, name.span);
+                self.diagnostics
+                    .push(error.did_you_mean(other, DIRECTIVES.iter().copied()));
             }
         }
     }
@@ -298,6 +308,7 @@ impl Preprocessor<'_> {
             parameters = Some(names.map(|t| t.text.clone()).collect());
             body = &body[close + 1..];
         }
+        self.defined.insert(name.text.to_string(), name.span);
         self.macros.insert(
             name.text.clone(),
             Macro {

@@ -135,11 +135,13 @@ impl Sources {
         &self.files[index].source
     }
 
-    pub(crate) fn path(&self, index: usize) -> &Path {
+    /// Where the file at `index` is.
+    pub fn path(&self, index: usize) -> &Path {
         &self.files[index].path
     }
 
-    pub(crate) fn base(&self, index: usize) -> u32 {
+    /// The offset of the first byte of the file at `index`.
+    pub fn base(&self, index: usize) -> u32 {
         self.files[index].base
     }
 

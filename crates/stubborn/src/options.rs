@@ -4,6 +4,7 @@
 mod belief;
 mod bench;
 mod checkpoint;
+mod cluster;
 mod hunt;
 pub(crate) mod lab;
 mod nets;
@@ -11,6 +12,8 @@ mod promela;
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
+#[cfg(feature = "page")]
+mod serve;
 pub(crate) mod spin;
 mod suite;
 mod temporal;
@@ -28,11 +31,14 @@ use stubborn::{Engine, Language, Order, StoreKind};
 pub(crate) use belief::BeliefArgs;
 pub(crate) use bench::BenchArgs;
 pub(crate) use checkpoint::{CheckpointArgs, ResumeArgs};
+pub(crate) use cluster::ClusterArgs;
 pub(crate) use hunt::HuntArgs;
 pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
+#[cfg(feature = "page")]
+pub(crate) use serve::ServeArgs;
 pub(crate) use suite::SuiteArgs;
 pub(crate) use temporal::{ComparisonArgs, FormulaArgs, FormulaSyntax, ProvisoList, TemporalArgs};
 pub(crate) use trace_check::TraceCheckArgs;
@@ -72,11 +78,15 @@ pub(crate) enum Command {
     Explore(Box<ExploreArgs>),
     Resume(ResumeArgs),
     TraceCheck(TraceCheckArgs),
+    #[cfg(feature = "page")]
+    Serve(Box<ServeArgs>),
     Simulate(SimulateArgs),
     Inspect(InspectArgs),
     Validate(ValidateArgs),
     Ltl(LtlArgs),
     Bench(BenchArgs),
+    #[cfg(feature = "lsp")]
+    Lsp(LspArgs),
     Mcc(MccArgs),
     Lab(lab::LabArgs),
     Protocol(protocol::ProtocolArgs),
@@ -96,6 +106,8 @@ impl Command {
             Self::Explore(args) => args.output.json.then_some("explore"),
             Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
             Self::Protocol(args) => args.json.then_some("protocol"),
+            #[cfg(feature = "page")]
+            Self::Serve(_) => None,
             Self::Resume(_)
             | Self::Simulate(_)
             | Self::Validate(_)
@@ -107,6 +119,8 @@ impl Command {
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Schema(_) => None,
+            #[cfg(feature = "lsp")]
+            Self::Lsp(_) => None,
         }
     }
 }
@@ -182,6 +196,8 @@ pub(crate) enum LanguageName {
     Promela,
     /// Petri nets in PNML (.pnml)
     Pnml,
+    /// Language modules of LTSmin (.so, .spins, .dve2C): shared libraries, whose code is run
+    Module,
 }
 
 impl From<LanguageName> for Language {
@@ -190,6 +206,7 @@ impl From<LanguageName> for Language {
             LanguageName::Dve => Language::Dve,
             LanguageName::Promela => Language::Promela,
             LanguageName::Pnml => Language::Pnml,
+            LanguageName::Module => Language::Module,
         }
     }
 }
@@ -469,6 +486,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
 
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
     /// Save the first counterexample, to be replayed by `simulate --replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
@@ -525,6 +545,9 @@ pub(crate) struct ExploreArgs {
 
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,
@@ -821,6 +844,18 @@ pub(crate) struct MccArgs {
     /// Do without random walks
     #[arg(long, help_heading = "Techniques")]
     pub(crate) no_walks: bool,
+}
+
+/// Serve an editor: messages while you type, hovers, navigation, rename, completion
+///
+/// Speaks the Language Server Protocol on standard input and output, for models in Promela and DVE.
+/// docs/editor.md says how to set up VS Code, Neovim, Helix and Emacs.
+#[cfg(feature = "lsp")]
+#[derive(Args, Debug)]
+pub(crate) struct LspArgs {
+    /// What editors say anyway
+    #[arg(long, hide = true)]
+    pub(crate) stdio: bool,
 }
 
 /// Print a completion script for a shell

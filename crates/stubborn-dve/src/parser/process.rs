@@ -19,7 +19,7 @@ const PARTS: [&str; 5] = [
 
 impl<'src> Parser<'src, '_> {
     pub(super) fn process(&mut self) -> Option<Process<'src>> {
-        self.expect(Token::Process)?;
+        let keyword = self.expect(Token::Process)?;
         let Some(name) = self.ident_for("the name of the process") else {
             self.skip_to(&[]);
             return None;
@@ -33,6 +33,7 @@ impl<'src> Parser<'src, '_> {
             accept: None,
             assertions: Vec::new(),
             transitions: Vec::new(),
+            span: keyword.to(name.span),
         };
         if self.expect(Token::LeftBrace).is_none() {
             self.skip_to(&[]);
@@ -43,6 +44,7 @@ impl<'src> Parser<'src, '_> {
             self.skip_to(&[Token::RightBrace]);
             self.eat(Token::RightBrace);
         }
+        process.span.end = self.previous_end.max(name.span.end);
         if process.states.is_empty() {
             let message = format!("process `{}` has no states", name.name);
             self.reporter.push(
@@ -256,6 +258,17 @@ impl<'src> Parser<'src, '_> {
             effects: Vec::new(),
             span: start,
         };
+        if self.transition_body(&mut transition).is_none() {
+            // What was understood stays: names in it are known, and looked at.
+            self.skip_to(&[Token::RightBrace, Token::Trans]);
+            self.eat(Token::RightBrace);
+        }
+        transition.span.end = self.previous_end.max(start.end);
+        Some(transition)
+    }
+
+    /// Everything between the braces, and the closing one.
+    fn transition_body(&mut self, transition: &mut Transition<'src>) -> Option<()> {
         let mut reached = 0;
         loop {
             let part = match self.token {
@@ -289,9 +302,8 @@ impl<'src> Parser<'src, '_> {
             self.expected("`guard`, `sync`, `effect` or `}`");
             return None;
         }
-        transition.span = start.to(self.span);
         self.advance();
-        Some(transition)
+        Some(())
     }
 
     fn sync(&mut self) -> Option<Sync<'src>> {

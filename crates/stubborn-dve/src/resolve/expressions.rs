@@ -5,8 +5,7 @@ use crate::ast::{self, ExprKind, Ident};
 use crate::codes;
 use crate::evaluate;
 use crate::model::{Expr, LocationId, Model, Place, ProcessId, VariableId};
-use crate::report::Reporter;
-use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_diagnostics::{Diagnostic, Reporter, Span};
 
 /// Where an expression stands decides what it may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

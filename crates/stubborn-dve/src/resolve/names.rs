@@ -2,7 +2,7 @@
 
 use crate::model::{ChannelId, LocationId, Model, ProcessId, VariableId};
 use rapidhash::RapidHashMap;
-use stubborn_diagnostics::Span;
+use stubborn_diagnostics::{Span, closest};
 
 /// What a name can stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,55 +109,5 @@ impl<'n> Names<'n> {
             name,
             scope.filter(|(_, (s, _))| wanted(*s)).map(|(n, _)| *n),
         )
-    }
-}
-
-/// How many names are compared with a misspelt one: messages must stay cheap.
-const COMPARED: usize = 2_000;
-
-/// The candidate with the fewest edits, if there are few enough; ties are broken
-/// by the alphabet, because the order of a hash map is not fixed.
-fn closest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // Of very short names only the case may differ: any two letters are alike otherwise.
-    let allowed = (name.len() / 3).min(3);
-    candidates
-        .filter(|c| c.len().abs_diff(name.len()) <= allowed && c.len() <= 64)
-        .take(COMPARED)
-        .map(|candidate| (edits(name, candidate), candidate))
-        .filter(|(distance, _)| *distance <= allowed)
-        .min()
-        .map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein distance of two short names.
-fn edits(a: &str, b: &str) -> usize {
-    let b = b.as_bytes();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(!x.eq_ignore_ascii_case(y));
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_and_suggestions() {
-        assert_eq!(edits("kitten", "sitting"), 3);
-        assert_eq!(edits("", "ab"), 2);
-        assert_eq!(
-            closest("conter", ["counter", "center", "x"].into_iter()),
-            Some("center")
-        );
-        assert_eq!(closest("q", ["p", "counter"].into_iter()), None);
-        assert_eq!(closest("cs", ["CS", "ct"].into_iter()), Some("CS"));
     }
 }

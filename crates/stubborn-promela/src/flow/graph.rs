@@ -216,7 +216,10 @@ impl Table<'_, '_> {
                 None => {
                     if let Jump::Label { name, .. } = jump {
                         let message = format!("there is no label {name} in this process type");
-                        self.resolver.error("PML081", message, span);
+                        let labels = self.elements.labels.iter().map(|l| &*l.name);
+                        let error = Diagnostic::error("PML081", message, span);
+                        let error = error.did_you_mean(name, labels);
+                        self.resolver.diagnostics.push(error);
                     }
                     self.elements.list[at].node = Node::Basic(Basic::Nothing);
                 }

@@ -375,7 +375,8 @@ impl Parser<'_> {
                     self.expect(Kind::CloseBrace, "`}`");
                     Initial::List(values)
                 }
-                Kind::OpenBracket => self.channel_initial()?,
+                // A variable stays a variable, whatever is wrong with its first value.
+                Kind::OpenBracket => self.channel_initial().unwrap_or(Initial::None),
                 _ => Initial::Value(self.expression()),
             };
         }
@@ -397,7 +398,7 @@ impl Parser<'_> {
             self.unexpected("`of`");
             return None;
         }
-        self.expect(Kind::OpenBrace, "`{`");
+        let open = self.expect(Kind::OpenBrace, "`{`");
         let mut fields = Vec::new();
         loop {
             let span = self.peek().span;
@@ -413,7 +414,9 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(Kind::CloseBrace, "`}`");
+        if open {
+            self.expect(Kind::CloseBrace, "`}`");
+        }
         Some(Initial::Channel { capacity, fields })
     }
 }

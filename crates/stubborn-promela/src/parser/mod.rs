@@ -32,7 +32,7 @@ const MAX_TOKENS: usize = 4_000_000;
 const MAX_OPERATORS: usize = 1_500;
 
 /// Words that cannot be names.
-const KEYWORDS: &[&str] = &[
+pub const KEYWORDS: &[&str] = &[
     "active",
     "assert",
     "atomic",
@@ -337,8 +337,22 @@ impl Parser<'_> {
             Kind::Unknown => format!("`{}` has no meaning here", token.text),
             _ => format!("expected {wanted}, found `{}`", token.text),
         };
-        let span = token.span;
-        self.error("PML020", message, span);
+        let error = Diagnostic::error("PML020", message, token.span);
+        let error = match token.kind {
+            Kind::Name => self.did_you_mean(error, &token.text.clone()),
+            _ => error,
+        };
+        self.report(error);
+    }
+
+    /// Adds what a misspelt word may have been: a keyword, a type, an inline.
+    fn did_you_mean(&self, error: Diagnostic, word: &str) -> Diagnostic {
+        if KEYWORDS.contains(&word) {
+            return error;
+        }
+        let names = self.names.typedefs.iter().chain(self.inlines.keys());
+        let words = KEYWORDS.iter().copied().chain(names.map(|name| &**name));
+        error.did_you_mean(word, words)
     }
 
     fn expect(&mut self, kind: Kind, wanted: &str) -> bool {

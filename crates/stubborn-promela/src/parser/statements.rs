@@ -90,10 +90,28 @@ impl Parser<'_> {
                 || after_brace
                 || self.peek().line_start;
             if !separated {
-                self.unexpected("`;`");
+                self.not_separated(&block);
                 self.recover();
             }
         }
+    }
+
+    /// Says that a statement does not end where it should; two names in a row are a declaration of
+    /// a type that is not there.
+    fn not_separated(&mut self, block: &Block) {
+        let last = block.statements.last().map(|s| &s.kind);
+        if self.kind() == Kind::Name
+            && let Some(StatementKind::Condition(condition)) = last
+            && let ExprKind::Reference(reference) = &condition.kind
+            && let [part] = reference.parts.as_slice()
+            && part.index.is_none()
+        {
+            let message = format!("expected `;`, found `{}`", self.peek().text);
+            let error = Diagnostic::error("PML020", message, self.peek().span);
+            let error = self.did_you_mean(error, &part.name);
+            return self.report(error);
+        }
+        self.unexpected("`;`");
     }
 
     /// A declaration, an `xr`/`xs` claim, or a statement with an optional `unless`.
@@ -338,6 +356,15 @@ impl Parser<'_> {
         };
         let span = reference.span;
         match self.kind() {
+            Kind::OpenParen if reference.parts.len() == 1 && !self.peek().line_start => {
+                let name = &reference.parts[0].name;
+                let message = format!("there is no inline {name} before this place");
+                let error = Diagnostic::error("PML036", message, span);
+                let error = self.did_you_mean(error, name);
+                self.report(error);
+                self.inline_arguments();
+                StatementKind::Error
+            }
             Kind::Assign => {
                 self.next();
                 let token = self.peek().clone();

@@ -122,7 +122,10 @@ impl Resolver<'_> {
             Type::Mtype(set) => {
                 let name = set.clone().unwrap_or_else(|| "".into());
                 if set.is_some() && !self.program.mtypes.iter().any(|s| s.name == name) {
-                    self.error("PML044", format!("there is no mtype set {name}"), span);
+                    let message = format!("there is no mtype set {name}");
+                    let sets = self.program.mtypes.iter().map(|s| &*s.name);
+                    let error = Diagnostic::error("PML044", message, span);
+                    self.diagnostics.push(error.did_you_mean(&name, sets));
                 }
                 Scalar::Mtype(self.mtype_set(&name))
             }
@@ -224,6 +227,7 @@ impl Resolver<'_> {
             Initial::Value(expr) => {
                 let value = self.expr(expr);
                 self.no_run(&value, expr.span, "an initial value");
+                self.check_fits(kept(scalar, size), expr);
                 LeafInitial::Value(value)
             }
             Initial::List(values) => {
@@ -234,6 +238,7 @@ impl Resolver<'_> {
                 };
                 let mut list: Vec<i32> = Vec::new();
                 for value in values {
+                    self.check_fits(kept(scalar, Some(size)), value);
                     list.push(self.constant(value).unwrap_or(0) as i32);
                 }
                 if list.len() > size as usize {
@@ -274,6 +279,29 @@ impl Resolver<'_> {
                     fields: scalars,
                 }))
             }
+        }
+    }
+
+    /// Warns of a constant that is cut off where it is stored, as SPIN does in simulations.
+    pub(crate) fn check_fits(&mut self, scalar: Scalar, expr: &ast::Expr) {
+        let (name, min, max) = match scalar {
+            Scalar::Bit => ("a bit", 0, 1),
+            Scalar::Byte => ("a byte", 0, 255),
+            Scalar::Short => ("a short", i64::from(i16::MIN), i64::from(i16::MAX)),
+            Scalar::Unsigned(bits) => ("this variable", 0, (1 << bits) - 1),
+            Scalar::Mtype(_) => ("an mtype", 0, 255),
+            Scalar::Int | Scalar::Chan => return,
+        };
+        let Some(value) = self.constant_value(expr) else {
+            return;
+        };
+        if !(min..=max).contains(&value) {
+            let size = max - min + 1;
+            let stored = (value - min).rem_euclid(size) + min;
+            let message = format!("{value} does not fit: {stored} is stored");
+            let warning = Diagnostic::warning("PML062", message, expr.span)
+                .help(format!("{name} holds {min} to {max}"));
+            self.diagnostics.push(warning);
         }
     }
 

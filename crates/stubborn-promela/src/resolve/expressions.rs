@@ -1,10 +1,10 @@
 //! Expressions and references.
 
-use stubborn_diagnostics::Span;
+use stubborn_diagnostics::{Diagnostic, Span};
 
 use super::{Resolver, contains_run};
 use crate::ast::{self, ExprKind, Name, ProcessKind, Reference};
-use crate::hir::{Argument, Expr, Place, ProcId, Run, Scalar, VarKey, Variable};
+use crate::hir::{Argument, Expr, Place, ProcId, Process, Run, Scalar, VarKey, Variable};
 
 impl Resolver<'_> {
     /// A resolved expression; 0 stands for one that has no meaning.
@@ -149,7 +149,11 @@ impl Resolver<'_> {
             })),
             _ => {
                 let message = format!("there is no process type {}", run.process);
-                self.error("PML052", message, run.span);
+                let error = Diagnostic::error("PML052", message, run.span);
+                let types = self.headers.iter();
+                let types = types.filter(|h| h.kind == ProcessKind::Proctype);
+                let error = error.did_you_mean(&run.process, types.map(|h| &*h.name));
+                self.diagnostics.push(error);
                 Expr::Const(0)
             }
         }
@@ -239,12 +243,40 @@ impl Resolver<'_> {
         }
     }
 
+    /// Says that there is no such variable here, and what may have been meant.
+    fn undeclared(&mut self, part: &ast::Part) {
+        let name = &part.name;
+        let error = Diagnostic::error("PML055", format!("{name} is not declared"), part.span);
+        let visible = self.local_names.iter();
+        let visible = visible.filter(|l| self.scope.starts_with(&l.scope));
+        let names = visible
+            .map(|l| &*l.name)
+            .chain(self.global_names.keys().map(|n| &**n))
+            .chain(self.constants.keys().map(|n| &**n));
+        let mut error = error.did_you_mean(name, names);
+        let local = |p: &&Process| p.locals.iter().any(|v| v.name == *name);
+        if error.help.is_none()
+            && let Some(owner) = self.program.processes.iter().find(local)
+        {
+            error = error.help(format!(
+                "it is local to {}; declare it globally to share it",
+                owner.name.trim_matches(':')
+            ));
+        } else if error.help.is_none() && self.local_names.iter().any(|l| l.name == *name) {
+            error = error.help("it is declared in a block that has ended");
+        } else if error.help.is_none() && self.process_id(name).is_some() {
+            error = error.help(format!(
+                "{name} is a process type: `{name}[pid]@label` asks where a process is"
+            ));
+        }
+        self.diagnostics.push(error);
+    }
+
     /// A number in a variable.
     pub(crate) fn place(&mut self, reference: &Reference) -> Option<Place> {
         let first = &reference.parts[0];
         let Some(key) = self.lookup(&first.name) else {
-            let message = format!("{} is not declared", first.name);
-            self.error("PML055", message, first.span);
+            self.undeclared(first);
             return None;
         };
         let (name, structure) = {
@@ -261,7 +293,11 @@ impl Resolver<'_> {
                 Some(_) => format!("{name} has no field `{}`", suffix.trim_start_matches('.')),
                 None => format!("{name} has no fields"),
             };
-            self.error("PML056", message, reference.span);
+            let error = Diagnostic::error("PML056", message, reference.span);
+            let fields = leaves.iter().map(|l| l.suffix.trim_start_matches('.'));
+            let field = suffix.trim_start_matches('.');
+            let error = error.did_you_mean(field, fields);
+            self.diagnostics.push(error);
             return None;
         };
         let (dims, scalar) = (leaves[leaf].dims.len(), leaves[leaf].scalar);

@@ -5,7 +5,7 @@ mod expressions;
 
 use std::collections::HashMap;
 
-use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_diagnostics::{Diagnostic, Span, has_errors};
 
 use crate::ast::{self, Binary, Name, ProcessKind, Unit};
 use crate::flow;
@@ -109,7 +109,8 @@ pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> 
     }
     resolver.check_remote();
     let runnable = |p: &Process| p.active > 0;
-    if !resolver.program.processes.iter().any(runnable) {
+    // Where something is wrong, the process may be in what was not understood.
+    if !resolver.program.processes.iter().any(runnable) && !has_errors(resolver.diagnostics) {
         let error = Diagnostic::error("PML040", "this model starts no process", Span::new(0, 1))
             .help("add an `init` or mark a process type as `active`");
         resolver.diagnostics.push(error);
@@ -298,7 +299,11 @@ impl Resolver<'_> {
             let found = self.program.processes.get(process.0);
             if found.is_none_or(|p| p.flow.label_state(&label).is_none()) {
                 let name = &self.headers[process.0].name;
-                self.error("PML058", format!("{name} has no label {label}"), span);
+                let message = format!("{name} has no label {label}");
+                let error = Diagnostic::error("PML058", message, span);
+                let labels = found.iter().flat_map(|p| &p.flow.labels);
+                let error = error.did_you_mean(&label, labels.map(|(name, _)| &**name));
+                self.diagnostics.push(error);
             }
         }
     }

@@ -60,6 +60,7 @@ fn mistakes_have_codes() {
         ("PML033", "init { }".into()),
         ("PML034", body("return 1")),
         ("PML035", body("l: byte k; k = 1")),
+        ("PML036", body("helper(x)")),
         ("PML040", "byte x;".into()),
         (
             "PML055",
@@ -82,6 +83,8 @@ fn mistakes_have_codes() {
         ("PML057", body("t = 1")),
         ("PML058", body("A@nowhere")),
         ("PML060", "active proctype A() priority 300 { skip }".into()),
+        ("PML062", "byte b = 300; init { skip }".into()),
+        ("PML063", body("if :: q?x :: else fi")),
         (
             "PML099",
             "byte x; active proctype A() { skip } trace { x = 1 }".into(),
@@ -158,4 +161,173 @@ fn formulas_are_kept_with_their_macros_expanded() {
         .map(|f| (&*f.name, f.text.as_str()))
         .collect();
     assert_eq!(found, [("live", "[]<> (x == 1)"), ("ltl_0", "[](x < 3)")]);
+}
+
+/// All messages about a model as people see them.
+fn shown(text: &str) -> String {
+    let parsed = parse(Path::new("m.pml"), text, &[], &NoIncludes);
+    parsed.sources.render(&parsed.diagnostics, false)
+}
+
+/// Codes and lines, in the order of the messages.
+fn places(text: &str) -> Vec<(&'static str, u32)> {
+    let parsed = parse(Path::new("m.pml"), text, &[], &NoIncludes);
+    let of =
+        |d: &stubborn_diagnostics::Diagnostic| (d.code, parsed.sources.place(d.span.start).line);
+    parsed.diagnostics.iter().map(of).collect()
+}
+
+#[test]
+fn misspelt_names_are_recognised() {
+    let cases = [
+        (
+            "byte counter; init { conter = 1 }",
+            "did you mean `counter`?",
+        ),
+        (
+            "init { byte counter; Counter = 1 }",
+            "did you mean `counter`?",
+        ),
+        (
+            "mtype = { green }; mtype m; init { m = gren }",
+            "did you mean `green`?",
+        ),
+        (
+            "typedef T { byte size }; T t; init { t.sise = 1 }",
+            "did you mean `size`?",
+        ),
+        (
+            "proctype Worker() { skip } init { run Wroker() }",
+            "did you mean `Worker`?",
+        ),
+        ("init { again: skip; goto agian }", "did you mean `again`?"),
+        (
+            "active proctype Main() { start: Main@strat }",
+            "did you mean `start`?",
+        ),
+        (
+            "inline increase(a) { a++ } byte x; init { incraese(x) }",
+            "did you mean `increase`?",
+        ),
+        ("init { pirntf(\"x\") }", "did you mean `printf`?"),
+        (
+            "typedef Frame { byte a }; init { Farme f; f.a = 1 }",
+            "did you mean `Frame`?",
+        ),
+        (
+            "mtype:fruit = { apple }; mtype:friut f; init { skip }",
+            "did you mean `fruit`?",
+        ),
+        (
+            "proctpye P() { skip } init { skip }",
+            "did you mean `proctype`?",
+        ),
+        ("#inculde \"x\"\ninit { skip }", "did you mean `include`?"),
+        (
+            "proctype P() { byte mine; skip } init { mine = 1 }",
+            "it is local to P",
+        ),
+        (
+            "init { { byte inner; inner = 1 }; inner = 2 }",
+            "in a block that has ended",
+        ),
+    ];
+    for (text, help) in cases {
+        let shown = shown(text);
+        assert!(
+            shown.contains(help),
+            "{help} is missing for {text}:\n{shown}"
+        );
+    }
+}
+
+#[test]
+fn all_mistakes_are_reported_once_and_in_order() {
+    let text = "byte x;\n\
+                chan c = [1] of byte;\n\
+                inline twice(a) {\n\
+                a = nowhere + 1\n\
+                }\n\
+                active proctype A() {\n\
+                x = = 2;\n\
+                c!1;\n\
+                twice(x); twice(x);\n\
+                y = 1;\n\
+                if :: x == 1 -> zz = 1 :: else -> goto lost fi;\n\
+                x = 256\n\
+                }\n";
+    assert_eq!(
+        places(text),
+        [
+            ("PML020", 2),
+            ("PML055", 4),
+            ("PML020", 7),
+            ("PML055", 10),
+            ("PML055", 11),
+            ("PML081", 11),
+            ("PML062", 12),
+        ]
+    );
+}
+
+#[test]
+fn what_comes_out_of_a_macro_is_shown_where_it_is_used_and_defined() {
+    let text = "#define INC(v) v = v + step\nbyte x;\ninit {\n  INC(x)\n}\n";
+    let shown = shown(text);
+    for part in [
+        "m.pml:4:3",
+        "step is not declared",
+        "in the text of this macro",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in:\n{shown}");
+    }
+}
+
+#[test]
+fn constants_that_are_cut_off_are_told() {
+    let told = |text: &str| {
+        let parsed = parse(Path::new("m.pml"), text, &[], &NoIncludes);
+        let found = parsed.diagnostics.into_iter().find(|d| d.code == "PML062");
+        found.map(|d| d.message)
+    };
+    for (text, stored) in [
+        ("byte b = 300; init { skip }", Some(44)),
+        ("byte b; init { b = -1 }", Some(255)),
+        ("bool b; init { b = 2 }", Some(0)),
+        ("short s = 40000; init { skip }", Some(-25_536)),
+        ("unsigned u : 3; init { u = 9 }", Some(1)),
+        ("#define BIG 999\nbyte b[2]; init { b[1] = BIG }", Some(231)),
+        ("byte b[2] = { 1, 256 }; init { skip }", Some(0)),
+        ("byte b = 255; init { b = 0 }", None),
+        ("int i = 2147483647; init { i = -2147483648 }", None),
+        ("byte b; init { b = b + 300 }", None),
+        // SPIN's verifier has bytes for these.
+        ("bool b[2]; init { b[1] = 2 }", None),
+    ] {
+        let message = told(text);
+        let wanted = stored.map(|stored| format!("{stored} is stored"));
+        let fits = match (&message, &wanted) {
+            (Some(message), Some(wanted)) => message.contains(wanted.as_str()),
+            (None, None) => true,
+            _ => false,
+        };
+        assert!(fits, "{text}: {message:?}");
+    }
+}
+
+#[test]
+fn else_beside_communication_is_told() {
+    let told = |options: &str| {
+        let text = format!(
+            "byte x; chan q = [1] of {{ byte }}; chan r = [0] of {{ byte }};\n\
+             active proctype A() {{ do {options} od }}"
+        );
+        places(&text).iter().any(|(code, _)| *code == "PML063")
+    };
+    assert!(told(":: q?x :: else -> break"));
+    assert!(told(":: else -> break :: q!1"));
+    assert!(told(":: x > 1 :: r!x :: else -> break"));
+    assert!(!told(":: q?[x] -> q?x :: else -> break"));
+    assert!(!told(":: nempty(q) -> q?x :: else -> break"));
+    assert!(!told(":: q?x :: q!1"));
 }

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
 }
 
 /// Looks around, so that the walk meets no process that the model was not prepared for.
-fn foresee(model: &mut LoadedModel) -> Result<(), Failure> {
+pub(super) fn foresee(model: &mut LoadedModel) -> Result<(), Failure> {
     const STATES: u64 = 50_000;
     growing(model, |model| {
         let mut options = CheckOptions::default();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+mod editor;
 mod promela;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");

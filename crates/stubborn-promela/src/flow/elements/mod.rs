@@ -468,6 +468,7 @@ impl Builder<'_, '_> {
                 .error("PML074", "there are two `else` options here", span);
         }
         if let Some(last) = elses.first() {
+            self.check_else(&options, span);
             options.retain(|o| o != last);
             options.push(*last);
         }
@@ -491,6 +492,25 @@ impl Builder<'_, '_> {
         head
     }
 
+    /// Warns of `else` beside a send or receive, as SPIN does: whether a message can be sent or
+    /// taken may change while others move, and `else` is not about that.
+    fn check_else(&mut self, options: &[Seq], span: Span) {
+        let first = |o: &Seq| self.out.sequences[*o].first.map(|f| &self.out.list[f]);
+        let is_io = |e: &&Element| {
+            matches!(
+                e.node,
+                Node::Basic(Basic::Send { .. } | Basic::Receive { .. })
+            )
+        };
+        if let Some(io) = options.iter().filter_map(first).find(is_io) {
+            let message = "`else` beside a send or receive";
+            let warning = Diagnostic::warning("PML063", message, span)
+                .related(io.span, "this depends on what others do")
+                .help("ask about the channel in conditions (`nempty(c) -> c?x`, `empty(c) -> …`) instead");
+            self.resolver.diagnostics.push(warning);
+        }
+    }
+
     fn prepare(&mut self, statement: &Statement) -> Option<Prepared> {
         let span = statement.span;
         let basic = |b| Some(Prepared::Basic(b, span));
@@ -508,6 +528,7 @@ impl Builder<'_, '_> {
                 Some(Prepared::Labelled(name.clone(), Box::new(inner), span))
             }
             StatementKind::Assign(target, value) => {
+                let written = value;
                 let value = self.resolver.expr(value);
                 if target.parts.len() == 1 && &*target.parts[0].name == "_" {
                     return basic(Basic::Nothing);
@@ -517,6 +538,9 @@ impl Builder<'_, '_> {
                     return basic(Basic::SetPriority(None, value));
                 }
                 let place = self.resolver.target(target);
+                if let Some(place) = &place {
+                    self.resolver.check_fits(place.scalar, written);
+                }
                 basic(place.map_or(Basic::Nothing, |p| Basic::Assign(p, value)))
             }
             StatementKind::Print(format, arguments) => {
