@@ -75,6 +75,16 @@ impl Verdict {
         }
     }
 
+    /// Of a question that hopes for what another one fears.
+    #[must_use]
+    pub fn inverted(self) -> Self {
+        match self {
+            Self::Holds => Self::Violated,
+            Self::Violated => Self::Holds,
+            Self::Unknown => Self::Unknown,
+        }
+    }
+
     /// Of several questions together: violated if anything is; else unknown if anything is.
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let worse = |one: Self, other: Self| match (one, other) {

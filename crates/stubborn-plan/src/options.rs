@@ -137,6 +137,8 @@ pub struct TemporalOptions {
     /// Look at runs only in which a process that could move all the time moves again and
     /// again.
     pub weak_fairness: bool,
+    /// Look, too, for parts of a formula that holds which do not matter to it.
+    pub vacuity: bool,
 }
 
 impl Default for TemporalOptions {
@@ -149,6 +151,7 @@ impl Default for TemporalOptions {
             relaxed_visibility: false,
             expansion: PutBack::default(),
             weak_fairness: false,
+            vacuity: false,
         }
     }
 }

@@ -83,6 +83,8 @@ pub enum PropertyKind {
     Assertion,
     /// An invariant that the user asked for.
     Invariant,
+    /// Something that the user hopes can be reached: the label holds where it is.
+    Reachable,
 }
 
 /// A safety property: `violated_by` must hold in no reachable state.

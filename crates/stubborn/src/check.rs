@@ -16,6 +16,8 @@ pub enum QuestionKind {
     Assertion,
     /// An invariant of the user.
     Invariant,
+    /// Something that should be reachable: it holds if its target is found.
+    Reach,
     /// Steps that fail: indices, ranges, divisions.
     Error,
 }
@@ -27,6 +29,7 @@ impl QuestionKind {
             Self::Deadlock => "deadlock",
             Self::Assertion => "assertion",
             Self::Invariant => "invariant",
+            Self::Reach => "reach",
             Self::Error => "error",
         }
     }
@@ -95,6 +98,7 @@ fn questions_of(structure: &Structure) -> Vec<Question> {
         kind: match property.kind {
             PropertyKind::Assertion => QuestionKind::Assertion,
             PropertyKind::Invariant => QuestionKind::Invariant,
+            PropertyKind::Reachable => QuestionKind::Reach,
         },
         target: Target::Label(property.violated_by),
         span: property.span,
@@ -109,7 +113,7 @@ pub struct Answer {
     pub question: Question,
     /// The answer.
     pub verdict: Verdict,
-    /// How it happens, if it does.
+    /// How it happens, if it does: the counterexample, or the witness of what is reachable.
     pub violation: Option<Violation>,
     /// Which of the [runs](Report::runs) gave the answer.
     pub run: usize,
@@ -153,7 +157,19 @@ pub fn check(
     questions: &[Question],
     options: &CheckOptions<'_>,
 ) -> Result<Report, CheckError> {
-    answer(&planner(model, options), questions)
+    let mut report = answer(&planner(model, options), questions)?;
+    for answer in &mut report.answers {
+        // Where it cannot be evaluated, nobody knows whether it is reached.
+        if let (QuestionKind::Reach, Target::Label(label), Some(found)) = (
+            answer.question.kind,
+            answer.question.target,
+            &answer.violation,
+        ) && model.why_label_fails(label, &found.state).is_some()
+        {
+            answer.verdict = Verdict::Unknown;
+        }
+    }
+    Ok(report)
 }
 
 fn answer(planner: &Planner<'_>, questions: &[Question]) -> Result<Report, CheckError> {
@@ -164,7 +180,10 @@ fn answer(planner: &Planner<'_>, questions: &[Question]) -> Result<Report, Check
         answers: answers
             .map(|(question, answer)| Answer {
                 question: question.clone(),
-                verdict: answer.verdict,
+                verdict: match question.kind {
+                    QuestionKind::Reach => answer.verdict.inverted(),
+                    _ => answer.verdict,
+                },
                 violation: answer.violation,
                 run: answer.run,
             })

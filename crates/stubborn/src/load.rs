@@ -110,6 +110,8 @@ pub struct LoadOptions {
     pub engine: Engine,
     /// Expressions in the model's own syntax that should hold in every state.
     pub invariants: Vec<String>,
+    /// Expressions in the model's own syntax that should hold in some state.
+    pub reachable: Vec<String>,
     /// What is only about Promela.
     pub promela: PromelaOptions,
     /// Temporal properties to add to those that the model states.

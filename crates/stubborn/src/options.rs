@@ -1,6 +1,7 @@
 //! Every option of the command line, in one place. Help texts, completions and the manual
 //! page are made from these definitions.
 
+mod belief;
 mod bench;
 mod checkpoint;
 mod cluster;
@@ -27,6 +28,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use stubborn::reduce::Algorithm;
 use stubborn::{Engine, Language, Order, StoreKind};
 
+pub(crate) use belief::BeliefArgs;
 pub(crate) use bench::BenchArgs;
 pub(crate) use checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use cluster::ClusterArgs;
@@ -500,6 +502,9 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
+
+    #[command(flatten)]
+    pub(crate) belief: BeliefArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

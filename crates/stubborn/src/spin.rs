@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use stubborn_ir::interpreter::Interpreter;
+use stubborn_promela::Loaded;
 use stubborn_promela::ast::ProcessKind;
 use stubborn_promela::flow::Action;
 use stubborn_promela::trail::{Step, TrailError};
 use stubborn_search::{Trace, TraceStep};
-use stubborn_system::Successors;
+use stubborn_system::{BitSet, Successors};
 
 use crate::load::{LoadError, LoadedModel};
 
@@ -135,6 +136,38 @@ pub fn unreached(model: &LoadedModel) -> Option<Vec<Unreached>> {
             reached.extend(info.parts.iter().map(|(_, kind, step)| (kind.0, *step)));
         }
     }
+    Some(all_unreached(model, loaded, &reached, &BTreeSet::new()))
+}
+
+/// What no transition has reached that a search has taken, by process type; `None` if the model is
+/// no Promela model. Of process types with atomic sequences that are followed statement by statement,
+/// inside of which a search does not look, nothing is said.
+pub fn unreached_by(model: &LoadedModel, fired: &BitSet) -> Option<Vec<Unreached>> {
+    let loaded = model.promela()?.loaded();
+    let mut reached: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut unknown: BTreeSet<usize> = BTreeSet::new();
+    let commands = &loaded.model.program().commands;
+    for (at, info) in loaded.lowered.steps.iter().enumerate() {
+        if fired.contains(at) {
+            reached.extend(info.parts.iter().map(|(_, kind, step)| (kind.0, *step)));
+        }
+        if commands
+            .get(at)
+            .is_none_or(|command| command.continues.is_some())
+        {
+            unknown.extend(info.parts.iter().map(|(_, kind, _)| kind.0));
+        }
+    }
+    Some(all_unreached(model, loaded, &reached, &unknown))
+}
+
+/// The statements that are not among those reached, but for process types of which nothing is known.
+fn all_unreached(
+    model: &LoadedModel,
+    loaded: &Loaded,
+    reached: &BTreeSet<(usize, usize)>,
+    unknown: &BTreeSet<usize>,
+) -> Vec<Unreached> {
     let mut all = Vec::new();
     for (at, process) in loaded.program.processes.iter().enumerate() {
         let name = match process.kind {
@@ -142,6 +175,9 @@ pub fn unreached(model: &LoadedModel) -> Option<Vec<Unreached>> {
             ProcessKind::Proctype => format!("proctype {}", process.name),
             ProcessKind::Never | ProcessKind::Trace | ProcessKind::NoTrace => continue,
         };
+        if unknown.contains(&at) {
+            continue;
+        }
         let mut statements = BTreeSet::new();
         for step in process.flow.states.iter().flat_map(|s| &s.transitions) {
             if !matches!(*step.action, Action::Jump | Action::Blocked) {
@@ -171,5 +207,5 @@ pub fn unreached(model: &LoadedModel) -> Option<Vec<Unreached>> {
             all: count,
         });
     }
-    Some(all)
+    all
 }

@@ -437,10 +437,11 @@ pub fn violated_in(system: &dyn System, state: &[u32]) -> Vec<(String, Option<Sp
     }
     let mut executor = system.executor();
     let properties = structure.properties.iter();
-    let violated = properties.filter(|p| executor.label(state, p.violated_by));
+    let stated = properties.filter(|p| p.kind != PropertyKind::Reachable);
+    let violated = stated.filter(|p| executor.label(state, p.violated_by));
     let named = violated.map(|property| {
         let name = match property.kind {
-            PropertyKind::Assertion => property.name.clone(),
+            PropertyKind::Assertion | PropertyKind::Reachable => property.name.clone(),
             PropertyKind::Invariant => format!("invariant {}", property.name),
         };
         (name, property.span)

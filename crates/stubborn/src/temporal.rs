@@ -11,6 +11,7 @@ pub(crate) mod evaluation;
 pub(crate) mod explain;
 pub(crate) mod explore;
 pub(crate) mod read;
+mod vacuity;
 
 use stubborn_diagnostics::Span;
 use stubborn_emptiness::Property;

@@ -326,6 +326,19 @@ impl NetSystem {
         });
         Some(violated_by)
     }
+
+    /// Adds the question whether a state formula holds in some reachable state; none if the formula
+    /// has temporal operators.
+    pub fn add_reachable(&mut self, name: impl Into<String>, wanted: Formula) -> Option<LabelId> {
+        let label = self.add_label(wanted)?;
+        self.structure.properties.push(Property {
+            name: name.into(),
+            kind: PropertyKind::Reachable,
+            violated_by: label,
+            span: None,
+        });
+        Some(label)
+    }
 }
 
 impl System for NetSystem {

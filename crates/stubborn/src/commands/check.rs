@@ -1,6 +1,7 @@
 //! `stubborn check`: verdicts first, then the runs that show what is violated, then numbers.
 
 pub(super) mod asked;
+mod belief;
 mod rounds;
 mod suite;
 mod suite_file;
@@ -71,6 +72,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     let budget = budget(model_args, &args.search, head, &nothing, sharing)?;
     let load_options = LoadOptions {
         invariants: args.properties.invariant.clone(),
+        reachable: args.belief.reach.clone(),
         temporal: temporal::texts(&args.temporal.formulas)?,
         promela: PromelaOptions {
             // A page shows it, too.
@@ -86,6 +88,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     let default_reduction = if args.spin.coverage { "none" } else { "auto" };
     let mut options = search_options(&args.search, &args.reduction, default_reduction, &model)?;
     options.temporal = args.temporal.options();
+    options.temporal.vacuity = !args.belief.no_vacuity;
     let line = Line::new(
         args.output.quiet,
         args.search.max_states,
@@ -304,7 +307,12 @@ impl Results {
 
     /// The traces of what is violated, with what they show.
     fn traces(&self) -> impl Iterator<Item = (String, &Trace)> {
-        let answers = self.report.answers.iter();
+        // Counterexamples before witnesses.
+        let with = |is_violated: bool| {
+            let answers = self.report.answers.iter();
+            answers.filter(move |a| (a.verdict == Verdict::Violated) == is_violated)
+        };
+        let answers = with(true).chain(with(false));
         let others = answers.filter_map(|a| Some((headline(&a.question), trace_of(a)?)));
         let temporal = self.temporal.iter();
         let temporal = temporal.filter_map(|a| Some((a.title.clone(), temporal::trace_of(a)?)));
@@ -417,6 +425,13 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         if let Some(notice) = answer.notice.as_ref().filter(|_| !args.output.quiet) {
             let _ = writeln!(out, "          ({notice})");
         }
+        if !answer.vacuous.is_empty() && !args.output.quiet {
+            let parts = answer.vacuous.join("; ");
+            let _ = writeln!(
+                out,
+                "          (vacuous: it holds whatever this is: {parts})"
+            );
+        }
     }
     for answer in &report.answers {
         if let Some(violation) = &answer.violation {
@@ -446,7 +461,12 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         out += &coverage(model, report);
     }
     if !args.output.quiet {
+        let unreached = belief::unreached(args, model, results);
+        if !unreached.is_empty() {
+            let _ = write!(out, "\n{unreached}");
+        }
         out.push('\n');
+        out += &belief::not_asked(model, results);
         out += &statistics(args, model, results, load);
     }
     if results
@@ -516,6 +536,7 @@ pub(super) fn headline(question: &Question) -> String {
         Target::Assertions => "assertions".into(),
         Target::Label(_) => match question.kind {
             QuestionKind::Invariant => format!("invariant {}", question.name),
+            QuestionKind::Reach => format!("reach {}", question.name),
             _ => question.name.clone(),
         },
     }
@@ -534,6 +555,15 @@ pub(super) fn told(
         Target::Deadlock | Target::InvalidEnd => "A deadlock".into(),
         Target::Errors => "A failing step".into(),
         Target::Assertions => "A violated assertion".into(),
+        Target::Label(label) if question.kind == QuestionKind::Reach => {
+            let has_value = model.why_label_fails(label, &violation.state).is_none();
+            let what = if has_value {
+                "A witness of"
+            } else {
+                "No value of"
+            };
+            format!("{what}: {}", headline(question))
+        }
         Target::Label(_) => format!("A violation of: {}", headline(question)),
     };
     let _ = match violation.length {
@@ -562,6 +592,9 @@ fn explanation(model: &LoadedModel, question: &Question, violation: &Violation) 
             let place = story::source_line(model, question.span);
             let state = &violation.state;
             let why = match model.why_label_fails(label, state) {
+                None if question.kind == QuestionKind::Reach => {
+                    format!("holds there{}", story::why_bad(system, label, state))
+                }
                 None => format!(
                     "does not hold there{}",
                     story::why_bad(system, label, state)

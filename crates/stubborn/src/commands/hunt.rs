@@ -183,6 +183,7 @@ fn judged(
                     evaluated: None,
                     failure: None,
                     branching: None,
+                    vacuous: Vec::new(),
                 };
                 prey = Some(Prey {
                     at: hunted.len(),

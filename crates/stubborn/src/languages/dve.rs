@@ -17,20 +17,27 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     let Some(mut lowered) = lowered else {
         return Err(BuildError::Model(diagnostics));
     };
-    for text in &options.invariants {
-        let expression = SourceFile::new("--invariant", text.as_str());
+    let invariants = options.invariants.iter();
+    let invariants = invariants.map(|text| ("--invariant", text, PropertyKind::Invariant));
+    let reachable = options.reachable.iter();
+    let reachable = reachable.map(|text| ("--reach", text, PropertyKind::Reachable));
+    for (flag, text, kind) in invariants.chain(reachable) {
+        let expression = SourceFile::new(flag, text.as_str());
         let (parsed, problems) = stubborn_dve::load_expression(lowered.model(), &expression);
         let Some(parsed) = parsed else {
             debug_assert!(has_errors(&problems));
             return Err(BuildError::Expression(Box::new(expression), problems));
         };
         let holds = lowered.condition(&parsed);
-        let violated = stubborn_ir::Expr::Unary(UnaryOp::Not, Box::new(holds));
+        let looked_for = match kind {
+            PropertyKind::Reachable => holds,
+            _ => stubborn_ir::Expr::Unary(UnaryOp::Not, Box::new(holds)),
+        };
         let program = lowered.program_mut();
-        let violated_by = program.label(violated);
+        let violated_by = program.label(looked_for);
         program.properties.push(ProgramProperty {
             name: text.clone(),
-            kind: PropertyKind::Invariant,
+            kind,
             violated_by,
             span: None,
         });

@@ -33,6 +33,16 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             }
         }
     }
+    let mut reachable = Vec::new();
+    for text in &options.reachable {
+        let expression = SourceFile::new("--reach", text.as_str());
+        match parse_state_formula(&expression, &model) {
+            Ok(formula) => reachable.push((text.clone(), formula)),
+            Err(problem) => {
+                return Err(BuildError::Expression(Box::new(expression), vec![problem]));
+            }
+        }
+    }
     let mut contest = Vec::new();
     let mut drafts_with_meanings = Vec::new();
     if !options.ignore_temporal {
@@ -62,7 +72,8 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     if let Some(seed) = options.shuffle {
         let shuffled =
             Shuffled::new(&net, seed).map_err(|e| BuildError::TooLarge(e.to_string()))?;
-        let formulas = invariants.iter_mut().chain(&mut contest);
+        let formulas = invariants.iter_mut().chain(&mut reachable);
+        let formulas = formulas.chain(&mut contest);
         let meanings = drafts_with_meanings
             .iter_mut()
             .flat_map(|(_, meanings)| meanings);
@@ -82,6 +93,9 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
     for (name, formula) in invariants {
         // A state formula: its parser and its reader saw to that.
         let _ = system.add_invariant(name, formula, None);
+    }
+    for (name, formula) in reachable {
+        let _ = system.add_reachable(name, formula);
     }
     options.budget.begin(TRANSLATING);
     let mut temporal = Vec::new();

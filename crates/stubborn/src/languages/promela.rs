@@ -77,6 +77,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         engine: options.engine,
         coverage: promela.coverage,
         invariants: options.invariants.clone(),
+        reachable: options.reachable.clone(),
         drafts: Vec::new(),
         broken: Vec::new(),
         claims: !options.ignore_temporal,
@@ -183,6 +184,7 @@ struct Wanted {
     /// Note what is reached.
     coverage: bool,
     invariants: Vec<String>,
+    reachable: Vec<String>,
     drafts: Vec<Draft>,
     /// Formulas of the model that are wrong.
     broken: Vec<Temporal>,
@@ -229,6 +231,15 @@ impl Wanted {
                 source: SourceFile::new("--invariant", text.as_str()),
                 span: Span::new(0, text.len()),
                 added: 2,
+                draft: None,
+            });
+        }
+        for text in &self.reachable {
+            ask(Asked {
+                text: text.clone(),
+                source: SourceFile::new("--reach", text.as_str()),
+                span: Span::new(0, text.len()),
+                added: 0,
                 draft: None,
             });
         }
@@ -304,7 +315,8 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         .map(|property| Partial::all(property, &loaded.lowered.program, &wanted.budget));
     let partial: Vec<Vec<Partial>> = partial.collect();
     let adds_labels = partial.iter().any(|partial| !partial.is_empty());
-    let adds_properties = !wanted.invariants.is_empty() || adds_claims || wanted.acceptance;
+    let adds_questions = !wanted.invariants.is_empty() || !wanted.reachable.is_empty();
+    let adds_properties = adds_questions || adds_claims || wanted.acceptance;
     let model = if !adds_properties && !adds_labels {
         loaded.model.clone()
     } else {
@@ -312,11 +324,15 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         for (property, partial) in formulas.iter_mut().zip(partial) {
             property.evaluations = Evaluations::new(partial, &mut program);
         }
-        for text in &wanted.invariants {
-            if let Some(violated_by) = label(&violated(text)) {
+        let invariants = wanted.invariants.iter();
+        let invariants = invariants.map(|text| (text, violated(text), PropertyKind::Invariant));
+        let reachable = wanted.reachable.iter();
+        let reachable = reachable.map(|text| (text, text.clone(), PropertyKind::Reachable));
+        for (text, looked_for, kind) in invariants.chain(reachable) {
+            if let Some(violated_by) = label(&looked_for) {
                 program.properties.push(ProgramProperty {
                     name: text.clone(),
-                    kind: PropertyKind::Invariant,
+                    kind,
                     violated_by,
                     span: None,
                 });

@@ -64,7 +64,7 @@ pub(crate) struct SpinArgs {
 pub(crate) struct DrawingArgs {
     /// Follow a trail that `check --trail` or SPIN wrote; MODEL.trail by default
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-          conflicts_with_all = ["steps", "seed", "replay", "interactive"])]
+          conflicts_with_all = ["steps", "replay", "runs"])]
     pub(crate) trail: Option<Option<PathBuf>>,
 
     /// Draw the run as a message sequence chart, in SVG

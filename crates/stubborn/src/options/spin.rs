@@ -21,7 +21,7 @@ pub(crate) fn hint(flag: &str) -> Option<&'static str> {
         }
         (_, "-i" | "-I") => "a breadth-first search, the default, finds shortest counterexamples",
         (_, "-c") => "every property is checked to its end; `explore` counts all errors",
-        (_, "-n") => "unreached statements are listed with --coverage only",
+        (_, "-n") => "unreached statements are not listed with --no-coverage",
         (_, "-w") => "tables grow as they need; --memory-limit limits them",
         (_, "-e" | "-E" | "-A") => "--property names what is checked",
         (_, "-b") => "bounded searches are --max-states N",

@@ -1,6 +1,6 @@
 //! Answers to temporal properties, one after the other, with what users should know of them.
 
-use stubborn_emptiness::{CheckResult, FiniteRuns, ReductionOff, ReductionUse};
+use stubborn_emptiness::{CheckResult, FiniteRuns, Property, ReductionOff, ReductionUse};
 use stubborn_plan::{
     CheckError, CheckOptions, Planner, Por, ProvisoChoice, Run, TemporalQuestion, Verdict,
 };
@@ -8,9 +8,15 @@ use stubborn_search::{Stop, Target, Trace};
 
 use super::branching::CtlResult;
 use super::evaluation::{EvaluationFailure, Evaluations};
+use super::vacuity::irrelevant_parts;
 use super::{Obstacle, Temporal};
 use crate::check::planner;
 use crate::load::LoadedModel;
+
+/// So many states may be looked at to find parts of a formula that do not matter.
+const FEW_STATES: u64 = 20_000;
+/// A check may take so long for that, and twice as long as the first one took.
+const MOMENT: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// A temporal property with its verdict.
 #[derive(Clone, Debug)]
@@ -33,6 +39,9 @@ pub struct TemporalAnswer {
     pub failure: Option<EvaluationFailure>,
     /// What was found about a property of branching time.
     pub branching: Option<CtlResult>,
+    /// Parts of a formula that holds, as text: it holds whatever they are. (Looked for within
+    /// limits, and if [that](stubborn_plan::TemporalOptions::vacuity) is asked for.)
+    pub vacuous: Vec<String>,
 }
 
 /// How evaluations that fail were looked for.
@@ -67,7 +76,16 @@ pub fn check_temporal(
         }
         checker.answer(property)
     });
-    answers.collect()
+    let mut answers: Vec<TemporalAnswer> = answers.collect::<Result<_, _>>()?;
+    if options.temporal.vacuity {
+        checker.planner.allot(None);
+        for (answer, temporal) in answers.iter_mut().zip(properties) {
+            if let (Verdict::Holds, Ok(property)) = (answer.verdict, &temporal.property) {
+                answer.vacuous = checker.vacuous_parts(property, answer.result.as_ref());
+            }
+        }
+    }
+    Ok(answers)
 }
 
 struct Checker<'a> {
@@ -88,6 +106,7 @@ impl Checker<'_> {
             evaluated: None,
             failure: None,
             branching: None,
+            vacuous: Vec::new(),
         };
         let property = match &temporal.property {
             Ok(property) => property,
@@ -134,6 +153,33 @@ impl Checker<'_> {
             self.evaluate(temporal, question.finite_runs, &mut answer)?;
         }
         Ok(answer)
+    }
+
+    /// Parts that do not matter to a formula that holds, as far as they are found in about as many
+    /// states as the check took.
+    fn vacuous_parts(&self, property: &Property, result: Option<&CheckResult>) -> Vec<String> {
+        let (Some(formula), Some(result)) = (property.formula(), result) else {
+            return Vec::new();
+        };
+        let mut left = result.counts.states.max(FEW_STATES);
+        irrelevant_parts(formula, |property| {
+            let mut options = self.options.clone();
+            options.limits = self.planner.limits();
+            let most = options.limits.states.unwrap_or(u64::MAX);
+            options.limits.states = Some(left.min(most));
+            // Nobody waits much longer for what he has not asked for, nor has less time for others.
+            let longest = (result.prepare_time + result.time) * 2 + MOMENT;
+            let spare = options.limits.time.map_or(longest, |time| time / 8);
+            options.limits.time = Some(longest.min(spare));
+            let changed = TemporalQuestion {
+                property,
+                finite_runs: self.options.temporal.finite_runs,
+            };
+            // (What goes wrong here is about a question that nobody has asked.)
+            let found = planner(self.model, &options).check_temporal(changed).ok()?;
+            left = left.checked_sub(found.result.counts.states)?;
+            Some(found.result.verdict)
+        })
     }
 
     /// Looks for evaluations that fail: along the run that was found, or everywhere.

@@ -49,7 +49,9 @@ impl<'m> Asked<'m> {
             // What the flags say; of files with many properties, only those that are named.
             let any = args.property.is_empty();
             questions.extend(all.into_iter().filter(|q| {
-                q.kind == QuestionKind::Invariant && (any || args.invariant.contains(&q.name))
+                q.kind == QuestionKind::Reach
+                    || q.kind == QuestionKind::Invariant
+                        && (any || args.invariant.contains(&q.name))
             }));
             let wanted = |t: &&Temporal| match t.origin {
                 Origin::Model => false,
@@ -83,7 +85,7 @@ impl<'m> Asked<'m> {
         }
         if once.is_empty() {
             return Err(Failure::wrong(
-                "nothing to check: --only needs --deadlock, --invariant, --ltl, --ctl, --hoa, \
+                "nothing to check: --only needs --deadlock, --invariant, --reach, --ltl, --ctl, --hoa, \
                  --properties or --property",
             ));
         }

@@ -128,6 +128,9 @@ pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer, traces: bool) -
             unknown.put_into(&mut fields);
         }
     }
+    if !answer.vacuous.is_empty() {
+        fields.insert("vacuous".into(), json!(answer.vacuous));
+    }
     let searches = figures(answer);
     if let Some((first, rest)) = searches.split_first() {
         fields.extend(rest.iter().fold(first.clone(), Figures::add).json());
