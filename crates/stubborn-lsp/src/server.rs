@@ -358,6 +358,11 @@ impl Server {
                 by_file.entry(file).or_default().push(shown);
             }
         }
+        // While something is wrong, what is used is not known.
+        if !has_errors(&all) && !included {
+            let own = by_file.entry(uri.as_str().to_owned()).or_default();
+            own.extend(answers::unused(&shallow.index, encoding));
+        }
         self.show(uri, by_file);
     }
 

@@ -144,7 +144,8 @@ impl Client {
                     let line = d["range"]["start"]["line"].as_u64().expect("a line");
                     (d["code"].as_str().expect("a code").to_owned(), line + 1)
                 };
-                return list.iter().map(of).collect();
+                let problems = list.iter().filter(|d| d["severity"] != 4);
+                return problems.map(of).collect();
             }
         }
     }
