@@ -13,7 +13,7 @@ use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, Spent, Sys
 
 use crate::fairness::Fair;
 use crate::gate::Gate;
-use crate::lasso::{self, Counterexample, Region};
+use crate::lasso::{self, Counterexample, NodeLasso, Region};
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
 use crate::parallel::union_find::MOST_WORKERS;
@@ -24,6 +24,7 @@ use crate::property::Property;
 use crate::proviso::CycleProviso;
 use crate::pulse::{Surroundings, limit_of};
 use crate::shared::SharedExpansions;
+use crate::shortest::{self, Length};
 use crate::space::{Counts, Node, Space};
 use crate::steering::{Steering, SteeringTables};
 use crate::sticky::{StickyReducer, sticky_transitions};
@@ -129,6 +130,11 @@ struct Bounds<'f> {
     started: Instant,
     gate: Option<&'f Gate>,
 }
+
+/// A short counterexample is looked for among at least so many nodes of the product...
+const FEWEST_SEARCHED: usize = 20_000;
+/// ... and at most so many.
+const MOST_SEARCHED: usize = 500_000;
 
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
@@ -522,7 +528,7 @@ impl<'a> Check<'a> {
                     open: &|node| open.contains_key(&node),
                     all,
                 };
-                self.report(&mut product, &region, result)?;
+                self.report(&mut product, setting, &region, result)?;
             }
         }
         Ok(!product.has_new_expansions())
@@ -582,7 +588,7 @@ impl<'a> Check<'a> {
                     open: &|node| sets.contains(node) || was_left(node),
                     all,
                 };
-                self.report(&mut product, &region, result)
+                self.report(&mut product, setting, &region, result)
             }
             _ => {
                 let cycle: RapidHashSet<Node> = lasso.cycle.iter().copied().collect();
@@ -592,7 +598,7 @@ impl<'a> Check<'a> {
                     open: &|node| cycle.contains(&node) || stem.contains(&node),
                     all,
                 };
-                self.report(&mut product, &region, result)
+                self.report(&mut product, setting, &region, result)
             }
         }
     }
@@ -601,27 +607,109 @@ impl<'a> Check<'a> {
     fn report(
         &self,
         product: &mut Product<'_>,
+        setting: &Setting<'_>,
         region: &Region<'_>,
         result: &mut CheckResult,
     ) -> Result<(), SearchError> {
         result.verdict = CheckVerdict::Violated;
-        let nodes = lasso::find(product, region);
-        let states = nodes.and_then(|nodes| lasso::system_states(product, &nodes));
         // Without time or memory for it the violation is real all the same.
-        if let Ok((states, cycle_start)) = states {
-            let system = self.replay.unwrap_or(self.system);
-            let confirmed = lasso::confirm(
-                system,
-                self.property,
-                self.weak_fairness,
-                states,
-                cycle_start,
-            );
-            result.counterexample = match confirmed {
-                Ok(confirmed) => Some(confirmed),
-                Err(SearchError::GaveUp(_)) => None,
-                Err(error) => return Err(error),
-            };
+        let Ok(nodes) = lasso::find(product, region) else {
+            return Ok(());
+        };
+        result.counterexample = self.confirmed(product, &nodes)?;
+        let Some(first) = &result.counterexample else {
+            return Ok(());
+        };
+        let known = first.length();
+        product.forget_observer();
+        let nodes = (result.counts.states as usize).clamp(FEWEST_SEARCHED, MOST_SEARCHED);
+        let is_shortest = self.shorten(setting, known, nodes, result)?;
+        let length = result.counterexample.as_ref().map(Counterexample::length);
+        if let (false, Some(known)) = (is_shortest, length) {
+            // What the search saw on its way is less than the whole.
+            let open = region.open;
+            let found = shortest::shorter(product, region.all, known, nodes, open);
+            if let Ok(found) = found {
+                self.take_shorter(product, found.lasso, result)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for a shorter counterexample in the whole product, with the automaton as it came, so
+    /// that what is shown does not depend on how it was found. Says whether there is certainly no
+    /// shorter one.
+    fn shorten(
+        &self,
+        setting: &Setting<'_>,
+        known: Length,
+        nodes: usize,
+        result: &mut CheckResult,
+    ) -> Result<bool, SearchError> {
+        let store = Store::new(setting.store.width(), &self.store, setting.bounds.memory);
+        let Ok(store) = store else { return Ok(false) };
+        let automaton = self.property.automaton();
+        let sets = automaton.acceptance_sets();
+        let fair = match self.weak_fairness {
+            true => Some(Fair::new(self.system, sets, Emptiness::Components)?),
+            false => None,
+        };
+        let whole = Setting {
+            watcher: Watcher {
+                automaton,
+                starts: &[automaton.initial()],
+                fair: fair.as_ref(),
+                ..setting.watcher
+            },
+            reductions: &Reductions::default(),
+            store: &store,
+            bounds: Bounds {
+                gate: None,
+                started: Instant::now(),
+                ..setting.bounds
+            },
+        };
+        let all = whole.watcher.all_marks();
+        let mut product = self.product(&whole, None);
+        product.forget_observer();
+        let Ok(found) = shortest::shorter(&mut product, all, known, nodes, &|_| true) else {
+            return Ok(false);
+        };
+        self.take_shorter(&mut product, found.lasso, result)?;
+        Ok(found.is_shortest)
+    }
+
+    /// The counterexample, unless there is no time for it.
+    fn confirmed(
+        &self,
+        product: &mut Product<'_>,
+        nodes: &NodeLasso,
+    ) -> Result<Option<Counterexample>, SearchError> {
+        let Ok((states, cycle_start)) = lasso::system_states(product, nodes) else {
+            return Ok(None);
+        };
+        let system = self.replay.unwrap_or(self.system);
+        let fair = self.weak_fairness;
+        match lasso::confirm(system, self.property, fair, states, cycle_start) {
+            Ok(confirmed) => Ok(Some(confirmed)),
+            Err(SearchError::GaveUp(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a lasso for the counterexample if it is shorter.
+    fn take_shorter(
+        &self,
+        product: &mut Product<'_>,
+        lasso: Option<NodeLasso>,
+        result: &mut CheckResult,
+    ) -> Result<(), SearchError> {
+        let Some(lasso) = lasso else { return Ok(()) };
+        let known = result.counterexample.as_ref().map(Counterexample::length);
+        let found = self.confirmed(product, &lasso)?;
+        if let Some(found) = found.filter(|found| known.is_none_or(|known| found.length() < known))
+        {
+            result.counterexample = Some(found);
         }
         Ok(())
     }

@@ -15,8 +15,8 @@
 //! with it.
 
 use stubborn_ltl::automaton::Marks;
-use stubborn_search::SearchError;
-use stubborn_system::{Structure, Successors, System, TransitionId};
+use stubborn_search::{SearchError, Trace};
+use stubborn_system::{ProcessId, Structure, Successors, System, TransitionId};
 
 use crate::walk::Emptiness;
 
@@ -224,26 +224,61 @@ impl FairRounds {
 /// Whether the cycle of a lasso of states is fair: every process moves in it, or is once
 /// without a step.
 pub(crate) fn is_fair(system: &dyn System, cycle: &[&[u32]]) -> bool {
-    let structure = system.structure();
-    let mut executor = system.executor();
-    let mut satisfied = vec![false; structure.processes.len()];
-    let mut successors = Successors::new(system.layout().words());
-    for pair in cycle.windows(2) {
-        successors.clear();
-        executor.successors(pair[0], &mut successors);
-        let mut able = vec![false; structure.processes.len()];
-        let error = structure.error_state.as_deref();
-        for successor in successors.iter().filter(|s| error != Some(s.state)) {
-            for process in structure.movers(successor.transition) {
-                able[process.index()] = true;
-            }
-            for process in &structure.transition(successor.transition).processes {
-                satisfied[process.index()] |= successor.state == pair[1];
-            }
-        }
-        for (satisfied, able) in satisfied.iter_mut().zip(able) {
-            *satisfied |= !able;
-        }
+    Neglected::on(system, cycle).always_able.is_empty()
+}
+
+/// The processes that never move on a cycle although they could.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Neglected {
+    /// They have a step in every state of the cycle: the cycle is not weakly fair.
+    pub always_able: Vec<ProcessId>,
+    /// They have one in some: only strong fairness would leave the cycle out.
+    pub sometimes_able: Vec<ProcessId>,
+}
+
+impl Neglected {
+    /// Of the cycle of a run; nobody is neglected by a run that ends.
+    pub fn by(system: &dyn System, run: &Trace) -> Self {
+        let Some(first) = run.cycle_start() else {
+            return Self::default();
+        };
+        let cycle = (first..=run.len()).map(|at| run.state(at));
+        Self::on(system, &cycle.collect::<Vec<_>>())
     }
-    satisfied.into_iter().all(|is_satisfied| is_satisfied)
+
+    /// Of the states of a cycle, the first one also at its end.
+    fn on(system: &dyn System, cycle: &[&[u32]]) -> Self {
+        let structure = system.structure();
+        let mut executor = system.executor();
+        let count = structure.processes.len();
+        let (mut moves, mut idle, mut able) =
+            (vec![false; count], vec![false; count], vec![false; count]);
+        let mut successors = Successors::new(system.layout().words());
+        for pair in cycle.windows(2) {
+            successors.clear();
+            executor.successors(pair[0], &mut successors);
+            let mut able_here = vec![false; count];
+            let error = structure.error_state.as_deref();
+            for successor in successors.iter().filter(|s| error != Some(s.state)) {
+                for process in structure.movers(successor.transition) {
+                    able_here[process.index()] = true;
+                }
+                for process in &structure.transition(successor.transition).processes {
+                    moves[process.index()] |= successor.state == pair[1];
+                }
+            }
+            for (process, able_here) in able_here.into_iter().enumerate() {
+                able[process] |= able_here;
+                idle[process] |= !able_here;
+            }
+        }
+        let mut neglected = Self::default();
+        for process in (0..count).filter(|process| able[*process] && !moves[*process]) {
+            match idle[process] {
+                true => neglected.sometimes_able.push(ProcessId::new(process)),
+                false => neglected.always_able.push(ProcessId::new(process)),
+            }
+        }
+        neglected
+    }
 }

@@ -1,9 +1,10 @@
 //! From an accepting component to a counterexample that a person can follow.
 //!
-//! A search only knows that some open component has all marks. A shortest way into it, and
+//! A search only knows that some open component has all marks. First of all, a shortest way into it, and
 //! in it a short cycle that collects the marks one after the other, are found by
 //! breadth-first searches among the nodes of open components, with all edges of the product
-//! instead of the reduced ones: every one of them is a step of the system. The result is
+//! instead of the reduced ones: every one of them is a step of the system. Then [others](crate::shortest)
+//! look for a shorter one. The result is
 //! replayed on the system, step by step, by an executor of its own, and the word that its
 //! labels spell is checked against the property; what does not pass is no counterexample but
 //! a bug, and reported as such.
@@ -14,11 +15,12 @@ use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_ltl::lasso::{Lasso, Letter};
 use stubborn_search::{Limit, SearchError, Trace, replay};
-use stubborn_system::{LabelId, System};
+use stubborn_system::{Executor, LabelId, Successors, System};
 
 use crate::fairness::is_fair;
 use crate::product::Product;
 use crate::property::Property;
+use crate::shortest::Length;
 use crate::space::{Edge, Node, Space};
 
 /// A run that violates a property.
@@ -31,6 +33,15 @@ pub struct Counterexample {
     pub ends: bool,
 }
 
+impl Counterexample {
+    pub(crate) fn length(&self) -> Length {
+        Length {
+            steps: self.trace.len(),
+            cycle: self.trace.cycle().len(),
+        }
+    }
+}
+
 /// Nodes of the product: a way into the accepting component, then a cycle. The cycle starts
 /// where the stem ends, and its first node is not repeated at its end.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +49,13 @@ pub(crate) struct NodeLasso {
     /// Without the first node of the cycle.
     stem: Vec<Node>,
     cycle: Vec<Node>,
+}
+
+impl NodeLasso {
+    /// From the nodes of a stem, without the first one of the cycle, and those of the cycle.
+    pub(crate) fn new(stem: Vec<Node>, cycle: Vec<Node>) -> Self {
+        Self { stem, cycle }
+    }
 }
 
 /// Where a search came from.
@@ -204,7 +222,7 @@ pub(crate) fn confirm(
         return failed("the accepting cycle was not found again");
     }
     let mut executor = system.executor();
-    let mut successors = stubborn_system::Successors::new(words);
+    let mut successors = Successors::new(words);
     let first = &states[cycle_start * words..][..words];
     executor.successors(first, &mut successors);
     // On a cycle of steps there is one that does not fail.
@@ -227,12 +245,30 @@ pub(crate) fn confirm(
             cycle_start -= 1;
         }
         states.truncate((cycle_start + 1) * words);
-    } else if !weak_fairness {
-        shorten_cycle(&mut states, words, cycle_start);
-        cycle_start = enter_early(&mut states, words, cycle_start);
     } else {
+        let is_fair = |cycle: &[&[u32]]| !weak_fairness || is_fair(system, cycle);
+        let mut is_accepted = |run: &[&[u32]], start: usize| {
+            let mut letters = |states: &[&[u32]]| {
+                let letters = states
+                    .iter()
+                    .map(|s| letter(&mut *executor, property.labels(), s));
+                letters.collect()
+            };
+            let word = Lasso {
+                stem: letters(&run[..start]),
+                cycle: letters(&run[start..run.len() - 1]),
+            };
+            property.automaton().accepts(&word) && is_fair(&run[start..])
+        };
+        cycle_start = close_early(&mut states, words, cycle_start, &mut is_accepted);
+        if let Ok(mut run) = replay(system, states.clone(), None) {
+            run.close_cycle(cycle_start);
+            if let Some((earlier, start)) = turn_early(system, &run, &mut is_accepted) {
+                (states, cycle_start) = (earlier, start);
+            }
+        }
         let cycle = states[cycle_start * words..].chunks_exact(words);
-        if !is_fair(system, &cycle.collect::<Vec<_>>()) {
+        if !is_fair(&cycle.collect::<Vec<_>>()) {
             return failed("the cycle is not fair");
         }
     }
@@ -244,16 +280,8 @@ pub(crate) fn confirm(
         trace.close_cycle(cycle_start);
     }
     let mut letters = |labels: &[LabelId], from: usize, to: usize| -> Vec<Letter> {
-        let letter = |number: usize| {
-            let mut letter = vec![0; labels.len().div_ceil(64)];
-            for (at, label) in labels.iter().enumerate() {
-                if executor.label(trace.state(number), *label) {
-                    letter[at / 64] |= 1 << (at % 64);
-                }
-            }
-            letter
-        };
-        (from..to).map(letter).collect()
+        let of_state = |number: usize| letter(&mut *executor, labels, trace.state(number));
+        (from..to).map(of_state).collect()
     };
     let end = if ends { trace.len() + 1 } else { trace.len() };
     let mut word = |labels: &[LabelId]| Lasso {
@@ -271,35 +299,89 @@ pub(crate) fn confirm(
     Ok(Counterexample { trace, ends })
 }
 
-/// Where the last state of the stem is the last one of the cycle, the same run enters the
-/// cycle there. Returns where it begins.
-fn enter_early(states: &mut Vec<u32>, words: usize, mut cycle_start: usize) -> usize {
-    loop {
-        let last = states.len() / words - 1;
-        let state = |number: usize| &states[number * words..][..words];
-        if cycle_start == 0 || state(cycle_start - 1) != state(last - 1) {
-            return cycle_start;
+/// Which labels hold in a state.
+fn letter(executor: &mut dyn Executor, labels: &[LabelId], state: &[u32]) -> Letter {
+    let mut letter = vec![0; labels.len().div_ceil(64)];
+    for (at, label) in labels.iter().enumerate() {
+        if executor.label(state, *label) {
+            letter[at / 64] |= 1 << (at % 64);
         }
-        states.truncate(last * words);
-        cycle_start -= 1;
     }
+    letter
 }
 
-/// Where the cycle repeats a shorter one (the automaton went round several times), keeps
-/// that one once.
-fn shorten_cycle(states: &mut Vec<u32>, words: usize, cycle_start: usize) {
-    let cycle = &states[cycle_start * words..];
-    let length = cycle.len() / words - 1;
-    let period = (1..length)
-        .filter(|period| length.is_multiple_of(*period))
-        .find(|period| {
-            let (first, rest) = (
-                &cycle[..length * words - period * words],
-                &cycle[period * words..length * words],
-            );
-            first == rest
-        });
-    if let Some(period) = period {
-        states.truncate((cycle_start + period + 1) * words);
+/// The same cycle, taken as early on the stem as it can be: the automaton may have needed a step to
+/// notice that it was over. The states of the run, and where the cycle begins.
+fn turn_early(
+    system: &dyn System,
+    run: &Trace,
+    mut is_accepted: impl FnMut(&[&[u32]], usize) -> bool,
+) -> Option<(Vec<u32>, usize)> {
+    /// So many steps are tried.
+    const STEPS: usize = 20_000;
+    let start = run.cycle_start()?;
+    let mut executor = system.executor();
+    let mut successors = Successors::new(system.layout().words());
+    let error = system.structure().error_state.as_deref();
+    let stem = |end: usize| (0..=end).map(|at| run.state(at).to_vec());
+    for early in 0..start.min(STEPS / run.cycle().len().max(1)) {
+        let mut states: Vec<Vec<u32>> = stem(early).collect();
+        for step in run.cycle() {
+            successors.clear();
+            executor.successors(&states[states.len() - 1], &mut successors);
+            let same = successors
+                .iter()
+                .find(|s| s.transition == step.transition && error != Some(s.state));
+            let Some(same) = same else { break };
+            states.push(same.state.to_vec());
+        }
+        let is_closed =
+            states.len() > early + run.cycle().len() && states[early] == states[states.len() - 1];
+        if !is_closed {
+            continue;
+        }
+        let all: Vec<&[u32]> = states.iter().map(Vec::as_slice).collect();
+        if is_accepted(&all, early) {
+            return Some((states.concat(), early));
+        }
     }
+    None
+}
+
+/// Where a run that is a lasso comes back to a state and would be a counterexample already if it
+/// went round from there, it ends there. Returns where the cycle begins then. (The automaton may have gone round
+/// several times, or entered its own cycle late.)
+fn close_early(
+    states: &mut Vec<u32>,
+    words: usize,
+    cycle_start: usize,
+    mut is_accepted: impl FnMut(&[&[u32]], usize) -> bool,
+) -> usize {
+    /// So many cycles are tried, as long as their runs do not have more states together than this.
+    const TRIES: usize = 256;
+    const MOST_STATES: usize = 1 << 20;
+    let mut states_tried = 0;
+    let all: Vec<&[u32]> = states.chunks_exact(words).collect();
+    // Runs have up to hundreds of thousands of states, so not every pair is compared.
+    let mut earlier: RapidHashMap<&[u32], Vec<usize>> = RapidHashMap::default();
+    let mut cycles = (0..all.len()).flat_map(|end| {
+        let before = earlier.entry(all[end]).or_default();
+        let starts: Vec<usize> = before.iter().rev().take(TRIES).copied().collect();
+        before.push(end);
+        starts.into_iter().map(move |start| (start, end))
+    });
+    let found = cycles
+        .by_ref()
+        .take(TRIES)
+        .take_while(|(start, end)| (*start, end + 1) != (cycle_start, all.len()))
+        .take_while(|(_, end)| {
+            states_tried += end;
+            states_tried <= MOST_STATES
+        })
+        .find(|(start, end)| is_accepted(&all[..=*end], *start));
+    let Some((start, end)) = found else {
+        return cycle_start;
+    };
+    states.truncate((end + 1) * words);
+    start
 }

@@ -57,6 +57,7 @@
 //! | `explore`, `choices` | a system alone, reduced with a cycle proviso |
 //! | `gate` | where checks wait that can be continued |
 //! | `experiments` | the shelf: many provisos at once, provisos that look ahead |
+//! | `lasso`, `shortest` | counterexamples: found again, made short, replayed |
 //! | `fairness` | runs that neglect no process |
 //! | [`proviso`], `watch`, `sticky` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
@@ -85,6 +86,7 @@ mod pulse;
 #[cfg(test)]
 mod regressions;
 mod shared;
+mod shortest;
 pub mod space;
 mod steering;
 mod sticky;
@@ -98,6 +100,7 @@ pub use check::{
 pub use claim::ClaimGuards;
 pub use experiments::Compared;
 pub use explore::{Exploration, ExplorationResult};
+pub use fairness::Neglected;
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};

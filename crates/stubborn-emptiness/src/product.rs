@@ -187,6 +187,13 @@ impl<'a> Product<'a> {
         self.edges_of(node, Part::All, out).map(|_| ())
     }
 
+    /// Whether the system had no step in the node whose edges were asked for last, if it has edges:
+    /// then only the automaton moves.
+    pub(crate) fn stands_still(&self) -> bool {
+        let error = self.system.structure().error_state.as_deref();
+        self.successors.iter().all(|s| error == Some(s.state))
+    }
+
     /// Whether there is time to look for a way that was found once.
     pub(crate) fn check_time(&mut self) -> Result<(), Limit> {
         let budget = self.system.budget();

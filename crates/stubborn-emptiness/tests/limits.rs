@@ -231,3 +231,38 @@ fn an_exploration_that_gives_up_has_not_seen_everything() {
         }
     }
 }
+
+/// A cycle of many steps that every search finds first, and one of two steps after one other step.
+#[test]
+fn counterexamples_are_short() {
+    let mut system = Tiny::new(&[200, 2, 2]);
+    system.simple("count", &[], (&[0], &[0]), |v| v[0] = (v[0] + 1) % 200);
+    let off = system.label("x1 = 0", &[1], |v| v[1] == 0);
+    system.simple("begin", &[off], (&[1], &[1]), |v| v[1] = 1);
+    let on = system.label("x1 = 1", &[1], |v| v[1] == 1);
+    system.simple("flip", &[on], (&[1, 2], &[2]), |v| v[2] = 1 - v[2]);
+    let up = system.label("x2 = 1", &[2], |v| v[2] == 1);
+    // It happens at last that x2 never is 1 any more.
+    let mut formulas = Formulas::new();
+    let atom = formulas.atom("p");
+    let ever = formulas.make(Node::Finally(atom));
+    let again = formulas.make(Node::Globally(ever));
+    let formula = formulas.not(again);
+    let property = Property::from_formula(formulas, formula, vec![up], &Default::default());
+    let property = property.expect("the formula is small");
+    let ways = Emptiness::ALL.map(|emptiness| [(emptiness, 1), (emptiness, 3)]);
+    for (emptiness, threads) in ways.into_iter().flatten() {
+        let check = Check {
+            emptiness,
+            threads,
+            ..Check::new(&system, &property)
+        };
+        let length = |check: &Check<'_>| {
+            let result = check.run().expect("the parts fit together");
+            assert_eq!(result.verdict, CheckVerdict::Violated);
+            let trace = result.counterexample.expect("there is memory").trace;
+            (trace.stem().len(), trace.cycle().len())
+        };
+        assert_eq!(length(&check), (1, 2), "{emptiness:?} {threads}");
+    }
+}

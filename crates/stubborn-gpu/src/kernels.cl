@@ -19,6 +19,7 @@
 #define C_GAVE_UP 10u
 #define C_HIT 11u       // targets that were hit, as bits
 #define C_ESCAPED 12u   // a value did not fit
+#define C_PUT_BACK 13u  // states that the proviso expands
 #define C_EACH 16u
 
 #define TOP (1ul << 63)
@@ -28,7 +29,11 @@
 #define SEGMENT (ROWS - 1u)
 #define STAGE (ROWS * WG)
 #define FRESH (2u * WG)
+#ifdef PROVISO
+#define SYNC barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#else
 #define SYNC barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 
 static ulong scatter(ulong x) {
   x ^= x >> 32; x *= 0xd6e8feb86659fd93ul;
@@ -44,6 +49,8 @@ typedef struct {
   ulong sectors;  // of all
   __global ulong* nodes;
   ulong node_sectors;
+  uint node_bits; // of a number of a node
+  uint key_bits;  // of a key of the table of states
 } Tables;
 
 static __global ulong* sector(const Tables* t, ulong at) {
@@ -72,6 +79,53 @@ static uint look(__global ulong* q, const ulong key) {
 }
 
 // 1 if the key is new, 0 if not, or NO_ROOM.
+#ifdef QUOTIENT
+// Slots of 32 bits, eight a sector. A key of `bits` bits is shuffled one to one, and says by its place
+// among all keys in which sector it belongs: key * sectors / 2^bits. What is left of the product, without as
+// many low bits as differ for no two keys of a sector, and how many sectors further on the slot is, tell
+// the key. So slots hold whole keys, in half the space (D. E. Knuth, *The Art of Computer Programming*,
+// volume 3, exercise 6.4-13; J. G. Cleary, *Compact hash tables using bidirectional linear probing*, 1984).
+static ulong shuffle_key(ulong x, const uint bits) {
+  const ulong all = (1ul << bits) - 1ul;
+  const uint middle = (bits + 1u) / 2u;
+  x ^= x >> middle; x = x * 0xd6e8feb86659fd93ul & all;
+  x ^= x >> middle; x = x * 0xd6e8feb86659fd93ul & all;
+  return x ^ (x >> middle);
+}
+
+#define TRY_QUOTIENT(v, j) if ((v) == key) return j; if ((v) == 0) { \
+    uint old = atomic_cmpxchg((volatile __global uint*)(q + j), 0u, key); \
+    if (old == 0) return 16u + j; if (old == key) return j; }
+static uint look_quotient(__global uint* q, const uint key) {
+  uint4 a = ((__global const uint4*)q)[0], b = ((__global const uint4*)q)[1];
+  if (a.x == key) return 0;
+  if (a.y == key) return 1;
+  if (a.z == key) return 2;
+  if (a.w == key) return 3;
+  if (b.x == key) return 4;
+  if (b.y == key) return 5;
+  if (b.z == key) return 6;
+  if (b.w == key) return 7;
+  TRY_QUOTIENT(a.x, 0) TRY_QUOTIENT(a.y, 1) TRY_QUOTIENT(a.z, 2) TRY_QUOTIENT(a.w, 3)
+  TRY_QUOTIENT(b.x, 4) TRY_QUOTIENT(b.y, 5) TRY_QUOTIENT(b.z, 6) TRY_QUOTIENT(b.w, 7)
+  return 8;
+}
+
+static uint insert(const Tables* t, const ulong key) {
+  const uint bits = t->key_bits;
+  const ulong place = shuffle_key(key & ((1ul << bits) - 1ul), bits);
+  const ulong low = place * t->sectors, high = mul_hi(place, t->sectors);
+  ulong at = high << (64u - bits) | low >> bits;
+  const ulong left = (low & ((1ul << bits) - 1ul)) >> (63u - (uint)clz(t->sectors));
+  const uint slot = 0x80000000u | (uint)left << STEP_BITS;
+  for (uint i = 0; i < (1u << STEP_BITS); i++) {
+    uint found = look_quotient((__global uint*)sector(t, at), slot | i);
+    if (found != 8u) return found >> 4;
+    at = at + 1 == t->sectors ? 0 : at + 1;
+  }
+  return NO_ROOM;
+}
+#else
 static uint insert(const Tables* t, const ulong key) {
   ulong at = mul_hi(scatter(key), t->sectors);
   for (uint i = 0; i < MOST_PROBES; i++) {
@@ -81,6 +135,7 @@ static uint insert(const Tables* t, const ulong key) {
   }
   return NO_ROOM;
 }
+#endif
 
 #if W > 1
 // The number of a node: that of its slot.
@@ -113,11 +168,11 @@ static uint insert_state(const Tables* t, const State* x, uint* nodes, uint* tro
 #endif
   while (left > 2) {
     uint to = 0;
-    for (uint k = 0; k + 1 < left; k += 2) id[to++] = node(t, TOP | (ulong)id[k] << 31 | id[k + 1], nodes, trouble);
+    for (uint k = 0; k + 1 < left; k += 2) id[to++] = node(t, TOP | (ulong)id[k] << t->node_bits | id[k + 1], nodes, trouble);
     if (left & 1u) id[to++] = id[left - 1];
     left = to;
   }
-  return *trouble ? NO_ROOM : insert(t, TOP | (ulong)id[0] << 31 | id[1]);
+  return *trouble ? NO_ROOM : insert(t, TOP | (ulong)id[0] << t->node_bits | id[1]);
 #endif
 }
 
@@ -126,9 +181,11 @@ __kernel void clear(__global ulong2* table, const ulong pairs) {
 }
 
 #define TABLE_PARAMETERS __global ulong* part0, __global ulong* part1, __global ulong* part2, \
-  __global ulong* part3, const ulong each, const ulong sectors, __global ulong* nodes, const ulong node_sectors
+  __global ulong* part3, const ulong each, const ulong sectors, __global ulong* nodes, const ulong node_sectors, \
+  const uint node_bits, const uint key_bits
 #define TABLES Tables t; t.part0 = part0; t.part1 = part1; t.part2 = part2; t.part3 = part3; \
-  t.each = each; t.sectors = sectors; t.nodes = nodes; t.node_sectors = node_sectors;
+  t.each = each; t.sectors = sectors; t.nodes = nodes; t.node_sectors = node_sectors; \
+  t.node_bits = node_bits; t.key_bits = key_bits;
 
 // Stores the first state of a queue.
 __kernel void start(__global const ulong* queue, const ulong room, TABLE_PARAMETERS) {
@@ -139,10 +196,110 @@ __kernel void start(__global const ulong* queue, const ulong room, TABLE_PARAMET
   insert_state(&t, &s, &added, &trouble);
 }
 
+#ifdef REDUCE
+// Sets of commands.
+typedef struct { ulong b[SET_WORDS]; } Set;
+static bool has(const Set* a, const uint t) { return (a->b[t >> 6] >> (t & 63u) & 1ul) != 0; }
+static void put(Set* a, const uint t) { a->b[t >> 6] |= 1ul << (t & 63u); }
+static bool differ(const Set* a, const Set* b) {
+  ulong d = 0;
+  for (uint k = 0; k < SET_WORDS; k++) d |= a->b[k] ^ b->b[k];
+  return d != 0;
+}
+// Takes the first element out; all commands if there is none.
+static uint take(Set* a) {
+  for (uint k = 0; k < SET_WORDS; k++) if (a->b[k] != 0) {
+    const ulong low = a->b[k] & (~a->b[k] + 1ul);
+    a->b[k] ^= low;
+    return 64u * k + 63u - (uint)clz(low);
+  }
+  return COMMANDS;
+}
+
+// What is enabled; nothing may be left out where something fails, or may fail after its first step.
+static uint look_around(const State* s, Set* enabled, bool* fails) {
+  uint count = 0;
+  bool outranked = false;
+  for (uint k = 0; k < SET_WORDS; k++) enabled->b[k] = 0;
+  for (uint r = 0; r < ROUNDS; r++) {
+#ifdef NEW_CLASS
+    if (NEW_CLASS(r) && count) outranked = true;
+#endif
+    if (!outranked) {
+      State x;
+      uint c = 0;
+      const uint f = fire(r, s, &x, &c);
+      if (f & DONE) {
+        put(enabled, c);
+        count++;
+        if (((f >> FAILED) & 7u) != 0u || ((f >> VIOLATED) & 3u) != 0u || fails_later[c] != 0) *fails = true;
+      }
+    }
+  }
+  return count;
+}
+
+// The smallest set that is closed from an enabled command; see `sets.rs`.
+static void stubborn_set(__global const ulong* rows, const State* s, const Set* enabled, const uint count, Set* kept) {
+  Set starts = *enabled;
+  uint best = count;
+  *kept = *enabled;
+  for (uint start = take(&starts); start < COMMANDS && best > 1u; start = take(&starts)) {
+    Set set, work;
+    for (uint k = 0; k < SET_WORDS; k++) { set.b[k] = 0; work.b[k] = 0; }
+    put(&set, start); put(&work, start);
+    uint size = 1;
+    for (uint t = start; size < best && (t = take(&work)) < COMMANDS;) {
+      __global const ulong* row = rows + t * SET_WORDS;
+      if (!has(enabled, t)) {
+        // The guard that costs least.
+        uint least = 0xffffffffu;
+        uint no = blocked(t, s);
+        for (uint g = 0; no != 0; g++, no >>= 1) if (no & 1u) {
+          __global const ulong* other = rows + (COMMANDS + guard_of[t * GUARDS + g]) * SET_WORDS;
+          uint cost = 0;
+          for (uint k = 0; k < SET_WORDS; k++) {
+            const ulong more = other[k] & ~set.b[k];
+            cost += 512u * (uint)popcount(more & enabled->b[k]) + (uint)popcount(more);
+          }
+          if (cost < least) { least = cost; row = other; }
+        }
+        if (least == 0xffffffffu) { size = best; row = rows; }
+      }
+      for (uint k = 0; k < SET_WORDS; k++) {
+        const ulong more = row[k] & ~set.b[k];
+        set.b[k] |= more; work.b[k] |= more;
+        size += (uint)popcount(more & enabled->b[k]);
+      }
+    }
+    if (size < best) {
+      best = size;
+      for (uint k = 0; k < SET_WORDS; k++) kept->b[k] = set.b[k] & enabled->b[k];
+    }
+  }
+}
+#endif
+
 static uint outcome_hit(const uint violated, const uint failed) {
   return (violated == 1u || failed == 1u ? TARGET_ASSERTIONS : 0u)
        | (violated == 2u || failed == 2u ? TARGET_ERRORS : 0u);
 }
+
+#ifdef PROVISO
+#define FROM(at) origin[at] = here;
+#else
+#define FROM(at)
+#endif
+#ifdef REDUCE
+#define SET_PARAMETERS , __global const ulong* rows, __global uchar* flags, const uint phase
+#else
+#define SET_PARAMETERS
+#endif
+// What is to be done with a state: nothing was left out, something was, and one of its successors is
+// in the next level.
+#define WHOLE 0
+#define REDUCED 1
+#define LEADS_ON 2
 
 #ifdef FIND
 // Looks for the first state of a level that has a certain successor, and stores nothing.
@@ -158,15 +315,19 @@ static uint outcome_hit(const uint violated, const uint failed) {
     if (f) failures++; else { \
       uint at = atomic_inc(&staged); \
       for (uint k = 0; k < W; k++) stage[k * STAGE + at] = (x).w[k]; \
+      FROM(at) \
     } }
 #endif
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void level(__global const ulong* in, __global ulong* out, const ulong room,
            __global ulong* counts, const uint number, const uint stop,
-           __global ulong* hits, const ulong depth, TABLE_PARAMETERS) {
+           __global ulong* hits, const ulong depth, TABLE_PARAMETERS SET_PARAMETERS) {
   __local ulong stage[W * STAGE];
   __local ulong fresh[W * FRESH];
+#ifdef PROVISO
+  __local uint origin[STAGE];
+#endif
   __local ulong place;
   __local uint staged, news, quit, busy;
   __local uint sums[C_SUMS];
@@ -192,7 +353,12 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   // not entered.
   do {
     const uint here = base + lid;
+#ifdef PROVISO
+    // The second time, those that got nowhere.
+    const bool mine = here < n && (phase == 0u || flags[here < n ? here : 0u] == REDUCED);
+#else
     const bool mine = here < n;
+#endif
     State s;
     for (uint k = 0; k < W; k++) s.w[k] = in[k * room + (mine ? here : 0u)];
     more = base < n && n - base > stride;
@@ -204,6 +370,23 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
     bool outranked = !mine;
     uint r = 0;
     bool again = true;
+#ifdef REDUCE
+    Set enabled, kept;
+    bool fails = false;
+    for (uint k = 0; k < SET_WORDS; k++) kept.b[k] = 0;
+    if (mine) {
+      const uint count = look_around(&s, &enabled, &fails);
+      kept = enabled;
+      if (!fails && count > 1u) stubborn_set(rows, &s, &enabled, count, &kept);
+#ifdef PROVISO
+      if (phase == 0u) flags[here] = differ(&kept, &enabled) ? REDUCED : WHOLE;
+      else {
+        for (uint k = 0; k < SET_WORDS; k++) kept.b[k] = enabled.b[k] & ~kept.b[k];
+        atom_inc((volatile __global ulong*)(next + C_PUT_BACK));
+      }
+#endif
+    }
+#endif
 #ifdef CHAINS
     // Where this work-item is in a chain: following one way, or back at a split.
     #define IDLE 0u
@@ -232,14 +415,14 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
         for (uint tick = 0; tick < SEGMENT && mode != IDLE; tick++) {
           if (mode == FOLLOW) {
             State a, b;
-            uint enabled = 0, fa = 0;
-            for (uint c = 0; c < chain_rounds[who] && enabled < 2u; c++) {
-              uint f = chain_fire(who, c, &y, &b);
-              if (f & DONE) { if (enabled == 0) { a = b; fa = f; } enabled++; }
+            uint able = 0, fa = 0, which = 0;
+            for (uint c = 0; c < chain_rounds[who] && able < 2u; c++) {
+              uint f = chain_fire(who, c, &y, &b, &which);
+              if (f & DONE) { if (able == 0) { a = b; fa = f; } able++; }
             }
-            if (enabled == 0) {
+            if (able == 0) {
               ENDED(y, viol, 0u) NOTE_END
-            } else if (enabled == 1u) {
+            } else if (able == 1u) {
               bool back = false;
               if (repeats) {
                 rounds++;
@@ -264,8 +447,8 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
           } else {
             const uint top = splits - 1u;
             State b;
-            uint f = 0, c = split_next[top];
-            while (c < chain_rounds[split_who[top]] && !(f & DONE)) f = chain_fire(split_who[top], c++, &split_state[top], &b);
+            uint f = 0, c = split_next[top], which = 0;
+            while (c < chain_rounds[split_who[top]] && !(f & DONE)) f = chain_fire(split_who[top], c++, &split_state[top], &b, &which);
             if (f & DONE) {
               split_next[top] = c; viol = split_viol[top]; stretch++; rounds = 0; taken++;
               TAKE(b, f)
@@ -290,11 +473,15 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #endif
           if (!outranked) {
             State x;
-            uint f = fire(r, &s, &x);
+            uint c = 0;
+            uint f = fire(r, &s, &x, &c);
             if (f & DONE) {
               uint v = (f >> VIOLATED) & 3u, bad = (f >> FAILED) & 7u;
               fired++;
               if (bad >= GAVE_UP) trouble = bad;
+#ifdef REDUCE
+              else if (!has(&kept, c)) {}
+#endif
 #ifdef CHAINS
               else if (bad == 0u && (f >> NEXT) != 0u) {
                 y = x; who = (f >> NEXT) - 1u; viol = v; repeats = (f >> REPEATS) & 1u; mode = FOLLOW;
@@ -330,6 +517,9 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
         }
         if (z == NO_ROOM) atom_inc((volatile __global ulong*)(next + (bad ? C_NODES_FULL : C_FULL)));
         if (z == 1u) {
+#ifdef PROVISO
+          flags[origin[c + lid]] = LEADS_ON;
+#endif
           uint at = atomic_inc(&news);
           for (uint k = 0; k < W; k++) fresh[k * FRESH + at] = x.w[k];
         }
@@ -353,6 +543,11 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #ifdef FIND
     if (mine && hit) atomic_min((volatile __global uint*)(next + C_HIT), here);
 #else
+#ifdef PROVISO
+    const bool first_time = phase == 0u;
+#else
+    const bool first_time = true;
+#endif
     if (mine) {
       if (fired == 0) {
         const bool valid = valid_end(&s) != 0;
@@ -360,7 +555,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
         hit |= TARGET_DEADLOCK | (valid ? 0u : TARGET_INVALID_END);
       }
 #if TARGETS > 0
-      hit |= labels_hit(&s);
+      if (first_time) hit |= labels_hit(&s);
       if (hit) {
         atomic_or((volatile __global uint*)(next + C_HIT), hit);
         for (uint k = 0; k < TARGETS; k++) if (hit >> k & 1u) {

@@ -29,6 +29,7 @@ mod device;
 mod packing;
 mod sample;
 mod search;
+mod sets;
 mod translate;
 mod way;
 
@@ -43,6 +44,7 @@ use stubborn_system::System;
 
 pub use device::{Device, DeviceError, DeviceInfo};
 pub use search::{Figures, Hit, Options, Outcome};
+pub use sets::Sets;
 
 use device::Built;
 use packing::Packing;
@@ -81,6 +83,9 @@ pub enum Failure {
     /// A value has more bits than a sample of states suggested. (Searches begin again by
     /// themselves.)
     Escaped,
+    /// Keys are too long for the slots of the table. (Searches begin again with longer ones by
+    /// themselves.)
+    TooWide,
     /// Something with the device.
     Device(DeviceError),
 }
@@ -103,6 +108,7 @@ impl fmt::Display for Failure {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Gave(reason) => f.write_str(reason),
             Self::Escaped => f.write_str("a value does not fit"),
+            Self::TooWide => f.write_str("a key does not fit"),
             Self::Device(error) => error.fmt(f),
         }
     }
@@ -122,6 +128,8 @@ pub struct Compiled {
     /// The same with the smallest ranges.
     narrow: Model,
     translation: Translation,
+    /// Leaves out steps.
+    sets: Option<Sets>,
     built: Built,
     /// What it was built from.
     source: String,
@@ -131,6 +139,8 @@ pub struct Compiled {
     compile_time: Duration,
     /// How many bits more than a sample suggests fields have; all that there can be if `None`.
     slack: Option<u32>,
+    /// The table has slots of 32 bits.
+    has_quotients: bool,
     /// The same with more bits, once that was needed.
     wider: OnceCell<Box<Compiled>>,
 }
@@ -143,20 +153,34 @@ impl<'d> Engine<'d> {
 
     /// Translates and compiles a model for a search for targets; or why that cannot be done.
     pub fn takes(&self, model: &Arc<Model>, targets: &[Target]) -> Result<Compiled, Failure> {
-        self.compile(model, targets, Some(0))
+        self.compile(model, targets, None, (Some(0), true))
     }
 
-    /// The same, with as many bits as a sample of states suggests, or as ranges say.
+    /// The same, for a search that is reduced.
+    pub fn takes_reduced(
+        &self,
+        model: &Arc<Model>,
+        targets: &[Target],
+        sets: &Sets,
+    ) -> Result<Compiled, Failure> {
+        self.compile(model, targets, Some(sets), (Some(0), true))
+    }
+
+    /// The same, with as many bits as a sample of states suggests, or as ranges say; and with quotients in
+    /// the table, or not.
     fn compile(
         &self,
         model: &Arc<Model>,
         targets: &[Target],
-        slack: Option<u32>,
+        sets: Option<&Sets>,
+        (slack, has_quotients): (Option<u32>, bool),
     ) -> Result<Compiled, Failure> {
         let started = Instant::now();
         let narrow = narrowed(model)?;
-        let translation = translate::translate(&narrow, packed(&narrow, slack), targets)?;
-        let (group, rows) = shape(&translation, self.device.info().local_memory as usize)?;
+        let translation = translate::translate(&narrow, packed(&narrow, slack), targets, sets)?;
+        let proviso = sets.is_some_and(Sets::has_proviso);
+        let local = self.device.info().local_memory as usize;
+        let (group, rows) = shape(&translation, proviso, local)?;
         let source = [
             include_str!("prelude.cl"),
             &translation.text,
@@ -169,6 +193,16 @@ impl<'d> Engine<'d> {
             2_000,
             1 << 18
         );
+        let reduce = match (sets, proviso) {
+            (None, _) => "",
+            (Some(_), false) => " -DREDUCE",
+            (Some(_), true) => " -DREDUCE -DPROVISO",
+        };
+        let options = options + reduce;
+        let options = match has_quotients {
+            true => options + &format!(" -DQUOTIENT -DSTEP_BITS={}u", search::STEP_BITS),
+            false => options,
+        };
         // Optimised, pocl takes work-items for loops to vectorise, and counts wrongly; without, it
         // also compiles several times faster.
         let options = match self.device.info().is_cpu {
@@ -180,12 +214,14 @@ impl<'d> Engine<'d> {
             model: Arc::clone(model),
             narrow,
             translation,
+            sets: sets.cloned(),
             built,
             source,
             options,
             group,
             compile_time: started.elapsed(),
             slack,
+            has_quotients,
             wider: OnceCell::new(),
         })
     }
@@ -193,7 +229,7 @@ impl<'d> Engine<'d> {
     /// The program that would be compiled, for people.
     pub fn source(model: &Model, targets: &[Target]) -> Result<String, Refusal> {
         let narrow = narrowed(model)?;
-        translate::translate(&narrow, packed(&narrow, Some(0)), targets)
+        translate::translate(&narrow, packed(&narrow, Some(0)), targets, None)
             .map(|translation| translation.text)
     }
 }
@@ -217,8 +253,13 @@ fn narrowed(model: &Model) -> Result<Model, Refusal> {
 }
 
 /// How many work-items make a group, and how many successors each may stage.
-fn shape(translation: &Translation, local: usize) -> Result<(usize, usize), Refusal> {
-    let words = translation.packing.words;
+fn shape(
+    translation: &Translation,
+    proviso: bool,
+    local: usize,
+) -> Result<(usize, usize), Refusal> {
+    // With a proviso, who has staged a state is noted beside it.
+    let words = translation.packing.words + usize::from(proviso);
     let rounds = translation.rounds.max(1);
     let few = 512; // for counters
     for (bytes, least) in [(LOCAL_BYTES, 3), (local.saturating_sub(few), 2)] {
@@ -244,35 +285,58 @@ impl Compiled {
         if let Some(wider) = self.wider.get() {
             return wider.run(device, options);
         }
-        match search::run(device, self, options) {
-            Err(Failure::Escaped) => {
-                // One more bit is often enough; a few more, or all that there can be.
-                let slack = match self.slack {
-                    Some(0) => Some(1),
-                    Some(1) => Some(3),
-                    _ => None,
-                };
-                let targets = &self.translation.targets;
-                let wider = Engine::new(device).compile(&self.model, targets, slack)?;
-                self.wider
-                    .get_or_init(|| Box::new(wider))
-                    .run(device, options)
-            }
-            result => result,
-        }
+        let (slack, has_quotients) = match search::run(device, self, options) {
+            // One more bit is often enough; a few more, or all that there can be.
+            Err(Failure::Escaped) => match self.slack {
+                Some(0) => (Some(1), self.has_quotients),
+                Some(1) => (Some(3), self.has_quotients),
+                _ => (None, self.has_quotients),
+            },
+            Err(Failure::TooWide) => (self.slack, false),
+            result => return result,
+        };
+        let wider = Engine::new(device).compile(
+            &self.model,
+            &self.translation.targets,
+            self.sets.as_ref(),
+            (slack, has_quotients),
+        )?;
+        self.wider
+            .get_or_init(|| Box::new(wider))
+            .run(device, options)
     }
 
-    /// The states on a shortest way to what the last [run](Self::run) has hit, the initial one
-    /// first; `None` if a limit was reached before it was found.
+    /// A shortest way to what the last [run](Self::run) has hit: what is hit at its end, and its states, the
+    /// initial one first; `None` if a limit was reached before it was found.
+    ///
+    /// After a reduced search that is a way without reduction, which is often shorter: who stores a state
+    /// first is a matter of chance on a card, and with a proviso the same levels would not be found again.
     pub fn way(
         &self,
         device: &Device,
         hit: &Hit,
         options: &Options<'_>,
-    ) -> Result<Option<Vec<u32>>, Failure> {
-        match self.wider.get() {
-            Some(wider) => wider.way(device, hit, options),
-            None => way::find(device, self, hit, options),
+    ) -> Result<Option<(Hit, Vec<u32>)>, Failure> {
+        if let Some(wider) = self.wider.get() {
+            return wider.way(device, hit, options);
+        }
+        if self.sets.is_none() {
+            let way = way::find(device, self, hit, options)?;
+            return Ok(way.map(|way| (hit.clone(), way)));
+        }
+        let whole = Engine::new(device).compile(
+            &self.model,
+            &[hit.target],
+            None,
+            (self.slack, self.has_quotients),
+        )?;
+        let first = Options {
+            stop: stubborn_search::Stop::FirstViolation,
+            ..*options
+        };
+        match whole.run(device, &first)?.hits.first() {
+            Some(nearest) => whole.way(device, nearest, options),
+            None => Ok(None),
         }
     }
 

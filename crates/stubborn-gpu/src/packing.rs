@@ -280,6 +280,15 @@ impl Packing {
         seen.len()
     }
 
+    /// Bits of the longest word.
+    pub(crate) fn longest_word(&self) -> u32 {
+        let pieces = self.groups.iter().flat_map(|group| {
+            let end = |piece: &Piece| piece.shift + piece.count * group.code.bits;
+            group.pieces.iter().map(end)
+        });
+        pieces.max().unwrap_or(0).max(1)
+    }
+
     /// The group of a field; none for the bit of the error state.
     fn group_of(&self, field: FieldId) -> Option<&Group> {
         self.groups.get(self.of_field[field.index()])

@@ -24,6 +24,7 @@ const NODES_FULL: usize = 9;
 const GAVE_UP: usize = 10;
 const HIT: usize = 11;
 const ESCAPED: usize = 12;
+const PUT_BACK: usize = 13;
 const EACH: usize = 16;
 
 /// Bytes of a sector of a table.
@@ -40,6 +41,10 @@ pub(crate) const KEPT: u64 = 64;
 const MOST_ROOM: u64 = 3 << 30;
 /// A table that is fuller than this, in sixteenths, is too slow to go on with.
 const FULLEST: u64 = 15;
+/// Bits of a slot with a quotient that say how far from its sector it is.
+pub(crate) const STEP_BITS: u32 = 5;
+/// Bits of such a slot that are left for the quotient.
+const QUOTIENT_BITS: u32 = 31 - STEP_BITS;
 
 /// How a search goes on, and until when.
 #[derive(Clone, Copy, Default)]
@@ -85,6 +90,8 @@ pub struct Outcome {
     pub deadlocks: u64,
     /// Those of them that are no valid ends, if the model has such a label.
     pub invalid_ends: Option<u64>,
+    /// States that a proviso has expanded although a set left something out.
+    pub put_back: u64,
     /// States of each level.
     pub level_sizes: Vec<u64>,
     /// Why it ended.
@@ -127,6 +134,10 @@ struct Sizes {
     node_sectors: u64,
     /// States of a queue.
     room: u64,
+    /// Slots of a sector of the table of states.
+    slots: u64,
+    /// Bits of a state of one word.
+    word_bits: Option<u32>,
 }
 
 /// What was too small.
@@ -139,11 +150,15 @@ enum Short {
 
 impl Sizes {
     /// Where a search begins.
-    fn first(device: &Device, words: usize, table: Option<u64>) -> Self {
+    fn first(device: &Device, compiled: &Compiled, table: Option<u64>) -> Self {
         let info = device.info();
+        let packing = &compiled.translation.packing;
+        let words = packing.words;
         let (states, nodes, queue) = match info.is_cpu {
             // Small, so that tests are fast and see tables grow.
             true => (1 << 20, 1 << 19, 1 << 20),
+            // Few nodes are the rule, and short numbers of them make short keys.
+            false if compiled.has_quotients => (info.memory / 8, 1 << 28, info.memory / 16),
             false => (info.memory / 8, info.memory / 32, info.memory / 16),
         };
         let states = table.unwrap_or(states).min(info.largest_buffer * PARTS);
@@ -157,7 +172,24 @@ impl Sizes {
             sectors: (states / SECTOR).max(PARTS),
             node_sectors: (nodes / SECTOR).max(1),
             room: room.clamp(64, MOST_ROOM),
+            slots: if compiled.has_quotients { 8 } else { 4 },
+            word_bits: (words == 1).then(|| packing.longest_word()),
         }
+    }
+
+    /// Bits of a number of a node.
+    fn node_bits(self) -> u32 {
+        u64::BITS - (4 * self.node_sectors - 1).leading_zeros()
+    }
+
+    /// Bits of a key of the table of states.
+    fn key_bits(self) -> u32 {
+        self.word_bits.unwrap_or(2 * self.node_bits())
+    }
+
+    /// Whether keys fit into slots.
+    fn can_hold_keys(self) -> bool {
+        self.slots == 4 || self.key_bits() <= QUOTIENT_BITS + self.sectors.ilog2()
     }
 
     /// Larger ones, if the card has the memory.
@@ -202,21 +234,30 @@ struct Memory {
     queues: [Buffer; 2],
     counts: Buffer,
     hits: Buffer,
+    /// Rows of sets, and what became of each state of a level.
+    sets: Option<(Buffer, Buffer)>,
 }
 
 impl Memory {
-    fn new(
-        device: &Device,
-        sizes: Sizes,
-        words: usize,
-        targets: usize,
-    ) -> Result<Self, DeviceError> {
+    fn new(device: &Device, sizes: Sizes, compiled: &Compiled) -> Result<Self, DeviceError> {
+        let translation = &compiled.translation;
+        let (words, targets) = (translation.packing.words, translation.targets.len());
         let each = sizes.sectors.div_ceil(PARTS);
         let parts = (0..PARTS)
             .map(|_| device.buffer(each * SECTOR))
             .collect::<Result<_, _>>()?;
         let queue = || device.buffer(8 * sizes.room * words as u64);
+        let sets = match &compiled.sets {
+            None => None,
+            Some(sets) => {
+                let rows = device.buffer(8 * sets.rows().len() as u64)?;
+                device.write(&rows, 0, sets.rows())?;
+                let flags = if sets.has_proviso() { sizes.room } else { 1 };
+                Some((rows, device.buffer(flags)?))
+            }
+        };
         Ok(Self {
+            sets,
             parts,
             each,
             nodes: device.buffer(sizes.node_sectors * SECTOR)?,
@@ -226,8 +267,8 @@ impl Memory {
         })
     }
 
-    /// The last arguments of kernels.
-    fn tables(&self, sizes: Sizes) -> [Argument<'_>; 8] {
+    /// Arguments of kernels.
+    fn tables(&self, sizes: Sizes) -> [Argument<'_>; 10] {
         let [a, b, c, d] = [0, 1, 2, 3].map(|part| Argument::Buffer(&self.parts[part]));
         let (each, sectors) = (Argument::Long(self.each), Argument::Long(sizes.sectors));
         [
@@ -239,6 +280,8 @@ impl Memory {
             sectors,
             Argument::Buffer(&self.nodes),
             Argument::Long(sizes.node_sectors),
+            Argument::Int(sizes.node_bits()),
+            Argument::Int(sizes.key_bits()),
         ]
     }
 }
@@ -337,10 +380,13 @@ pub(crate) fn run_until(
 ) -> Result<(Outcome, Option<Log>), Failure> {
     let kernels = Kernels::of(compiled)?;
     let words = compiled.translation.packing.words;
-    let mut sizes = Sizes::first(device, words, options.table);
+    let mut sizes = Sizes::first(device, compiled, options.table);
     let started = Instant::now();
     let (mut restarts, mut prepare) = (0, Duration::ZERO);
     loop {
+        if !sizes.can_hold_keys() {
+            return Err(Failure::TooWide);
+        }
         let mut run = Run {
             device,
             compiled,
@@ -363,6 +409,7 @@ pub(crate) fn run_until(
                     sectors: sizes.sectors / 4,
                     node_sectors: (sizes.node_sectors / 4).max(1),
                     room: sizes.room / 4,
+                    ..sizes
                 };
                 if sizes.room < 64 {
                     return Err(Failure::Device(DeviceError::OutOfMemory));
@@ -402,6 +449,7 @@ fn blank(compiled: &Compiled, sizes: Sizes) -> Outcome {
         transitions: 0,
         deadlocks: 0,
         invalid_ends: compiled.model.program().valid_end.map(|_| 0),
+        put_back: 0,
         level_sizes: Vec::new(),
         end: End::Complete,
         hits: Vec::new(),
@@ -419,12 +467,7 @@ impl Run<'_> {
     /// Gets and clears tables, and stores the initial state.
     fn prepare(&self, sizes: Sizes) -> Result<Memory, Failure> {
         let (device, translation) = (self.device, &self.compiled.translation);
-        let memory = Memory::new(
-            device,
-            sizes,
-            translation.packing.words,
-            translation.targets.len(),
-        )?;
+        let memory = Memory::new(device, sizes, self.compiled)?;
         for buffer in memory.parts.iter().chain([&memory.nodes, &memory.hits]) {
             // Buffers have a multiple of 16 bytes, or the rest is never looked at.
             let pairs = buffer.bytes() / 16;
@@ -467,6 +510,14 @@ impl Run<'_> {
         )?;
         level.set(5, &[Argument::Int(stop), Argument::Buffer(&memory.hits)])?;
         level.set(8, &memory.tables(sizes))?;
+        if let Some((rows, flags)) = &memory.sets {
+            level.set(18, &[Argument::Buffer(rows), Argument::Buffer(flags)])?;
+        }
+        // A proviso makes two rounds of a level.
+        let phases = match &self.compiled.sets {
+            None => None,
+            Some(sets) => Some(if sets.has_proviso() { 0..2 } else { 0..1 }),
+        };
         let group = self.compiled.group;
         let most_groups = device.info().units as usize * 16;
         self.outcome.states = 1;
@@ -515,7 +566,15 @@ impl Run<'_> {
                     1 => (waiting.div_ceil(group as u64) as usize).min(most_groups),
                     _ => most_groups,
                 };
-                device.queue(level, groups.max(1), group)?;
+                match &phases {
+                    None => device.queue(level, groups.max(1), group)?,
+                    Some(phases) => {
+                        for phase in phases.clone() {
+                            level.set(20, &[Argument::Int(phase)])?;
+                            device.queue(level, groups.max(1), group)?;
+                        }
+                    }
+                }
             }
             device.flush()?;
             device.read(&memory.counts, 0, &mut numbers[..EACH * (queued + 1)])?;
@@ -579,6 +638,7 @@ impl Run<'_> {
         outcome.states += counts[FOUND];
         outcome.transitions += counts[STEPS];
         outcome.deadlocks += counts[ENDS];
+        outcome.put_back += counts[PUT_BACK];
         if let Some(invalid) = &mut outcome.invalid_ends {
             *invalid += counts[INVALID];
         }
@@ -602,7 +662,10 @@ impl Run<'_> {
             return Ok(Some(Try::Done(End::Violation)));
         }
         // Fuller tables cost more than to begin again with larger ones.
-        Ok((outcome.states > sizes.sectors * 4 / 16 * FULLEST).then_some(Try::Short(Short::Table)))
+        Ok(
+            (outcome.states > sizes.sectors * sizes.slots / 16 * FULLEST)
+                .then_some(Try::Short(Short::Table)),
+        )
     }
 
     /// A limit that was reached.

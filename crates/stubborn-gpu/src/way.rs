@@ -80,6 +80,8 @@ pub(crate) fn find(
                     Argument::Long(1),
                     table,
                     Argument::Long(1),
+                    Argument::Int(1),
+                    Argument::Int(1),
                 ],
             )?;
             let groups = count

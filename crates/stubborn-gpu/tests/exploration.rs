@@ -419,7 +419,7 @@ fn ways_lead_to_what_was_hit() {
             let way = compiled
                 .way(&device, hit, &options)
                 .expect("there is memory");
-            let way = way.expect("there is no limit");
+            let (_, way) = way.expect("there is no limit");
             let words = model.layout().words();
             assert_eq!(way.len() as u64, (hit.depth + 1) * words as u64);
             assert_eq!(&way[way.len() - words..], hit.state);

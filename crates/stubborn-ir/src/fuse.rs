@@ -64,7 +64,7 @@ pub fn fuse(program: &mut Program, budget: &Budget) -> Vec<Vec<usize>> {
                     let guards = program.conjuncts(all);
                     let name = match number {
                         0 => command.name.clone(),
-                        _ => format!("{} ~{number}", command.name),
+                        _ => format!("{} #way{}", command.name, number + 1),
                     };
                     origins.push(way.origins);
                     program.commands.push(Command {
@@ -621,12 +621,14 @@ mod tests {
         assert_eq!(whole.sources, [Some(0), None]);
     }
 
-    /// What was known of a variable, an element or a temporary is known no more when a choice, a loop
-    /// or another element may have changed it.
+    /// What was known of a variable, an element, a channel or a temporary is known no more when a
+    /// choice, a loop or another element may have changed it; what is known of it is what is stored,
+    /// and how long the channel is.
     #[test]
     fn what_may_have_changed_is_not_known() {
         let site = Site(0);
         let (x, y, a) = (VarId(1), VarId(2), VarId(3));
+        let (wraps, fits, large) = (VarId(4), VarId(5), VarId(6));
         let (t, one, two) = (TempId(0), Expr::Const(1), Expr::Const(2));
         let set = |variable, value: &Expr| Statement::assign(variable, value.clone(), site);
         let element = |index: Expr, value: &Expr| Statement::Assign {
@@ -659,7 +661,66 @@ mod tests {
             site,
         };
         let first = Expr::Element(a, Box::new(Expr::Const(0)), site);
+        let length = || Expr::Length(channel());
+        let by_y = |op, left| Expr::binary(op, left, Expr::Var(y));
+        let twice = Expr::binary(BinaryOp::Multiply, Expr::Var(y), two.clone());
         let bodies = [
+            // 4 and 5 become 0 and 1; what must fit may have any last value, and fits.
+            vec![
+                set(wraps, &by_y(BinaryOp::Add, Expr::Const(4))),
+                set(x, &Expr::Var(wraps)),
+            ],
+            vec![
+                set(fits, &by_y(BinaryOp::Subtract, twice)),
+                set(x, &Expr::Var(fits)),
+            ],
+            vec![set(
+                x,
+                &Expr::less(Expr::plus(Expr::Var(large), one.clone()), Expr::Const(0)),
+            )],
+            vec![send(), set(x, &length())],
+            vec![send(), set(x, &Expr::equal(length(), one.clone()))],
+            vec![send(), set(x, &Expr::plus(length(), Expr::Const(0)))],
+            vec![set(
+                x,
+                &Expr::equal(by_y(BinaryOp::Add, length()), one.clone()),
+            )],
+            vec![choice(vec![send()], vec![]), set(x, &length())],
+            vec![
+                send(),
+                receive(Place::Var(y)),
+                set(x, &Expr::equal(length(), Expr::Const(0))),
+            ],
+            vec![
+                Statement::Send {
+                    channel: ChannelRef::Denoted {
+                        value: Box::new(Expr::Var(y)),
+                        targets: [0, 1].map(|y| (y, ChannelId::new(0))).into(),
+                        site,
+                    },
+                    values: vec![Expr::Var(y)],
+                    order: SendOrder::Fifo,
+                    site,
+                },
+                set(x, &length()),
+            ],
+            vec![
+                send(),
+                choice(vec![receive(Place::Var(y))], vec![]),
+                set(x, &length()),
+            ],
+            vec![
+                send(),
+                set(
+                    x,
+                    &Expr::Peek {
+                        channel: channel(),
+                        position: Box::new(Expr::Const(0)),
+                        item: 0,
+                        site,
+                    },
+                ),
+            ],
             vec![set(x, &one), choice(vec![set(x, &two)], vec![])],
             vec![set(x, &one), choice(vec![], vec![set(x, &two)])],
             vec![set(x, &one), round(vec![set(x, &two)])],
@@ -703,9 +764,16 @@ mod tests {
                 (Variable::integer("x", 0, 3, 0), x),
                 (Variable::integer("y", 0, 1, 0), y),
                 (Variable::array("a", 0, 3, vec![0; 2]), a),
+                (Variable::integer("wraps", 0, 3, 0), wraps),
+                (Variable::integer("fits", 0, 2, 0), fits),
+                (
+                    Variable::integer("large", i32::MAX - 1, i32::MAX, i32::MAX),
+                    large,
+                ),
             ] {
                 assert_eq!(program.variable(variable), expected);
             }
+            program.variables[wraps.index()].item = Item::wrapping(0, 3);
             assert_eq!(program.site(FailureKind::OutOfRange, "a value", None), site);
             program.channel(Channel {
                 name: "c".into(),
@@ -734,7 +802,7 @@ mod tests {
             }
             program
         });
-        assert_eq!(compare(programs).0, 10);
+        assert_eq!(compare(programs).0, 22);
     }
 
     /// A condition that cannot be evaluated comes after the assertion, and does not hide it.

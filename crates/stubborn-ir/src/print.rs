@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    BinaryOp, ChannelRef, DivideOp, Expr, Place, Program, SendOrder, Statement, UnaryOp, VarId,
+    BinaryOp, ChannelRef, DivideOp, Expr, Item, Place, Program, SendOrder, Statement, UnaryOp,
+    VarId,
 };
 
 impl Program {
@@ -67,7 +68,19 @@ impl Program {
             }
             Expr::Binary(op, left, right) => {
                 let (sign, level) = binary_sign(*op);
-                self.write_infix(out, (left, sign, right), level, around)
+                match (
+                    op,
+                    self.name_beside(left, right),
+                    self.name_beside(right, left),
+                ) {
+                    (BinaryOp::Equal | BinaryOp::NotEqual, Some(name), _) => {
+                        self.write_named(out, (left, sign, name), level, around)
+                    }
+                    (BinaryOp::Equal | BinaryOp::NotEqual, None, Some(name)) => {
+                        self.write_named(out, (right, sign, name), level, around)
+                    }
+                    _ => self.write_infix(out, (left, sign, right), level, around),
+                }
             }
             Expr::Divide(op, left, right, _) => {
                 let sign = match op {
@@ -104,6 +117,35 @@ impl Program {
                 write!(out, "].{item}")
             }
         }
+    }
+
+    /// The name of a constant that is compared with something that has named values.
+    fn name_beside(&self, compared: &Expr, constant: &Expr) -> Option<&str> {
+        let item = match compared {
+            Expr::Var(variable) | Expr::Element(variable, ..) => {
+                &self.variables[variable.index()].item
+            }
+            Expr::Peek {
+                channel: ChannelRef::Fixed(id),
+                item,
+                ..
+            } => self.channels[id.index()].items.get(*item as usize)?,
+            _ => return None,
+        };
+        item_name(item, constant)
+    }
+
+    fn write_named(
+        &self,
+        out: &mut String,
+        (left, sign, name): (&Expr, &str, &str),
+        level: u8,
+        around: u8,
+    ) -> fmt::Result {
+        let (open, close) = if level < around { ("(", ")") } else { ("", "") };
+        out.push_str(open);
+        self.write_expr(out, left, level)?;
+        write!(out, " {sign} {name}{close}")
     }
 
     fn write_infix(
@@ -258,13 +300,17 @@ impl Program {
 
     /// The name of a constant that is stored into a variable with named values.
     fn value_name(&self, target: &Place, value: &Expr) -> Option<&str> {
-        let Expr::Const(value) = value else {
-            return None;
-        };
-        let item = &self.variables[target.variable().index()].item;
-        let at = usize::try_from(i64::from(*value) - i64::from(item.min)).ok()?;
-        item.names.get(at).map(String::as_str)
+        item_name(&self.variables[target.variable().index()].item, value)
     }
+}
+
+/// The name of a constant among the values of something.
+fn item_name<'n>(item: &'n Item, value: &Expr) -> Option<&'n str> {
+    let Expr::Const(value) = value else {
+        return None;
+    };
+    let at = usize::try_from(i64::from(*value) - i64::from(item.min)).ok()?;
+    item.names.get(at).map(String::as_str)
 }
 
 /// Sign and binding strength.

@@ -155,14 +155,7 @@ impl<'m> Keeping<'m> {
         let is_defeated = planner.is_defeated();
         self.keeper.keep(&mut |output| {
             let sink = &mut Sink::new(output);
-            let state = self.state();
-            sink.number(state.done.len() as u64)?;
-            for one in &state.done {
-                sink.number(one.len() as u64)?;
-                sink.bytes(one)?;
-            }
-            sink.number(is_defeated.into())?;
-            decision.write(sink)?;
+            self.state().write(is_defeated, decision, sink)?;
             exploration.save(sink)
         })
     }
@@ -178,9 +171,44 @@ impl<'m> Keeping<'m> {
     }
 }
 
+/// Takes from what was kept all but the search that was not done: for other processes, which take
+/// the same check up and have no part of that search yet.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn kept_before(input: &mut (dyn Read + Send), bytes: u64) -> io::Result<Vec<u8>> {
+    let source = &mut Source::new(input, bytes);
+    let (state, decision) = State::read_from(source)?;
+    let mut head = Vec::new();
+    state.write(state.was_defeated, &decision, &mut Sink::new(&mut head))?;
+    Ok(head)
+}
+
 impl State {
+    fn write(&self, is_defeated: bool, decision: &Decision, sink: &mut Sink<'_>) -> io::Result<()> {
+        sink.number(self.done.len() as u64)?;
+        for one in &self.done {
+            sink.number(one.len() as u64)?;
+            sink.bytes(one)?;
+        }
+        sink.number(is_defeated.into())?;
+        decision.write(sink)
+    }
+
     fn read(mut input: Box<dyn Read + Send>, bytes: u64) -> io::Result<Self> {
-        let source = &mut Source::new(&mut *input, bytes);
+        let (state, decision) = Self::read_from(&mut Source::new(&mut *input, bytes))?;
+        Ok(Self {
+            left: Some(Left {
+                decision,
+                input,
+                bytes,
+            }),
+            ..state
+        })
+    }
+
+    /// All but the search that was not done.
+    fn read_from(source: &mut Source<'_>) -> io::Result<(Self, Decision)> {
         let mut done = Vec::new();
         for _ in 0..source.count(size_of::<u64>())? {
             let mut one = vec![0; source.count(1)?];
@@ -189,15 +217,11 @@ impl State {
         }
         let was_defeated = source.at_most(1, "neither yes nor no")? == 1;
         let decision = Decision::read(source)?;
-        Ok(Self {
+        let state = Self {
             done,
             was_defeated,
-            left: Some(Left {
-                decision,
-                input,
-                bytes,
-            }),
             ..Self::default()
-        })
+        };
+        Ok((state, decision))
     }
 }

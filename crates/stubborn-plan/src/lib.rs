@@ -49,7 +49,7 @@ use stubborn_reduce::ConfigError;
 use stubborn_search::{Limits, SearchError};
 use stubborn_system::{Relations, System};
 
-pub use keeping::{Keeper, Next};
+pub use keeping::{Keeper, Next, kept_before};
 pub use options::{CheckOptions, Por, ProvisoChoice, ReductionOptions, TemporalOptions};
 pub use safety::{Answer, Report, Run};
 pub use temporal::{TemporalQuestion, TemporalRun};

@@ -35,6 +35,16 @@ pub fn asserting_steps(structure: &Structure) -> Goals {
     steps(structure, |id| structure.transition(id).may_violate)
 }
 
+/// What a search for one target must keep.
+pub fn aim(structure: &Structure, target: Target) -> Aim {
+    match target {
+        Target::Deadlock | Target::InvalidEnd => Aim::Deadlocks,
+        Target::Errors => Aim::Goals(failing_steps(structure)),
+        Target::Assertions => Aim::Goals(asserting_steps(structure)),
+        Target::Label(label) => Aim::Goals(Goals::labels([label])),
+    }
+}
+
 fn steps(structure: &Structure, wanted: impl Fn(TransitionId) -> bool) -> Goals {
     Goals {
         any_of: Vec::new(),

@@ -110,7 +110,8 @@ fn parse_with(
         loader,
         (&mut diagnostics, budget),
     );
-    let model = parser::parse(tokens, apart, (&mut diagnostics, budget));
+    let (model, expansions) = parser::parse(tokens, apart, &sources, (&mut diagnostics, budget));
+    sources.add_expansions(expansions);
     let program = resolve::resolve(&model, &mut diagnostics);
     in_order(&mut diagnostics);
     for diagnostic in &mut diagnostics {

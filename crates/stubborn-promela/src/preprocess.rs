@@ -423,6 +423,7 @@ impl Preprocessor<'_> {
         rest: &mut Vec<Pending>,
         out: &mut Vec<Token>,
     ) {
+        let mut extent = used.token.span;
         let arguments = match &found.parameters {
             None => Vec::new(),
             Some(parameters) => {
@@ -431,7 +432,10 @@ impl Preprocessor<'_> {
                     return;
                 }
                 match take_arguments(rest) {
-                    Some(mut arguments) => {
+                    Some((mut arguments, close)) => {
+                        if close.start >= extent.start {
+                            extent = extent.to(close);
+                        }
                         if parameters.is_empty() && arguments.len() == 1 && arguments[0].is_empty()
                         {
                             arguments.clear();
@@ -465,8 +469,14 @@ impl Preprocessor<'_> {
         }));
         let parameters = found.parameters.as_deref().unwrap_or(&[]);
         let mut replaced = substitute(&found.body, parameters, &arguments, &hidden);
+        // Inside of another macro, that one is what is written.
+        let written = match &used.token.written {
+            Some(written) => written.clone(),
+            None => Arc::from(self.sources.slice(extent)),
+        };
         for (i, pending) in replaced.iter_mut().enumerate() {
-            pending.token.span = used.token.span;
+            (pending.token.span, pending.token.site) = (extent, extent);
+            pending.token.written = Some(written.clone());
             pending.token.line_start = i == 0 && used.token.line_start;
             if i == 0 {
                 pending.token.spaced = used.token.spaced;
@@ -476,8 +486,9 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Takes `( … )` off the stack and splits it at its commas. None if it is not closed.
-fn take_arguments(rest: &mut Vec<Pending>) -> Option<Vec<Vec<Pending>>> {
+/// Takes `( … )` off the stack and splits it at its commas; also says where it ends. None if it is
+/// not closed.
+fn take_arguments(rest: &mut Vec<Pending>) -> Option<(Vec<Vec<Pending>>, Span)> {
     rest.pop();
     let mut arguments = vec![Vec::new()];
     let mut nested = 0usize;
@@ -485,7 +496,7 @@ fn take_arguments(rest: &mut Vec<Pending>) -> Option<Vec<Vec<Pending>>> {
         let next = rest.pop()?;
         match next.token.kind {
             Kind::OpenParen => nested += 1,
-            Kind::CloseParen if nested == 0 => return Some(arguments),
+            Kind::CloseParen if nested == 0 => return Some((arguments, next.token.span)),
             Kind::CloseParen => nested -= 1,
             Kind::Comma if nested == 0 => {
                 arguments.push(Vec::new());

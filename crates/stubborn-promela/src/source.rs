@@ -3,6 +3,9 @@
 //! A model is one file and whatever it includes. Spans count bytes over all files, one
 //! after the other in the order of reading: the main file starts at 0, so that for a model
 //! of one file they are plain offsets into it.
+//!
+//! A statement out of an inline or a macro stands nowhere in the form in which it is executed. Such
+//! texts get offsets behind those of all files; places of them are the places they come from.
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +48,17 @@ impl Loader for NoIncludes {
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     files: Vec<File>,
+    expansions: Vec<Expansion>,
+}
+
+/// A text that stands nowhere in this form.
+#[derive(Clone, Debug)]
+pub(crate) struct Expansion {
+    /// Its offsets.
+    pub(crate) span: Span,
+    pub(crate) text: String,
+    /// Where it comes from.
+    pub(crate) origin: Span,
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +93,31 @@ impl Sources {
             source,
         });
         self.files.len() - 1
+    }
+
+    /// Adds texts whose offsets follow those of all files, in order.
+    pub(crate) fn add_expansions(&mut self, expansions: Vec<Expansion>) {
+        self.expansions = expansions;
+    }
+
+    fn expansion(&self, offset: u32) -> Option<&Expansion> {
+        let after = self.expansions.partition_point(|e| e.span.start <= offset);
+        let found = self.expansions.get(after.checked_sub(1)?)?;
+        (offset <= found.span.end).then_some(found)
+    }
+
+    /// The span itself, or where its text comes from.
+    pub fn origin(&self, span: Span) -> Span {
+        self.expansion(span.start).map_or(span, |e| e.origin)
+    }
+
+    /// The offset itself, or where its text comes from.
+    fn real(&self, offset: u32) -> u32 {
+        match self.expansion(offset) {
+            Some(expansion) if offset == expansion.span.start => expansion.origin.start,
+            Some(expansion) => expansion.origin.end,
+            None => offset,
+        }
     }
 
     /// Number of files.
@@ -120,6 +159,7 @@ impl Sources {
 
     /// The index of the file that a span begins in, and the span within its text.
     pub fn locate(&self, span: Span) -> Option<(usize, Span)> {
+        let span = self.origin(span);
         let after = self.files.partition_point(|f| f.base <= span.start);
         let index = after.checked_sub(1)?;
         let file = &self.files[index];
@@ -133,6 +173,7 @@ impl Sources {
 
     /// File, line and column of an offset.
     pub fn place(&self, offset: u32) -> Place {
+        let offset = self.real(offset);
         match self.file_of(offset) {
             Some(file) => {
                 let (line, column) = file.source.line_column(offset - file.base);
@@ -152,6 +193,9 @@ impl Sources {
 
     /// The text of a span that lies within one file.
     pub fn slice(&self, span: Span) -> &str {
+        if let Some(expansion) = self.expansion(span.start) {
+            return &expansion.text;
+        }
         self.file_of(span.start).map_or("", |file| {
             let local = Span {
                 start: span.start - file.base,
@@ -165,6 +209,11 @@ impl Sources {
     pub fn render(&self, diagnostics: &[Diagnostic], colour: bool) -> String {
         let mut out = String::new();
         for diagnostic in diagnostics {
+            let mut diagnostic = diagnostic.clone();
+            diagnostic.span = self.origin(diagnostic.span);
+            for (span, _) in &mut diagnostic.related {
+                *span = self.origin(*span);
+            }
             let Some(file) = self.file_of(diagnostic.span.start) else {
                 out.push_str(&diagnostic.message);
                 continue;

@@ -187,8 +187,12 @@ pub struct Token {
     pub kind: Kind,
     /// Its text.
     pub text: Arc<str>,
-    /// Where it stands; for tokens out of a macro, where the macro is used.
+    /// Where it stands; for tokens out of a macro, where the macro is used, with its arguments.
     pub span: Span,
+    /// The same, but for the arguments of an inline: where the parameter stands in its body.
+    pub site: Span,
+    /// For tokens out of a macro: the use of the macro, as it is written.
+    pub written: Option<Arc<str>>,
     /// First token of its line.
     pub line_start: bool,
     /// White space or a comment stands before it.
@@ -223,6 +227,8 @@ pub fn tokens(text: &str, base: u32) -> Vec<Token> {
             kind,
             text: Arc::from(slice),
             span: Span::new(start, base as usize + range.end),
+            site: Span::new(start, base as usize + range.end),
+            written: None,
             line_start,
             spaced: range.start > last_end,
         });

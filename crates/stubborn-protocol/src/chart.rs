@@ -7,7 +7,7 @@ use std::fmt;
 use stubborn_search::Trace;
 use stubborn_system::{Outcome, System};
 
-use crate::model::{Model, Role};
+use crate::model::{Inner, Model, Role};
 use crate::moves::Move;
 use crate::value::{Pid, Value};
 
@@ -34,6 +34,64 @@ pub struct Chart {
     pending: Vec<(Pid, Pid, String)>,
     /// The row from which the run repeats for ever.
     cycle: Option<usize>,
+    /// Operations of the record, in the order in which they began.
+    operations: Vec<Operation>,
+}
+
+/// An operation of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Operation {
+    client: Pid,
+    text: String,
+    /// Steps after which it had begun, and was over.
+    begun: usize,
+    over: Option<usize>,
+}
+
+/// The operations in the record along a run. The same operation has the same number among those of
+/// its client all the time.
+fn operations<M: Value>(inner: &Inner<M>, trace: &Trace) -> Vec<Operation> {
+    let Some(draw) = inner
+        .protocol
+        .history
+        .as_ref()
+        .and_then(|h| h.draw.as_ref())
+    else {
+        return Vec::new();
+    };
+    let mut found: Vec<(usize, Operation)> = Vec::new();
+    for number in 0..=trace.len() {
+        let Some(record) = inner.record(trace.state(number)) else {
+            continue;
+        };
+        let mut counts = vec![0; inner.protocol.processes.len()];
+        for drawn in draw((*record.0).as_any()) {
+            let at = counts[drawn.client.index()];
+            counts[drawn.client.index()] += 1;
+            let is_it = |(n, o): &&mut (usize, Operation)| *n == at && o.client == drawn.client;
+            let known = found.iter_mut().find(is_it).map(|(_, operation)| operation);
+            let operation = match known {
+                Some(operation) => operation,
+                None => {
+                    found.push((
+                        at,
+                        Operation {
+                            client: drawn.client,
+                            text: drawn.operation,
+                            begun: number,
+                            over: None,
+                        },
+                    ));
+                    &mut found.last_mut().expect("just added").1
+                }
+            };
+            if let (None, Some(answer)) = (operation.over, &drawn.answer) {
+                operation.over = Some(number);
+                operation.text.push_str(&format!(" gives {answer}"));
+            }
+        }
+    }
+    found.into_iter().map(|(_, operation)| operation).collect()
 }
 
 impl Chart {
@@ -89,7 +147,17 @@ impl Chart {
             rows,
             pending,
             cycle: trace.cycle_start(),
+            operations: operations(inner, trace),
         }
+    }
+
+    /// For each step of the run the messages that it delivers: from whom, to whom, what.
+    pub fn deliveries(&self) -> impl Iterator<Item = Vec<(Pid, Pid, &str)>> + '_ {
+        self.rows.iter().map(|row| {
+            let delivered = row.delivered.iter();
+            let delivered = delivered.map(|(from, text)| (*from, row.process, text.as_str()));
+            delivered.collect()
+        })
     }
 
     /// As a picture.
@@ -194,6 +262,29 @@ impl fmt::Display for Chart {
                 let (from, to) = (&self.processes[from.index()], &self.processes[to.index()]);
                 writeln!(f, "  {from} -> {to}: {message}")?;
             }
+        }
+        self.write_history(f)
+    }
+}
+
+impl Chart {
+    /// A line for each operation, a column for each step.
+    fn write_history(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.operations.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "history:")?;
+        let width = self.processes.iter().map(|p| p.chars().count()).max();
+        let width = width.unwrap_or(0);
+        for operation in &self.operations {
+            let mut line = vec!['.'; self.rows.len() + 1];
+            let end = operation.over.unwrap_or(self.rows.len());
+            line[operation.begun..=end].fill('=');
+            line[operation.begun] = '[';
+            line[end] = if operation.over.is_some() { ']' } else { '>' };
+            let line: String = line.into_iter().collect();
+            let client = &self.processes[operation.client.index()];
+            writeln!(f, "  {client:width$}  {line}  {}", operation.text)?;
         }
         Ok(())
     }

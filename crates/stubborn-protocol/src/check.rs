@@ -12,14 +12,15 @@ use stubborn_plan::{
 };
 use stubborn_reduce::{Aim, Algorithm, Config, Goals};
 use stubborn_search::{End, Limit, Limits, Order, Stop, StoreOptions, Target, Trace, Violation};
-use stubborn_system::{LabelId, Random, RelationLevel, Successors, System};
+use stubborn_system::{LabelId, Random, RelationLevel, System};
 
 use crate::bounded::{Boundary, Bounded};
 use crate::chart::Chart;
 use crate::coverage::Coverage;
 use crate::error::CheckError;
+use crate::executor::ProtocolExecutor;
 use crate::experiments::PrintedReduction;
-use crate::lazy::{MessageReduction, Quotient, Tables};
+use crate::lazy::{MessageReduction, Quotient, Tables, Watch};
 use crate::model::Model;
 use crate::network::Network;
 use crate::property::{PropertyRole, View};
@@ -78,13 +79,14 @@ const SHORTENING: u64 = 200_000;
 /// So many states are looked at for signs that a declared symmetry is none.
 const SYMMETRY_SAMPLE: usize = 200;
 
-/// Steps of random walks that look for what lies deep, and the most steps of one of them.
-const STEPS_OF_WALKS: usize = 40_000;
+/// Random walks that look for what lies deep: the most steps of one of them, and powers of two of
+/// steps, each in vain if nothing new was met; then there are no more.
 const LONGEST_WALK: usize = 400;
+const LEGS_OF_WALKS: std::ops::Range<u32> = 10..17;
 
 /// What a reduced search may take of the states of an unreduced one to get as deep: about what a
 /// reduced state costs more, and what it costs to learn.
-const WORTHWHILE: u64 = 4;
+const WORTHWHILE: u64 = 2;
 
 /// A check, ready to [run](Checker::run).
 pub struct Checker<'m, M> {
@@ -361,37 +363,31 @@ impl<'m, M: Value> Checker<'m, M> {
         match end == End::Limit(Limit::States) && most > PATIENCE {
             true => {
                 let full = first.runs[0].result.level_sizes.clone();
-                self.walk(system);
                 self.by_messages(system, targets, Some(&full))
             }
             false => Ok(first),
         }
     }
 
-    /// Walks about, to meet what lies deep. The same walks each time.
+    /// Walks about, to meet what lies deep, until nothing new is met. The same walks each time.
     fn walk(&self, system: &Bounded<'_, M>) {
+        let inner = &self.model.inner;
+        let met = || inner.met.lock().unwrap_or_else(|e| e.into_inner()).size();
         let mut random = Random::new(0);
-        let mut executor = system.executor();
-        let initial = system.initial_states();
-        let mut successors = Successors::new(initial.len());
-        let mut state = initial.clone();
-        let mut length = 0;
-        for _ in 0..STEPS_OF_WALKS {
-            successors.clear();
-            executor.successors(&state, &mut successors);
-            length += 1;
-            match successors.len() {
-                _ if length > LONGEST_WALK => state.clone_from(&initial),
-                0 => state.clone_from(&initial),
-                many => {
-                    let next = successors.get(random.below(many));
-                    state.clear();
-                    state.extend_from_slice(next.state);
-                    continue;
+        let error = self.model.structure().error_state.as_deref();
+        let mut executor = ProtocolExecutor::new(inner, error);
+        let initial = inner.initial_words();
+        let mut state = initial.to_vec();
+        let (mut known, mut steps) = (0, 0);
+        for leg in LEGS_OF_WALKS {
+            for _ in 0..1 << leg {
+                steps += 1;
+                let begins_again = steps % LONGEST_WALK == 0;
+                if begins_again || executor.random_step(&mut state, &mut random).is_none() {
+                    state.copy_from_slice(initial);
                 }
             }
-            length = 0;
-            if system.budget().poll().is_some() {
+            if std::mem::replace(&mut known, met()) == known || system.budget().poll().is_some() {
                 return;
             }
         }
@@ -435,11 +431,10 @@ impl<'m, M: Value> Checker<'m, M> {
         let most = self.limits.states.unwrap_or(u64::MAX);
         // If that does not help, little is lost.
         let mut cap = full.map_or(most, |_| (PATIENCE / WORTHWHILE).min(most));
-        if full.is_none() {
-            // Something to begin with.
-            self.unreduced_up_to(system, targets, 1)?;
-        }
+        // Something to begin with.
+        self.walk(system);
         let mut drops = self.drops_useless_messages();
+        let mut pays = false;
         for search in 1.. {
             let met = inner.met.lock().unwrap_or_else(|e| e.into_inner()).clone();
             let Some(tables) = Tables::new(inner, &met, system.budget()) else {
@@ -459,12 +454,14 @@ impl<'m, M: Value> Checker<'m, M> {
                 true => &quotient,
                 false => system,
             };
-            let reduction = MessageReduction::new(inner, tables);
+            let watch = Watch::new(self.limits.interrupt);
+            let reduction = MessageReduction::new(inner, tables, &watch);
             // Also for ends: what is new must be met, so nothing may be put off for ever.
             let made = Made::by(Box::new(reduction), true);
             let planned = PlannedSearch::reduced(targets, made);
             let mut options = self.options(Por::None);
             options.limits.states = Some(cap).filter(|cap| *cap < u64::MAX);
+            options.limits.interrupt = Some(&watch.interrupt);
             let planner = Planner::new(asked, &options);
             let mut found = planner.check_by(planned, targets, self.stop)?;
             if drops {
@@ -487,9 +484,10 @@ impl<'m, M: Value> Checker<'m, M> {
             let goes_on = match result.end {
                 _ if enough => false,
                 End::Complete => grown,
+                End::Limit(Limit::Interrupted) => watch.has_met_something_new(),
                 End::Limit(Limit::States) if cap < most => {
                     let is_deep = |full: &[u64]| result.level_sizes.len() >= full.len();
-                    if search == 1 && full.is_some_and(|full| !is_deep(full)) {
+                    if !std::mem::replace(&mut pays, true) && full.is_some_and(|f| !is_deep(f)) {
                         let why = "none: it would not pay";
                         return self.unreduced_because(system, targets, why);
                     }

@@ -5,79 +5,13 @@
 //! Handlers run, and values are compared, only for pairs that the thread meets for the first
 //! time; everything else is a look into a table and a copy of words.
 
-use stubborn_system::{Executor, LabelId, Outcome, Successors, TransitionId};
+use stubborn_system::{Executor, LabelId, Outcome, Random, Successors, TransitionId};
 
 use crate::handler::calmly;
 use crate::model::{Inner, Meaning};
+use crate::pairs::PairMap;
 use crate::property::View;
 use crate::value::{Pid, Value};
-
-/// A map from pairs of numbers to a number: open addressing, never deletes.
-#[derive(Debug)]
-struct PairMap {
-    /// Keys plus one, 0 where there is none.
-    keys: Vec<u64>,
-    values: Vec<u32>,
-    len: usize,
-}
-
-impl PairMap {
-    fn new() -> Self {
-        Self {
-            keys: vec![0; 64],
-            values: vec![0; 64],
-            len: 0,
-        }
-    }
-
-    #[inline]
-    fn key(a: u32, b: u32) -> u64 {
-        (u64::from(a) << 32 | u64::from(b)) + 1
-    }
-
-    #[inline]
-    fn slot(&self, key: u64) -> usize {
-        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((hash ^ hash >> 32) as usize) & (self.keys.len() - 1)
-    }
-
-    #[inline]
-    fn get(&self, a: u32, b: u32) -> Option<u32> {
-        let key = Self::key(a, b);
-        let mask = self.keys.len() - 1;
-        let mut at = self.slot(key);
-        loop {
-            match self.keys[at] {
-                0 => return None,
-                found if found == key => return Some(self.values[at]),
-                _ => at = (at + 1) & mask,
-            }
-        }
-    }
-
-    fn insert(&mut self, a: u32, b: u32, value: u32) {
-        if (self.len + 1) * 4 > self.keys.len() * 3 {
-            let keys = std::mem::take(&mut self.keys);
-            let values = std::mem::take(&mut self.values);
-            self.keys = vec![0; keys.len() * 2];
-            self.values = vec![0; keys.len() * 2];
-            for (key, value) in keys.into_iter().zip(values).filter(|(k, _)| *k != 0) {
-                self.put(key, value);
-            }
-        }
-        self.put(Self::key(a, b), value);
-        self.len += 1;
-    }
-
-    fn put(&mut self, key: u64, value: u32) {
-        let mask = self.keys.len() - 1;
-        let mut at = self.slot(key);
-        while self.keys[at] != 0 {
-            at = (at + 1) & mask;
-        }
-        (self.keys[at], self.values[at]) = (key, value);
-    }
-}
 
 /// A move in the thread's table.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +96,7 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
 
     #[cold]
     fn compute(&mut self, process: usize, local: u32, inbox: u32) -> (u32, u32) {
-        if self.moves.len() + self.ranges.len() + self.added.len > MOST_ENTRIES {
+        if self.moves.len() + self.ranges.len() + self.added.len() > MOST_ENTRIES {
             self.forget();
         }
         let start = self.moves.len() as u32;
@@ -262,6 +196,39 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
         if step.returns {
             set(self.inner.extra_word, state[self.inner.extra_word] + 1);
         }
+    }
+
+    /// Takes one of the possible steps, if there is one.
+    pub(crate) fn random_step(
+        &mut self,
+        state: &mut [u32],
+        random: &mut Random,
+    ) -> Option<(TransitionId, Outcome)> {
+        if self.is_error(state) {
+            return None;
+        }
+        let mut found = Successors::new(state.len());
+        let none_left = state[self.inner.extra_word] == 0;
+        let mut possible = Vec::new();
+        for process in 0..self.processes {
+            let (start, end) = self.range(state, process);
+            let numbers = (start..end).filter(|at| {
+                let crashes = self.moves[*at as usize].crashes;
+                !(crashes && none_left)
+            });
+            possible.extend(numbers.map(|at| (process, at - start)));
+        }
+        if possible.is_empty() {
+            return None;
+        }
+        let (process, at) = possible[random.below(possible.len())];
+        // Tables may have been emptied since.
+        let (start, _) = self.range(state, process);
+        let step = self.moves[(start + at) as usize];
+        self.push(state, process, step, &mut found);
+        let taken = found.get(0);
+        state.copy_from_slice(taken.state);
+        Some((taken.transition, taken.outcome))
     }
 
     fn value(&mut self, state: &[u32], property: usize) -> bool {
@@ -376,27 +343,5 @@ impl ValueCache {
         }
         entry[width - 1] = 1 + u32::from(holds);
         holds
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pairs_are_found_again() {
-        let mut map = PairMap::new();
-        for a in 0..100 {
-            for b in 0..50 {
-                assert_eq!(map.get(a, b), None);
-                map.insert(a, b, a * 1_000 + b);
-            }
-        }
-        for a in 0..100 {
-            for b in 0..50 {
-                assert_eq!(map.get(a, b), Some(a * 1_000 + b));
-            }
-        }
-        assert_eq!(map.get(0, u32::MAX), None);
     }
 }

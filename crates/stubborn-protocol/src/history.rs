@@ -1,9 +1,15 @@
 //! A record of messages beside the processes: what a property about the order of events needs.
 
+use std::any::Any;
+
+use crate::linearizability::Drawn;
 use crate::value::{Boxed, Envelope, Value};
 
 /// Notes one message in a record.
 pub(crate) type Note<M> = Box<dyn Fn(&mut Boxed, &Envelope<M>) + Send + Sync>;
+
+/// Operations in a record.
+pub(crate) type Draw = Box<dyn Fn(&dyn Any) -> Vec<Drawn> + Send + Sync>;
 
 /// Which messages change the record, and how.
 pub(crate) struct History<M> {
@@ -12,6 +18,8 @@ pub(crate) struct History<M> {
     pub(crate) sends: Vec<(Vec<String>, Note<M>)>,
     /// On delivery, for messages of these kinds.
     pub(crate) deliveries: Vec<(Vec<String>, Note<M>)>,
+    /// How it is drawn in charts.
+    pub(crate) draw: Option<Draw>,
 }
 
 fn noting<M: Value, H: Value>(
@@ -30,6 +38,7 @@ impl<M: Value> History<M> {
             initial: Boxed(Box::new(initial)),
             sends: Vec::new(),
             deliveries: Vec::new(),
+            draw: None,
         }
     }
 

@@ -52,11 +52,22 @@ impl<T: Eq + Hash> Interner<T> {
 
     /// The number of a value, a new one if the value is.
     pub(crate) fn intern(&self, value: T) -> u32 {
-        let hash = stable_hash(&value);
+        self.intern_with(stable_hash(&value), value, PartialEq::eq, |value| value)
+    }
+
+    /// The same for what a value is made from where there is none yet: with its hash, and what it
+    /// is recognised by.
+    pub(crate) fn intern_with<S>(
+        &self,
+        hash: u64,
+        source: S,
+        is_it: impl Fn(&T, &S) -> bool,
+        make: impl FnOnce(S) -> T,
+    ) -> u32 {
         let shard = &self.shards[(hash >> 60) as usize % SHARDS];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         let same_hash = shard.entry(hash).or_default();
-        let known = same_hash.iter().find(|n| self.get(**n) == &value);
+        let known = same_hash.iter().find(|n| is_it(self.get(**n), &source));
         if let Some(number) = known {
             return *number;
         }
@@ -64,7 +75,7 @@ impl<T: Eq + Hash> Interner<T> {
         let (block, at) = place(number);
         let size = 1_usize << (block as u32 + FIRST_BLOCK_BITS);
         let block = self.blocks[block].get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
-        let _ = block[at].set(value);
+        let _ = block[at].set(make(source));
         same_hash.push(number);
         number
     }

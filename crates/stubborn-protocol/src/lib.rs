@@ -73,8 +73,9 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `protocol`, `builders`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
-//! | [`linearizability`] | a tester for recorded operations |
-//! | `model`, `moves`, `executor`, `intern` | protocols as systems: values as numbers, steps as tables |
+//! | [`linearizability`], [`clients`] | a tester for recorded operations, and clients that record them |
+//! | `simulation` | random walks |
+//! | `model`, `moves`, `executor`, `intern`, `pairs` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what, in advance |
 //! | `lazy` | the same for single messages, from what searches meet |
 //! | `check`, `bounded`, `report`, `coverage`, `error`, `chart`, `svg` | questions and answers |
@@ -90,6 +91,7 @@ mod bounded;
 mod builders;
 mod chart;
 mod check;
+pub mod clients;
 mod coverage;
 mod error;
 mod executor;
@@ -102,12 +104,14 @@ pub mod linearizability;
 mod model;
 mod moves;
 mod network;
+mod pairs;
 mod property;
 mod protocol;
 pub mod protocols;
 mod quotient;
 mod relations;
 mod report;
+mod simulation;
 mod stateless;
 mod svg;
 mod symmetry;
@@ -124,6 +128,7 @@ pub use network::Network;
 pub use property::{Group, Groups, View, over};
 pub use protocol::{Protocol, RecordBuilder};
 pub use report::{Failure, Report};
+pub use simulation::{Simulation, SimulationReport};
 /// Dynamic partial-order reduction for any program of threads.
 pub use stubborn_dpor as dpor;
 

@@ -5,6 +5,11 @@
 //! began. [`is_linearizable`](Tester::is_linearizable) looks for an order of all operations that
 //! are over (and of some that are not) that respects this and that a sequential object explains
 //! (Herlihy and Wing, *Linearizability: a correctness condition for concurrent objects*, 1990).
+//! [`is_sequentially_consistent`](Tester::is_sequentially_consistent) asks for less: the order must
+//! respect that of each client's operations, and nothing else (Lamport, *How to make a multiprocessor
+//! computer that correctly executes multiprocess programs*, 1979).
+//!
+//! [`clients`](crate::clients) are ready-made clients that keep such a record.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,6 +62,54 @@ impl<V: Value> Object for Register<V> {
                 RegisterAnswer::Written
             }
         }
+    }
+}
+
+/// A map that can be read and written key by key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyValue<K: Ord, V>(pub BTreeMap<K, V>);
+
+impl<K: Ord, V> Default for KeyValue<K, V> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+/// What a map can be asked to do.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KeyValueOperation<K, V> {
+    /// Reads a key.
+    Get(K),
+    /// Writes a key.
+    Put(K, V),
+    /// Removes a key.
+    Delete(K),
+}
+
+/// What a map answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KeyValueAnswer<V> {
+    /// What was read; `None` if there is nothing.
+    Value(Option<V>),
+    /// It is written, or removed.
+    Done,
+}
+
+impl<K: Value + Ord, V: Value> Object for KeyValue<K, V> {
+    type Operation = KeyValueOperation<K, V>;
+    type Answer = KeyValueAnswer<V>;
+
+    fn apply(&mut self, operation: &Self::Operation) -> Self::Answer {
+        match operation {
+            KeyValueOperation::Get(key) => return KeyValueAnswer::Value(self.0.get(key).cloned()),
+            KeyValueOperation::Put(key, value) => {
+                self.0.insert(key.clone(), value.clone());
+            }
+            KeyValueOperation::Delete(key) => {
+                self.0.remove(key);
+            }
+        }
+        KeyValueAnswer::Done
     }
 }
 
@@ -147,20 +200,62 @@ impl<T: Object> Tester<T> {
         }
     }
 
-    /// Whether some order of the operations explains all answers.
+    /// Whether some order of the operations explains all answers, and respects what was over before
+    /// what began.
     pub fn is_linearizable(&self) -> bool {
+        self.is_explained(true)
+    }
+
+    /// Whether some order of the operations explains all answers, and respects the order of each
+    /// client's own.
+    pub fn is_sequentially_consistent(&self) -> bool {
+        self.is_explained(false)
+    }
+
+    fn is_explained(&self, in_time: bool) -> bool {
         if self.confused {
             return false;
         }
         let clients: Vec<Of<'_, T>> = self.clients.iter().map(|(pid, c)| (*pid, c)).collect();
         let mut done = vec![0; clients.len()];
-        explain(&clients, &mut done, &self.object)
+        explain(&clients, &mut done, &self.object, in_time)
     }
+
+    /// All operations, by client; for [charts](crate::RecordBuilder::drawn).
+    pub fn operations(&self) -> Vec<Drawn> {
+        let of = |(pid, client): (&Pid, &Client<T::Operation, T::Answer>)| {
+            let over = client.over.iter().map(|o| (&o.operation, Some(&o.answer)));
+            let running = client.running.iter().map(|(_, o)| (o, None));
+            let all = over.chain(running).map(|(operation, answer)| Drawn {
+                client: *pid,
+                operation: format!("{operation:?}"),
+                answer: answer.map(|a| format!("{a:?}")),
+            });
+            all.collect::<Vec<_>>()
+        };
+        self.clients.iter().flat_map(of).collect()
+    }
+}
+
+/// An operation in a chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// Whose it is.
+    pub client: Pid,
+    /// What was asked.
+    pub operation: String,
+    /// What was answered, if it is over.
+    pub answer: Option<String>,
 }
 
 /// Tries to put one more operation next. `done` counts the operations of each client so far, one
 /// more than there are if the running one is among them.
-fn explain<T: Object>(clients: &[Of<'_, T>], done: &mut [usize], object: &T) -> bool {
+fn explain<T: Object>(
+    clients: &[Of<'_, T>],
+    done: &mut [usize],
+    object: &T,
+    in_time: bool,
+) -> bool {
     let all_over = clients.iter().zip(&*done);
     if all_over
         .into_iter()
@@ -186,15 +281,15 @@ fn explain<T: Object>(clients: &[Of<'_, T>], done: &mut [usize], object: &T) -> 
             _ => continue,
         };
         // All that was over when it began must come first.
-        let in_time = before.iter().all(|(other, count)| {
+        let is_in_time = before.iter().all(|(other, count)| {
             let position = clients.iter().position(|(pid, _)| pid == other);
             position.is_none_or(|p| done[p] >= *count as usize)
         });
-        if !in_time {
+        if in_time && !is_in_time {
             continue;
         }
         done[at] += 1;
-        let explained = explain(clients, done, &after);
+        let explained = explain(clients, done, &after, in_time);
         done[at] -= 1;
         if explained {
             return true;
@@ -269,5 +364,38 @@ mod tests {
             h.begin(Pid(0), Read);
             h.begin(Pid(0), Read);
         }));
+    }
+
+    #[test]
+    fn sequential_consistency_has_no_clock() {
+        let late_read = |first: RegisterOperation<char>, then: RegisterOperation<char>| {
+            let mut h = Tester::new(Register('A'));
+            h.begin(Pid(0), Write('B'));
+            h.end(Pid(0), Written);
+            for (operation, seen) in [(first, 'B'), (then, 'A')] {
+                h.begin(Pid(1), operation);
+                h.end(Pid(1), Value(seen));
+            }
+            h
+        };
+        // What was over long ago may be seen later, but not be forgotten again.
+        let mut stale = Tester::new(Register('A'));
+        stale.begin(Pid(0), Write('B'));
+        stale.end(Pid(0), Written);
+        stale.begin(Pid(1), Read);
+        stale.end(Pid(1), Value('A'));
+        assert!(stale.is_sequentially_consistent() && !stale.is_linearizable());
+        assert!(!late_read(Read, Read).is_sequentially_consistent());
+    }
+
+    #[test]
+    fn maps_forget_what_is_deleted() {
+        use KeyValueOperation::{Delete, Get, Put};
+        let mut map = KeyValue::default();
+        assert_eq!(map.apply(&Put(1, 'A')), KeyValueAnswer::Done);
+        assert_eq!(map.apply(&Get(2)), KeyValueAnswer::Value(None));
+        assert_eq!(map.apply(&Get(1)), KeyValueAnswer::Value(Some('A')));
+        assert_eq!(map.apply(&Delete(1)), KeyValueAnswer::Done);
+        assert_eq!(map.apply(&Get(1)), KeyValueAnswer::Value(None));
     }
 }

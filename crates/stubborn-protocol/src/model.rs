@@ -143,13 +143,15 @@ impl<M: Value> Inner<M> {
 
     /// The number of a message.
     pub(crate) fn message(&self, message: M) -> u32 {
-        let kind = self.kinds.intern(kind_of(&message));
         let order = stable_hash(&message);
-        self.messages.intern(Known {
-            message,
-            kind,
-            order,
-        })
+        let is_it = |known: &Known<M>, message: &M| known.message == *message;
+        // The kind is text: it is asked for only once.
+        self.messages
+            .intern_with(order, message, is_it, |message| Known {
+                kind: self.kinds.intern(kind_of(&message)),
+                message,
+                order,
+            })
     }
 
     pub(crate) fn envelope(&self, from: Pid, to: Pid, message: u32) -> Envelope<M> {

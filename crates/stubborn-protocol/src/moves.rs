@@ -293,12 +293,13 @@ impl<M: Value> Inner<M> {
             if to.index() >= self.protocol.processes.len() {
                 return Some(format!("{} sends to a process of another protocol", who()));
             }
+            let Some(declared) = &handler.sends else {
+                continue;
+            };
             let kind = crate::value::kind_of(message);
-            let allowed = handler.sends.as_ref().is_none_or(|declared| {
-                declared.iter().any(|may| {
-                    may.kind.as_ref().is_none_or(|k| *k == kind)
-                        && may.to.as_ref().is_none_or(|all| all.contains(to))
-                })
+            let allowed = declared.iter().any(|may| {
+                may.kind.as_ref().is_none_or(|k| *k == kind)
+                    && may.to.as_ref().is_none_or(|all| all.contains(to))
             });
             if !allowed {
                 let receiver = self.process_name(*to);

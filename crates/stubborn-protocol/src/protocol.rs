@@ -8,6 +8,7 @@ use crate::builders::{ActionBuilder, Builder, MessageBuilder, QuorumBuilder};
 use crate::error::ProtocolError;
 use crate::handler::{Handler, Takes};
 use crate::history::History;
+use crate::linearizability::Drawn;
 use crate::model::Model;
 use crate::network::Network;
 use crate::property::{Groups, Property, PropertyRole, View, over};
@@ -549,6 +550,19 @@ impl<M: Value, H: Value> RecordBuilder<'_, M, H> {
     ) -> Self {
         if let Some(history) = &mut self.protocol.history {
             history.on_delivery(&names(kinds), note);
+        }
+        self
+    }
+
+    /// Draws the operations of a record below charts: [`Tester::operations`] for a
+    /// [`Tester`]. Each keeps its place among those of its client.
+    ///
+    /// [`Tester`]: crate::linearizability::Tester
+    /// [`Tester::operations`]: crate::linearizability::Tester::operations
+    pub fn drawn(self, operations: impl Fn(&H) -> Vec<Drawn> + Send + Sync + 'static) -> Self {
+        if let Some(history) = &mut self.protocol.history {
+            let of = move |record: &dyn Any| record.downcast_ref().map_or(Vec::new(), &operations);
+            history.draw = Some(Box::new(of));
         }
         self
     }

@@ -9,59 +9,44 @@ pub(crate) trait Represent: Send {
         let _ = state;
     }
 
-    /// Replaces a successor of a state.
-    fn represent(&mut self, from: &[u32], state: &mut [u32]);
+    /// Replaces a successor of a state, and marks the words that change.
+    fn represent(&mut self, from: &[u32], state: &mut [u32], changed: &mut [u64]);
 }
 
 /// Takes the steps of another executor.
 pub(crate) struct QuotientExecutor<'q, R> {
     plain: Box<dyn Executor + 'q>,
     represent: R,
-    found: Successors,
-    scratch: Vec<u32>,
 }
 
 impl<'q, R: Represent> QuotientExecutor<'q, R> {
-    /// For states of so many words.
-    pub(crate) fn new(plain: Box<dyn Executor + 'q>, represent: R, words: usize) -> Self {
-        Self {
-            plain,
-            represent,
-            found: Successors::new(words),
-            scratch: Vec::new(),
-        }
+    pub(crate) fn new(plain: Box<dyn Executor + 'q>, represent: R) -> Self {
+        Self { plain, represent }
     }
 
-    fn pass_on(&mut self, state: &[u32], out: &mut Successors) {
+    /// Replaces all successors from a number on.
+    fn represent(&mut self, state: &[u32], first: usize, out: &mut Successors) {
         self.represent.expand(state);
-        for at in 0..self.found.len() {
-            let successor = self.found.get(at);
-            self.scratch.clear();
-            self.scratch.extend_from_slice(successor.state);
-            if successor.outcome == Outcome::FINE {
-                self.represent.represent(state, &mut self.scratch);
+        for at in first..out.len() {
+            if out.outcome(at) == Outcome::FINE {
+                let (words, changed) = out.get_mut(at);
+                self.represent.represent(state, words, changed);
             }
-            out.push(
-                successor.transition,
-                state,
-                &self.scratch,
-                successor.outcome,
-            );
         }
     }
 }
 
 impl<R: Represent> Executor for QuotientExecutor<'_, R> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
-        self.found.clear();
-        self.plain.successors(state, &mut self.found);
-        self.pass_on(state, out);
+        let first = out.len();
+        self.plain.successors(state, out);
+        self.represent(state, first, out);
     }
 
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
-        self.found.clear();
-        self.plain.fire(state, transition, &mut self.found);
-        self.pass_on(state, out);
+        let first = out.len();
+        self.plain.fire(state, transition, out);
+        self.represent(state, first, out);
     }
 
     fn label(&mut self, state: &[u32], label: LabelId) -> bool {

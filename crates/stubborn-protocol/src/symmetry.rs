@@ -280,9 +280,8 @@ impl<M: Value> System for Symmetric<'_, M> {
     }
 
     fn executor(&self) -> Box<dyn Executor + '_> {
-        let words = self.model.layout().words();
         let plain = self.model.executor();
-        Box::new(QuotientExecutor::new(plain, self.canoniser(), words))
+        Box::new(QuotientExecutor::new(plain, self.canoniser()))
     }
 
     fn relations(&self, _: RelationLevel) -> Relations {
@@ -309,8 +308,13 @@ struct Canoniser<'m, M> {
 }
 
 impl<M: Value> Represent for Canoniser<'_, M> {
-    fn represent(&mut self, _: &[u32], state: &mut [u32]) {
+    fn represent(&mut self, from: &[u32], state: &mut [u32], changed: &mut [u64]) {
         self.canonise(state);
+        for (at, (before, after)) in from.iter().zip(state).enumerate() {
+            if before != after {
+                changed[at / 64] |= 1 << (at % 64);
+            }
+        }
     }
 }
 

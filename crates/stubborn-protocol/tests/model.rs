@@ -197,3 +197,127 @@ fn threads_count_the_same() {
     };
     assert_eq!(search.run().expect("a search").states, 8_832);
 }
+
+mod ready_made {
+    use stubborn_protocol::clients::{Consistency, Service, add_clients};
+    use stubborn_protocol::linearizability::{KeyValue, KeyValueAnswer, KeyValueOperation, Object};
+    use stubborn_protocol::{Model, Protocol};
+
+    type Map = KeyValue<u8, char>;
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    enum Message {
+        Ask(u32, KeyValueOperation<u8, char>),
+        Found(u32, Option<char>),
+        Done(u32),
+    }
+
+    impl Service<Map> for Message {
+        const ANSWERS: &'static [&'static str] = &["Found", "Done"];
+
+        fn ask(number: u32, operation: &KeyValueOperation<u8, char>) -> Self {
+            Message::Ask(number, operation.clone())
+        }
+
+        fn answer(&self) -> Option<(u32, KeyValueAnswer<char>)> {
+            match self {
+                Message::Found(number, value) => Some((*number, KeyValueAnswer::Value(*value))),
+                Message::Done(number) => Some((*number, KeyValueAnswer::Done)),
+                Message::Ask(..) => None,
+            }
+        }
+    }
+
+    /// Servers that do not know of each other.
+    fn servers(
+        count: usize,
+        scripts: &[Vec<KeyValueOperation<u8, char>>],
+        consistency: Consistency,
+    ) -> Model<Message> {
+        let mut p = Protocol::new("maps");
+        let servers = p.processes("server", count, Map::default());
+        for server in &servers {
+            p.on(*server, "Ask").then(|map, m, step| {
+                if let Message::Ask(number, operation) = &m.message {
+                    let answer = match map.apply(operation) {
+                        KeyValueAnswer::Value(value) => Message::Found(*number, value),
+                        KeyValueAnswer::Done => Message::Done(*number),
+                    };
+                    step.send(m.from, answer);
+                }
+            });
+        }
+        add_clients(&mut p, Map::default(), &servers, scripts, consistency);
+        p.build().expect("a model")
+    }
+
+    #[test]
+    fn one_map_is_linearizable() {
+        use KeyValueOperation::{Delete, Get, Put};
+        let scripts = [vec![Put(1, 'A'), Delete(1)], vec![Get(1), Get(2)]];
+        let report = servers(1, &scripts, Consistency::Linearizable);
+        let report = report.check().run().expect("a report");
+        assert!(report.holds(), "{report}");
+    }
+
+    #[test]
+    fn two_maps_have_a_history_that_is_drawn() {
+        use KeyValueOperation::{Get, Put};
+        // The second client asks the other server.
+        let scripts = [vec![Put(1, 'A')], vec![Get(1)]];
+        let model = servers(2, &scripts, Consistency::Linearizable);
+        let report = model.check().run().expect("a report");
+        let failure = report.failure("linearizable").expect("a stale answer");
+        let chart = failure.chart.as_ref().expect("a chart").to_string();
+        assert!(
+            chart.contains("client 1  .[=]...  Put(1, 'A') gives Done")
+                && chart.contains("client 2  ....[=]  Get(1) gives Value(None)"),
+            "{chart}"
+        );
+        let model = servers(2, &scripts, Consistency::Sequential);
+        assert!(model.check().run().expect("a report").holds());
+        // Its own write, forgotten: nobody can explain that.
+        let model = servers(2, &[vec![Put(1, 'A'), Get(1)]], Consistency::Sequential);
+        let report = model.check().run().expect("a report");
+        assert!(report.failure("sequentially consistent").is_some());
+    }
+
+    #[test]
+    fn walks_find_what_goes_wrong_and_find_it_again() {
+        use KeyValueOperation::{Get, Put};
+        let scripts = [vec![Put(1, 'A')], vec![Get(1)]];
+        let model = servers(2, &scripts, Consistency::Linearizable);
+        let report = model.simulate().seed(1).run();
+        let failure = report.failure.as_ref().expect("a violation");
+        assert!(
+            report
+                .to_string()
+                .contains("`linearizable` is violated, seed")
+        );
+        let seed = report.seed.expect("a seed");
+        let again = model.simulate().seed(seed).walks(1).run();
+        let trace = |f: &stubborn_protocol::Failure| f.trace.as_ref().map(|t| t.len());
+        assert_eq!(again.failure.as_ref().map(trace), Some(trace(failure)));
+        // Every walk ends after six steps; three are no more than three.
+        let model = servers(1, &scripts, Consistency::Linearizable);
+        let report = model.simulate().walks(10).run();
+        assert!(report.is_clean() && report.walks == 10 && report.steps == 60);
+        let report = model.simulate().walks(10).steps(3).run();
+        assert!(report.is_clean() && report.steps == 30);
+    }
+
+    #[test]
+    fn walks_name_who_panics() {
+        let mut p = Protocol::<u8>::new("clumsy");
+        let clumsy = p.process("clumsy", 0_u8);
+        p.action(clumsy, "stumbles").then(|n, _| {
+            assert!(*n < 3, "too far");
+            *n += 1;
+        });
+        p.on(clumsy, "Never").then(|_, _, _| {});
+        let report = p.build().expect("a model").simulate().run();
+        assert!(!report.is_clean() && report.walks == 1);
+        assert!(report.misuses[0].contains("too far"), "{report}");
+        assert!(report.coverage.handlers.iter().any(|h| !h.ran));
+    }
+}

@@ -106,10 +106,12 @@ fn reports_say_why_nothing_is_reduced() {
     assert_eq!(report.searches[0].0, "none: it would not pay");
 }
 
-/// At the beginning nothing speaks against letting `p` act first: the message that it would take
-/// otherwise is sent two steps later, and nobody knows it yet.
+/// At the beginning nothing speaks against letting the taker act first: the message that it would
+/// take otherwise is sent much later, by a sender that forgets where it was at every wrong step, so
+/// that no random walk gets there either.
 #[test]
 fn what_is_met_later_revises_earlier_choices() {
+    const LENGTH: u8 = 40;
     let mut p = Protocol::<u8>::new("late");
     let taker = p.process("taker", 0_u8);
     let sender = p.process("sender", 0_u8);
@@ -117,16 +119,23 @@ fn what_is_met_later_revises_earlier_choices() {
         .when(|s| *s == 0)
         .then(|s, _| *s = 1);
     p.on_any(taker).only_if(|s| *s == 0).then(|s, _, _| *s = 9);
-    p.action(sender, "prepares")
-        .when(|s| *s == 0)
-        .then(|s, _| *s = 1);
+    p.action(sender, "goes on")
+        .when(|s| *s < LENGTH)
+        .then(|s, _| *s += 1);
+    p.action(sender, "forgets")
+        .when(|s| *s < LENGTH)
+        .then(|s, _| *s = 0);
     p.action(sender, "sends")
-        .when(|s| *s == 1)
+        .when(|s| *s == LENGTH)
         .then(move |s, step| {
-            *s = 2;
+            *s = LENGTH + 1;
             step.send(taker, 7);
         });
     p.invariant_over("never taken", &[taker], |s| *s == 9, |taken| !taken[0]);
     let (report, _) = run("late", p, Reduction::Messages);
     assert!(report.failure("never taken").is_some(), "{report}");
+    assert_ne!(
+        report.searches[0].0, "messages",
+        "it takes several searches"
+    );
 }

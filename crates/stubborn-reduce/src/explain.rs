@@ -1,8 +1,46 @@
-//! Why two transitions do not accord, in terms of the fields they touch.
-//!
-//! Why a transition is in a set is told by [`Reducer::last_set`](stubborn_system::Reducer::last_set).
+//! Why a transition is in a set, in words; and why two transitions do not accord, in terms of the
+//! fields they touch.
 
-use stubborn_system::{FieldId, Structure, TransitionId};
+use stubborn_system::{FieldId, Reason, SetMember, Structure, System, TransitionId};
+
+/// Why a transition is in the set that [`Reducer::last_set`](stubborn_system::Reducer::last_set)
+/// tells.
+pub fn reason(system: &dyn System, member: &SetMember) -> String {
+    let structure = system.structure();
+    let name = |id: TransitionId| &structure.transition(id).name;
+    match member.reason {
+        Reason::Start => "the computation started here".into(),
+        Reason::DoesNotAccord(other) => {
+            let quarrel = quarrel(system, other, member.transition);
+            format!("does not accord with `{}`: {quarrel}", name(other))
+        }
+        Reason::MayEnable(other, guard) => {
+            let guard = &structure.label(guard).text;
+            format!("may change `{guard}`, for which `{}` waits", name(other))
+        }
+        Reason::NeededByGoal(label) => {
+            let label = &structure.label(label).text;
+            format!("may make the goal true: {label}")
+        }
+        Reason::Visibility => "a condition on visible transitions asked for it".into(),
+        Reason::NotExcluded => "nothing allowed to leave it out".into(),
+    }
+}
+
+/// `over x (that writes, this tests)`.
+fn quarrel(system: &dyn System, that: TransitionId, this: TransitionId) -> String {
+    /// More fields are left out.
+    const SHOWN: usize = 4;
+    let shared = shared_fields(system.structure(), that, this);
+    let fields = shared.iter().take(SHOWN).map(|shared| {
+        let field = &system.layout().field(shared.field).name;
+        format!("{field} (that {}, this {})", shared.first, shared.second)
+    });
+    match fields.collect::<Vec<String>>() {
+        none if none.is_empty() => "one of them may fail or has low priority".into(),
+        fields => format!("over {}", fields.join(", ")),
+    }
+}
 
 /// What a transition does to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +51,20 @@ pub struct Access {
     pub reads: bool,
     /// It may be changed.
     pub writes: bool,
+}
+
+/// `tests and writes`.
+impl std::fmt::Display for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = [
+            (self.tests, "tests"),
+            (self.reads, "reads"),
+            (self.writes, "writes"),
+        ];
+        let words = words.iter().filter(|(is, _)| *is);
+        let words: Vec<&str> = words.map(|(_, word)| *word).collect();
+        f.write_str(&words.join(" and "))
+    }
 }
 
 /// A field that two transitions share such that one of them may change it.

@@ -4,11 +4,11 @@ use std::sync::OnceLock;
 
 use stubborn_system::random::mix;
 use stubborn_system::{
-    BitSet, Expansion, Matrix, Outcome, Reason, Reducer, Reduction, Relations, SetMember, System,
-    TransitionId,
+    BitSet, ClosureRows, Expansion, Matrix, Outcome, Reason, Reducer, Reduction, Relations,
+    SetMember, System, TransitionId,
 };
 
-use crate::aim::Plan;
+use crate::aim::{NeededProviso, Plan};
 use crate::algorithm::SetAlgorithm;
 use crate::ample::{Ample, Processes};
 use crate::beam::Beam;
@@ -22,7 +22,7 @@ use crate::goal::GoalDriven;
 use crate::growth::Policy;
 use crate::inc::Incremental;
 use crate::local::{Dependence, Local};
-use crate::rows::put;
+use crate::rows::{Rows, put};
 use crate::tables::{Inverse, Tables};
 use crate::view::{Facts, Source, View};
 
@@ -156,6 +156,40 @@ impl Reduction for StubbornReduction {
 
     fn is_function_of_state(&self) -> bool {
         !self.plan.settings.asks_the_search()
+    }
+
+    fn closure(&self) -> Option<ClosureRows> {
+        let (tables, plan) = (&self.tables, &self.plan);
+        match plan.settings.algorithm {
+            // These look at more than rows.
+            Algorithm::Goal | Algorithm::Lpor | Algorithm::Ample1 | Algorithm::Ample2 => {
+                return None;
+            }
+            Algorithm::Beam
+            | Algorithm::Closure
+            | Algorithm::Clostar
+            | Algorithm::Deletion
+            | Algorithm::Clodel
+            | Algorithm::Inc => {}
+        }
+        if plan.proviso == NeededProviso::Liveness {
+            return None;
+        }
+        let row = |rows: &Rows, at: usize| {
+            let mut set = BitSet::new(tables.transitions);
+            for t in rows.list(at) {
+                put(set.words_mut(), *t);
+            }
+            set
+        };
+        Some(ClosureRows {
+            enabled: (0..tables.transitions)
+                .map(|t| row(&tables.accord, t))
+                .collect(),
+            disabled: (0..tables.labels)
+                .map(|label| row(&tables.enabling, label))
+                .collect(),
+        })
     }
 }
 

@@ -48,6 +48,18 @@ impl Sum {
             ..Self::default()
         }
     }
+
+    /// Adds what others have counted and found.
+    pub(crate) fn add(&mut self, other: Self, order: &ValueOrder<'_>) {
+        self.counts.transitions += other.counts.transitions;
+        self.counts.deadlocks += other.counts.deadlocks;
+        self.counts.invalid_ends += other.counts.invalid_ends;
+        self.counts.expanded_by_proviso += other.counts.expanded_by_proviso;
+        self.fired.union_with(&other.fired);
+        self.failed.union_with(&other.failed);
+        self.depth = self.depth.max(other.depth);
+        merge(order, &mut self.tallies, other.tallies);
+    }
 }
 
 impl<'a> Context<'a> {
@@ -61,15 +73,15 @@ impl<'a> Context<'a> {
 
     /// Adds what a thread has counted and found, and how deep it was.
     pub(crate) fn add(&self, expander: Expander<'_>, depth: u64) {
-        let sum = &mut *self.sum.lock().unwrap_or_else(PoisonError::into_inner);
-        sum.counts.transitions += expander.counts.transitions;
-        sum.counts.deadlocks += expander.counts.deadlocks;
-        sum.counts.invalid_ends += expander.counts.invalid_ends;
-        sum.counts.expanded_by_proviso += expander.counts.expanded_by_proviso;
-        sum.fired.union_with(&expander.fired);
-        sum.failed.union_with(&expander.failed);
-        sum.depth = sum.depth.max(depth);
-        merge(self.order, &mut sum.tallies, expander.keeper.into_tallies());
+        let own = Sum {
+            counts: expander.counts,
+            fired: expander.fired,
+            failed: expander.failed,
+            tallies: expander.keeper.into_tallies(),
+            depth,
+        };
+        let mut sum = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
+        sum.add(own, self.order);
     }
 
     /// Runs a part of a thread's work. A panic (a bug in an executor or a reduction) must not

@@ -45,6 +45,8 @@ pub(crate) struct Control<'a> {
     stop_rule: Stop,
     /// One a target: it was hit.
     hit: Vec<AtomicBool>,
+    /// States that are not in the store of the search, for progress.
+    elsewhere: AtomicU64,
 }
 
 /// What one thread publishes, on a cache line of its own.
@@ -79,6 +81,7 @@ impl<'a> Control<'a> {
             last_look: Mutex::new((Duration::ZERO, 0)),
             stop_rule,
             hit: (0..targets).map(|_| AtomicBool::new(false)).collect(),
+            elsewhere: AtomicU64::new(0),
         }
     }
 
@@ -133,9 +136,19 @@ impl<'a> Control<'a> {
     }
 
     fn look_at_pause(&self) {
-        if (self.limits.pause).is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if self.wants_pause() {
             self.stop_with(PAUSED);
         }
+    }
+
+    /// Whether somebody wants a pause.
+    pub(crate) fn wants_pause(&self) -> bool {
+        (self.limits.pause).is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// So many states are not in the store of the search.
+    pub(crate) fn has_elsewhere(&self, states: u64) {
+        self.elsewhere.store(states, Ordering::Relaxed);
     }
 
     /// Stops if there are more states than there may be at the moment.
@@ -195,8 +208,8 @@ impl<'a> Control<'a> {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             if elapsed - last.0 >= LOOK_EVERY {
-                let states = store.len();
-                let speed = (states - last.1) as f64 / (elapsed - last.0).as_secs_f64();
+                let states = store.len() + self.elsewhere.load(Ordering::Relaxed);
+                let speed = states.saturating_sub(last.1) as f64 / (elapsed - last.0).as_secs_f64();
                 *last = (elapsed, states);
                 drop(last);
                 let sum = |part: fn(&Slot) -> &AtomicU64| -> u64 {
@@ -274,14 +287,10 @@ impl<'a> Control<'a> {
 
     /// The limit that stopped the threads, if one did.
     pub(crate) fn limit(&self) -> Option<Limit> {
-        use Limit::{Interrupted, Memory, Outgrown, States, StoreFull, Time};
-        let reason = self.stop.load(Ordering::Relaxed);
-        if reason == PAUSED {
-            return Some(Interrupted);
+        match self.stop.load(Ordering::Relaxed) {
+            PAUSED => Some(Limit::Interrupted),
+            reason => Limit::of_number(reason),
         }
-        [States, Memory, StoreFull, Time, Interrupted, Outgrown]
-            .into_iter()
-            .find(|limit| *limit as u8 == reason)
     }
 
     /// Begins as a search that waits.
@@ -297,6 +306,11 @@ impl<'a> Control<'a> {
     /// Notes that a target was hit.
     pub(crate) fn note_hit(&self, target: usize) {
         self.hit[target].store(true, Ordering::Relaxed);
+    }
+
+    /// The targets that were hit.
+    pub(crate) fn hits(&self) -> impl Iterator<Item = bool> + '_ {
+        self.hit.iter().map(|hit| hit.load(Ordering::Relaxed))
     }
 
     /// Whether enough was found.

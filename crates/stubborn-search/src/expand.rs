@@ -165,12 +165,24 @@ impl<'a> Expander<'a> {
 
     /// The successors that the last choice keeps.
     pub(crate) fn explored(&self) -> impl Iterator<Item = Successor<'_>> {
-        let (all, chosen) = match self.last_choice {
-            Choice::All => (0..self.successors().len(), [].as_slice()),
-            Choice::Some => (0..0, self.chosen.as_slice()),
-        };
-        all.chain(chosen.iter().map(|number| *number as usize))
-            .map(|number| self.successors().get(number))
+        let numbers = 0..self.explored_count();
+        numbers.map(|at| self.successors().get(self.explored_number(at)))
+    }
+
+    /// How many these are.
+    pub(crate) fn explored_count(&self) -> usize {
+        match self.last_choice {
+            Choice::All => self.successors().len(),
+            Choice::Some => self.chosen.len(),
+        }
+    }
+
+    /// The number of one of them.
+    pub(crate) fn explored_number(&self, at: usize) -> usize {
+        match self.last_choice {
+            Choice::All => at,
+            Choice::Some => self.chosen[at] as usize,
+        }
     }
 
     /// Computes the successors and the choice of a state expanded before once more; nothing

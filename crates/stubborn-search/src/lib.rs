@@ -50,6 +50,7 @@
 //! | `dfs`, `sharing` | depth-first order, and how its threads share work |
 //! | [`proviso`], `settle` | what may put back left-out steps |
 //! | `run::disk`, `runs` | the engine that goes on on disk when memory is full |
+//! | `run::distributed` | the engine of several processes that share the states |
 //! | `saved` | writing a search down that waits, and taking it up again |
 //! | `rerun`, `replay`, [`trace`] | the way to a violation |
 //! | `entry`, `stack`, `memory`, `flags` | queues and stacks |
@@ -90,6 +91,7 @@ pub use replay::replay;
 pub use result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, Violation};
 pub use run::Exploration;
 pub use run::disk::Disk;
+pub use run::distributed::Distributed;
 pub use saved::ResumeError;
 pub use stubborn_store::saved::{Sink, Source};
 pub use stubborn_store::{StateHandle, StoreKind, StoreOptions};

@@ -41,16 +41,27 @@ pub(crate) fn find_ways(
 fn ways(context: &Context<'_>, findings: &[&Finding]) -> Result<Vec<Path>, TraceMissing> {
     let mut rerun = Rerun::new(context);
     let log = rerun.log_levels(findings)?;
-    let depths = &log.wanted_depths;
+    ways_back(findings, &log.wanted_depths, |depth, wanted| {
+        rerun.predecessors(log.level(depth), wanted)
+    })
+}
+
+/// Ways to the states of findings at these depths: from the last level back, each by a state of the
+/// level before that has the wanted one as a successor, for which somebody is asked.
+pub(crate) fn ways_back(
+    findings: &[&Finding],
+    depths: &[usize],
+    mut predecessors: impl FnMut(usize, &[Wanted]) -> Result<Vec<Box<[u32]>>, TraceMissing>,
+) -> Result<Vec<Path>, TraceMissing> {
     let deepest = depths.iter().copied().max().unwrap_or(0);
     // The ways, last state first; each grows by one state a level.
     let mut found: Vec<Vec<Box<[u32]>>> = vec![Vec::new(); findings.len()];
     for depth in (0..deepest).rev() {
-        let wanted: Vec<(usize, Box<[u32]>)> = (0..findings.len())
+        let wanted: Vec<Wanted> = (0..findings.len())
             .filter(|at| depths[*at] > depth)
             .map(|at| (at, found[at].last().unwrap_or(&findings[at].state).clone()))
             .collect();
-        let predecessors = rerun.predecessors(log.level(depth), &wanted)?;
+        let predecessors = predecessors(depth, &wanted)?;
         for ((at, _), state) in wanted.iter().zip(predecessors) {
             found[*at].push(state);
         }
@@ -61,6 +72,9 @@ fn ways(context: &Context<'_>, findings: &[&Finding]) -> Result<Vec<Path>, Trace
     };
     Ok(findings.iter().zip(found).map(whole).collect())
 }
+
+/// The number of a finding, and the state that is looked for.
+pub(crate) type Wanted = (usize, Box<[u32]>);
 
 /// The entries of all states, level after level.
 struct Log {
@@ -256,7 +270,7 @@ impl<'a> Rerun<'a> {
     fn predecessors(
         &mut self,
         level: &[u64],
-        wanted: &[(usize, Box<[u32]>)],
+        wanted: &[Wanted],
     ) -> Result<Vec<Box<[u32]>>, TraceMissing> {
         let mut found: Vec<Option<Box<[u32]>>> = vec![None; wanted.len()];
         let mut missing = wanted.len();

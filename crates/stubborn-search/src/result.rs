@@ -40,6 +40,22 @@ pub enum Limit {
     Outgrown,
 }
 
+impl Limit {
+    const ALL: [Self; 6] = [
+        Self::States,
+        Self::Memory,
+        Self::StoreFull,
+        Self::Time,
+        Self::Interrupted,
+        Self::Outgrown,
+    ];
+
+    /// The one with this number.
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|limit| *limit as u8 == number)
+    }
+}
+
 impl From<Spent> for Limit {
     fn from(spent: Spent) -> Self {
         match spent {

@@ -22,6 +22,7 @@ use crate::violation::{Finding, ValueOrder};
 use crate::{bfs, dfs};
 
 pub(crate) mod disk;
+pub(crate) mod distributed;
 mod resume;
 
 impl Search<'_> {

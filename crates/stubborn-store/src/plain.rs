@@ -139,6 +139,14 @@ impl Plain {
         self.flags.get(handle.to_bits() as usize)
     }
 
+    /// Shows all states with their flags.
+    pub(crate) fn for_each(&self, visit: &mut dyn FnMut(StateHandle, u8) -> bool) {
+        let count = (self.next.load(Ordering::Relaxed) as usize).min(self.flags.len());
+        let flags = self.flags[..count].iter().enumerate();
+        let mut all = flags.map(|(at, flags)| (at as u64, flags.load(Ordering::Relaxed)));
+        all.all(|(at, flags)| visit(StateHandle::from_bits(at), flags));
+    }
+
     /// Writes all vectors and flags.
     pub(crate) fn save(&self, sink: &mut Sink<'_>) -> std::io::Result<()> {
         let count = (self.next.load(Ordering::Relaxed) as usize).min(self.flags.len());

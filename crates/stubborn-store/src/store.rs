@@ -280,6 +280,18 @@ impl Store {
         (self.kind == StoreKind::Plain).then(|| handle.to_bits() as u32)
     }
 
+    /// Shows all states with their flags, in any order, until `visit` says that it has seen enough.
+    /// Nobody may insert meanwhile. A lossy store has nothing to show.
+    pub fn for_each(&self, visit: &mut dyn FnMut(StateHandle, u8) -> bool) {
+        let mut ticket = self.gate.register();
+        match &*self.gate.enter(&mut ticket) {
+            Tables::Tree(tree) => tree.for_each(visit),
+            Tables::Plain(plain) => plain.for_each(visit),
+            Tables::Bitstate(_) | Tables::Compact(_) => {}
+        }
+        self.gate.leave(&ticket);
+    }
+
     /// Registers a thread.
     pub fn worker(&self) -> Worker<'_> {
         Worker::new(self)

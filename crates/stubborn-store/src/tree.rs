@@ -257,12 +257,21 @@ impl Tree {
         sink.number(zero.unwrap_or(NodeId::NONE).0.into())?;
         sink.numbers(self.nodes.pairs())?;
         sink.number(len)?;
+        write_entries(sink, &self.roots, |hash| self.handle_of(hash).to_bits())
+    }
+
+    /// The state with this hash in the table of roots.
+    fn handle_of(&self, hash: u64) -> StateHandle {
         let half = self.roots.bits() / 2;
         let low = u64::MAX >> (64 - half);
-        write_entries(sink, &self.roots, |hash| {
-            let key = self.roots.key(hash);
-            Self::handle([(key >> half) as u32, (key & low) as u32]).to_bits()
-        })
+        let key = self.roots.key(hash);
+        Self::handle([(key >> half) as u32, (key & low) as u32])
+    }
+
+    /// Shows all states with their flags.
+    pub(crate) fn for_each(&self, visit: &mut dyn FnMut(StateHandle, u8) -> bool) {
+        self.roots
+            .for_each(|hash, flags| visit(self.handle_of(hash), flags));
     }
 
     /// The tables that [`save`](Self::save) wrote, and how many states they have.

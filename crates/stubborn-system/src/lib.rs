@@ -46,7 +46,7 @@ pub use ids::{ChannelId, FieldId, LabelId, ProcessId, TransitionId};
 pub use layout::{Field, FieldKind, Layout};
 pub use matrix::{Matrix, MatrixBuilder};
 pub use random::Random;
-pub use reduction::{Expansion, Reason, Reducer, Reduction, SetMember};
+pub use reduction::{ClosureRows, Expansion, Reason, Reducer, Reduction, SetMember};
 pub use relations::{May, Must, RelationLevel, Relations};
 pub use structure::{
     FailureKind, FailureSite, Label, Process, Property, PropertyKind, Structure, Transition,

@@ -21,6 +21,24 @@ pub trait Reduction: Send + Sync {
     fn is_function_of_state(&self) -> bool {
         true
     }
+
+    /// What its sets are closed under, for engines that compute sets by themselves, where the reduction
+    /// is of that kind. Any set that is closed so keeps what this reduction keeps.
+    fn closure(&self) -> Option<ClosureRows> {
+        None
+    }
+}
+
+/// What makes a set of transitions strongly stubborn in a state in which no step fails: it has an enabled
+/// member, and is closed under these rows. (Laarman, Pater, van de Pol, Hansen, *Guard-based
+/// partial-order reduction*, 2014, lemma 1.)
+#[derive(Clone, Debug)]
+pub struct ClosureRows {
+    /// By transition: what an enabled member needs.
+    pub enabled: Vec<BitSet>,
+    /// By label: what a disabled member needs of which this is a guard that does not hold. One guard is
+    /// enough. (A disabled member whose guards all hold needs all transitions.)
+    pub disabled: Vec<BitSet>,
 }
 
 /// Everything a reducer may look at in one state.

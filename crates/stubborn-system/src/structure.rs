@@ -1,5 +1,7 @@
 //! The static description of a system: transitions, labels, processes, properties.
 
+use std::borrow::Cow;
+
 use stubborn_diagnostics::Span;
 
 use crate::{FieldId, LabelId, ProcessId, TransitionId};
@@ -32,6 +34,26 @@ pub struct Transition {
     pub priority: u8,
     /// Where it stands in the model's text.
     pub span: Option<Span>,
+}
+
+impl Transition {
+    /// The name without the marks that tell transitions of the same statement, or between the same
+    /// states, apart: `#2` for another one, `#way2` for another way through the same atomic
+    /// sequence. For people, who know the statement and not its transitions.
+    pub fn title(&self) -> Cow<'_, str> {
+        let is_mark = |word: &str| {
+            let number = word
+                .strip_prefix('#')
+                .map(|n| n.strip_prefix("way").unwrap_or(n));
+            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        // (In quotes, anything may stand.)
+        if self.name.contains('"') || !self.name.split(' ').any(is_mark) {
+            return Cow::Borrowed(&self.name);
+        }
+        let words: Vec<&str> = self.name.split(' ').filter(|word| !is_mark(word)).collect();
+        Cow::Owned(words.join(" "))
+    }
 }
 
 /// A predicate on states: a guard of transitions, or a proposition of a property.

@@ -145,6 +145,15 @@ impl Successors {
         &self.states[index * self.words..][..self.words]
     }
 
+    /// The words and the mask of one successor, to be changed in place.
+    #[inline]
+    pub fn get_mut(&mut self, index: usize) -> (&mut [u32], &mut [u64]) {
+        (
+            &mut self.states[index * self.words..][..self.words],
+            &mut self.masks[index * self.mask_words..][..self.mask_words],
+        )
+    }
+
     /// The outcome of one successor.
     #[inline]
     pub fn outcome(&self, index: usize) -> Outcome {

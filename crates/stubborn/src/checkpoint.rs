@@ -95,6 +95,11 @@ impl TakenUp {
         })
     }
 
+    /// The command as it was given.
+    pub(crate) fn given(&self) -> &[String] {
+        &self.head.arguments
+    }
+
     /// The command as it was given; file names in it are meant from here on.
     pub(crate) fn arguments(&self) -> Result<&[String], Failure> {
         let folder = &self.head.folder;
@@ -216,6 +221,11 @@ impl Checkpoints {
     /// The model is the one that the answers are about.
     pub(crate) fn is_about(&self, model: &LoadedModel) {
         lock(&self.head).fingerprint = fingerprint(model);
+    }
+
+    /// What the model was made larger for, one time after the other.
+    pub(crate) fn growth(&self) -> Vec<Vec<u64>> {
+        lock(&self.head).growth.clone()
     }
 
     /// Nothing is explored any more.

@@ -154,6 +154,11 @@ impl Failure {
         }
     }
 
+    /// Whether a limit was reached, or somebody was lost, and nothing is wrong.
+    pub(crate) fn is_no_answer(&self) -> bool {
+        self.reason.is_some()
+    }
+
     /// The user can do something about it; the whole text is given.
     pub(crate) fn shown(text: String) -> Self {
         Self::new(text, Status::Wrong)
@@ -190,6 +195,13 @@ impl Failure {
             (None, None) => self.text.trim_start_matches("error: ").trim_end(),
         };
         failed(command, self.status, kind, message, &self.diagnostics)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self.text.trim_end();
+        f.write_str(text.strip_prefix("error: ").unwrap_or(text))
     }
 }
 

@@ -1,11 +1,11 @@
-//! Searches on a graphics card: safety questions, without reduction.
+//! Searches on a graphics card: safety questions.
 //!
 //! The card counts, and finds what is violated; ways and outcomes are those of the reference
 //! execution, as with any other search.
 
 use std::time::Instant;
 
-use stubborn_gpu::{Compiled, Device, Failure, Hit, Options};
+use stubborn_gpu::{Compiled, Device, Failure, Hit, Options, Sets};
 use stubborn_search::{
     Engine, Explore, Found, Limits, MemoryUse, Order, Search, SearchError, SearchResult, Stop,
     StoreKind, Target, TimeUse, TraceMissing, peak_resident_bytes,
@@ -14,8 +14,8 @@ use stubborn_system::{BitSet, FailureKind, Outcome, Successors, TransitionId};
 
 use crate::load::LoadedModel;
 
-/// The engine that explores a model on a graphics card: breadth-first, whole levels at a time, every
-/// state.
+/// The engine that explores a model on a graphics card: breadth-first, whole levels at a time. A reduction
+/// is computed there from its rows, and may choose other sets than on a processor.
 #[derive(Debug)]
 pub struct GraphicsCard<'m> {
     model: &'m LoadedModel,
@@ -36,8 +36,8 @@ impl Engine for GraphicsCard<'_> {
     fn takes(&self, search: &Search<'_>) -> Result<(), String> {
         let reason = if self.model.commands().is_none() {
             "a graphics card explores DVE and Promela models, not Petri nets"
-        } else if search.reduction.is_some() {
-            "searches on a graphics card are not reduced yet (--por none)"
+        } else if search.reduction.is_some_and(|r| r.closure().is_none()) {
+            "sets on a graphics card are closed under rows, these are not (--por closure, or none)"
         } else if search.order != Order::BreadthFirst {
             "searches on a graphics card are breadth-first (--order bfs)"
         } else if !search.store.kind.is_exact() {
@@ -112,9 +112,15 @@ impl OnCard<'_> {
         let mut targets = search.targets.clone();
         let watches = !targets.contains(&Target::Errors) && structure.error_state.is_some();
         targets.extend(watches.then_some(Target::Errors));
-        let compiled = stubborn_gpu::Engine::new(&self.device)
-            .takes(commands, &targets)
-            .map_err(failed)?;
+        let engine = stubborn_gpu::Engine::new(&self.device);
+        let closure = search.reduction.and_then(|reduction| reduction.closure());
+        let compiled = match closure {
+            None => engine.takes(commands, &targets),
+            Some(closure) => Sets::new(&closure, search.proviso.is_some())
+                .map_err(Failure::from)
+                .and_then(|sets| engine.takes_reduced(commands, &targets, &sets)),
+        };
+        let compiled = compiled.map_err(failed)?;
         let card = Options {
             // What is only watched is no reason to stop.
             stop: match watches {
@@ -150,7 +156,7 @@ impl OnCard<'_> {
                 .copied()
                 .take(SearchResult::LEVEL_SIZES)
                 .collect(),
-            expanded_by_proviso: 0,
+            expanded_by_proviso: found.put_back,
             // The one place where this engine may say that it has seen everything.
             end: match budget.conclude() {
                 Some(spent) => stubborn_search::End::Limit(spent.into()),
@@ -183,21 +189,25 @@ impl OnCard<'_> {
         let asked = |hit: &&Hit| self.search.targets.contains(&hit.target);
         let (mut violated, mut ways) = (Vec::new(), Ok(Vec::new()));
         for hit in hits.iter().filter(asked) {
-            let step = bad_step(self.model, hit)?;
+            let way = match &ways {
+                Ok(_) => compiled.way(&self.device, hit, card).map_err(failed)?,
+                Err(_) => None,
+            };
+            let nearest = way.as_ref().map_or(hit, |(nearest, _)| nearest);
+            let step = bad_step(self.model, nearest)?;
             violated.push(Found {
                 target: hit.target,
                 count: hit.count,
-                length: hit.depth + u64::from(step.is_some()),
-                state: hit.state.clone(),
+                length: nearest.depth + u64::from(step.is_some()),
+                state: nearest.state.clone(),
                 step,
             });
-            if let Ok(found) = &mut ways {
-                match compiled.way(&self.device, hit, card).map_err(failed)? {
-                    Some(way) => found.push(way),
-                    None => {
-                        let spent = self.model.system().budget().spent();
-                        ways = Err(spent.map_or(TraceMissing::Time, TraceMissing::from));
-                    }
+            match (way, &mut ways) {
+                (Some((_, way)), Ok(found)) => found.push(way),
+                (_, Err(_)) => {}
+                (None, Ok(_)) => {
+                    let spent = self.model.system().budget().spent();
+                    ways = Err(spent.map_or(TraceMissing::Memory, TraceMissing::from));
                 }
             }
         }

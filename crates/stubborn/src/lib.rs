@@ -72,6 +72,7 @@ pub use stubborn_search::{
 pub use temporal::branching::{CtlProperty, CtlResult};
 pub use temporal::check::{Evaluated, TemporalAnswer, check_temporal};
 pub use temporal::evaluation::{EvaluationFailure, Evaluations};
+pub use temporal::explain::RunExplanation;
 pub use temporal::explore::{compare_provisos, explore_with_proviso};
 pub use temporal::{Obstacle, Origin, Temporal, TemporalText};
 pub use text::{ModelText, PlaceRecord};

@@ -20,6 +20,7 @@ use stubborn_promela::source::Sources;
 use stubborn_system::{Budget, FailureSite, LabelId, Outcome, Property, System};
 
 use crate::languages;
+use crate::languages::module::Problem;
 use crate::languages::promela::{Growth, PromelaModel, PromelaOptions};
 use crate::temporal::{Temporal, TemporalText};
 use crate::text::ModelText;
@@ -33,11 +34,18 @@ pub enum Language {
     Promela,
     /// Petri nets in PNML, place/transition nets and symmetric (coloured) nets.
     Pnml,
+    /// A language module of LTSmin: a shared library that was compiled from a model. Loading it runs its code.
+    Module,
 }
 
 impl Language {
     /// All of them.
-    pub const ALL: &'static [Language] = &[Language::Dve, Language::Promela, Language::Pnml];
+    pub const ALL: &'static [Language] = &[
+        Language::Dve,
+        Language::Promela,
+        Language::Pnml,
+        Language::Module,
+    ];
 
     /// The name on the command line and in results.
     pub fn name(self) -> &'static str {
@@ -45,6 +53,7 @@ impl Language {
             Self::Dve => "dve",
             Self::Promela => "promela",
             Self::Pnml => "pnml",
+            Self::Module => "module",
         }
     }
 
@@ -54,6 +63,7 @@ impl Language {
             Self::Dve => &["dve"],
             Self::Promela => &["pml", "prm", "promela", "spin", "pr"],
             Self::Pnml => &["pnml"],
+            Self::Module => &["so", "spins", "dve2c", "dylib"],
         }
     }
 
@@ -72,7 +82,7 @@ impl Language {
             Self::Dve => stubborn_dve::MAX_INPUT_BYTES,
             Self::Promela => 64 << 20,
             // Unfolded nets are written into files of this size.
-            Self::Pnml => 1 << 30,
+            Self::Pnml | Self::Module => 1 << 30,
         }
     }
 }
@@ -212,6 +222,8 @@ impl LoadedModel {
     /// [outgrown](stubborn_search::Limit::Outgrown). Labels and transitions may have other numbers
     /// afterwards: ask for [`questions`](crate::questions) again.
     pub fn grow(&mut self) -> Result<(), LoadError> {
+        // The search ended the budget by saying so, and building the larger model polls it.
+        self.system.budget().has_grown();
         match self.growth.as_ref().and_then(Growth::grown) {
             None => Ok(()),
             Some(grown) => self.replace(grown),
@@ -228,6 +240,7 @@ impl LoadedModel {
 
     /// Prepares the model for what steps with these outcomes were missing; false if nothing was.
     pub fn grow_for(&mut self, outcomes: &[Outcome]) -> Result<bool, LoadError> {
+        self.system.budget().has_grown();
         match self.promela.as_ref().and_then(|p| p.grown(outcomes)) {
             None => Ok(false),
             Some(grown) => self.replace(grown).map(|()| true),
@@ -235,7 +248,6 @@ impl LoadedModel {
     }
 
     fn replace(&mut self, by: Result<Parts, BuildError>) -> Result<(), LoadError> {
-        self.system.budget().has_grown();
         if let Some(gave_up) = LoadError::gave_up(self.system.budget()) {
             return Err(gave_up);
         }
@@ -370,6 +382,9 @@ pub fn load_file(
     let Some(language) = language.or_else(|| Language::of_path(path)) else {
         return Err(LoadError::UnknownLanguage { path: shown });
     };
+    if language == Language::Module {
+        return load_module(path, shown, options);
+    }
     // One byte more than is accepted, so that the front-end sees that it is too much.
     let most = language.largest_text() as u64 + 1;
     let mut bytes = Vec::new();
@@ -391,7 +406,7 @@ pub fn load_file(
             }
         })?,
         // Comments of old models are in all kinds of encodings; what matters is ASCII.
-        Language::Dve | Language::Promela => String::from_utf8(bytes)
+        Language::Dve | Language::Promela | Language::Module => String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
     };
     let name = if from_stdin {
@@ -400,6 +415,27 @@ pub fn load_file(
         shown
     };
     load_text(&name, text, language, options)
+}
+
+/// Loads a language module.
+fn load_module(
+    path: &Path,
+    shown: String,
+    options: &LoadOptions,
+) -> Result<LoadedModel, LoadError> {
+    let parts = languages::module::build(path, options);
+    if let Some(gave_up) = LoadError::gave_up(&options.budget) {
+        return Err(gave_up);
+    }
+    let source = SourceFile::new(shown.as_str(), "");
+    match parts {
+        Ok(parts) => Ok(LoadedModel::new(Language::Module, source, parts)),
+        Err(Problem::Build(error)) => Err(error.about(source)),
+        Err(Problem::Module(error)) => Err(LoadError::Unreadable {
+            path: shown,
+            reason: error.to_string(),
+        }),
+    }
 }
 
 /// Loads a model from its text; `name` is what messages call it.
@@ -414,6 +450,12 @@ pub fn load_text(
         Language::Dve => languages::dve::build(&source, options),
         Language::Promela => languages::promela::build(&source, options),
         Language::Pnml => languages::pnml::build(&source, options),
+        Language::Module => {
+            return Err(LoadError::Unreadable {
+                path: name.into(),
+                reason: "a module is no text, and is loaded from its file".into(),
+            });
+        }
     };
     // Whoever gives up may deliver anything.
     if let Some(gave_up) = LoadError::gave_up(&options.budget) {

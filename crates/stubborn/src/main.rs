@@ -3,6 +3,7 @@
 
 mod allocator;
 mod checkpoint;
+mod cluster;
 mod commands;
 mod exit;
 mod interrupt;
@@ -51,11 +52,19 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<Status, Failure> {
     match cli.command {
-        Command::Check(args) => commands::check::run(&args),
+        Command::Check(mut args) => {
+            (args.cluster).prepare(&mut args.search, &mut args.checkpoint, &mut args.output)?;
+            commands::check::run(&args)
+        }
         Command::Hunt(args) => commands::hunt::run(&args),
-        Command::Explore(args) => commands::explore::run(&args),
+        Command::Explore(mut args) => {
+            (args.cluster).prepare(&mut args.search, &mut args.checkpoint, &mut args.output)?;
+            commands::explore::run(&args)
+        }
         Command::Resume(args) => commands::resume::run(&args),
         Command::TraceCheck(args) => commands::trace_check::run(&args),
+        #[cfg(feature = "page")]
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Validate(args) => commands::validate::run(&args),

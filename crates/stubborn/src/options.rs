@@ -3,6 +3,7 @@
 
 mod bench;
 mod checkpoint;
+mod cluster;
 mod hunt;
 pub(crate) mod lab;
 mod nets;
@@ -10,6 +11,8 @@ mod promela;
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
+#[cfg(feature = "page")]
+mod serve;
 pub(crate) mod spin;
 mod suite;
 mod temporal;
@@ -26,11 +29,14 @@ use stubborn::{Engine, Language, Order, StoreKind};
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use checkpoint::{CheckpointArgs, ResumeArgs};
+pub(crate) use cluster::ClusterArgs;
 pub(crate) use hunt::HuntArgs;
 pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
+#[cfg(feature = "page")]
+pub(crate) use serve::ServeArgs;
 pub(crate) use suite::SuiteArgs;
 pub(crate) use temporal::{ComparisonArgs, FormulaArgs, FormulaSyntax, ProvisoList, TemporalArgs};
 pub(crate) use trace_check::TraceCheckArgs;
@@ -70,6 +76,8 @@ pub(crate) enum Command {
     Explore(Box<ExploreArgs>),
     Resume(ResumeArgs),
     TraceCheck(TraceCheckArgs),
+    #[cfg(feature = "page")]
+    Serve(Box<ServeArgs>),
     Simulate(SimulateArgs),
     Inspect(InspectArgs),
     Validate(ValidateArgs),
@@ -96,6 +104,8 @@ impl Command {
             Self::Explore(args) => args.output.json.then_some("explore"),
             Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
             Self::Protocol(args) => args.json.then_some("protocol"),
+            #[cfg(feature = "page")]
+            Self::Serve(_) => None,
             Self::Resume(_)
             | Self::Simulate(_)
             | Self::Validate(_)
@@ -184,6 +194,8 @@ pub(crate) enum LanguageName {
     Promela,
     /// Petri nets in PNML (.pnml)
     Pnml,
+    /// Language modules of LTSmin (.so, .spins, .dve2C): shared libraries, whose code is run
+    Module,
 }
 
 impl From<LanguageName> for Language {
@@ -192,6 +204,7 @@ impl From<LanguageName> for Language {
             LanguageName::Dve => Language::Dve,
             LanguageName::Promela => Language::Promela,
             LanguageName::Pnml => Language::Pnml,
+            LanguageName::Module => Language::Module,
         }
     }
 }
@@ -471,6 +484,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
 
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
     /// Save the first counterexample, to be replayed by `simulate --replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
@@ -526,6 +542,9 @@ pub(crate) struct ExploreArgs {
     pub(crate) checkpoint: CheckpointArgs,
 
     #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+
+    #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,
 
     /// Print the number of states on every breadth-first level
@@ -558,13 +577,14 @@ pub(crate) struct ExploreArgs {
 #[command(after_help = "\
 Examples:
   stubborn simulate examples/peterson.dve --steps 10 --seed 7
+  stubborn simulate examples/philosophers.dve --runs 1000 --steps 100
   stubborn simulate examples/philosophers.dve --interactive
   stubborn simulate examples/alternating_bit_broken.dve --replay bug.json")]
 pub(crate) struct SimulateArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// Number of random steps
+    /// Number of random steps; a run ends earlier where something is violated
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) steps: usize,
 
@@ -572,12 +592,17 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Choose every step yourself
-    #[arg(long, short, conflicts_with_all = ["replay", "steps"])]
+    /// Walk so often, with this seed and those that follow, and show what came out and the shortest
+    /// run that violates something
+    #[arg(long, value_name = "N", conflicts_with_all = ["interactive", "replay"])]
+    pub(crate) runs: Option<u64>,
+
+    /// Choose every step yourself; with --replay or --trail, from where that run ends
+    #[arg(long, short, conflicts_with = "steps")]
     pub(crate) interactive: bool,
 
     /// Follow a trace that `check --trace` or `simulate --save` wrote
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["steps", "seed"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "steps")]
     pub(crate) replay: Option<PathBuf>,
 
     #[command(flatten)]

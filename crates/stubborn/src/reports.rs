@@ -1,5 +1,5 @@
 //! Results in the formats of others, made from the objects for scripts: JUnit for test runners,
-//! SARIF for code review, JSON as it is.
+//! SARIF for code review, JSON as it is. (A page to look at is made from what was found itself.)
 
 mod junit;
 mod sarif;
@@ -118,6 +118,8 @@ pub(crate) fn write(files: &[PathBuf], all: &[Tested]) -> Result<(), Failure> {
             Format::Junit => junit::report(all),
             Format::Sarif => sarif::report(all),
             Format::Json => object(all),
+            // Whoever has checked the model has written it.
+            Format::Page => continue,
         };
         crate::commands::write_file(file, &text)?;
     }
@@ -133,6 +135,12 @@ enum Format {
     Junit,
     Sarif,
     Json,
+    Page,
+}
+
+/// A page to look at, of one model.
+pub(crate) fn is_page(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "html")
 }
 
 fn format(file: &Path) -> Result<Format, Failure> {
@@ -140,8 +148,10 @@ fn format(file: &Path) -> Result<Format, Failure> {
         Some("xml") => Ok(Format::Junit),
         Some("sarif") => Ok(Format::Sarif),
         Some("json") => Ok(Format::Json),
+        Some("html") if cfg!(feature = "page") => Ok(Format::Page),
         _ => Err(Failure::wrong(format!(
-            "the name of the report {} says no format; end it with .xml for JUnit, .sarif or .json",
+            "the name of the report {} says no format; end it with .xml for JUnit, .sarif, \
+             .json, or .html for a page",
             file.display()
         ))),
     }

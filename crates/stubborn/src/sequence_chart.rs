@@ -55,6 +55,18 @@ pub fn svg(system: &dyn System, trace: &Trace) -> String {
         chart.step(trace, number, HEAD + (number + 1) * ROW);
     }
     chart.unreceived();
+    if shown == trace.len() {
+        let violated = story::violated_in(system, trace.last_state());
+        let violated: Vec<String> = violated.into_iter().map(|(name, _)| name).collect();
+        if !violated.is_empty() {
+            let _ = writeln!(
+                chart.body,
+                "<text x=\"10\" y=\"{}\" fill=\"red\">violated: {}</text>",
+                height - ROW / 4,
+                escaped(&violated.join("; "))
+            );
+        }
+    }
     let body = chart.body;
     let mut out = String::new();
     let _ = writeln!(
@@ -115,10 +127,23 @@ impl Chart<'_> {
             return;
         };
         let column = self.column(*first);
-        let text = short(&transition.name);
+        let text = short(&transition.title());
         let mut is_message = false;
         if let Some(partner) = transition.processes.get(1) {
             let to = self.column(*partner);
+            let mut text = text.clone();
+            if structure.error_state.as_deref() != Some(step.after) {
+                // Without the receiver's name, at which the arrow ends.
+                let owner = format!("{}.", structure.processes[partner.index()].name);
+                let got = story::received(self.system, step.transition, step.after);
+                let got = got
+                    .iter()
+                    .map(|value| value.strip_prefix(&owner).unwrap_or(value));
+                let got: Vec<&str> = got.collect();
+                if !got.is_empty() {
+                    text += &format!(" ({})", got.join(", "));
+                }
+            }
             self.arrow((column, y), (to, y), &text);
             is_message = true;
         }
@@ -316,6 +341,29 @@ mod tests {
         assert_eq!(drawn.matches("marker-end").count(), 2, "{drawn}");
         assert!(drawn.contains("q: 1") && drawn.contains("q: 2") && drawn.contains("r!3"));
         assert!(drawn.contains("r=\"4\""), "one message is never received");
+    }
+
+    #[test]
+    fn a_rendezvous_shows_what_was_received() {
+        let drawn = first_run(
+            "chan r = [0] of { byte, byte }; byte x = 6;
+             active proctype A() { r!x + 1,2 } active proctype B() { byte v; r?v,2 }",
+        );
+        assert!(drawn.contains("r!x + 1,2 (v = 7)"), "{drawn}");
+    }
+
+    #[test]
+    fn a_violated_assertion_is_named() {
+        let text = "byte x; process P { state a, b; init a; assert b: x == 1; trans a -> b {}; } system async;";
+        let model = load_text("m.dve", text, Language::Dve, &LoadOptions::default())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let system = model.reference();
+        let mut trace = Trace::new(&system.initial_states());
+        assert!(!svg(system, &trace).contains("violated"));
+        let mut out = stubborn_system::Successors::new(system.layout().words());
+        system.executor().successors(trace.last_state(), &mut out);
+        trace.push(out.get(0).transition, out.outcome(0), out.state(0));
+        assert!(svg(system, &trace).contains("violated: assertion in P.b"));
     }
 
     #[test]

@@ -11,40 +11,85 @@ use stubborn_diagnostics::Span;
 use stubborn_emptiness::Property;
 use stubborn_search::{Trace, TraceStep};
 use stubborn_system::{
-    Executor, FieldId, FieldKind, Label, LabelId, ProcessId, Structure, Successors, System,
-    TransitionId,
+    Executor, FieldId, FieldKind, Label, LabelId, ProcessId, PropertyKind, Structure, Successors,
+    System, TransitionId,
 };
 
 use crate::load::LoadedModel;
+use crate::temporal::explain::RunExplanation;
 
 /// Widest column of transition names; longer names push their changes to the right.
 const WIDEST_NAME: usize = 56;
+/// Where Promela's processes are that are gone.
+const ENDED: &str = "-";
 /// Most things of one kind that an explanation lists.
 const SHOWN: usize = 4;
 
-/// All steps of a run, one a line, numbered from 1.
+/// All steps of a run, one a line, numbered from 1. Steps that count through a loop are folded.
 pub fn steps(system: &dyn System, trace: &Trace) -> String {
     let names = trace
         .steps()
         .map(|step| name_width(system, step.transition));
     let width = names.max().unwrap_or(0);
-    let digits = trace.len().to_string().len();
+    let lines = folded(system, trace);
+    let number = |(first, last): &(usize, usize)| match first == last {
+        true => format!("{}", first + 1),
+        false => format!("{}-{}", first + 1, last + 1),
+    };
+    let digits = lines
+        .iter()
+        .map(|line| number(line).len())
+        .max()
+        .unwrap_or(0);
     let mut out = String::new();
-    for step in trace.stem() {
-        step_line(system, &step, digits, width, &mut out);
-    }
-    if trace.cycle().len() > 0 {
-        out.push_str("  then for ever:\n");
-        for step in trace.cycle() {
-            step_line(system, &step, digits, width, &mut out);
+    for line in lines {
+        let (first, last) = line;
+        if trace.cycle_start() == Some(first) {
+            out.push_str("  then for ever:\n");
+        }
+        let transition = trace.step(first).transition;
+        let name = system.structure().transition(transition).title();
+        let (before, after) = (trace.state(first), trace.state(last + 1));
+        let changes = changes(system, transition, before, after).join(", ");
+        let text = format!("  {:>digits$}. {name:width$}  {changes}", number(&line));
+        out.push_str(text.trim_end());
+        out.push('\n');
+        for at in first..=last {
+            problems(system, &trace.step(at), digits, &mut out);
         }
     }
     out
 }
 
+/// The first and last steps of the lines that tell a run: what a `for` loop does by itself between
+/// its statements is one line.
+fn folded(system: &dyn System, trace: &Trace) -> Vec<(usize, usize)> {
+    let structure = system.structure();
+    let head = |step: usize| {
+        let title = structure.transition(trace.step(step).transition).title();
+        let (_, statement) = title.split_once(' ')?;
+        let is_loop = statement.starts_with("for (") || statement.starts_with("for(");
+        is_loop.then(|| title.into_owned())
+    };
+    let mut lines: Vec<(usize, usize)> = Vec::new();
+    for step in 0..trace.len() {
+        match lines.last_mut() {
+            Some((_, last))
+                if trace.cycle_start() != Some(step)
+                    && head(step).is_some()
+                    && head(*last) == head(step) =>
+            {
+                *last = step;
+            }
+            _ => lines.push((step, step)),
+        }
+    }
+    lines
+}
+
 /// How wide the name column must be for a transition.
 pub fn name_width(system: &dyn System, transition: TransitionId) -> usize {
-    let name = &system.structure().transition(transition).name;
+    let name = system.structure().transition(transition).title();
     name.chars().count().min(WIDEST_NAME)
 }
 
@@ -56,12 +101,17 @@ pub fn step_line(
     width: usize,
     out: &mut String,
 ) {
-    let name = &system.structure().transition(step.transition).name;
+    let name = system.structure().transition(step.transition).title();
     let number = step.number + 1;
     let changes = changes(system, step.transition, step.before, step.after).join(", ");
     let line = format!("  {number:>digits$}. {name:width$}  {changes}");
     out.push_str(line.trim_end());
     out.push('\n');
+    problems(system, step, digits, out);
+}
+
+/// What went wrong in a step.
+fn problems(system: &dyn System, step: &TraceStep<'_>, digits: usize, out: &mut String) {
     for site in step.outcome.sites(system.structure()) {
         let _ = writeln!(out, "  {:digits$}  ! {}", "", site.message);
     }
@@ -160,6 +210,31 @@ pub(crate) fn messages(system: &dyn System, channel: usize, state: &[u32]) -> Ve
     channel.cells.iter().take(length).map(message).collect()
 }
 
+/// What the receiver of a rendez-vous got: `v = 4`, for each variable of its own that the step
+/// writes.
+pub(crate) fn received(
+    system: &dyn System,
+    transition: TransitionId,
+    after: &[u32],
+) -> Vec<String> {
+    let transition = system.structure().transition(transition);
+    let Some(receiver) = transition.processes.get(1) else {
+        return Vec::new();
+    };
+    let is_own = |field: &&FieldId| {
+        let field = system.layout().field(**field);
+        field.process == Some(*receiver)
+            && !matches!(
+                field.kind,
+                FieldKind::Location(..) | FieldKind::ChannelCell(_) | FieldKind::ChannelLength(_)
+            )
+    };
+    let fields = transition.writes.iter().filter(is_own);
+    fields
+        .map(|field| assignment(system, *field, after))
+        .collect()
+}
+
 /// A whole state: processes with their locations and variables, global variables, channels.
 /// With `all` false, variables that are 0 and empty channels are left out.
 pub fn state(system: &dyn System, state: &[u32], all: bool) -> String {
@@ -218,7 +293,8 @@ pub fn why_stuck(system: &dyn System, state: &[u32]) -> String {
         return format!("  No transition is enabled there:\n{}", indented(&values));
     }
     let mut executor = system.executor();
-    let mut out = String::from("  Nobody can move:\n");
+    const HEAD: &str = "  Nobody can move:\n";
+    let mut out = String::from(HEAD);
     for (at, process) in structure.processes.iter().enumerate() {
         let Some(field) = process.location else {
             continue;
@@ -233,22 +309,39 @@ pub fn why_stuck(system: &dyn System, state: &[u32]) -> String {
             position.is_some_and(|at| transition.sources.get(at).copied().flatten() == here)
         };
         let waiting: Vec<TransitionId> = structure.transition_ids().filter(leaves).collect();
+        // Who has ended waits for nothing, but perhaps for others to end, too.
+        let has_ended = |t: &TransitionId| {
+            let title = structure.transition(*t).title();
+            let step = title
+                .strip_prefix(&process.name)
+                .and_then(|s| s.strip_prefix(':'));
+            let place = step.and_then(|step| step.strip_suffix(" end"));
+            place.is_some_and(|line| line.bytes().all(|b| b.is_ascii_digit()))
+        };
+        if waiting.is_empty() && system.value_text(field, value) == ENDED
+            || !waiting.is_empty() && waiting.iter().all(has_ended)
+        {
+            continue;
+        }
         if waiting.is_empty() {
             let _ = writeln!(out, "    {place} has no further step");
             continue;
         }
         let _ = writeln!(out, "    {place} waits:");
         for transition in waiting.iter().take(SHOWN) {
-            let name = &structure.transition(*transition).name;
+            let name = structure.transition(*transition).title();
             let name = name
                 .strip_prefix(&format!("{}: ", process.name))
-                .unwrap_or(name);
+                .unwrap_or(&name);
             let missing = missing(system, &mut *executor, state, *transition, field);
             let _ = writeln!(out, "      {name} needs {}", missing.join("; "));
         }
         if waiting.len() > SHOWN {
             let _ = writeln!(out, "      and {} more", waiting.len() - SHOWN);
         }
+    }
+    if out == HEAD {
+        return "  All processes have ended.\n".into();
     }
     out
 }
@@ -263,7 +356,7 @@ pub fn why_over(system: &dyn System, state: &[u32]) -> String {
     let structure = system.structure();
     let mut out = String::from("  Every step fails there:\n");
     for step in successors.iter().take(SHOWN) {
-        let name = &structure.transition(step.transition).name;
+        let name = structure.transition(step.transition).title();
         let failed = step.outcome.failed();
         let why = failed.map_or("", |site| &structure.failures[site].message);
         let _ = writeln!(out, "    {name}: {why}");
@@ -336,6 +429,25 @@ fn values(system: &dyn System, label: &Label, state: &[u32], leave_out: Option<F
     texts.join(", ")
 }
 
+/// The assertions and invariants of a model that are violated in a state, each with its place.
+pub fn violated_in(system: &dyn System, state: &[u32]) -> Vec<(String, Option<Span>)> {
+    let structure = system.structure();
+    if structure.error_state.as_deref() == Some(state) {
+        return Vec::new();
+    }
+    let mut executor = system.executor();
+    let properties = structure.properties.iter();
+    let violated = properties.filter(|p| executor.label(state, p.violated_by));
+    let named = violated.map(|property| {
+        let name = match property.kind {
+            PropertyKind::Assertion => property.name.clone(),
+            PropertyKind::Invariant => format!("invariant {}", property.name),
+        };
+        (name, property.span)
+    });
+    named.collect()
+}
+
 /// What a bad state looks like to the label that calls it bad: `: x = 1`, or nothing.
 pub fn why_bad(system: &dyn System, label: LabelId, state: &[u32]) -> String {
     let values = values(system, system.structure().label(label), state, None);
@@ -401,6 +513,45 @@ pub fn truths(system: &dyn System, property: &Property, trace: &Trace) -> String
             names.push("...");
         }
         let _ = writeln!(out, "  {place} {words}: {}", names.join(", "));
+    }
+    out
+}
+
+/// What decides that a run violates a formula, and who starves in it.
+pub fn reasons(system: &dyn System, explanation: &RunExplanation, run: &Trace) -> String {
+    let mut out = String::new();
+    match (explanation.is_decided, explanation.lost_after) {
+        (true, Some(0)) => out += "  It is lost in the initial state, whatever follows.\n",
+        (true, Some(steps)) => {
+            let _ = writeln!(out, "  It is lost after step {steps}, whatever follows.");
+        }
+        (true, None) => {
+            out += "  No step decides it: what is wrong is what goes on for ever.\n";
+        }
+        (false, _) => {}
+    }
+    // Alone, nobody is treated unfairly.
+    if run.cycle_start().is_none() || system.structure().processes.len() < 2 {
+        return out;
+    }
+    if !explanation.starving.is_empty() {
+        let names = explanation.starving.join(", ");
+        let _ = writeln!(
+            out,
+            "  Starving: {names} could move all the time on the cycle, and never does \
+             (--fairness leaves such runs out)."
+        );
+    }
+    if !explanation.passed_over.is_empty() {
+        let names = explanation.passed_over.join(", ");
+        let _ = writeln!(
+            out,
+            "  Passed over: {names} could move now and then on the cycle, and never does \
+             (which is weakly fair)."
+        );
+    }
+    if !explanation.is_unfair() {
+        out += "  The run is fair: it counts with --fairness, too.\n";
     }
     out
 }

@@ -8,6 +8,7 @@
 pub(crate) mod branching;
 pub(crate) mod check;
 pub(crate) mod evaluation;
+pub(crate) mod explain;
 pub(crate) mod explore;
 pub(crate) mod read;
 

@@ -20,7 +20,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("promela", &["diagnostics", "ir", "system"]),
     ("net", &["diagnostics", "system"]),
     ("pnml", &["diagnostics", "net", "system"]),
+    ("pins", &["system"]),
     ("reduce", &["graph", "system"]),
+    ("c", &["reduce", "system"]),
+    // It sees the facade alone.
+    ("python", &[]),
     ("search", &["store", "system"]),
     ("ltl", &["diagnostics", "graph"]),
     (
@@ -71,6 +75,20 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "hunt",
         &["emptiness", "ltl", "plan", "reduce", "search", "system"],
+    ),
+    (
+        "page",
+        &[
+            "diagnostics",
+            "emptiness",
+            "graph",
+            "ltl",
+            "plan",
+            "protocol",
+            "reduce",
+            "search",
+            "system",
+        ],
     ),
     ("lab", &["corpus"]),
     ("lsp", &["diagnostics", "dve", "promela"]),

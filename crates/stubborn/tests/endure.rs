@@ -1,6 +1,9 @@
 //! Runs that are stopped, killed and damaged, and go on: the same answer as if nothing had
 //! happened.
 
+#[path = "endure/cluster.rs"]
+mod cluster;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -77,7 +80,7 @@ fn strip(value: &mut Value) {
 }
 
 /// The commands that are disturbed, by their arguments after the model.
-const WAYS: [&[&str]; 8] = [
+const WAYS: [&[&str]; 10] = [
     &["explore"],
     &["explore", "--order", "dfs", "--seed", "3"],
     &["explore", "--store", "plain", "--threads", "2"],
@@ -115,6 +118,16 @@ const WAYS: [&[&str]; 8] = [
         "--deadlock",
         "--order",
         "dfs",
+    ],
+    &["explore", "--processes", "2"],
+    &[
+        "check",
+        "--por",
+        "none",
+        "--invariant",
+        "turns < 5",
+        "--processes",
+        "3",
     ],
 ];
 

@@ -1,6 +1,9 @@
 //! The program in scripts and in continuous integration: signals, shared limits, objects for
 //! everything that can come out. (Builds for tests check each object against the schema.)
 
+#[path = "kit/modules.rs"]
+mod modules;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;

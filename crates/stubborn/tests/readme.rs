@@ -25,3 +25,91 @@ fn the_sessions_in_the_readme_are_real() {
     }
     assert!(sessions > 0);
 }
+
+/// The first command of the README: there is one program that `cargo run` can mean.
+#[test]
+fn cargo_knows_which_program_to_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--no-deps",
+            "--offline",
+            "--format-version",
+            "1",
+        ])
+        .current_dir(root)
+        .output()
+        .expect("cargo starts");
+    let about: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
+    let packages = about["packages"].as_array().expect("packages");
+    let default = about["workspace_default_members"]
+        .as_array()
+        .expect("members");
+    let targets = packages
+        .iter()
+        .filter(|package| default.contains(&package["id"]))
+        .flat_map(|package| package["targets"].as_array().expect("targets"));
+    let programs: Vec<_> = targets
+        .filter(|target| target["kind"][0] == "bin")
+        .collect();
+    assert_eq!(programs.len(), 1, "{programs:?}");
+    let readme = include_str!("../../../README.md");
+    let manifest = include_str!("../../../Cargo.toml");
+    let (_, rest) = readme
+        .split_once("cargo run --profile ")
+        .expect("a first command");
+    let profile = rest.split_whitespace().next().expect("a profile");
+    assert!(
+        manifest.contains(&format!("[profile.{profile}]")),
+        "{profile}"
+    );
+}
+
+/// A package has the program, its manual, completions and documents, and says what it needs.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_debian_package_is_complete() {
+    let works = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if !works("dpkg-deb") {
+        eprintln!("skipped: dpkg-deb is not installed");
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(root.join("packaging/debian"))
+        .arg(env!("CARGO_BIN_EXE_stubborn"))
+        .arg(folder.path())
+        .env("DPKG_DEB_COMPRESSOR_TYPE", "none")
+        .output()
+        .expect("the script starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let package = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let ask = |what: &str| {
+        let output = Command::new("dpkg-deb").args([what, &package]).output();
+        String::from_utf8_lossy(&output.expect("it starts").stdout).into_owned()
+    };
+    let files = ask("--contents");
+    for wanted in [
+        "./usr/bin/stubborn\n",
+        "./usr/share/man/man1/stubborn.1.gz\n",
+        "./usr/share/man/man1/stubborn-check.1.gz\n",
+        "./usr/share/bash-completion/completions/stubborn\n",
+        "./usr/share/doc/stubborn/examples/peterson.dve\n",
+        "./usr/share/doc/stubborn/copyright\n",
+        "./usr/share/doc/stubborn/promela.md\n",
+    ] {
+        assert!(files.contains(wanted), "{wanted} in {files}");
+    }
+    let control = ask("--info");
+    assert!(control.contains("Package: stubborn"), "{control}");
+    let version = concat!("Version: ", env!("CARGO_PKG_VERSION"), "\n");
+    assert!(control.contains(version), "{control}");
+
+    let missing = Command::new(root.join("packaging/debian"))
+        .arg(folder.path().join("nothing"))
+        .output()
+        .expect("the script starts");
+    assert_eq!(missing.status.code(), Some(2));
+}

@@ -11,7 +11,7 @@
 #include <setjmp.h>
 
 static sigjmp_buf adversary_out;
-static int adversary_inside, adversary_failed;
+static int adversary_inside, adversary_failed, adversary_looking;
 static char **adversary_copies;
 static long adversary_room;
 static unsigned long adversary_failing;
@@ -88,7 +88,7 @@ adversary_transit(Trans *t, short II)
 	static Svtack *o_svtack;
 	uchar m;
 
-	adversary_failed = 0;
+	adversary_failed = adversary_looking = 0;
 	if (depth + 2 > adversary_room)
 	{	long room = 2 * depth + 1000;
 		adversary_copies = realloc(adversary_copies, room * sizeof(char *));
@@ -130,6 +130,29 @@ adversary_transit(Trans *t, short II)
 	return m;
 }
 
+/* The channel that a rendez-vous receive is about. */
+int
+adversary_channel(int channel)
+{
+	if (!channel && boq == -1)
+		adversary_fail("ref to uninitialized chan name");
+	return channel;
+}
+
+/* Who waits at what is no channel is nobody that a message could be handed to. */
+int
+adversary_look(void)
+{
+	return adversary_looking = 1;
+}
+
+int
+adversary_is_channel(int channel)
+{	int is = channel && adversary_looking == 1;
+	adversary_looking = 0;
+	return is;
+}
+
 /* What a failing step means for the state that it was tried in. */
 #ifdef HAS_UNLESS
 #define ADVERSARY_ESCAPED(t)	trpt->e_state = (t)->e_trans;
@@ -163,6 +186,9 @@ int Boundcheck(int x, int y, int a1, int a2, Trans *a3)
 {
 	if (x >= 0 && x < y)
 		return x;
-	adversary_fail("array index");
+	if (adversary_looking)
+		adversary_looking = 2;
+	else
+		adversary_fail("array index");
 	return 0;
 }

@@ -44,6 +44,19 @@ const CHANGES: &[(&str, &str)] = &[
     ("if (h >= MAXPROC)", "if (h >= ADVERSARY_PROCESSES)"),
 ];
 
+/// Passages that may be there several times, or not at all.
+const MORE_CHANGES: &[(&str, &str)] = &[
+    // Fields that a message does not have are 0, if it has one, and an error otherwise.
+    (
+        "if (fld == 0) r = ",
+        "if (fld) adversary_note(\"too many fields in recv\"); else r = ",
+    ),
+];
+
+/// What steps use, which come before the insertion.
+const RECEIVERS: &str =
+    "int adversary_look(void), adversary_is_channel(int), adversary_channel(int);\n";
+
 /// Before this, everything is declared that the insertion uses.
 const PLACE: &str = "int qs_empty(void);\n";
 
@@ -180,8 +193,15 @@ impl Spin {
             }
             made = made.replacen(old, new, 1);
         }
+        for (old, new) in MORE_CHANGES {
+            made = made.replace(old, new);
+        }
         made = made.replacen(PLACE, &format!("{PLACE}{ORACLE}"), 1);
-        write("pan.c", &made)
+        made.insert_str(0, RECEIVERS);
+        write("pan.c", &made)?;
+        let moves = fs::read_to_string(folder.join("pan.m"))
+            .map_err(|error| NoAnswer::Unknown(format!("pan.m: {error}")))?;
+        write("pan.m", &with_known_receivers(&moves))
     }
 
     /// Compiles the verifier, with so many processes at most: SPIN counts a claim as one.
@@ -223,6 +243,29 @@ impl Spin {
             _ => Err(NoAnswer::Unknown(run.summary())),
         }
     }
+}
+
+/// Steps of a verifier in which receives from what is no channel fail, as steps of their own only.
+/// Where all channels are rendez-vous, SPIN does not look at what a variable holds; and looking for
+/// somebody to receive a message, it evaluates the channels of all who wait.
+fn with_known_receivers(moves: &str) -> String {
+    let mut known = String::new();
+    for line in moves.lines() {
+        let code = line.trim_start();
+        let channel = |start: &str, end: &str| code.strip_prefix(start)?.strip_suffix(end);
+        let alone = channel("if (boq != ", ") continue;").filter(|channel| *channel != "-1");
+        if let Some(channel) = alone.or_else(|| channel("if (q_zero(", "))")) {
+            let is = format!("adversary_look() && !adversary_is_channel({channel})");
+            known += &format!("\t\tif (boq != -1 && {is}) continue;\n");
+        }
+        match alone {
+            Some(channel) => {
+                known += &format!("\t\tif (boq != adversary_channel({channel})) continue;\n")
+            }
+            None => known += &format!("{line}\n"),
+        }
+    }
+    known
 }
 
 fn read(run: &Run) -> Option<Search> {

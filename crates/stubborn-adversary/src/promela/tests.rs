@@ -206,6 +206,28 @@ fn spin_follows_claims() {
 }
 
 #[test]
+fn spin_notices_receives_from_nowhere_and_fields_that_are_not_there() {
+    // Without our changes, both wait, and nothing is said.
+    let nowhere = "chan c = [0] of { byte }; active proctype P() { chan q; q?1 }";
+    let Some(search) = searched(nowhere, SAFETY, &[]) else {
+        return;
+    };
+    assert_eq!((search.states, search.failing), (1, 1));
+    // Looking for who receives is no step of those who wait.
+    for channel in ["", "chan d = [1] of { byte };"] {
+        let text = format!(
+            "chan c = [0] of {{ byte }}; {channel} chan a[2]; byte i = 2;
+            active proctype P() {{ chan q; if :: a[i]?1 :: q?1 fi }} active proctype Q() {{ c!1 }}"
+        );
+        let search = searched(&text, SAFETY, &[]).unwrap();
+        assert_eq!((search.states, search.failing), (1, 2), "{channel}");
+    }
+    let more = "chan c = [1] of { byte }; active proctype P() { chan q = c; q!1; q?1,2 }";
+    let search = searched(more, SAFETY, &[]).unwrap();
+    assert!(search.count("too many fields in recv") > 0);
+}
+
+#[test]
 fn spin_refuses() {
     let (Ok(spin), Ok(subject)) = (Spin::find(), Subject::new(std::path::Path::new("/bin/sh")))
     else {

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use stubborn_emptiness::Property;
 use stubborn_graph::components;
 use stubborn_ltl::automaton::{Automaton, StateId};
+use stubborn_ltl::lasso::Lasso;
 use stubborn_system::{LabelId, Successors, System};
 
 /// A step of a state: where it leads, and marks besides those of the automaton that an
@@ -70,4 +72,67 @@ pub(crate) fn accepts_some_run(
     }
     let mut all = collected.iter().flatten();
     all.any(|marks| marks.iter().all(|seen| *seen))
+}
+
+/// The length of the shortest run that violates a property, and of its cycle (0 where it ends), by
+/// trying all runs of up to `longest` steps.
+#[allow(dead_code, reason = "not every test asks for it")]
+pub(crate) fn shortest_lasso(
+    system: &dyn System,
+    property: &Property,
+    stutters: bool,
+    longest: usize,
+) -> Option<(usize, usize)> {
+    let words = system.layout().words();
+    let mut executor = system.executor();
+    let error = system.structure().error_state.as_deref();
+    let initial = system.initial_states();
+    let mut runs: Vec<Vec<Vec<u32>>> = initial.chunks(words).map(|s| vec![s.to_vec()]).collect();
+    let mut accepts = |run: &[Vec<u32>], start: usize, end: usize| {
+        let mut letters = |states: &[Vec<u32>]| {
+            let letter = |state: &Vec<u32>| {
+                let labels = property.labels().iter().enumerate();
+                let bits = labels.map(|(at, l)| u64::from(executor.label(state, *l)) << at);
+                vec![bits.sum()]
+            };
+            states.iter().map(letter).collect()
+        };
+        property.automaton().accepts(&Lasso {
+            stem: letters(&run[..start]),
+            cycle: letters(&run[start..end]),
+        })
+    };
+    let mut other = system.executor();
+    for steps in 0..=longest {
+        let mut cycles = Vec::new();
+        let mut longer = Vec::new();
+        for run in runs {
+            let last = &run[steps];
+            let mut successors = Successors::new(words);
+            other.successors(last, &mut successors);
+            let fine = successors.iter().filter(|s| error != Some(s.state));
+            let targets: Vec<Vec<u32>> = fine.map(|s| s.state.to_vec()).collect();
+            if targets.is_empty() && stutters && accepts(&run, steps, steps + 1) {
+                cycles.push(0);
+            }
+            let returns = (0..steps).filter(|start| run[*start] == *last);
+            let returns: Vec<usize> = returns.collect();
+            cycles.extend(
+                returns
+                    .into_iter()
+                    .filter(|start| accepts(&run, *start, steps))
+                    .map(|start| steps - start),
+            );
+            longer.extend(targets.into_iter().map(|target| {
+                let mut run = run.clone();
+                run.push(target);
+                run
+            }));
+        }
+        if let Some(cycle) = cycles.into_iter().min() {
+            return Some((steps, cycle));
+        }
+        runs = longer;
+    }
+    None
 }

@@ -13,6 +13,7 @@
 //! it there: the host asks the reference execution about steps that went wrong.
 
 mod expressions;
+mod sets;
 mod statements;
 
 use std::fmt::Write;
@@ -23,6 +24,7 @@ use stubborn_system::{FailureKind, LabelId};
 
 use crate::Refusal;
 use crate::packing::Packing;
+use crate::sets::Sets;
 use expressions::Source;
 
 /// Most words of a state.
@@ -83,6 +85,7 @@ pub(crate) fn translate(
     model: &Model,
     packing: Packing,
     targets: &[Target],
+    sets: Option<&Sets>,
 ) -> Result<Translation, Refusal> {
     let program = model.program();
     if packing.words > MOST_WORDS {
@@ -120,7 +123,10 @@ pub(crate) fn translate(
         true => chain_function(&mut out, model)?,
         false => String::new(),
     };
-    let labels = label_functions(&mut out, model, targets)?;
+    let mut labels = label_functions(&mut out, model, targets)?;
+    if let Some(sets) = sets {
+        labels += &sets::functions(&mut out, model, sets)?;
+    }
     let mut text = String::new();
     let define = |text: &mut String, name: &str, value: usize| {
         let _ = writeln!(text, "#define {name} {value}");
@@ -269,7 +275,7 @@ fn by_slot(process: usize, mut locations: Vec<(u32, Vec<Slot>)>) -> Vec<Round> {
 /// `fire`: one round.
 fn step_function(out: &mut Source<'_>, rounds: &[(u8, Vec<Round>)]) -> Result<String, Refusal> {
     let mut text = String::from(
-        "static uint fire(const uint r, const State* s, State* x) {\n  switch (r) {\n",
+        "static uint fire(const uint r, const State* s, State* x, uint* c) {\n  switch (r) {\n",
     );
     let all = rounds.iter().flat_map(|(_, rounds)| rounds);
     for (nr, round) in all.enumerate() {
@@ -315,7 +321,7 @@ fn chain_function(out: &mut Source<'_>, model: &Model) -> Result<String, Refusal
     let program = model.program();
     let inside = stubborn_ir::chain::continuations(program);
     let mut text = String::from(
-        "static uint chain_fire(const uint p, const uint r, const State* s, State* x) {\n  switch (p) {\n",
+        "static uint chain_fire(const uint p, const uint r, const State* s, State* x, uint* c) {\n  switch (p) {\n",
     );
     let mut counts = vec![0; program.processes.len()];
     for (process, locations) in starts(model) {

@@ -18,7 +18,7 @@ impl Source<'_> {
     pub(super) fn command(&mut self, at: u32, known: &[(usize, u32)]) -> Result<String, Refusal> {
         let program = self.model.program();
         let command = &program.commands[at as usize];
-        let mut text = String::from("  uint bad = 0, viol = 0;\n");
+        let mut text = format!("  *c = {at}u;\n  uint bad = 0, viol = 0;\n");
         for guard in &command.guards {
             let guard = &program.labels[guard.index()].expr;
             if is_known(program, guard, known) {

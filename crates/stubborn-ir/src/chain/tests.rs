@@ -439,3 +439,33 @@ fn where_a_step_leads_is_known_from_its_assignments() {
         assert_eq!(counter_after(&command, counter), expected, "{body:?}");
     }
 }
+
+/// A step of low priority waits until nobody else can move: it does not go on with a chain.
+#[test]
+fn a_chain_ends_before_steps_of_low_priority() {
+    let mut program = Program::new("wait for all others");
+    let names = ["begin", "wait", "done"].map(String::from).to_vec();
+    let process = program.process("P", names, 0);
+    let counter = program.processes[process.index()].counter;
+    let site = program.site(FailureKind::OutOfRange, "a counter", None);
+    for (from, priority) in [(0, 0), (1, 1)] {
+        program.command(Command {
+            name: format!("c{from}"),
+            processes: vec![process],
+            sources: vec![Some(from)],
+            body: vec![Statement::assign(
+                counter,
+                Expr::Const(from as i32 + 1),
+                site,
+            )],
+            continues: (from == 0).then_some(process),
+            priority,
+            ..Command::default()
+        });
+    }
+    let model = Model::new(program).expect("a small program");
+    let ends = successors(&model);
+    let field = &model.layout().fields()[0];
+    let ends: Vec<i64> = ends.iter().map(|end| field.get(end.state)).collect();
+    assert_eq!(ends, [1]);
+}

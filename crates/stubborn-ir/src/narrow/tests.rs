@@ -122,6 +122,191 @@ fn a_loop_is_bounded_by_its_condition() {
     assert_eq!((item.min, item.max, item.overflow), (0, 5, Overflow::Fits));
 }
 
+/// What the first command writes is known only after it was run again: when the second one has made a
+/// variable of its guard or of its body, a message, or a place of its process known to it.
+#[test]
+fn whoever_looks_at_what_grows_is_run_again() {
+    let wide = |name: &str| Variable {
+        item: Item::wrapping(i32::MIN, i32::MAX),
+        ..Variable::integer(name, 0, 0, 0)
+    };
+    for kind in ["guard", "body", "message", "place", "local", "choice"] {
+        let mut program = Program::new(kind);
+        let names = ["first", "second"].map(String::from).to_vec();
+        let [p, q] = ["P", "Q"].map(|name| program.process(name, names.clone(), 0));
+        let counter = program.processes[p.index()].counter;
+        let [x, y] = ["x", "y"].map(|name| program.variable(wide(name)));
+        let own = program.variable(wide("own").owned_by(p));
+        let site = program.out_of_range_site("x", None);
+        let channel = program.channel(crate::Channel {
+            name: "c".into(),
+            capacity: 1,
+            items: vec![Item::wrapping(i32::MIN, i32::MAX)],
+        });
+        let channel = || ChannelRef::Fixed(channel);
+        let set = |variable, value| Statement::assign(variable, value, site);
+        let five = || Expr::Const(5);
+        let go = || set(counter, Expr::Const(1));
+        let holds = |program: &mut Program, guard| vec![program.label(guard)];
+        let (from, guards, first) = match kind {
+            "guard" => {
+                let guard = Expr::equal(Expr::Var(x), five());
+                (0, holds(&mut program, guard), set(y, Expr::Const(7)))
+            }
+            "body" => (0, vec![], set(y, Expr::Var(x))),
+            "message" => {
+                let guard = Expr::less(Expr::Const(0), Expr::Length(channel()));
+                let receive = Statement::Receive {
+                    channel: channel(),
+                    position: None,
+                    targets: vec![Some(Place::Var(y))],
+                    remove: true,
+                    site,
+                };
+                (0, holds(&mut program, guard), receive)
+            }
+            "choice" => (0, vec![], set(y, Expr::Var(own))),
+            _ => (1, vec![], set(y, Expr::plus(Expr::Var(own), five()))),
+        };
+        let (by, second) = match kind {
+            "guard" | "body" => (q, vec![set(x, five())]),
+            "message" => {
+                let send = Statement::Send {
+                    channel: channel(),
+                    values: vec![five()],
+                    order: crate::SendOrder::Fifo,
+                    site,
+                };
+                (q, vec![send])
+            }
+            "place" => (p, vec![go()]),
+            "local" => (p, vec![set(own, five()), go()]),
+            _ => {
+                let left = Statement::If {
+                    condition: Expr::Var(x),
+                    then: vec![go()],
+                    otherwise: vec![],
+                };
+                (p, vec![set(own, five()), left])
+            }
+        };
+        for (name, process, from, guards, body) in [
+            ("reads", p, from, guards, vec![first]),
+            ("writes", by, 0, vec![], second),
+        ] {
+            program.command(Command {
+                name: name.into(),
+                processes: vec![process],
+                sources: vec![Some(from)],
+                guards,
+                body,
+                ..Command::default()
+            });
+        }
+        // Messages that do not fit any more would fail.
+        let full = Expr::less(Expr::Length(channel()), Expr::Const(1));
+        let free = program.label(full);
+        program.commands[1].guards.push(free);
+        assert_same_behaviour(&program);
+        narrow(&mut program, &UNLIMITED);
+        let item = &program.variables[y.index()].item;
+        let largest = ["guard", "local"].iter().position(|k| *k == kind);
+        let largest = largest.map_or(5, |at| [7, 10][at]);
+        assert_eq!((item.min, item.max), (0, largest), "{kind}");
+    }
+}
+
+/// Conditions take away only values for which they are false, however they are put together.
+#[test]
+fn conditions_are_taken_as_they_are() {
+    let x = VarId(1);
+    let below = |limit| Expr::less(Expr::Var(x), Expr::Const(limit));
+    let above = |limit| Expr::less(Expr::Const(limit), Expr::Var(x));
+    for (number, condition) in [
+        below(5),
+        Expr::Var(x),
+        Expr::and(below(5), above(2)),
+        Expr::or(below(2), above(7)),
+        Expr::or(Expr::and(below(5), above(2)), below(1)),
+        Expr::equal(Expr::plus(Expr::Var(x), Expr::Const(1)), Expr::Const(4)),
+    ]
+    .into_iter()
+    .flat_map(|condition| [condition.clone(), Expr::negation(condition)])
+    .flat_map(|condition| [condition.clone(), Expr::negation(condition)])
+    .enumerate()
+    {
+        let mut program = Program::new(format!("condition {number}"));
+        let process = program.process("P", vec!["only".into()], 0);
+        assert_eq!(program.variable(Variable::integer("x", 0, 9, 0)), x);
+        let mut wide = |name: &str| {
+            let mut variable = Variable::integer(name, 0, 0, 0);
+            variable.item = Item::wrapping(i32::MIN, i32::MAX);
+            program.variable(variable)
+        };
+        let [guarded, then, otherwise] = ["guarded", "then", "otherwise"].map(&mut wide);
+        let site = program.out_of_range_site("x", None);
+        let set = |variable| Statement::assign(variable, Expr::Var(x), site);
+        let more = Expr::plus(Expr::Var(x), Expr::Const(1));
+        let choice = Statement::If {
+            condition: condition.clone(),
+            then: vec![set(then)],
+            otherwise: vec![set(otherwise)],
+        };
+        for (guard, statement) in [
+            (condition, set(guarded)),
+            (below(9), Statement::assign(x, more, site)),
+            (Expr::Const(1), choice),
+        ] {
+            let guards = vec![program.label(guard)];
+            program.command(Command {
+                name: format!("c{}", program.commands.len()),
+                processes: vec![process],
+                sources: vec![Some(0)],
+                guards,
+                body: vec![statement],
+                ..Command::default()
+            });
+        }
+        assert_same_behaviour(&program);
+    }
+}
+
+/// A process comes to a place again, with a value that it has had elsewhere: who starts there is run
+/// again, though the range of the variable as a whole has not grown.
+#[test]
+fn what_is_brought_to_a_place_is_known_there() {
+    let mut program = Program::new("two ways");
+    let names = ["begin", "look", "far", "near"].map(String::from).to_vec();
+    let process = program.process("P", names, 0);
+    let counter = program.processes[process.index()].counter;
+    let mut own = Variable::integer("own", 0, 0, 0).owned_by(process);
+    own.item = Item::wrapping(i32::MIN, i32::MAX);
+    let mut copy = Variable::integer("copy", 0, 0, 0);
+    copy.item = own.item.clone();
+    let (own, copy) = (program.variable(own), program.variable(copy));
+    let site = program.out_of_range_site("own", None);
+    let set = |variable, value| Statement::assign(variable, value, site);
+    // In this order, the short way is known first, and the long one from its end.
+    for (from, to, value) in [
+        (1, 0, set(copy, Expr::Var(own))),
+        (0, 1, set(copy, Expr::Const(0))),
+        (3, 1, set(copy, Expr::Const(0))),
+        (2, 3, set(copy, Expr::Const(0))),
+        (0, 2, set(own, Expr::Const(5))),
+    ] {
+        program.command(Command {
+            name: format!("{from} to {to}"),
+            processes: vec![process],
+            sources: vec![Some(from)],
+            body: vec![value, set(counter, Expr::Const(to))],
+            ..Command::default()
+        });
+    }
+    assert_same_behaviour(&program);
+    narrow(&mut program, &UNLIMITED);
+    assert_eq!(program.variables[copy.index()].item.max, 5);
+}
+
 /// An index that is only used where it is small, and guards that cannot be trusted.
 #[test]
 fn what_never_fails_is_found_by_location() {

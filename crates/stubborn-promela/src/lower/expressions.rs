@@ -370,7 +370,25 @@ impl Lowering<'_> {
             .map(|p| p.as_ref().map(|e| self.expr(e, context)))
             .collect();
         self.by_channel(&target, span, |lowering, channel| {
-            lowering.message_fits(channel, &pattern, random, span)
+            let fits = lowering.message_fits(channel, &pattern, random, span);
+            let fields = lowering.channels.list[channel].fields.len();
+            match pattern.len() > fields && !random {
+                true => guards::and(fits, lowering.no_such_field(span)),
+                false => fits,
+            }
+        })
+    }
+
+    /// A field that the messages of a channel do not have: looking at it fails.
+    fn no_such_field(&mut self, span: Span) -> ir::Expr {
+        let message = format!("`{}` has more fields than the channel", self.text(span));
+        let site = self
+            .program
+            .site(FailureKind::BadChannel, message, Some(span));
+        ir::Expr::Length(ir::ChannelRef::Denoted {
+            value: Box::new(ir::Expr::Const(0)),
+            targets: Box::new([]),
+            site,
         })
     }
 

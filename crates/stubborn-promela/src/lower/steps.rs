@@ -274,12 +274,10 @@ impl Lowering<'_> {
             }
             Basic::SetPriority(None, value) => self.set_own_priority(value, context, body),
             Basic::Print(format, arguments) => {
-                let (text, arguments) = self.print(format, arguments, context);
-                body.statements.push(Statement::Print { text, arguments });
+                self.print(format, arguments, context, body);
             }
             Basic::PrintMtype(value) => {
-                let (text, arguments) = self.print("%e", std::slice::from_ref(value), context);
-                body.statements.push(Statement::Print { text, arguments });
+                self.print("%e", std::slice::from_ref(value), context, body);
             }
             // Conditions, `else` and channel operations have commands of their own.
             _ => {}
@@ -308,12 +306,7 @@ impl Lowering<'_> {
     }
 
     /// The text of a printf with holes, and what goes into them.
-    fn print(
-        &mut self,
-        format: &str,
-        arguments: &[Expr],
-        context: Context,
-    ) -> (String, Vec<ir::Expr>) {
+    fn print(&mut self, format: &str, arguments: &[Expr], context: Context, body: &mut Body) {
         let mut text = String::new();
         let mut values = Vec::new();
         let mut given = arguments.iter();
@@ -352,7 +345,18 @@ impl Lowering<'_> {
                 other => text.push(other),
             }
         }
-        (text, values)
+        let shown = values.len();
+        values.extend(given.map(|value| self.expr(value, context)));
+        // All are evaluated, whether or not anybody looks at what is printed: one that has no value
+        // is an error. Those that cannot fail are left alone, so that nothing depends on them.
+        for value in &mut values {
+            if self.program.may_fail(value) {
+                body.evaluate(std::slice::from_mut(value));
+            }
+        }
+        values.truncate(shown);
+        let arguments = values;
+        body.statements.push(Statement::Print { text, arguments });
     }
 
     /// The names that `%e` shows for a value: those of its type, else of the nameless set.
@@ -519,7 +523,11 @@ impl Lowering<'_> {
         let span = step.transition.span;
         let text = match &*step.transition.action {
             Action::Basic(Basic::End) => "end".to_string(),
-            Action::Basic(Basic::Else) => "else".to_string(),
+            Action::Basic(Basic::Else) => match self.text(span) {
+                // What leaves a loop belongs to it.
+                text if text.starts_with("for") => text,
+                _ => "else".to_string(),
+            },
             _ => self.text(span),
         };
         format!("{}:{} {text}", process.name, self.line(span))

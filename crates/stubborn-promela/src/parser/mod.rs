@@ -19,6 +19,7 @@ use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_system::{Budget, Patience};
 
 use crate::ast::{Model, Name, Reference};
+use crate::source::{Expansion, Sources};
 use crate::token::{Kind, Token};
 
 /// Blocks, choices and parentheses nest at most this deep.
@@ -102,8 +103,9 @@ pub const KEYWORDS: &[&str] = &[
 pub(crate) fn parse(
     tokens: Vec<Token>,
     propositions: Vec<Vec<Token>>,
+    sources: &Sources,
     (diagnostics, budget): (&mut Vec<Diagnostic>, &Budget),
-) -> Model {
+) -> (Model, Vec<Expansion>) {
     let end = tokens.last().map_or(0, |t| t.span.end);
     let mut parser = Parser {
         names: Names::scan(&tokens),
@@ -113,6 +115,8 @@ pub(crate) fn parse(
             kind: Kind::End,
             text: Arc::from("the end of the model"),
             span: Span { start: end, end },
+            site: Span { start: end, end },
+            written: None,
             line_start: true,
             spaced: true,
         },
@@ -129,6 +133,10 @@ pub(crate) fn parse(
         remote_labels: Vec::new(),
         too_long: false,
         patience: Patience::new(budget, 1024),
+        taken: Vec::new(),
+        header: None,
+        expansions: Vec::new(),
+        first_expansion: sources.total() + 1,
     };
     let mut model = parser.model();
     for proposition in propositions {
@@ -136,7 +144,7 @@ pub(crate) fn parse(
         model.propositions.push(expr);
     }
     model.remote_labels = parser.remote_labels;
-    model
+    (model, parser.expansions)
 }
 
 /// Names that change how the text around them is read.
@@ -230,6 +238,14 @@ struct Parser<'a> {
     used: usize,
     too_long: bool,
     patience: Patience<'a>,
+    /// The tokens of the statements that are not complete yet.
+    taken: Vec<Token>,
+    /// So many of them are the head of the loop that was read last.
+    header: Option<usize>,
+    /// Texts of statements that stand nowhere.
+    expansions: Vec<Expansion>,
+    /// The offset of the first of them.
+    first_expansion: usize,
 }
 
 impl Parser<'_> {
@@ -273,6 +289,9 @@ impl Parser<'_> {
         }
         self.previous = token.kind;
         self.previous_span = token.span;
+        if self.depth > 0 {
+            self.taken.push(token.clone());
+        }
         token
     }
 
@@ -447,7 +466,8 @@ impl Parser<'_> {
                     body.extend(arguments[at].iter().cloned());
                     for (i, made) in body[start..].iter_mut().enumerate() {
                         made.line_start = i == 0 && token.line_start;
-                        made.spaced |= i == 0;
+                        made.spaced = if i == 0 { token.spaced } else { made.spaced };
+                        made.site = token.site;
                     }
                 }
                 None => body.push(token.clone()),

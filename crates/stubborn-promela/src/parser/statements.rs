@@ -5,7 +5,8 @@ use stubborn_diagnostics::{Diagnostic, Span};
 use super::expressions::error_at;
 use super::{Call, KEYWORDS, Parser};
 use crate::ast::{Binary, Block, Expr, ExprKind, Name, Reference, Statement, StatementKind};
-use crate::token::Kind;
+use crate::source::Expansion;
+use crate::token::{Kind, Token};
 
 fn statement(kind: StatementKind, span: Span) -> Statement {
     Statement { kind, span }
@@ -71,7 +72,7 @@ impl Parser<'_> {
             let step = self.step();
             let after_else = matches!(step.kind, StatementKind::Else);
             let after_brace = self.previous == Kind::CloseBrace;
-            block.span = block.span.to(step.span);
+            block.span = block.span.to(self.origin(step.span));
             block.statements.push(step);
             if self.errors > errors {
                 if self.rest.len() == before {
@@ -137,7 +138,7 @@ impl Parser<'_> {
         let main = self.statement();
         if self.take_word("unless") {
             let escape = self.statement();
-            let span = main.span.to(escape.span);
+            let span = self.origin(main.span).to(self.origin(escape.span));
             return statement(
                 StatementKind::Unless(Box::new(main), Box::new(escape)),
                 span,
@@ -147,11 +148,89 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Statement {
-        let span = self.peek().span;
+        let first = self.taken.len();
+        let before = self.previous_span;
         let kind = self
             .deeper(Self::statement_inside)
             .unwrap_or(StatementKind::Error);
-        statement(kind, span.to(self.previous_span))
+        let is_loop = matches!(
+            kind,
+            StatementKind::ForRange { .. } | StatementKind::ForIn { .. }
+        );
+        let last = match self.header.take() {
+            // Its steps are those of its head; its body has its own.
+            Some(header) if is_loop => header,
+            _ => self.taken.len(),
+        };
+        let is_compound = matches!(
+            kind,
+            StatementKind::If(_)
+                | StatementKind::Do(_)
+                | StatementKind::Block(..)
+                | StatementKind::Atomic(_)
+                | StatementKind::Labelled(..)
+                | StatementKind::Error
+        );
+        let span = self.statement_span(first, last, before, !is_compound);
+        if self.depth == 0 {
+            self.taken.clear();
+        }
+        statement(kind, span)
+    }
+
+    /// Where the statement stands that consists of some of the tokens taken, after a token at
+    /// `before`; with a text of its own if it is not written anywhere in this form.
+    fn statement_span(&mut self, first: usize, last: usize, before: Span, with_text: bool) -> Span {
+        let tokens = &self.taken[first.min(last)..last];
+        let (Some(head), Some(tail)) = (tokens.first(), tokens.last()) else {
+            return self.peek().span;
+        };
+        let origin = head.site.to(tail.site);
+        let after = match self.taken.get(last) {
+            Some(token) => token.span,
+            None => self.peek().span,
+        };
+        // A part of what a macro stands for.
+        let is_part =
+            |token: &Token, neighbour: Span| token.written.is_some() && token.span == neighbour;
+        let (starts_inside, ends_inside) = (is_part(head, before), is_part(tail, after));
+        let has_arguments = tokens.iter().any(|token| token.site != token.span);
+        if !with_text || !starts_inside && !ends_inside && !has_arguments {
+            return origin;
+        }
+        let mut text = String::new();
+        let mut known: Option<Span> = None;
+        for token in tokens {
+            let is_cut = (starts_inside && token.span == head.span)
+                || (ends_inside && token.span == tail.span);
+            let written = token.written.as_ref().filter(|_| !is_cut);
+            if written.is_some() && known == Some(token.span) {
+                continue;
+            }
+            known = written.is_some().then_some(token.span);
+            if !text.is_empty() && (token.spaced || token.line_start) {
+                text.push(' ');
+            }
+            text += written.map_or(&*token.text, |written| &**written);
+        }
+        let start = match self.expansions.last() {
+            Some(expansion) => expansion.span.end as usize + 1,
+            None => self.first_expansion,
+        };
+        if start + text.len() > u32::MAX as usize {
+            return origin;
+        }
+        let span = Span::new(start, start + text.len());
+        self.expansions.push(Expansion { span, text, origin });
+        span
+    }
+
+    /// Where a statement comes from.
+    fn origin(&self, span: Span) -> Span {
+        let found = self
+            .expansions
+            .binary_search_by(|e| e.span.start.cmp(&span.start));
+        found.map_or(span, |at| self.expansions[at].origin)
     }
 
     fn statement_inside(&mut self) -> StatementKind {
@@ -405,8 +484,11 @@ impl Parser<'_> {
         if self.take_word("in") {
             let collection = self.reference();
             self.close_paren();
+            let header = self.taken.len();
             self.take(Kind::Semicolon);
-            return match (collection, self.braced_block()) {
+            let body = self.braced_block();
+            self.header = Some(header);
+            return match (collection, body) {
                 (Some(collection), Some(body)) => StatementKind::ForIn {
                     variable,
                     collection,
@@ -418,8 +500,11 @@ impl Parser<'_> {
         let Some((from, to)) = self.range() else {
             return StatementKind::Error;
         };
+        let header = self.taken.len();
         self.take(Kind::Semicolon);
-        match self.braced_block() {
+        let body = self.braced_block();
+        self.header = Some(header);
+        match body {
             Some(body) => StatementKind::ForRange {
                 variable,
                 from,

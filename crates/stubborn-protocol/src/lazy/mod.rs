@@ -23,6 +23,7 @@
 //!
 //! # Revision
 //!
+//! Random walks come first, to meet most of what there is.
 //! If a search with these sets meets a local state or a message that was not known when it began
 //! (steps that it leaves out count as met in the states where they are possible), it is repeated with
 //! what is known then. What is found in between is true, as a trace shows it; that nothing is found
@@ -37,13 +38,15 @@
 //! ignoring lets this happen again and again, until the step is possible in a visited state; but
 //! then it was met.
 
+mod inert;
 mod reduction;
+mod rows;
 mod tables;
 mod useless;
 
 use rapidhash::RapidHashSet;
 
-pub(crate) use reduction::MessageReduction;
+pub(crate) use reduction::{MessageReduction, Watch};
 pub(crate) use tables::Tables;
 pub(crate) use useless::Quotient;
 

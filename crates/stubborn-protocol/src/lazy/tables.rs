@@ -4,6 +4,8 @@ use rapidhash::RapidHashMap;
 use stubborn_system::{BitSet, Budget, Patience};
 
 use super::Met;
+use super::inert::Traces;
+use super::rows::Rows;
 use crate::Network;
 use crate::handler::Takes;
 use crate::model::{Inner, Role};
@@ -25,70 +27,96 @@ pub(super) struct Element {
     pub(super) consumed: Box<[Parcel]>,
 }
 
+impl Element {
+    /// The action of what is no element, but fills a word.
+    const PADDING: u32 = u32::MAX;
+
+    fn is_padding(&self) -> bool {
+        self.action == Self::PADDING
+    }
+}
+
 /// What an element does in a local state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Outcome {
-    local: u32,
+pub(super) struct Outcome {
+    pub(super) local: u32,
     /// Numbers of messages sent, in order.
-    sends: Vec<(Pid, u32)>,
-    is_misuse: bool,
+    pub(super) sends: Vec<(Pid, u32)>,
+    pub(super) is_misuse: bool,
 }
 
 /// Several outcomes, interned; 0 stands for none.
 type OutcomesId = u32;
 
 /// One process.
-struct Own {
+pub(super) struct Own {
     /// Its elements, as a range of all.
-    first: usize,
-    count: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
     /// Places of local states.
-    places: RapidHashMap<u32, usize>,
+    pub(super) places: RapidHashMap<u32, usize>,
     /// For each place, and each element.
-    outcomes: Vec<OutcomesId>,
+    pub(super) outcomes: Vec<OutcomesId>,
 }
 
 /// See the [module](self).
 pub(crate) struct Tables {
+    /// Those of a process begin a word of the sets that they are in; what is between is
+    /// [padding](Element::PADDING).
     pub(super) elements: Vec<Element>,
-    pub(super) by_step: RapidHashMap<(u32, Box<[Parcel]>), u32>,
-    /// For each process: the number of its first element, and places of its local states.
     pub(super) processes: Vec<ProcessTable>,
-    /// For each element, those of the same process that do not commute with it.
-    pub(super) conflicts: Vec<Vec<u32>>,
-    /// For each element, those of its process that may open it.
-    pub(super) openers: Vec<Vec<u32>>,
-    /// For each element, who sends each of its messages.
-    pub(super) senders: Vec<Vec<Vec<u32>>>,
     pub(super) visible: BitSet,
-    pub(super) crashes: Vec<u32>,
-    pub(super) recoveries: Vec<u32>,
+    pub(super) crashes: BitSet,
+    pub(super) recoveries: BitSet,
     /// How much was met when they were made.
     pub(crate) size: usize,
 }
 
-/// What is looked up for a process in a state.
+/// What is looked up for a process in a state. Sets of elements are sets of those of the process.
 pub(super) struct ProcessTable {
-    pub(super) places: RapidHashMap<u32, usize>,
-    /// For each place, elements that may still happen: of all elements, as those of the process.
-    pub(super) future: Vec<BitSet>,
+    /// The word in which its elements begin.
+    pub(super) first_word: usize,
+    /// The place of each local state, by number.
+    places: Vec<u32>,
+    /// For each place, elements that are possible there if their messages are.
+    pub(super) open: Rows,
+    /// For each place, elements that may still happen.
+    pub(super) future: Rows,
     /// For each place, elements that may lead to what was never met.
-    pub(super) escapes: Vec<BitSet>,
+    pub(super) escapes: Rows,
+    /// For each element, those that do not commute with it.
+    pub(super) conflicts: Rows,
+    /// For each element, those that may open it.
+    pub(super) openers: Rows,
+    /// For each element, who sends each of its messages: elements of the sender.
+    pub(super) senders: Vec<Vec<Box<[u64]>>>,
     /// Numbers of messages for the process.
     pub(super) parcels: RapidHashMap<Parcel, usize>,
     /// For each place, messages that change nothing in the process any more.
-    pub(super) inert: Vec<BitSet>,
-    /// For each message, what is sent by those who take it; `None` if some of it was never met.
-    pub(super) emits: Vec<Option<Vec<(usize, usize)>>>,
+    pub(super) inert: Rows,
+    /// For each message, what it leads to.
+    pub(super) traces: Vec<Traces>,
 }
 
-struct Builder<'i, M> {
-    inner: &'i Inner<M>,
-    lists: Vec<Vec<Outcome>>,
+impl ProcessTable {
+    /// Where a local state is; `None` if it was not met.
+    #[inline]
+    pub(super) fn place(&self, local: u32) -> Option<usize> {
+        let place = self.places.get(local as usize).copied();
+        place.filter(|p| *p != NOWHERE).map(|p| p as usize)
+    }
+}
+
+/// The place of a local state that was not met.
+const NOWHERE: u32 = u32::MAX;
+
+pub(super) struct Builder<'i, M> {
+    pub(super) inner: &'i Inner<M>,
+    pub(super) lists: Vec<Vec<Outcome>>,
     numbers: RapidHashMap<Vec<Outcome>, OutcomesId>,
     /// What elements do in local states that were not met.
     others: RapidHashMap<(u32, u32), OutcomesId>,
-    elements: Vec<Element>,
+    pub(super) elements: Vec<Element>,
     patience: Patience<'i>,
 }
 
@@ -120,6 +148,7 @@ impl Tables {
         parcels.iter_mut().for_each(|m| m.sort_unstable());
         let mut owns = Vec::new();
         for p in 0..count {
+            builder.fill_word();
             let first = builder.elements.len();
             builder.add_elements(Pid(p as u16), &parcels[p])?;
             let own_count = builder.elements.len() - first;
@@ -152,6 +181,15 @@ impl Tables {
 }
 
 impl<M: Value> Builder<'_, M> {
+    fn fill_word(&mut self) {
+        let words = self.elements.len().div_ceil(64);
+        self.elements.resize_with(64 * words, || Element {
+            action: Element::PADDING,
+            process: Pid(0),
+            consumed: Box::default(),
+        });
+    }
+
     /// All elements of a process.
     fn add_elements(&mut self, process: Pid, parcels: &[Parcel]) -> Option<()> {
         let inner = self.inner;
@@ -353,74 +391,70 @@ impl<M: Value> Builder<'_, M> {
         size: usize,
     ) -> Option<Tables> {
         let count = self.elements.len();
-        let mut conflicts = vec![Vec::new(); count];
-        let mut openers = vec![Vec::new(); count];
         let mut visible = BitSet::new(count);
-        let mut senders: RapidHashMap<(Pid, Parcel), Vec<u32>> = RapidHashMap::default();
+        let mut senders: RapidHashMap<(Pid, Parcel), Box<[u64]>> = RapidHashMap::default();
         let mut processes = Vec::new();
         for (p, own) in owns.iter().enumerate() {
-            let all = own.first..own.first + own.count;
-            for a in all.clone() {
-                for b in a + 1..all.end {
-                    if self.conflict(own, a, b)? {
-                        conflicts[a].push(b as u32);
-                        conflicts[b].push(a as u32);
+            let mut conflicts = Rows::new(own.count, own.count);
+            let mut openers = Rows::new(own.count, own.count);
+            for a in 0..own.count {
+                for b in a + 1..own.count {
+                    if self.conflict(own, own.first + a, own.first + b)? {
+                        conflicts.insert(a, b);
+                        conflicts.insert(b, a);
                     }
                 }
-                openers[a] = self.openers(own, a)?;
-                if self.is_visible(own, locals, a) {
-                    visible.insert(a);
+                for opener in self.openers(own, own.first + a)? {
+                    openers.insert(a, opener - own.first);
+                }
+                if self.is_visible(own, locals, own.first + a) {
+                    visible.insert(own.first + a);
                 }
             }
             for (place, _) in locals[p].iter().enumerate() {
-                for e in all.clone() {
-                    let id = own.outcomes[place * own.count + e - own.first] as usize;
-                    for outcome in &self.lists[id] {
-                        for (to, message) in &outcome.sends {
-                            let parcel = Parcel {
-                                from: Pid(p as u16),
-                                message: *message,
-                            };
-                            let who = senders.entry((*to, parcel)).or_default();
-                            if who.last() != Some(&(e as u32)) && !who.contains(&(e as u32)) {
-                                who.push(e as u32);
-                            }
-                        }
+                for e in 0..own.count {
+                    let id = own.outcomes[place * own.count + e] as usize;
+                    for (to, message) in self.lists[id].iter().flat_map(|o| &o.sends) {
+                        let parcel = Parcel {
+                            from: Pid(p as u16),
+                            message: *message,
+                        };
+                        let none = || vec![0; own.count.div_ceil(64)].into();
+                        let who = senders.entry((*to, parcel)).or_insert_with(none);
+                        who[e / 64] |= 1 << (e % 64);
                     }
                 }
             }
-            processes.push(self.future(own, &locals[p], &parcels[p], count));
+            let table = self.future(own, &locals[p], &parcels[p]);
+            processes.push(ProcessTable {
+                conflicts,
+                openers,
+                ..table
+            });
         }
-        for (own, process) in owns.iter().zip(0..) {
-            let emits = self.emits(own, &parcels[process], &processes);
-            processes[process].emits = emits;
+        for (p, own) in owns.iter().enumerate() {
+            let none = |m: &Parcel| vec![0; processes[m.from.index()].open.words].into();
+            let of = |m: &Parcel| senders.get(&(Pid(p as u16), *m)).cloned();
+            let elements = self.elements[own.first..][..own.count].iter();
+            processes[p].senders = elements
+                .map(|e| e.consumed.iter())
+                .map(|consumed| consumed.map(|m| of(m).unwrap_or_else(|| none(m))).collect())
+                .collect();
         }
-        let by = |wanted: Role| -> Vec<u32> {
-            let all = self.elements.iter().enumerate();
-            all.filter(|(_, e)| self.inner.actions[e.action as usize].role == wanted)
-                .map(|(at, _)| at as u32)
-                .collect()
+        self.trace(owns, parcels, &mut processes);
+        let by = |wanted: Role| -> BitSet {
+            let mut found = BitSet::new(count);
+            for (at, e) in self.elements.iter().enumerate() {
+                if !e.is_padding() && self.inner.actions[e.action as usize].role == wanted {
+                    found.insert(at);
+                }
+            }
+            found
         };
-        let by_step = self.elements.iter().enumerate();
-        let by_step = by_step.map(|(at, e)| ((e.action, e.consumed.clone()), at as u32));
         Some(Tables {
-            by_step: by_step.collect(),
-            senders: self
-                .elements
-                .iter()
-                .map(|e| {
-                    let of = |m: &Parcel| senders.get(&(e.process, *m)).cloned();
-                    e.consumed
-                        .iter()
-                        .map(|m| of(m).unwrap_or_default())
-                        .collect()
-                })
-                .collect(),
             crashes: by(Role::Crash),
             recoveries: by(Role::Recover),
             processes,
-            conflicts,
-            openers,
             visible,
             size,
             elements: self.elements,
@@ -452,7 +486,7 @@ impl<M: Value> Builder<'_, M> {
     }
 
     /// Elements that make another one possible in some local state.
-    fn openers(&mut self, own: &Own, element: usize) -> Option<Vec<u32>> {
+    fn openers(&mut self, own: &Own, element: usize) -> Option<Vec<usize>> {
         let mut found = Vec::new();
         for v in own.first..own.first + own.count {
             for place in 0..own.places.len() {
@@ -467,7 +501,7 @@ impl<M: Value> Builder<'_, M> {
                     opens |= self.outcomes(own, local, element)? != 0;
                 }
                 if opens {
-                    found.push(v as u32);
+                    found.push(v);
                     break;
                 }
             }
@@ -516,162 +550,59 @@ impl<M: Value> Builder<'_, M> {
     }
 
     /// What may still happen from each local state, and what leads out of what is known.
-    fn future(&self, own: &Own, locals: &[u32], parcels: &[Parcel], count: usize) -> ProcessTable {
-        let mut future: Vec<BitSet> = Vec::new();
-        let mut escapes: Vec<BitSet> = Vec::new();
+    fn future(&self, own: &Own, locals: &[u32], parcels: &[Parcel]) -> ProcessTable {
+        let mut open = Rows::new(locals.len(), own.count);
+        let mut escapes = Rows::new(locals.len(), own.count);
         let mut next: Vec<Vec<usize>> = Vec::new();
         for place in 0..locals.len() {
-            let (mut can, mut out) = (BitSet::new(count), BitSet::new(count));
             let mut to = Vec::new();
             for e in 0..own.count {
                 let id = own.outcomes[place * own.count + e] as usize;
                 if id != 0 {
-                    can.insert(own.first + e);
+                    open.insert(place, e);
                 }
                 for outcome in &self.lists[id] {
                     match own.places.get(&outcome.local) {
                         Some(place) => to.push(*place),
-                        None => {
-                            out.insert(own.first + e);
-                        }
+                        None => escapes.insert(place, e),
                     }
                 }
             }
             to.sort_unstable();
             to.dedup();
-            future.push(can);
-            escapes.push(out);
             next.push(to);
         }
         let inert = self.inert(own, locals, parcels, &next);
+        let mut future = open.clone();
         // Until nothing changes: what a successor can, its predecessors can later.
         let mut changed = true;
         while changed {
             changed = false;
             for place in (0..locals.len()).rev() {
                 for at in &next[place] {
-                    if *at == place {
-                        continue;
-                    }
-                    for of in [&mut future, &mut escapes] {
-                        let (one, other) = match place < *at {
-                            true => {
-                                let (low, high) = of.split_at_mut(*at);
-                                (&mut low[place], &high[0])
-                            }
-                            false => {
-                                let (low, high) = of.split_at_mut(place);
-                                (&mut high[0], &low[*at])
-                            }
-                        };
-                        if !other.is_subset(one) {
-                            one.union_with(other);
-                            changed = true;
-                        }
-                    }
+                    changed |= future.add(place, *at);
+                    changed |= escapes.add(place, *at);
                 }
             }
+        }
+        let highest = locals.last().map_or(0, |l| *l as usize + 1);
+        let mut places = vec![NOWHERE; highest];
+        for (place, local) in locals.iter().enumerate() {
+            places[*local as usize] = place as u32;
         }
         ProcessTable {
-            places: own.places.clone(),
+            first_word: own.first / 64,
+            places,
+            open,
             future,
             escapes,
+            conflicts: Rows::new(0, 0),
+            openers: Rows::new(0, 0),
+            senders: Vec::new(),
             parcels: parcels.iter().enumerate().map(|(at, m)| (*m, at)).collect(),
             inert,
-            emits: Vec::new(),
+            traces: Vec::new(),
         }
-    }
-}
-
-impl<M: Value> Builder<'_, M> {
-    /// Elements that take a message and are not its loss.
-    fn takers(&self, own: &Own, parcel: &Parcel) -> Vec<usize> {
-        let all = own.first..own.first + own.count;
-        let takes = |e: &usize| {
-            let declared = &self.elements[*e];
-            declared.consumed.contains(parcel)
-                && self.inner.actions[declared.action as usize].role != Role::Lose
-        };
-        all.filter(takes).collect()
-    }
-
-    /// For each place, the messages that change nothing in any local state from there on.
-    fn inert(
-        &self,
-        own: &Own,
-        locals: &[u32],
-        parcels: &[Parcel],
-        next: &[Vec<usize>],
-    ) -> Vec<BitSet> {
-        let mut before: Vec<Vec<usize>> = vec![Vec::new(); locals.len()];
-        for (place, all) in next.iter().enumerate() {
-            all.iter().for_each(|to| before[*to].push(place));
-        }
-        let mut inert = vec![BitSet::new(parcels.len()); locals.len()];
-        for (number, parcel) in parcels.iter().enumerate() {
-            let takers = self.takers(own, parcel);
-            let noted = takers.iter().any(|e| {
-                let mut consumed = self.elements[*e].consumed.iter();
-                consumed.any(|m| self.inner.is_noted(m.message, true))
-            });
-            let changes = |place: usize, e: usize| {
-                let id = own.outcomes[place * own.count + e - own.first] as usize;
-                self.lists[id].iter().any(|o| {
-                    let mut sends = o.sends.iter();
-                    let tells = sends.any(|(_, m)| self.inner.is_noted(*m, false));
-                    o.local != locals[place] || o.is_misuse || noted || tells
-                })
-            };
-            // A quorum takes other messages with it, which may be of use.
-            let changes = |place: usize, e: &usize| {
-                let id = own.outcomes[place * own.count + *e - own.first];
-                changes(place, *e) || id != 0 && self.elements[*e].consumed.len() > 1
-            };
-            let mut is_inert = vec![true; locals.len()];
-            let bad = (0..locals.len()).filter(|place| takers.iter().any(|e| changes(*place, e)));
-            let mut open: Vec<usize> = bad.collect();
-            open.iter().for_each(|place| is_inert[*place] = false);
-            while let Some(place) = open.pop() {
-                for earlier in &before[place] {
-                    if std::mem::replace(&mut is_inert[*earlier], false) {
-                        open.push(*earlier);
-                    }
-                }
-            }
-            for (place, is_inert) in is_inert.into_iter().enumerate() {
-                inert[place].assign(number, is_inert);
-            }
-        }
-        inert
-    }
-
-    /// What is sent by those who take a message.
-    fn emits(
-        &self,
-        own: &Own,
-        parcels: &[Parcel],
-        processes: &[ProcessTable],
-    ) -> Vec<Option<Vec<(usize, usize)>>> {
-        let of = |parcel: &Parcel| {
-            let mut found = Vec::new();
-            for e in self.takers(own, parcel) {
-                for place in 0..own.places.len() {
-                    let id = own.outcomes[place * own.count + e - own.first] as usize;
-                    for (to, message) in self.lists[id].iter().flat_map(|o| &o.sends) {
-                        let sent = Parcel {
-                            from: self.elements[e].process,
-                            message: *message,
-                        };
-                        let receiver = processes.get(to.index())?;
-                        found.push((to.index(), *receiver.parcels.get(&sent)?));
-                    }
-                }
-            }
-            found.sort_unstable();
-            found.dedup();
-            Some(found)
-        };
-        parcels.iter().map(of).collect()
     }
 }
 

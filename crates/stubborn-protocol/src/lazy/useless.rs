@@ -25,9 +25,11 @@ use stubborn_system::{
     System,
 };
 
+use super::inert::Traces;
 use super::tables::Tables;
 use crate::model::Inner;
 use crate::network::without;
+use crate::pairs::PairMap;
 use crate::quotient::{QuotientExecutor, Represent};
 use crate::value::Value;
 
@@ -44,16 +46,19 @@ pub(crate) struct Quotient<'m, M> {
 
 impl<M: Value> Quotient<'_, M> {
     fn cleaner(&self) -> Cleaner<'_, M> {
+        let processes = self.tables.processes.len();
         Cleaner {
             inner: self.inner,
             tables: &self.tables,
-            known: RapidHashMap::default(),
+            known: (0..processes).map(|_| PairMap::new()).collect(),
+            ranges: Vec::new(),
+            inert: Vec::new(),
             left: RapidHashMap::default(),
             keeps_ends: self.keeps_ends,
             dropped: &self.dropped,
-            before: Vec::new(),
-            asked: Vec::new(),
-            found: Vec::new(),
+            before: vec![(0, 0); processes],
+            places: vec![None; processes],
+            useless: Vec::new(),
         }
     }
 
@@ -98,7 +103,7 @@ impl<M: Value> System for Quotient<'_, M> {
     fn executor(&self) -> Box<dyn Executor + '_> {
         let plain = self.system.executor();
         let cleaner = self.cleaner();
-        Box::new(QuotientExecutor::new(plain, cleaner, self.layout().words()))
+        Box::new(QuotientExecutor::new(plain, cleaner))
     }
 
     fn relations(&self, _: RelationLevel) -> Relations {
@@ -114,9 +119,6 @@ impl<M: Value> System for Quotient<'_, M> {
     }
 }
 
-/// Positions in an inbox of messages that may be useless, and their numbers.
-type Inert = Arc<[(usize, usize)]>;
-
 /// Entries of the tables at which they are emptied.
 const MOST_KNOWN: usize = 1 << 20;
 
@@ -124,134 +126,129 @@ const MOST_KNOWN: usize = 1 << 20;
 struct Cleaner<'q, M> {
     inner: &'q Inner<M>,
     tables: &'q Tables,
-    known: RapidHashMap<(u16, u32, u32), Inert>,
+    /// For each process, local state and inbox to the number of a range of `inert`.
+    known: Vec<PairMap>,
+    ranges: Vec<(u32, u32)>,
+    /// Positions in an inbox of messages that may be useless, and their numbers.
+    inert: Vec<(u32, u32)>,
     /// Inboxes without the messages at some positions.
-    left: RapidHashMap<(u32, Vec<usize>), u32>,
+    left: RapidHashMap<(u32, Box<[u32]>), u32>,
     keeps_ends: bool,
     dropped: &'q AtomicBool,
-    /// What may be useless in the state that is expanded.
-    before: Vec<Inert>,
-    /// What is being asked about.
-    asked: Vec<(usize, usize)>,
-    /// What was found to be useless.
-    found: Vec<(usize, usize)>,
+    /// What may be useless in the state that is expanded, as ranges of `inert`.
+    before: Vec<(u32, u32)>,
+    /// Where each process is in the state that is expanded.
+    places: Vec<Option<usize>>,
+    /// Positions found in an inbox.
+    useless: Vec<u32>,
 }
 
 impl<M: Value> Represent for Cleaner<'_, M> {
     fn expand(&mut self, state: &[u32]) {
-        self.before.clear();
+        if self.inert.len() + self.ranges.len() > MOST_KNOWN {
+            self.known.iter_mut().for_each(|map| *map = PairMap::new());
+            self.ranges.clear();
+            self.inert.clear();
+        }
         for p in 0..self.tables.processes.len() {
-            let inert = self.inert(p, state[2 * p], state[2 * p + 1]);
-            self.before.push(inert);
+            self.before[p] = self.range(p, state[2 * p], state[2 * p + 1]);
+            self.places[p] = self.tables.processes[p].place(state[2 * p]);
         }
     }
 
-    fn represent(&mut self, from: &[u32], state: &mut [u32]) {
-        let before = std::mem::take(&mut self.before);
-        self.clean_after(from, &before, state);
-        self.before = before;
+    fn represent(&mut self, from: &[u32], state: &mut [u32], changed: &mut [u64]) {
+        for p in 0..self.tables.processes.len() {
+            let words = 2 * p..2 * p + 2;
+            let same = from[words.clone()] == state[words];
+            let (start, end) = match same {
+                true => self.before[p],
+                false => self.range(p, state[2 * p], state[2 * p + 1]),
+            };
+            if start == end {
+                continue;
+            }
+            self.useless.clear();
+            for at in start..end {
+                let (position, message) = self.inert[at as usize];
+                if self.is_useless(from, state, p, message) {
+                    self.useless.push(position);
+                }
+            }
+            if !self.useless.is_empty() {
+                self.dropped.store(true, Ordering::Relaxed);
+                state[2 * p + 1] = self.without(state[2 * p + 1]);
+                changed[(2 * p + 1) / 64] |= 1 << ((2 * p + 1) % 64);
+            }
+        }
     }
 }
 
 impl<M: Value> Cleaner<'_, M> {
     fn clean(&mut self, state: &mut [u32]) {
-        self.clean_after(&[], &[], state);
+        let from = state.to_vec();
+        self.expand(&from);
+        let mut changed = vec![0; state.len().div_ceil(64)];
+        self.represent(&from, state, &mut changed);
     }
 
-    /// The same with what is known of the state before.
-    fn clean_after(&mut self, before: &[u32], known: &[Inert], state: &mut [u32]) {
-        for p in 0..self.tables.processes.len() {
-            let words = 2 * p..2 * p + 2;
-            let inert = match known.get(p) {
-                Some(known) if before[words.clone()] == state[words] => Arc::clone(known),
-                _ => self.inert(p, state[2 * p], state[2 * p + 1]),
-            };
-            if inert.is_empty() {
-                continue;
-            }
-            let mut useless = Vec::new();
-            for (position, parcel) in inert.iter() {
-                self.asked.clear();
-                self.found.clear();
-                if self.is_useless(state, p, *parcel) {
-                    useless.push(*position);
-                }
-            }
-            if !useless.is_empty() {
-                self.dropped.store(true, Ordering::Relaxed);
-                state[2 * p + 1] = self.without(state[2 * p + 1], useless);
-            }
+    #[inline]
+    fn range(&mut self, p: usize, local: u32, inbox: u32) -> (u32, u32) {
+        match self.known[p].get(local, inbox) {
+            Some(number) => self.ranges[number as usize],
+            None => self.look(p, local, inbox),
         }
     }
 
-    fn inert(&mut self, p: usize, local: u32, inbox: u32) -> Inert {
-        let key = (p as u16, local, inbox);
-        if let Some(known) = self.known.get(&key) {
-            return Arc::clone(known);
-        }
-        if self.known.len() >= MOST_KNOWN {
-            self.known.clear();
-        }
+    #[cold]
+    fn look(&mut self, p: usize, local: u32, inbox: u32) -> (u32, u32) {
         let own = &self.tables.processes[p];
-        let mut found = Vec::new();
-        if let Some(place) = own.places.get(&local) {
+        let start = self.inert.len() as u32;
+        if let Some(place) = own.place(local) {
             for (position, parcel) in self.inner.inboxes.get(inbox).iter().enumerate() {
                 if let Some(number) = own.parcels.get(parcel)
-                    && own.inert[*place].contains(*number)
+                    && own.inert.contains(place, *number)
                 {
-                    found.push((position, *number));
+                    self.inert.push((position as u32, *number as u32));
                 }
             }
         }
-        let found: Inert = found.into();
-        self.known.insert(key, Arc::clone(&found));
-        found
+        let range = (start, self.inert.len() as u32);
+        self.known[p].insert(local, inbox, self.ranges.len() as u32);
+        self.ranges.push(range);
+        range
     }
 
-    /// What is being asked about counts as useless, unless ends matter: nothing else speaks against
-    /// it then. (The first no is the answer to everything that was asked on the way to it.)
-    fn is_useless(&mut self, state: &[u32], p: usize, parcel: usize) -> bool {
-        if self.found.contains(&(p, parcel)) {
-            return true;
-        }
-        if self.asked.contains(&(p, parcel)) {
-            return !self.keeps_ends;
-        }
-        self.asked.push((p, parcel));
-        let useless = self.leads_to_nothing(state, p, parcel);
-        self.asked.pop();
-        if useless {
-            self.found.push((p, parcel));
-        }
-        useless
-    }
-
-    fn leads_to_nothing(&mut self, state: &[u32], p: usize, parcel: usize) -> bool {
-        let own = &self.tables.processes[p];
-        let Some(place) = own.places.get(&state[2 * p]) else {
-            return false;
-        };
-        if !own.inert[*place].contains(parcel) {
-            return false;
-        }
-        match &own.emits[parcel] {
-            None => false,
-            Some(emits) => emits.iter().all(|(q, m)| self.is_useless(state, *q, *m)),
+    /// Whether a message, and whatever it leads to, changes nothing. What leads to itself again
+    /// keeps the system from ending.
+    #[inline]
+    fn is_useless(&self, from: &[u32], state: &[u32], p: usize, message: u32) -> bool {
+        match &self.tables.processes[p].traces[message as usize] {
+            Traces::Unknown => false,
+            Traces::Messages { circular: true, .. } if self.keeps_ends => false,
+            Traces::Messages { all, .. } => all.iter().all(|(q, m)| {
+                let (q, m) = (*q as usize, *m as usize);
+                let own = &self.tables.processes[q];
+                let place = match from[2 * q] == state[2 * q] {
+                    true => self.places[q],
+                    false => own.place(state[2 * q]),
+                };
+                place.is_some_and(|place| own.inert.contains(place, m))
+            }),
         }
     }
 
-    fn without(&mut self, inbox: u32, positions: Vec<usize>) -> u32 {
+    fn without(&mut self, inbox: u32) -> u32 {
         if self.left.len() >= MOST_KNOWN {
             self.left.clear();
         }
         let inner = self.inner;
         *self
             .left
-            .entry((inbox, positions))
+            .entry((inbox, self.useless.as_slice().into()))
             .or_insert_with_key(|(inbox, positions)| {
-                inner
-                    .inboxes
-                    .intern(without(inner.inboxes.get(*inbox), positions))
+                let positions: Vec<usize> = positions.iter().map(|p| *p as usize).collect();
+                let left = without(inner.inboxes.get(*inbox), &positions);
+                inner.inboxes.intern(left)
             })
     }
 }

@@ -102,6 +102,7 @@ pub fn protocol(servers: usize, clients: usize) -> (Protocol<Message>, Cast) {
             Message::GetOk(_, value) => history.end(m.to, RegisterAnswer::Value(value)),
             _ => history.end(m.to, RegisterAnswer::Written),
         })
+        .drawn(Tester::operations)
         .invariant("linearizable", Tester::is_linearizable);
     (p, cast)
 }

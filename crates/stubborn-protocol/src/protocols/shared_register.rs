@@ -137,6 +137,7 @@ pub fn scripted(servers: usize, scripts: &[Script]) -> Protocol<Message> {
             Message::GetOk(_, value) => history.end(m.to, RegisterAnswer::Value(value)),
             _ => history.end(m.to, RegisterAnswer::Written),
         })
+        .drawn(Tester::operations)
         .invariant("linearizable", Tester::is_linearizable);
     p
 }

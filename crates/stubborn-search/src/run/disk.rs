@@ -421,6 +421,8 @@ impl Walk<'_, '_> {
         )?;
         drop(buffer);
         self.levels.states += level.states;
+        // The store is empty.
+        self.context.control.has_elsewhere(self.levels.states);
         self.levels.levels.push(Some(level));
         self.levels.merge()?;
         Ok(())

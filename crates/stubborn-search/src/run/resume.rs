@@ -75,7 +75,7 @@ impl Search<'_> {
     }
 
     /// What must be the same for a search to go on.
-    fn description(&self) -> String {
+    pub(super) fn description(&self) -> String {
         let structure = self.system.structure();
         format!(
             "{}, {:?} store, targets {:?}, stop {:?}, seed {:?}, reduction {:?}, proviso {:?}, \
@@ -259,7 +259,7 @@ fn one_of<'t, T>(all: &'t [T], source: &mut Source<'_>) -> io::Result<&'t T> {
     one.ok_or_else(|| damaged("a number stands for nothing"))
 }
 
-fn numbers(source: &mut Source<'_>, count: usize) -> io::Result<Vec<u64>> {
+pub(super) fn numbers(source: &mut Source<'_>, count: usize) -> io::Result<Vec<u64>> {
     let mut all = Vec::new();
     source.numbers(count, |number| {
         all.push(number);
@@ -295,7 +295,7 @@ impl Exploration<'_> {
 }
 
 impl Sum {
-    fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+    pub(super) fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
         let counts = &self.counts;
         sink.numbers([
             counts.transitions,
@@ -309,7 +309,10 @@ impl Sum {
         self.tallies.iter().try_for_each(|tally| tally.save(sink))
     }
 
-    fn restore(reading: &mut Reading<'_, '_, '_>, search: &Search<'_>) -> io::Result<Self> {
+    pub(super) fn restore(
+        reading: &mut Reading<'_, '_, '_>,
+        search: &Search<'_>,
+    ) -> io::Result<Self> {
         let empty = Self::new(search);
         Ok(Self {
             counts: Counts {

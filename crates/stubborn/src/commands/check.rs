@@ -22,15 +22,17 @@ use stubborn::{
 
 use self::asked::Asked;
 use super::{
-    Figures, Incomplete, budget, figures_json, growing, load_with, search_options, why_incomplete,
-    write_file,
+    Figures, Incomplete, budget, figures_json, growing_together, load_with, search_options,
+    why_incomplete, write_file,
 };
 use crate::checkpoint::Checkpoints;
+use crate::cluster::Team;
 use crate::exit::{self, Failure, Status};
 use crate::json;
 use crate::options::trail_file;
 use crate::options::{CheckArgs, EngineName, ModelArgs};
 use crate::progress::Line;
+use crate::reports::is_page;
 use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
 
@@ -54,6 +56,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
         suite::Wanted::Several(_) if args.checkpoint.checkpoint.is_some() => {
             Err(Failure::wrong("--checkpoint is for one model"))
         }
+        suite::Wanted::Several(_) if args.cluster.is_asked_for() => {
+            Err(Failure::wrong("several processes are for one model"))
+        }
         suite::Wanted::Several(jobs) => suite::run(args, jobs),
     }
 }
@@ -68,7 +73,8 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         invariants: args.properties.invariant.clone(),
         temporal: temporal::texts(&args.temporal.formulas)?,
         promela: PromelaOptions {
-            coverage: args.spin.coverage,
+            // A page shows it, too.
+            coverage: args.spin.coverage || args.suite.report.iter().any(|file| is_page(file)),
             acceptance: args.spin.acceptance,
             ..args.load.promela.options()
         },
@@ -102,19 +108,44 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     if args.checkpoint.checkpoint.is_some() {
         refuse_checkpoints(args, model_args, &asked)?;
     }
+    if args.cluster.is_asked_for() && (!asked.temporal.is_empty() || args.spin.coverage) {
+        return Err(Failure::wrong(
+            "several processes are not for temporal properties and --coverage; --property names \
+             the others",
+        ));
+    }
     drop(asked);
+    let (search, net) = (&args.search, &args.net);
+    let team = super::team(
+        &args.cluster,
+        model_args,
+        (search, net),
+        &args.checkpoint,
+        &model,
+    )?;
     let disk = super::disk(model_args, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
-    options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
+    let keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
+    let together = super::together(&args.cluster, team.as_ref(), keeper, {
+        let growth = checkpoints.as_ref().map(|kept| kept.growth());
+        (growth.unwrap_or_default(), &mut model)
+    })?;
+    options.keeper = match &together {
+        Some(together) => Some(together),
+        None => keeper,
+    };
     let started = Instant::now();
-    let results = growing(&mut model, |model| {
+    let results = growing_together(&mut model, team.as_ref(), |model| {
         let asked = Asked::new(&args.properties, model).unwrap_or_default();
         if let Some(checkpoints) = &checkpoints {
             checkpoints.is_about(model);
         }
         let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
             let card = stubborn::GraphicsCard::new(model);
-            let engines = super::engines(on_card.then_some(&card as &dyn Engine), disk.as_ref());
+            let several = team.as_ref().map(Team::engine);
+            let several = several.as_ref().map(|engine| engine as &dyn Engine);
+            let only = on_card.then_some(&card as &dyn Engine).or(several);
+            let engines = super::engines(only, disk.as_ref());
             let options = stubborn::CheckOptions {
                 engines: &engines,
                 ..options.clone()
@@ -130,8 +161,14 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         let mut results = rounds::answer(model, &asked, &options, &safety)?;
         results.time = started.elapsed();
         Ok(results)
-    })?;
+    });
+    let mut results = super::or_resume(checkpoints.as_deref(), results)?;
     drop(line);
+    results.traffic = team.as_ref().and_then(Team::traffic);
+    if team.as_ref().is_some_and(Team::is_worker) {
+        watch::conclude();
+        return Ok(Status::Fine);
+    }
     if let Some(checkpoints) = &checkpoints {
         checkpoints.end();
     }
@@ -166,6 +203,11 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     if let Some(file) = &args.spin.trail {
         save_trail(&model, &results, &trail_file(file, &model_args.model))?;
     }
+    #[cfg(feature = "page")]
+    for file in args.suite.report.iter().filter(|file| is_page(file)) {
+        let page = super::page::report(&model, &results.report, &results.temporal);
+        write_file(file, &page)?;
+    }
     print(&output);
     if let Some(checkpoints) = &checkpoints {
         checkpoints.conclude(results.verdict() != Verdict::Unknown);
@@ -198,6 +240,8 @@ struct Results {
     temporal: Vec<TemporalAnswer>,
     /// Of all searches, with relations and everything else that they needed first.
     time: Duration,
+    /// What several processes have exchanged.
+    traffic: Option<String>,
 }
 
 impl Results {
@@ -591,6 +635,9 @@ fn statistics(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Du
     }
     if args.search.threads > 1 {
         let _ = write!(out, ", {} threads", args.search.threads);
+    }
+    if let Some(traffic) = &results.traffic {
+        let _ = write!(out, ", {traffic}");
     }
     let _ = write!(out, "\n{}\n", total.costs(load));
     out

@@ -14,10 +14,11 @@ use stubborn::search::SearchResult;
 use stubborn::{CheckOptions, End, LoadedModel};
 
 use super::{
-    Figures, Incomplete, budget, figures_json, growing, load, refuse_checkpoints, search_options,
-    why_ended, why_incomplete,
+    Figures, Incomplete, budget, figures_json, growing, growing_together, load, refuse_checkpoints,
+    search_options, why_ended, why_incomplete,
 };
 use crate::checkpoint::Checkpoints;
+use crate::cluster::Team;
 use crate::exit::{Failure, Status};
 use crate::json;
 use crate::options::{EngineName, ExploreArgs, ProvisoList, StoreName};
@@ -51,6 +52,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let show = |progress: &stubborn::Progress| line.show(progress);
     options.observer = Some(&show);
     let has_cycles = options.reduction.cycle_proviso.is_some();
+    if args.cluster.is_asked_for() && (args.comparison.compare.is_some() || has_cycles) {
+        return Err(Failure::wrong(
+            "several processes are not for --compare and the provisos of infinite runs",
+        ));
+    }
     if args.checkpoint.checkpoint.is_some() && (args.comparison.compare.is_some() || has_cycles) {
         return Err(Failure::wrong(
             "--checkpoint is not for --compare and the provisos of infinite runs",
@@ -79,27 +85,50 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     if args.checkpoint.checkpoint.is_some() {
         refuse_checkpoints(&args.model, &args.net)?;
     }
+    let (search, net) = (&args.search, &args.net);
+    if args.cluster.is_asked_for() && (args.aut.is_some() || args.dot.is_some()) {
+        return Err(Failure::wrong(
+            "several processes are not for --aut and --dot",
+        ));
+    }
+    let team = super::team(
+        &args.cluster,
+        &args.model,
+        (search, net),
+        &args.checkpoint,
+        &model,
+    )?;
     let disk = super::disk(&args.model, &args.search, &args.checkpoint)?;
     let checkpoints = Checkpoints::begin(&args.checkpoint, &args.output, &mut model, &budget)?;
-    options.keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
+    let keeper = checkpoints.as_deref().map(|keeper| keeper as &dyn Keeper);
+    let together = super::together(&args.cluster, team.as_ref(), keeper, {
+        let growth = checkpoints.as_ref().map(|kept| kept.growth());
+        (growth.unwrap_or_default(), &mut model)
+    })?;
+    options.keeper = match &together {
+        Some(together) => Some(together),
+        None => keeper,
+    };
     let started = Instant::now();
     let (run, smaller) = match args.net.structural {
         None => {
-            let run = growing(&mut model, |model| {
+            let run = growing_together(&mut model, team.as_ref(), |model| {
                 if let Some(checkpoints) = &checkpoints {
                     checkpoints.is_about(model);
                 }
                 let card = stubborn::GraphicsCard::new(model);
-                let engines =
-                    super::engines(on_card.then_some(&card as &dyn Engine), disk.as_ref());
+                let several = team.as_ref().map(Team::engine);
+                let several = several.as_ref().map(|engine| engine as &dyn Engine);
+                let only = on_card.then_some(&card as &dyn Engine).or(several);
+                let engines = super::engines(only, disk.as_ref());
                 let options = CheckOptions {
                     engines: &engines,
                     ..options.clone()
                 };
                 let run = stubborn::explore(model, &options);
                 Checkpoints::about(checkpoints.as_ref(), model, run)
-            })?;
-            (run, None)
+            });
+            (super::or_resume(checkpoints.as_deref(), run)?, None)
         }
         Some(rules) => match stubborn::explore_smaller(&model, rules, &options) {
             Some(smaller) => smaller.map(|(run, sizes)| (run, Some(sizes)))?,
@@ -107,6 +136,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         },
     };
     let result = run.result;
+    let traffic = team.as_ref().and_then(Team::traffic);
+    if team.as_ref().is_some_and(Team::is_worker) {
+        watch::conclude();
+        return Ok(Status::Fine);
+    }
     let wanted = args.aut.is_some() || args.dot.is_some();
     let graph = match wanted && result.is_complete() {
         true => Some(growing(&mut model, |model| {
@@ -185,7 +219,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
             (StoreName::Tree, stubborn::StoreKind::Plain) => "plain",
             (asked, _) => asked.name(),
         };
-        let _ = writeln!(text, "{}, {store} store", figures.costs(load_time));
+        let _ = write!(text, "{}, {store} store", figures.costs(load_time));
+        if let Some(traffic) = &traffic {
+            let _ = write!(text, ", {traffic}");
+        }
+        text.push('\n');
     }
     if let Some(reason) = incomplete {
         let _ = writeln!(

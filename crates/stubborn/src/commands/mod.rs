@@ -13,9 +13,13 @@ pub(crate) mod lsp;
 pub(crate) mod ltl;
 pub(crate) mod man;
 pub(crate) mod mcc;
+#[cfg(feature = "page")]
+mod page;
 pub(crate) mod protocol;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
+#[cfg(feature = "page")]
+pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod trace_check;
 pub(crate) mod validate;
@@ -25,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use stubborn::emptiness::{CheckResult, ExplorationResult};
+use stubborn::plan::Keeper;
 use stubborn::search::{Disk, Engine, SharedMemory, peak_resident_bytes};
 use stubborn::system::Budget;
 use stubborn::{
@@ -32,10 +37,12 @@ use stubborn::{
     SearchResult, StoreOptions, Verdict, load_file,
 };
 
+use crate::checkpoint::Checkpoints;
+use crate::cluster::{Team, TeamKeeper};
 use crate::exit::{self, Failure, Status};
 use crate::options::{
-    CheckpointArgs, EngineName, MemoryLimit, ModelArgs, NetArgs, OrderName, ReductionArgs,
-    SearchArgs, StoreName,
+    CheckpointArgs, ClusterArgs, EngineName, MemoryLimit, ModelArgs, NetArgs, OrderName,
+    ReductionArgs, SearchArgs, StoreName,
 };
 use crate::terminal::{bytes, counted, grouped, print_error, show_warnings};
 use crate::watch::{self, LastWords};
@@ -116,9 +123,9 @@ fn disk(
 }
 
 /// Who runs searches: the first one that takes a search does.
-fn engines<'e>(card: Option<&'e dyn Engine>, disk: Option<&'e Disk>) -> Vec<&'e dyn Engine> {
-    match card {
-        Some(card) => vec![card],
+fn engines<'e>(only: Option<&'e dyn Engine>, disk: Option<&'e Disk>) -> Vec<&'e dyn Engine> {
+    match only {
+        Some(only) => vec![only],
         None => {
             let disk = disk.map(|disk| disk as &dyn Engine);
             disk.into_iter()
@@ -126,6 +133,64 @@ fn engines<'e>(card: Option<&'e dyn Engine>, disk: Option<&'e Disk>) -> Vec<&'e 
                 .collect()
         }
     }
+}
+
+/// All processes find each other, if there are several; what they cannot do is refused.
+fn team(
+    args: &ClusterArgs,
+    model_args: &ModelArgs,
+    (search, net): (&SearchArgs, &NetArgs),
+    checkpoint: &CheckpointArgs,
+    model: &LoadedModel,
+) -> Result<Option<Team>, Failure> {
+    if !args.is_asked_for() {
+        return Ok(None);
+    }
+    let obstacle = if model_args.model.as_os_str() == "-" {
+        "models from standard input"
+    } else if model_args.engine == EngineName::Gpu {
+        "--engine gpu"
+    } else if net.structural.is_some() {
+        "--structural"
+    } else if checkpoint.spill.is_some() {
+        "--spill"
+    } else {
+        let arguments = checkpoint.command();
+        return Team::begin(args, search, &arguments, model);
+    };
+    Err(Failure::wrong(format!(
+        "several processes are not for {obstacle}"
+    )))
+}
+
+/// Who keeps checkpoints of several processes, if anybody does; the models become alike.
+fn together<'t>(
+    args: &ClusterArgs,
+    team: Option<&'t Team>,
+    keeper: Option<&'t dyn Keeper>,
+    (growth, model): (Vec<Vec<u64>>, &mut LoadedModel),
+) -> Result<Option<TeamKeeper<'t>>, Failure> {
+    match team {
+        Some(team) if args.keeps => {
+            team.grow_alike(&growth, model)?;
+            team.keeper(keeper).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// If nothing came out, the last checkpoint is the one to go on from.
+fn or_resume<T>(
+    checkpoints: Option<&Checkpoints>,
+    result: Result<T, Failure>,
+) -> Result<T, Failure> {
+    if let (Some(checkpoints), Err(failure)) = (checkpoints, &result)
+        && failure.is_no_answer()
+    {
+        checkpoints.end();
+        checkpoints.conclude(false);
+    }
+    result
 }
 
 /// Refuses checkpoints where there are none.
@@ -149,6 +214,15 @@ fn growing<T>(
     model: &mut LoadedModel,
     ask: impl Fn(&LoadedModel) -> Result<T, CheckError>,
 ) -> Result<T, Failure> {
+    growing_together(model, None, ask)
+}
+
+/// The same in several processes: what any of them misses, all make room for.
+fn growing_together<T>(
+    model: &mut LoadedModel,
+    team: Option<&Team>,
+    ask: impl Fn(&LoadedModel) -> Result<T, CheckError>,
+) -> Result<T, Failure> {
     loop {
         match ask(model) {
             Err(CheckError::Outgrown) => {
@@ -159,7 +233,13 @@ fn growing<T>(
                         "{spent} when the model still started more and more processes"
                     )));
                 }
-                model.grow()?;
+                match team {
+                    None => model.grow()?,
+                    Some(team) => {
+                        let missing = team.missing(model)?;
+                        model.grow_for(&missing)?;
+                    }
+                }
             }
             answer => return Ok(answer?),
         }
@@ -226,7 +306,7 @@ fn search_options(
 }
 
 /// Most bytes for the program: what the user says, or a part of what is free.
-fn memory_limit(given: Option<MemoryLimit>, sharing: usize) -> Option<usize> {
+pub(crate) fn memory_limit(given: Option<MemoryLimit>, sharing: usize) -> Option<usize> {
     match given {
         Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
         Some(MemoryLimit::Unlimited) => None,

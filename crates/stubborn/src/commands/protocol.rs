@@ -128,6 +128,14 @@ fn check<M: Value>(args: &ProtocolArgs, mut protocol: Protocol<M>) -> Result<Sta
         protocol.split_quorums();
     }
     let model = protocol.build().map_err(Failure::wrong)?;
+    #[cfg(feature = "page")]
+    if args.serve {
+        let stop = interrupt::listen()?;
+        let subject = stubborn_page::Subject::of_protocol(&model);
+        stubborn_page::serve(subject, Default::default(), stop)
+            .map_err(|error| Failure::wrong(format!("cannot serve: {error}")))?;
+        return Ok(Status::Fine);
+    }
     let how = match (args.por, args.stateless) {
         (ProtocolPor::Dpor, _) => Some(match args.dpor {
             DynamicPor::Classic => Stateless::Dynamic,

@@ -20,13 +20,23 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<Status, Failure> {
     let taken_up = Mutex::new(Some(taken_up));
     match given.command {
         Command::Check(mut given) => {
-            args.apply(&mut given.search, &mut given.checkpoint, &mut given.output);
             given.checkpoint.taken_up = taken_up;
+            args.apply(
+                &mut given.search,
+                &mut given.checkpoint,
+                &mut given.output,
+                &mut given.cluster,
+            )?;
             check::run(&given)
         }
         Command::Explore(mut given) => {
-            args.apply(&mut given.search, &mut given.checkpoint, &mut given.output);
             given.checkpoint.taken_up = taken_up;
+            args.apply(
+                &mut given.search,
+                &mut given.checkpoint,
+                &mut given.output,
+                &mut given.cluster,
+            )?;
             explore::run(&given)
         }
         _ => Err(Failure::wrong(

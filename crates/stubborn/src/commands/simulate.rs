@@ -1,14 +1,20 @@
 //! `stubborn simulate`: random walks, walks by hand, and saved traces.
 
-use std::io::{BufRead, IsTerminal, Write};
+mod runs;
+mod walk;
+
+use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
+use rustyline::DefaultEditor;
 use stubborn::record::SavedTrace;
-use stubborn::system::{Executor, Outcome, Random, Successors, System};
+use stubborn::system::Random;
 use stubborn::{
     CheckOptions, Language, LoadOptions, LoadedModel, Por, PromelaOptions, Trace, sequence_chart,
     spin, story,
 };
+
+use self::walk::Walk;
 
 use super::{growing, load_with, no_card, write_file};
 use crate::exit::{Failure, Status};
@@ -45,16 +51,22 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
     if model.language() == Language::Promela && args.replay.is_none() {
         foresee(&mut model)?;
     }
-    let trace = if let Some(file) = &args.drawing.trail {
+    let mut status = Status::Fine;
+    let mut trace = if let Some(file) = &args.drawing.trail {
         let path = trail_file(file, &args.model.model);
         trail(args, &mut model, &path)?
     } else if let Some((path, saved)) = &saved {
         replay(args, &model, path, saved)?
     } else if args.interactive {
-        by_hand(args, &mut model)?
+        Trace::new(&model.reference().initial_states()[..model.reference().layout().words()])
+    } else if let Some(runs) = args.runs {
+        runs::many(args, &mut model, runs, &mut status)?
     } else {
-        at_random(args, &mut model)?
+        at_random(args, &mut model, args.seed, &mut status)?
     };
+    if args.interactive {
+        trace = by_hand(args, &mut model, &trace)?;
+    }
     if let Some(path) = &args.save {
         write_file(
             path,
@@ -65,11 +77,11 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
         let single = spin::single_steps(&model, &trace);
         write_file(path, &sequence_chart::svg(model.reference(), &single))?;
     }
-    Ok(Status::Fine)
+    Ok(status)
 }
 
 /// Looks around, so that the walk meets no process that the model was not prepared for.
-fn foresee(model: &mut LoadedModel) -> Result<(), Failure> {
+pub(super) fn foresee(model: &mut LoadedModel) -> Result<(), Failure> {
     const STATES: u64 = 50_000;
     growing(model, |model| {
         let mut options = CheckOptions::default();
@@ -130,7 +142,10 @@ fn replay(
         }
         walk.show(&trace, number);
     }
-    walk.end(&trace);
+    if trace.cycle_start().is_none() {
+        walk.end(&trace);
+        walk.tell_state(&trace);
+    }
     Ok(trace)
 }
 
@@ -153,51 +168,63 @@ fn trail(args: &SimulateArgs, model: &mut LoadedModel, path: &Path) -> Result<Tr
     Ok(trace)
 }
 
-fn at_random(args: &SimulateArgs, model: &mut LoadedModel) -> Result<Trace, Failure> {
-    let mut dice = Random::new(args.seed);
+/// One random walk, shown, up to where something is violated.
+fn at_random(
+    args: &SimulateArgs,
+    model: &mut LoadedModel,
+    seed: u64,
+    status: &mut Status,
+) -> Result<Trace, Failure> {
+    let mut dice = Random::new(seed);
     let mut taken = Vec::new();
     let (mut walk, mut trace) = resume(model, args.states, &taken)?;
     walk.start();
-    for number in 0..args.steps {
-        if walk.choices(&trace) == 0 {
-            break;
-        }
+    loop {
+        let number = taken.len();
+        let choices = walk.choices(&trace);
         if walk.misses_something() {
             drop(walk);
             (walk, trace) = resume(model, args.states, &taken)?;
+        }
+        if !walk.violations(&trace).is_empty() {
+            *status = Status::Violated;
+            break;
+        }
+        if choices == 0 || number == args.steps {
+            break;
         }
         taken.push(dice.below(walk.successors.len()));
         walk.take(&mut trace, taken[number]);
         walk.show(&trace, number);
     }
     walk.end(&trace);
+    walk.tell_violations(&trace);
     Ok(trace)
 }
 
-fn by_hand(args: &SimulateArgs, model: &mut LoadedModel) -> Result<Trace, Failure> {
+/// Walks on from the end of a run as the user says.
+fn by_hand(args: &SimulateArgs, model: &mut LoadedModel, from: &Trace) -> Result<Trace, Failure> {
     let mut dice = Random::new(args.seed);
-    let mut taken = Vec::new();
+    let mut taken = choices_along(model, from);
     let (mut walk, mut trace) = resume(model, args.states, &taken)?;
-    let with_prompt = std::io::stdin().is_terminal();
-    let mut input = std::io::stdin().lock();
-    walk.start();
+    let mut input = Input::new();
+    if trace.is_empty() {
+        walk.start();
+    }
     loop {
         let choices = walk.choices(&trace);
         if walk.misses_something() {
             drop(walk);
             (walk, trace) = resume(model, args.states, &taken)?;
         }
+        walk.tell_violations(&trace);
         walk.show_choices(&trace);
         // What is typed until a step is taken, undone, or the walk is over.
         loop {
-            if with_prompt {
-                print("? ");
-            }
-            let mut line = String::new();
-            if !matches!(input.read_line(&mut line), Ok(1..)) {
+            let Some(line) = input.line() else {
                 walk.end(&trace);
                 return Ok(trace);
-            }
+            };
             let chosen = match (line.trim(), line.trim().parse::<usize>()) {
                 ("", _) => continue,
                 ("q" | "quit", _) => return Ok(trace),
@@ -233,6 +260,59 @@ fn by_hand(args: &SimulateArgs, model: &mut LoadedModel) -> Result<Trace, Failur
     }
 }
 
+/// Where commands come from: a terminal, with line editing and a history, or anything else.
+enum Input {
+    Terminal(Box<DefaultEditor>),
+    Stream(std::io::StdinLock<'static>),
+}
+
+impl Input {
+    fn new() -> Self {
+        let editor = std::io::stdin().is_terminal().then(DefaultEditor::new);
+        match editor {
+            Some(Ok(editor)) => Self::Terminal(Box::new(editor)),
+            _ => Self::Stream(std::io::stdin().lock()),
+        }
+    }
+
+    /// The next line; `None` where there is none.
+    fn line(&mut self) -> Option<String> {
+        match self {
+            Self::Terminal(editor) => {
+                let line = editor.readline("? ").ok()?;
+                // (Memory is the only thing that can be short, and a history is not worth an error.)
+                let _ = editor.add_history_entry(line.as_str());
+                Some(line)
+            }
+            Self::Stream(input) => {
+                let mut line = String::new();
+                matches!(input.read_line(&mut line), Ok(1..)).then_some(line)
+            }
+        }
+    }
+}
+
+/// Which of the possible steps a run takes, one after the other.
+fn choices_along(model: &LoadedModel, run: &Trace) -> Vec<usize> {
+    let mut walk = Walk::new(model, false);
+    let mut at = Trace::new(run.initial_state());
+    let mut taken = Vec::new();
+    for step in run.steps() {
+        walk.choices(&at);
+        let is_step = |choice: &usize| {
+            let possible = walk.successors.get(*choice);
+            (possible.transition, possible.outcome) == (step.transition, step.outcome)
+                && possible.state == step.after
+        };
+        let Some(choice) = (0..walk.successors.len()).find(is_step) else {
+            break;
+        };
+        taken.push(choice);
+        at.push(step.transition, step.outcome, step.after);
+    }
+    taken
+}
+
 /// The walk along some choices, in a model with room for all that can be started next. A larger
 /// model has the same steps in the same order.
 fn resume<'m>(
@@ -262,122 +342,4 @@ fn without_last(trace: &Trace) -> Trace {
         shorter.push(step.transition, step.outcome, step.after);
     }
     shorter
-}
-
-/// A model being walked through.
-struct Walk<'m> {
-    model: &'m LoadedModel,
-    system: &'m dyn System,
-    executor: Box<dyn Executor + 'm>,
-    successors: Successors,
-    with_states: bool,
-    width: usize,
-}
-
-impl<'m> Walk<'m> {
-    fn new(model: &'m LoadedModel, with_states: bool) -> Self {
-        let system = model.reference();
-        let ids = system.structure().transition_ids();
-        Self {
-            model,
-            executor: system.executor(),
-            successors: Successors::new(system.layout().words()),
-            with_states,
-            width: ids.map(|t| story::name_width(system, t)).max().unwrap_or(0),
-            system,
-        }
-    }
-
-    fn first_state(&self) -> Trace {
-        let states = self.system.initial_states();
-        Trace::new(&states[..self.system.layout().words()])
-    }
-
-    fn along(&mut self, taken: &[usize]) -> Trace {
-        let mut trace = self.first_state();
-        for choice in taken {
-            self.choices(&trace);
-            self.take(&mut trace, *choice);
-        }
-        trace
-    }
-
-    /// Outcomes of the steps that start processes for which there is no room yet.
-    fn missing(&self) -> Vec<Outcome> {
-        let Some(promela) = self.model.promela() else {
-            return Vec::new();
-        };
-        let lowered = &promela.loaded().lowered;
-        let outcomes = self.successors.iter().map(|s| s.outcome);
-        outcomes.filter(|o| lowered.missing(*o).is_some()).collect()
-    }
-
-    fn misses_something(&self) -> bool {
-        !self.missing().is_empty()
-    }
-
-    fn start(&self) {
-        let state = self.first_state();
-        print(&format!(
-            "start\n{}",
-            story::state(self.system, state.initial_state(), false)
-        ));
-    }
-
-    /// Computes the steps from where the trace ends.
-    fn choices(&mut self, trace: &Trace) -> usize {
-        self.successors.clear();
-        self.executor
-            .successors(trace.last_state(), &mut self.successors);
-        self.successors.len()
-    }
-
-    fn show_choices(&self, trace: &Trace) {
-        let before = trace.last_state();
-        let mut text = String::new();
-        for (at, step) in self.successors.iter().enumerate() {
-            let name = &self.system.structure().transition(step.transition).name;
-            let changes = story::changes(self.system, step.transition, before, step.state);
-            let width = self.width;
-            let line = format!("  [{}] {name:width$}  {}", at + 1, changes.join(", "));
-            text += line.trim_end();
-            text.push('\n');
-        }
-        if self.successors.is_empty() {
-            text += "  no step is possible here (u takes one back, q quits)\n";
-        }
-        print(&text);
-    }
-
-    fn take(&mut self, trace: &mut Trace, choice: usize) {
-        let step = self.successors.get(choice);
-        trace.push(step.transition, step.outcome, step.state);
-    }
-
-    fn show(&self, trace: &Trace, number: usize) {
-        let mut text = String::new();
-        let step = trace.step(number);
-        story::step_line(self.system, &step, 3, self.width, &mut text);
-        for line in spin::printed(self.model, &step).lines() {
-            text += &format!("       | {line}\n");
-        }
-        if self.with_states {
-            text += &story::state(self.system, trace.state(number + 1), false);
-        }
-        print(&text);
-    }
-
-    /// Where the walk ended, and why if it had to.
-    fn end(&mut self, trace: &Trace) {
-        if self.choices(trace) > 0 {
-            return;
-        }
-        let state = trace.last_state();
-        if self.system.structure().error_state.as_deref() == Some(state) {
-            print("the run ends here: its last step failed\n");
-        } else {
-            print(&story::why_stuck(self.system, state));
-        }
-        let _ = std::io::stdout().flush();
-    }
 }

@@ -1,13 +1,15 @@
 //! Options about checkpoints.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
 
-use super::{MemoryLimit, OutputArgs, SearchArgs, seconds};
+use super::{ClusterArgs, MemoryLimit, OutputArgs, SearchArgs, seconds};
 use crate::checkpoint::TakenUp;
+use crate::exit::Failure;
 
 /// Whether checkpoints are written, and how often.
 #[derive(Args, Debug)]
@@ -38,6 +40,17 @@ pub(crate) struct CheckpointArgs {
     pub(crate) taken_up: Mutex<Option<TakenUp>>,
 }
 
+impl CheckpointArgs {
+    /// The command as it was given, now or when the checkpoint was begun.
+    pub(crate) fn command(&self) -> Vec<OsString> {
+        let taken_up = self.taken_up.lock().unwrap_or_else(PoisonError::into_inner);
+        match taken_up.as_ref().map(TakenUp::given) {
+            Some(arguments) => arguments.iter().map(OsString::from).collect(),
+            None => std::env::args_os().collect(),
+        }
+    }
+}
+
 /// Go on with a `check` or `explore` that wrote checkpoints
 ///
 /// It ends with the counts, the verdicts and the counterexamples that it would have had without
@@ -59,6 +72,15 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "N", help_heading = "Search",
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+
+    /// Share the states among so many processes on this machine, where several had them before
+    #[arg(long, value_name = "N", help_heading = "Search",
+          value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "hosts")]
+    processes: Option<u16>,
+
+    /// Share them among processes on the machines of this list
+    #[arg(long, value_name = "FILE", help_heading = "Search")]
+    hosts: Option<PathBuf>,
 
     /// Stop after so many states
     #[arg(long, value_name = "N", help_heading = "Limits",
@@ -88,7 +110,17 @@ impl ResumeArgs {
         search: &mut SearchArgs,
         checkpoint: &mut CheckpointArgs,
         output: &mut OutputArgs,
-    ) {
+        cluster: &mut ClusterArgs,
+    ) -> Result<(), Failure> {
+        if self.processes.is_some() || self.hosts.is_some() {
+            if !cluster.is_asked_for() {
+                return Err(Failure::wrong(
+                    "the checkpoint is of one process: several cannot take it up",
+                ));
+            }
+            cluster.processes = self.processes;
+            cluster.hosts.clone_from(&self.hosts);
+        }
         search.threads = self.threads.unwrap_or(search.threads);
         search.max_states = self.max_states.or(search.max_states);
         search.memory_limit = self.memory_limit.or(search.memory_limit);
@@ -98,6 +130,7 @@ impl ResumeArgs {
         checkpoint.checkpoint = Some(self.folder.clone());
         output.json |= self.output.json;
         output.quiet |= self.output.quiet;
+        cluster.prepare(search, checkpoint, output)
     }
 }
 

@@ -63,6 +63,11 @@ pub(crate) struct ProtocolArgs {
     /// Print one JSON object, for scripts
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Look at it in a browser, as `serve` does for models
+    #[cfg(feature = "page")]
+    #[arg(long, conflicts_with_all = ["json", "stateless"])]
+    pub(crate) serve: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

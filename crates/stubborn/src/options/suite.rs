@@ -12,7 +12,8 @@ pub(crate) struct SuiteArgs {
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
-    /// Write results to a file, too: JUnit (.xml), SARIF (.sarif) or JSON (.json); may be repeated
+    /// Write results to a file, too: JUnit (.xml), SARIF (.sarif), JSON (.json), or a page to look
+    /// at for any browser (.html, of one model); may be repeated
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) report: Vec<PathBuf>,
 

@@ -50,7 +50,8 @@ pub(super) fn wanted(args: &CheckArgs) -> Result<Wanted, Failure> {
         }
         return of_suites(args, &folders).map(Wanted::Several);
     }
-    if let ([one], true) = (args.models.as_slice(), args.suite.report.is_empty())
+    let is_alone = args.suite.report.iter().all(|file| reports::is_page(file));
+    if let ([one], true) = (args.models.as_slice(), is_alone)
         && !is_pattern(one)
     {
         return Ok(Wanted::One(one.clone()));
@@ -73,6 +74,9 @@ pub(super) fn wanted(args: &CheckArgs) -> Result<Wanted, Failure> {
             "--trace and --trail are for one model: every model would write the same file",
         ));
     }
+    if models.len() > 1 {
+        refuse_pages(args)?;
+    }
     // Every process gets the whole command line, and is told which of the models is its own.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let job = |model| Job {
@@ -84,7 +88,18 @@ pub(super) fn wanted(args: &CheckArgs) -> Result<Wanted, Failure> {
     Ok(Wanted::Several(models.into_iter().map(job).collect()))
 }
 
+fn refuse_pages(args: &CheckArgs) -> Result<(), Failure> {
+    match args.suite.report.iter().find(|file| reports::is_page(file)) {
+        None => Ok(()),
+        Some(file) => Err(Failure::wrong(format!(
+            "{} would be a page of several models; a page is about one",
+            file.display()
+        ))),
+    }
+}
+
 fn of_suites(args: &CheckArgs, folders: &[&PathBuf]) -> Result<Vec<Job>, Failure> {
+    refuse_pages(args)?;
     let here = PathBuf::from(".");
     let folders = if folders.is_empty() {
         &[&here][..]

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use stubborn::emptiness::{CheckResult, CheckVerdict, Counterexample};
+use stubborn::emptiness::{CheckResult, CheckVerdict, Counterexample, Property};
 use stubborn::record::TraceRecord;
 use stubborn::{
-    End, Evaluated, EvaluationFailure, Limit, LoadedModel, TemporalAnswer, TemporalText, Trace,
-    Verdict, story,
+    End, Evaluated, EvaluationFailure, Limit, LoadedModel, RunExplanation, TemporalAnswer,
+    TemporalText, Trace, Verdict, story,
 };
 
 use super::shortened;
@@ -132,6 +132,17 @@ pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer, traces: bool) -
     if let Some((first, rest)) = searches.split_first() {
         fields.extend(rest.iter().fold(first.clone(), Figures::add).json());
     }
+    let run = counterexample(answer).filter(|_| traces && answer.failure.is_none());
+    if let (Some(run), Some(property)) = (run, property_of(model, answer)) {
+        let why = RunExplanation::new(model.reference(), property, &run.trace);
+        let why = json!({
+            "lost_after": why.lost_after,
+            "starving": why.starving,
+            "passed_over": why.passed_over,
+            "fair": !why.is_unfair(),
+        });
+        fields.insert("explanation".into(), why);
+    }
     if let Some(failure) = &answer.failure {
         let failure = json!({
             "proposition": failure.proposition,
@@ -140,6 +151,13 @@ pub(super) fn json(model: &LoadedModel, answer: &TemporalAnswer, traces: bool) -
         fields.insert("failure".into(), failure);
     }
     Value::Object(fields)
+}
+
+/// The property that an answer is about.
+fn property_of<'m>(model: &'m LoadedModel, answer: &TemporalAnswer) -> Option<&'m Property> {
+    let mut properties = model.temporal().iter();
+    let found = properties.find(|property| property.name == answer.name)?;
+    found.property.as_ref().ok()
 }
 
 /// The story of a violation.
@@ -175,10 +193,9 @@ pub(in crate::commands) fn told(
         None => writeln!(out, "{what}, by a run that ends after {steps}:"),
     };
     out += &shortened(full, &story::steps(system, trace));
-    let properties = model.temporal().iter();
-    let named = properties.filter(|property| property.name == answer.name);
-    for property in named.filter_map(|found| found.property.as_ref().ok()) {
+    if let Some(property) = property_of(model, answer) {
         out += &story::truths(system, property, trace);
+        out += &story::reasons(system, &RunExplanation::new(system, property, trace), trace);
     }
     if found.ends {
         out += "  The run ends there, and counts as repeating its last state for ever.\n";

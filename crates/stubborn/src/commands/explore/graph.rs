@@ -153,7 +153,7 @@ impl Graph {
             .iter()
             .map(|edge| (edge, ", style=dashed, color=gray"));
         for ((from, by, to), style) in edges.chain(left_out) {
-            let name = quoted(&system.structure().transition(*by).name);
+            let name = quoted(&system.structure().transition(*by).title());
             let _ = writeln!(out, "  {from} -> {to} [label={name}{style}]");
         }
         out + "}\n"

@@ -71,13 +71,13 @@ fn edges(
     };
     let own_counter = view.structure.processes[process.index()].location;
     let guards = transition.guards.iter().map(|g| view.structure.label(*g));
-    let conditions: Vec<&str> = guards
+    let conditions: Vec<String> = guards
         .filter(|label| own_counter.is_none_or(|f| label.tests != [f]))
-        .map(|label| label.text.as_str())
+        .map(|label| super::text::conjunct(&label.text))
         .collect();
     let mut label = conditions.join("\n");
     if transition.processes.len() > 1 {
-        label = format!("{}\n{label}", transition.name);
+        label = format!("{}\n{label}", transition.title());
     }
     match targets.get(&(id, process)) {
         Some(reached) => {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::json;
 use stubborn::record::state_values;
 use stubborn::reduce::experiments::measured::MeasuredReduction;
-use stubborn::reduce::explain::{Access, shared_fields};
+use stubborn::reduce::explain::reason;
 use stubborn::reduce::{Aim, Config, Goals, Plan, StubbornReduction};
 use stubborn::system::{Expander, Reason, Reduction, RelationLevel, SetMember, TransitionId};
 use stubborn::{Trace, story};
@@ -75,7 +75,7 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
             json!({
                 "transition": view.structure.transition(member.transition).name,
                 "enabled": enabled.contains(&member.transition),
-                "reason": reason(view, member),
+                "reason": reason(system, member),
             })
         });
         let object = json!({
@@ -129,64 +129,11 @@ pub(super) fn show(view: &View<'_>, file: &Path) -> Result<String, Failure> {
         let _ = writeln!(
             out,
             "  {what}  {name}\n            {}",
-            reason(view, member)
+            reason(system, member)
         );
     }
     if off.len() > LISTED {
         let _ = writeln!(out, "  and {} more disabled ones", off.len() - LISTED);
     }
     Ok(out)
-}
-
-fn reason(view: &View<'_>, member: &SetMember) -> String {
-    let name = |id: TransitionId| &view.structure.transition(id).name;
-    match member.reason {
-        Reason::Start => "the computation started here".into(),
-        Reason::DoesNotAccord(other) => {
-            let shared = shared_fields(view.structure, other, member.transition);
-            let fields: Vec<String> = shared
-                .iter()
-                .take(4)
-                .map(|shared| {
-                    let field = view.field_name(shared.field);
-                    format!(
-                        "{field} (that {}, this {})",
-                        does(shared.first),
-                        does(shared.second)
-                    )
-                })
-                .collect();
-            let over = if fields.is_empty() {
-                "one of them may fail or has low priority".into()
-            } else {
-                format!("over {}", fields.join(", "))
-            };
-            format!("does not accord with `{}`: {over}", name(other))
-        }
-        Reason::MayEnable(other, guard) => {
-            let guard = &view.structure.label(guard).text;
-            format!("may change `{guard}`, for which `{}` waits", name(other))
-        }
-        Reason::NeededByGoal(label) => {
-            let label = &view.structure.label(label).text;
-            format!("may make the goal true: {label}")
-        }
-        Reason::Visibility => "a condition on visible transitions asked for it".into(),
-        Reason::NotExcluded => "nothing allowed to leave it out".into(),
-    }
-}
-
-/// `tests and writes`.
-fn does(access: Access) -> String {
-    let words = [
-        (access.tests, "tests"),
-        (access.reads, "reads"),
-        (access.writes, "writes"),
-    ];
-    let words: Vec<&str> = words
-        .iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, word)| *word)
-        .collect();
-    words.join(" and ")
 }

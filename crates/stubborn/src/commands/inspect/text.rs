@@ -53,6 +53,13 @@ fn summary(view: &View<'_>) -> String {
 
 fn transitions(view: &View<'_>, with_sets: bool) -> String {
     let mut out = String::from("\nTransitions\n");
+    let mut all = view
+        .transitions
+        .iter()
+        .map(|id| view.structure.transition(*id));
+    if all.any(|transition| transition.title() != transition.name) {
+        out += "  (#2: another one of the same statement; #way2: another way through an atomic sequence)\n";
+    }
     for id in &view.transitions {
         let transition = view.structure.transition(*id);
         let _ = write!(out, "  {id:?}  {}", transition.name);
@@ -69,10 +76,10 @@ fn transitions(view: &View<'_>, with_sets: bool) -> String {
             let _ = write!(out, "  [{mark}]");
         }
         out.push('\n');
-        let guards: Vec<&str> = transition
+        let guards: Vec<String> = transition
             .guards
             .iter()
-            .map(|g| view.structure.label(*g).text.as_str())
+            .map(|g| conjunct(&view.structure.label(*g).text))
             .collect();
         if !guards.is_empty() {
             let _ = writeln!(out, "        when {}", guards.join(" and "));
@@ -88,6 +95,23 @@ fn transitions(view: &View<'_>, with_sets: bool) -> String {
         }
     }
     out
+}
+
+/// A condition as one of several that hold together: with parentheses, if it is a disjunction.
+pub(super) fn conjunct(text: &str) -> String {
+    let mut depth = 0;
+    let is_disjunction = text.char_indices().any(|(at, c)| {
+        depth += match c {
+            '(' | '[' => 1,
+            ')' | ']' => -1,
+            _ => 0,
+        };
+        depth == 0 && text[at..].starts_with(" or ")
+    });
+    match is_disjunction {
+        true => format!("({text})"),
+        false => text.to_owned(),
+    }
 }
 
 fn guards(view: &View<'_>) -> String {

@@ -1,0 +1,183 @@
+//! Which messages change nothing any more, and what they lead to: what [useless](super::useless)
+//! ones are made of.
+
+use super::rows::Rows;
+use super::tables::{Builder, Own, ProcessTable};
+use crate::model::Role;
+use crate::network::Parcel;
+use crate::value::Value;
+
+/// What a message leads to if it changes no local state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Traces {
+    /// To something that was never met.
+    Unknown,
+    /// To these messages, itself included: receivers and numbers.
+    Messages {
+        all: Box<[(u32, u32)]>,
+        /// Some of them lead to themselves again.
+        circular: bool,
+    },
+}
+
+impl<M: Value> Builder<'_, M> {
+    /// Elements that take a message and are not its loss.
+    fn takers(&self, own: &Own, parcel: &Parcel) -> Vec<usize> {
+        let all = own.first..own.first + own.count;
+        let takes = |e: &usize| {
+            let declared = &self.elements[*e];
+            declared.consumed.contains(parcel)
+                && self.inner.actions[declared.action as usize].role != Role::Lose
+        };
+        all.filter(takes).collect()
+    }
+
+    /// For each place, the messages that change nothing in any local state from there on.
+    pub(super) fn inert(
+        &self,
+        own: &Own,
+        locals: &[u32],
+        parcels: &[Parcel],
+        next: &[Vec<usize>],
+    ) -> Rows {
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); locals.len()];
+        for (place, all) in next.iter().enumerate() {
+            all.iter().for_each(|to| before[*to].push(place));
+        }
+        let mut inert = Rows::new(locals.len(), parcels.len());
+        for (number, parcel) in parcels.iter().enumerate() {
+            let takers = self.takers(own, parcel);
+            let noted = takers.iter().any(|e| {
+                let mut consumed = self.elements[*e].consumed.iter();
+                consumed.any(|m| self.inner.is_noted(m.message, true))
+            });
+            let changes = |place: usize, e: usize| {
+                let id = own.outcomes[place * own.count + e - own.first] as usize;
+                self.lists[id].iter().any(|o| {
+                    let mut sends = o.sends.iter();
+                    let tells = sends.any(|(_, m)| self.inner.is_noted(*m, false));
+                    o.local != locals[place] || o.is_misuse || noted || tells
+                })
+            };
+            // A quorum takes other messages with it, which may be of use.
+            let changes = |place: usize, e: &usize| {
+                let id = own.outcomes[place * own.count + *e - own.first];
+                changes(place, *e) || id != 0 && self.elements[*e].consumed.len() > 1
+            };
+            let mut is_inert = vec![true; locals.len()];
+            let bad = (0..locals.len()).filter(|place| takers.iter().any(|e| changes(*place, e)));
+            let mut open: Vec<usize> = bad.collect();
+            open.iter().for_each(|place| is_inert[*place] = false);
+            while let Some(place) = open.pop() {
+                for earlier in &before[place] {
+                    if std::mem::replace(&mut is_inert[*earlier], false) {
+                        open.push(*earlier);
+                    }
+                }
+            }
+            let places = is_inert.into_iter().enumerate();
+            places
+                .filter(|(_, is_inert)| *is_inert)
+                .for_each(|(place, _)| inert.insert(place, number));
+        }
+        inert
+    }
+
+    /// What is sent by those who take a message.
+    fn emits(
+        &self,
+        own: &Own,
+        parcels: &[Parcel],
+        processes: &[ProcessTable],
+    ) -> Vec<Option<Vec<(usize, usize)>>> {
+        let of = |parcel: &Parcel| {
+            let mut found = Vec::new();
+            for e in self.takers(own, parcel) {
+                for place in 0..own.places.len() {
+                    let id = own.outcomes[place * own.count + e - own.first] as usize;
+                    for (to, message) in self.lists[id].iter().flat_map(|o| &o.sends) {
+                        let sent = Parcel {
+                            from: self.elements[e].process,
+                            message: *message,
+                        };
+                        let receiver = processes.get(to.index())?;
+                        found.push((to.index(), *receiver.parcels.get(&sent)?));
+                    }
+                }
+            }
+            found.sort_unstable();
+            found.dedup();
+            Some(found)
+        };
+        parcels.iter().map(of).collect()
+    }
+
+    /// Follows messages to everything that they lead to.
+    pub(super) fn trace(
+        &self,
+        owns: &[Own],
+        parcels: &[Vec<Parcel>],
+        processes: &mut [ProcessTable],
+    ) {
+        let emits: Vec<Vec<Option<Vec<(usize, usize)>>>> = owns
+            .iter()
+            .zip(parcels)
+            .map(|(own, parcels)| self.emits(own, parcels, processes))
+            .collect();
+        for (p, table) in processes.iter_mut().enumerate() {
+            table.traces = (0..emits[p].len())
+                .map(|m| traces_of((p, m), &emits))
+                .collect();
+        }
+    }
+}
+
+/// What a message leads to.
+fn traces_of(start: (usize, usize), emits: &[Vec<Option<Vec<(usize, usize)>>>]) -> Traces {
+    // In the order in which they were found; those that are being followed, and how far.
+    let mut all = vec![start];
+    let mut path = vec![(start, 0)];
+    let mut circular = false;
+    while let Some((at, done)) = path.pop() {
+        let Some(next) = &emits[at.0][at.1] else {
+            return Traces::Unknown;
+        };
+        let Some(to) = next.get(done) else {
+            continue;
+        };
+        path.push((at, done + 1));
+        if !all.contains(to) {
+            all.push(*to);
+            path.push((*to, 0));
+        } else {
+            circular |= path.iter().any(|(on, _)| on == to);
+        }
+    }
+    let all = all.into_iter().map(|(q, m)| (q as u32, m as u32)).collect();
+    Traces::Messages { all, circular }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_followed_to_the_end() {
+        // 0 leads to 1 and 2, 1 to 2, 2 to nothing; 3 and 4 to each other; 5 to what nobody knows.
+        let next = [vec![1, 2], vec![2], vec![], vec![4], vec![3]];
+        let to = |all: Vec<usize>| Some(all.into_iter().map(|m| (0, m)).collect());
+        let mut emits: Vec<Option<Vec<(usize, usize)>>> = next.into_iter().map(to).collect();
+        emits.push(None);
+        emits.push(Some(vec![(0, 2), (0, 5)]));
+        let of = |m: usize| traces_of((0, m), std::slice::from_ref(&emits));
+        let messages = |all: &[u32], circular| Traces::Messages {
+            all: all.iter().map(|m| (0, *m)).collect(),
+            circular,
+        };
+        assert_eq!(of(0), messages(&[0, 1, 2], false));
+        assert_eq!(of(2), messages(&[2], false));
+        assert_eq!(of(3), messages(&[3, 4], true));
+        assert_eq!(of(5), Traces::Unknown);
+        assert_eq!(of(6), Traces::Unknown);
+    }
+}

@@ -1,0 +1,560 @@
+//! One process's part of a level: own states are expanded, successors go to their owners, and
+//! those of others come in.
+
+use std::time::Duration;
+
+use stubborn_cluster::{Cluster, Lost, Message};
+use stubborn_store::{Batch, Cursor, StateHandle, Worker};
+
+use super::owners::Owners;
+use super::{Status, Totals, bytes_of, numbers_of, topic};
+use crate::bfs::Frontier;
+use crate::context::Context;
+use crate::control::Halt;
+use crate::expand::{Choice, Expander};
+use crate::flags;
+use crate::memory::Words;
+use crate::proviso::{Known, Ruling};
+use crate::result::{Limit, SearchResult};
+use crate::violation::Preference;
+
+/// States after which a process looks whether to stop, and what has come.
+const GROUP: usize = 32;
+/// Bytes of a batch for another process.
+const FRAME: usize = 64 << 10;
+/// How long a process waits for messages before it looks at the clock.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// States, after the number of the phase.
+const STATES: u8 = 1;
+/// Numbers and states: are they on the next level?
+const QUERIES: u8 = 2;
+/// Numbers of those that are.
+const ANSWERS: u8 = 3;
+/// Nothing more of this phase will come.
+const END: u8 = 4;
+/// The search must stop.
+const HALT: u8 = 5;
+
+/// The parts of a level: kept successors, answers about them, and what the proviso puts back.
+const PHASES: usize = 3;
+
+/// Why a search waits before a level.
+enum Pause {
+    No,
+    Asked,
+    /// There are as many states as there may be.
+    States,
+}
+
+/// What is to be told of a state in the batch.
+#[derive(Clone, Copy)]
+enum Asker {
+    Nobody,
+    Own(u32),
+    Other(usize, u32),
+}
+
+/// A state out of which something was left.
+struct Reduced {
+    state: StateHandle,
+    /// A kept successor is on the next level.
+    leads_on: bool,
+}
+
+/// One go of one process.
+pub(super) struct Walk<'a, 'c> {
+    context: &'a Context<'a>,
+    pub(super) cluster: &'c mut Cluster,
+    owners: &'c Owners,
+    pub(super) expander: Expander<'a>,
+    pub(super) worker: Worker<'a>,
+    pub(super) cursor: Cursor,
+    nowhere: Cursor,
+    /// What is about to be stored here, and who asked.
+    batch: Batch,
+    askers: Vec<Asker>,
+    /// What is about to be sent to each process.
+    states: Vec<Vec<u8>>,
+    queries: Vec<Vec<u8>>,
+    answers: Vec<Vec<u8>>,
+    /// New states of this process.
+    pub(super) next: Words,
+    /// Everything is seen for the second time.
+    pub(super) is_again: bool,
+    reduced: Vec<Reduced>,
+    phase: usize,
+    /// How many others have ended each phase of the level.
+    ends: [usize; PHASES],
+    /// What came before its phase.
+    early: Vec<Message>,
+    is_halted: bool,
+    scratch: Vec<u32>,
+}
+
+impl<'a, 'c> Walk<'a, 'c> {
+    pub(super) fn new(
+        context: &'a Context<'a>,
+        cluster: &'c mut Cluster,
+        owners: &'c Owners,
+    ) -> Self {
+        let none = vec![Vec::new(); cluster.size()];
+        Self {
+            context,
+            cluster,
+            owners,
+            expander: context.expander(Preference::Least),
+            worker: context.store.worker(),
+            cursor: context.store.cursor(),
+            nowhere: context.store.cursor(),
+            batch: context.store.batch(),
+            askers: Vec::new(),
+            states: none.clone(),
+            queries: none.clone(),
+            answers: none,
+            next: Words::new(context.ledger),
+            is_again: false,
+            reduced: Vec::new(),
+            phase: 0,
+            ends: [0; PHASES],
+            early: Vec::new(),
+            is_halted: false,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Those that belong here.
+    pub(super) fn insert_initial_states(&mut self) -> Result<(), Lost> {
+        let system = self.context.search.system;
+        let width = system.layout().words();
+        for state in system.initial_states().chunks_exact(width) {
+            if self.owners.owner(state) == self.cluster.rank() {
+                self.store(state, Asker::Nobody)?;
+            }
+        }
+        self.flush()
+    }
+
+    /// Explores level by level.
+    pub(super) fn run(
+        &mut self,
+        frontier: &mut Frontier,
+        most: u64,
+        totals: &mut Totals,
+    ) -> Result<Status, Lost> {
+        let control = self.context.control;
+        loop {
+            let (level_size, limit, pauses) = self.agree(most, totals)?;
+            if let Some(limit) = limit {
+                control.stop_at(limit);
+                return Ok(Status::Over);
+            }
+            if level_size == 0 {
+                return Ok(Status::Over);
+            }
+            if control.found_enough() {
+                control.stop_found();
+                return Ok(Status::Over);
+            }
+            match pauses {
+                Pause::No => {}
+                Pause::Asked => {
+                    control.wait();
+                    return Ok(Status::Paused);
+                }
+                Pause::States => return Ok(Status::Waits),
+            }
+            let depth = frontier.levels;
+            frontier.levels += 1;
+            if frontier.level_sizes.len() < SearchResult::LEVEL_SIZES {
+                frontier.level_sizes.push(level_size);
+            }
+            let level = self.take_next();
+            self.expand_level(&level, depth)?;
+        }
+    }
+
+    /// What was found last.
+    pub(super) fn take_next(&mut self) -> Words {
+        std::mem::replace(&mut self.next, Words::new(self.context.ledger))
+    }
+
+    /// All processes tell what they have; returns the size of the next level, the limit that
+    /// somebody has reached, and whether the leader wants a pause.
+    fn agree(
+        &mut self,
+        most: u64,
+        totals: &mut Totals,
+    ) -> Result<(u64, Option<Limit>, Pause), Lost> {
+        let (control, store) = (self.context.control, self.context.store);
+        let spent = self.context.search.system.budget().spent();
+        let limit = match spent {
+            Some(spent) => Some(spent.into()),
+            None => control.limit().filter(|_| self.is_halted),
+        };
+        let is_leader = self.cluster.is_leader();
+        let own = [
+            self.next.len() as u64,
+            store.len(),
+            store.bytes() as u64,
+            limit.map_or(0, |limit| limit as u64),
+            u64::from(is_leader && control.wants_pause()),
+            if is_leader { most } else { 0 },
+        ];
+        let own = bytes_of(own.into_iter().chain(control.hits().map(u64::from)));
+        let agreed = self.cluster.agree(topic::LEVEL, own, |all| {
+            let all: Vec<Vec<u64>> = all.iter().map(|one| numbers_of(one)).collect();
+            let numbers = all.iter().map(Vec::len).min().unwrap_or(0);
+            bytes_of((0..numbers).map(|at| {
+                let column = all.iter().map(|one| one[at]);
+                match at {
+                    0..=2 => column.sum(),
+                    _ => column.max().unwrap_or(0),
+                }
+            }))
+        })?;
+        let agreed = numbers_of(&agreed);
+        let number = |at: usize| agreed.get(at).copied().unwrap_or(0);
+        totals.states = number(1);
+        totals.bytes = number(2);
+        control.has_elsewhere(totals.states.saturating_sub(store.len()));
+        for (target, _) in agreed
+            .iter()
+            .skip(6)
+            .enumerate()
+            .filter(|(_, hit)| **hit > 0)
+        {
+            control.note_hit(target);
+        }
+        let limit = Limit::of_number(number(3) as u8);
+        let pause = match (number(4), number(5)) {
+            (1.., _) => Pause::Asked,
+            (_, most) if totals.states > most => Pause::States,
+            _ => Pause::No,
+        };
+        Ok((number(0), limit, pause))
+    }
+
+    /// Expands the own states of a level, until everybody has the next one.
+    pub(super) fn expand_level(&mut self, level: &Words, depth: u64) -> Result<(), Lost> {
+        let has_proviso = self.context.search.proviso.is_some() && !self.is_again;
+        self.phase = 0;
+        self.ends = [0; PHASES];
+        if has_proviso {
+            for bits in level.as_slice() {
+                let state = StateHandle::from_bits(*bits);
+                self.worker.set_flags(state, flags::ENTERED);
+            }
+        }
+        for group in level.as_slice().chunks(GROUP) {
+            self.look(level.len(), depth)?;
+            if self.is_halted {
+                break;
+            }
+            while let Some(message) = self.cluster.receive(Duration::ZERO)? {
+                self.take(message)?;
+            }
+            for bits in group {
+                let state = StateHandle::from_bits(*bits);
+                let _ = self.worker.load(state, &mut self.cursor);
+                self.expand(state, depth)?;
+            }
+        }
+        self.end_phase(depth)?;
+        if has_proviso {
+            // Answers may have come already; now all have.
+            self.end_phase(depth)?;
+            self.put_back()?;
+            self.end_phase(depth)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at clock and memory.
+    fn look(&mut self, level: usize, depth: u64) -> Result<(), Lost> {
+        let (control, store) = (self.context.control, self.context.store);
+        if self.is_again {
+            // The search has stopped; it is the way that is wanted.
+            let budget = self.context.search.system.budget();
+            let is_over = budget.is_overdrawn() || control.was_interrupted();
+            return self.unless_halted(if is_over { Err(Halt) } else { Ok(()) });
+        }
+        let transitions = self.expander.counts.transitions;
+        let ticked = control.tick_without_waiting(store, transitions, level as u64, depth);
+        self.unless_halted(ticked)
+    }
+
+    /// Tells everybody if the search must stop.
+    fn unless_halted(&mut self, result: Result<(), Halt>) -> Result<(), Lost> {
+        if result.is_err() && !self.is_halted {
+            self.is_halted = true;
+            for other in self.cluster.others() {
+                self.cluster.send(other, HALT, &[])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the successors of the state in the cursor to their owners.
+    fn expand(&mut self, state: StateHandle, depth: u64) -> Result<(), Lost> {
+        if self.is_again {
+            self.choose_again(state);
+            for at in 0..self.expander.explored_count() {
+                self.pass_on(self.expander.explored_number(at), None)?;
+            }
+            return Ok(());
+        }
+        match self.expander.expand(&self.cursor, depth, &mut self.worker) {
+            Choice::All => {
+                self.expander.count_all();
+                for number in 0..self.expander.successors().len() {
+                    self.pass_on(number, None)?;
+                }
+            }
+            Choice::Some => {
+                self.expander.count_chosen();
+                let asker = self.context.search.proviso.map(|_| {
+                    let leads_on = false;
+                    self.reduced.push(Reduced { state, leads_on });
+                    self.reduced.len() as u32 - 1
+                });
+                for at in 0..self.expander.chosen.len() {
+                    self.pass_on(self.expander.chosen[at] as usize, asker)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the successors of the state in the cursor that the first run has explored.
+    pub(super) fn choose_again(&mut self, state: StateHandle) {
+        let choice = self.expander.expand_again(self.cursor.words());
+        if choice == Choice::Some
+            && self.context.search.proviso.is_some()
+            && self.worker.flags(state) & flags::EXPANDED != 0
+        {
+            self.expander.keep_all();
+        }
+    }
+
+    /// Gives a successor to its owner.
+    #[inline]
+    fn pass_on(&mut self, number: usize, asker: Option<u32>) -> Result<(), Lost> {
+        let successor = self.expander.successors().get(number);
+        let owner = self.owners.owner(successor.state);
+        if owner == self.cluster.rank() {
+            self.batch
+                .push(&self.cursor, successor.state, Some(successor.changed));
+            self.askers.push(asker.map_or(Asker::Nobody, Asker::Own));
+            return match self.batch.is_full() {
+                true => self.flush(),
+                false => Ok(()),
+            };
+        }
+        let (frame, kind) = match asker {
+            None => (&mut self.states[owner], STATES),
+            Some(_) => (&mut self.queries[owner], QUERIES),
+        };
+        if frame.is_empty() {
+            frame.push(self.phase as u8);
+        }
+        frame.extend(asker.into_iter().flat_map(u32::to_le_bytes));
+        frame.extend(successor.state.iter().flat_map(|word| word.to_le_bytes()));
+        match frame.len() >= FRAME {
+            true => self.send(owner, kind),
+            false => Ok(()),
+        }
+    }
+
+    /// Sends what is about to be sent. Where too much is on its way, first takes what has come.
+    fn send(&mut self, to: usize, kind: u8) -> Result<(), Lost> {
+        while self.cluster.is_congested(to) {
+            if let Some(message) = self.cluster.receive(PATIENCE)? {
+                self.take(message)?;
+            }
+        }
+        let frames = match kind {
+            STATES => &mut self.states,
+            QUERIES => &mut self.queries,
+            _ => &mut self.answers,
+        };
+        let frame = &mut frames[to];
+        let sent = match frame.is_empty() {
+            true => Ok(()),
+            false => self.cluster.send(to, kind, frame),
+        };
+        frame.clear();
+        sent
+    }
+
+    /// Takes a message of this level.
+    fn take(&mut self, message: Message) -> Result<(), Lost> {
+        match message.kind {
+            // What a proviso puts back must not look as if it had been there before.
+            STATES
+                if message
+                    .body
+                    .first()
+                    .is_some_and(|p| usize::from(*p) > self.phase) =>
+            {
+                self.early.push(message);
+                Ok(())
+            }
+            STATES => self.take_states(&message.body[1..], None),
+            QUERIES => self.take_states(&message.body[1..], Some(message.from)),
+            ANSWERS => {
+                for number in words_of(&message.body) {
+                    if let Some(reduced) = self.reduced.get_mut(number as usize) {
+                        reduced.leads_on = true;
+                    }
+                }
+                Ok(())
+            }
+            END => {
+                if let Some(ends) = message
+                    .body
+                    .first()
+                    .and_then(|p| self.ends.get_mut(usize::from(*p)))
+                {
+                    *ends += 1;
+                }
+                Ok(())
+            }
+            HALT => {
+                self.is_halted = true;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take_states(&mut self, body: &[u8], from: Option<usize>) -> Result<(), Lost> {
+        let head = usize::from(from.is_some());
+        let mut words = std::mem::take(&mut self.scratch);
+        words.clear();
+        words.extend(words_of(body));
+        let width = self.context.search.system.layout().words();
+        for one in words.chunks_exact(head + width) {
+            let asker = from.map_or(Asker::Nobody, |from| Asker::Other(from, one[0]));
+            self.store(&one[head..], asker)?;
+        }
+        self.scratch = words;
+        Ok(())
+    }
+
+    /// Stores a state that came from anywhere.
+    fn store(&mut self, state: &[u32], asker: Asker) -> Result<(), Lost> {
+        self.batch.push(&self.nowhere, state, None);
+        self.askers.push(asker);
+        match self.batch.is_full() {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    /// Stores the batch, notes what is new, and answers.
+    fn flush(&mut self) -> Result<(), Lost> {
+        let control = self.context.control;
+        let stored = self.worker.insert_batch(&mut self.batch).map(|_| ());
+        let mut result = stored.map_err(|error| control.store_failed(error));
+        let mut full = Vec::new();
+        for (inserted, asker) in self.batch.inserted().iter().zip(&self.askers) {
+            let handle = inserted.handle;
+            let is_new = match self.is_again {
+                false => inserted.is_new,
+                true => {
+                    let before = self.worker.set_flags(handle, flags::SEEN_AGAIN);
+                    before & flags::SEEN_AGAIN == 0
+                }
+            };
+            if is_new {
+                let pushed = self.next.push(handle.to_bits());
+                result = result.and(pushed.map_err(|error| control.out_of_memory(error)));
+            }
+            if matches!(asker, Asker::Nobody)
+                || !is_new && self.worker.flags(handle) & flags::ENTERED != 0
+            {
+                continue;
+            }
+            match *asker {
+                Asker::Own(number) => self.reduced[number as usize].leads_on = true,
+                Asker::Other(from, number) => {
+                    let answers = &mut self.answers[from];
+                    answers.extend(number.to_le_bytes());
+                    if answers.len() >= FRAME {
+                        full.push(from);
+                    }
+                }
+                Asker::Nobody => {}
+            }
+        }
+        self.batch.clear();
+        self.askers.clear();
+        self.unless_halted(result)?;
+        // Nobody is waited for here: answers are few.
+        for from in full {
+            let answers = std::mem::take(&mut self.answers[from]);
+            if !answers.is_empty() {
+                self.cluster.send(from, ANSWERS, &answers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more comes, and waits until everybody has said so.
+    fn end_phase(&mut self, depth: u64) -> Result<(), Lost> {
+        self.flush()?;
+        for other in self.cluster.others() {
+            for kind in [STATES, QUERIES, ANSWERS] {
+                self.send(other, kind)?;
+            }
+            self.cluster.send(other, END, &[self.phase as u8])?;
+        }
+        while self.ends[self.phase] + 1 < self.cluster.size() {
+            match self.cluster.receive(PATIENCE)? {
+                Some(message) => self.take(message)?,
+                None => self.look(self.next.len(), depth)?,
+            }
+        }
+        self.flush()?;
+        self.phase += 1;
+        for message in std::mem::take(&mut self.early) {
+            self.take(message)?;
+        }
+        Ok(())
+    }
+
+    /// Expands the states whose kept successors are all on this level or an earlier one.
+    fn put_back(&mut self) -> Result<(), Lost> {
+        let Some(proviso) = self.context.search.proviso else {
+            return Ok(());
+        };
+        for reduced in std::mem::take(&mut self.reduced) {
+            let known = match reduced.leads_on {
+                true => Known::Open,
+                false => Known::Closed,
+            };
+            if self.is_halted || proviso.ruling(&[known]) == Ruling::Reduced {
+                continue;
+            }
+            let _ = self.worker.load(reduced.state, &mut self.cursor);
+            self.expander.expand_again(self.cursor.words());
+            self.worker.set_flags(reduced.state, flags::EXPANDED);
+            self.expander.count_rest();
+            for at in 0..self.expander.rest.len() {
+                self.pass_on(self.expander.rest[at] as usize, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something has stopped this process.
+    pub(super) fn is_halted(&self) -> bool {
+        self.is_halted
+    }
+}
+
+fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    let (words, _) = bytes.as_chunks();
+    words.iter().map(|word| u32::from_le_bytes(*word))
+}
