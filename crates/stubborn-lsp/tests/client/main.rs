@@ -56,7 +56,7 @@ impl Client {
         Self::with(Fixed::default(), json!({ "capabilities": {} }))
     }
 
-    fn with(analyst: Fixed, parameters: Value) -> Self {
+    fn with(analyst: impl Analyst, parameters: Value) -> Self {
         let (theirs, connection) = Connection::memory();
         let server = std::thread::spawn(move || serve_on(theirs, analyst));
         let mut client = Self {

@@ -141,6 +141,19 @@ fn editors_are_served() {
         .to_owned();
     assert!(said.contains("deadlock"), "{said}");
 
+    // The page is there until the editor goes.
+    let has_title = |l: &&Value| l["command"]["title"] == "look at it";
+    let lenses = lenses.as_array().expect("a list");
+    if let Some(lens) = lenses.iter().find(has_title) {
+        let command = &lens["command"];
+        let (name, arguments) = (&command["command"], &command["arguments"]);
+        let parameters = json!({ "command": name, "arguments": arguments });
+        editor.ask(4, "workspace/executeCommand", parameters);
+        let said = editor.hear(|m| m["method"] == "window/showMessage");
+        let said = said["params"]["message"].as_str().expect("a text");
+        assert!(said.contains("http://"), "{said}");
+    }
+
     editor.ask(9, "shutdown", Value::Null);
     editor.tell("exit", Value::Null);
     drop(editor.input.take());
