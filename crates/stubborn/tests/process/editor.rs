@@ -166,3 +166,19 @@ fn an_editor_that_goes_ends_the_program() {
     drop(editor.input.take());
     assert_eq!(editor.child.wait().expect("it ends").code(), Some(2));
 }
+
+/// The extension for VS Code has our version, and loads; the latter where there is Node.js.
+#[test]
+fn the_extension_loads() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../editors/vscode");
+    let manifest = std::fs::read_to_string(format!("{folder}/package.json")).expect("a manifest");
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    let node = std::process::Command::new("node")
+        .arg(format!("{folder}/test/load.js"))
+        .output();
+    match node {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(error) => eprintln!("not tried: {error}"),
+    }
+}
