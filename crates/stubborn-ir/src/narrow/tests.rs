@@ -226,7 +226,7 @@ fn what_others_write_is_known_wherever_it_is_read() {
     let set = |variable, value: i32| vec![Statement::assign(variable, Expr::Const(value), site)];
     let write = vec![Statement::Assign {
         target: Place::Element(array, Expr::Const(1), site),
-        value: Expr::Const(7),
+        value: Expr::Const(77),
         site,
     }];
     let minus = Expr::Unary(UnaryOp::Negate, Box::new(Expr::Var(x)));
