@@ -263,7 +263,9 @@ fn what_others_write_is_known_wherever_it_is_read() {
             variable.item = Item::wrapping(i32::MIN, i32::MAX);
             variable
         };
-        let mut values = Variable::array("array", 0, 9, vec![0, 0, 0, 0, 0, 9, 0, 0]);
+        let mut initial = vec![0; 8];
+        initial[5] = if value == 9 { 9 } else { 0 };
+        let mut values = Variable::array("array", 0, 9, initial);
         values.item = Item::wrapping(i32::MIN, i32::MAX);
         for (variable, id) in [
             (wide("x"), x),
