@@ -469,3 +469,33 @@ fn a_chain_ends_before_steps_of_low_priority() {
     let ends: Vec<i64> = ends.iter().map(|end| field.get(end.state)).collect();
     assert_eq!(ends, [1]);
 }
+
+/// Who may have stayed where it was goes on from there, too; who was anywhere, from anywhere.
+#[test]
+fn who_stays_goes_on_from_where_it_was() {
+    let mut program = Program::new("stay or go");
+    let names = ["here", "there"].map(String::from).to_vec();
+    let process = program.process("P", names, 0);
+    let counter = program.processes[process.index()].counter;
+    let site = program.site(FailureKind::OutOfRange, "a counter", None);
+    let go = || Statement::assign(counter, Expr::Const(1), site);
+    let may_go = Statement::If {
+        condition: Expr::Var(counter),
+        then: vec![go()],
+        otherwise: vec![],
+    };
+    for (source, body, expected) in [
+        (Some(0), vec![may_go.clone()], Some(vec![0, 1])),
+        (None, vec![may_go], None),
+        (None, vec![go()], Some(vec![1])),
+    ] {
+        let command = Command {
+            processes: vec![process],
+            sources: vec![source],
+            body,
+            ..Command::default()
+        };
+        let after = locations_after(&program, &command, process);
+        assert_eq!(after, expected.map(BTreeSet::from_iter));
+    }
+}

@@ -226,7 +226,7 @@ fn what_others_write_is_known_wherever_it_is_read() {
     let set = |variable, value: i32| vec![Statement::assign(variable, Expr::Const(value), site)];
     let write = vec![Statement::Assign {
         target: Place::Element(array, Expr::Const(1), site),
-        value: Expr::Const(7),
+        value: Expr::Const(77),
         site,
     }];
     let minus = Expr::Unary(UnaryOp::Negate, Box::new(Expr::Var(x)));
@@ -242,15 +242,15 @@ fn what_others_write_is_known_wherever_it_is_read() {
         Box::new(Expr::Var(x)),
     );
     let started = [set(own, 5), set(VarId(0), 1)].concat();
-    for (number, (read, from, written)) in [
-        (Expr::plus(Expr::Const(0), Expr::Var(x)), 0, set(x, 5)),
-        (minus, 0, set(x, 5)),
-        (same, 0, set(x, 5)),
-        (choice, 0, set(x, 5)),
-        (element(Expr::Var(x)), 0, set(x, 5)),
-        (element(Expr::Const(1)), 0, write),
-        (Expr::Var(own), 0, set(own, 5)),
-        (Expr::Var(own), 1, started),
+    for (number, (value, read, from, written)) in [
+        (5, Expr::plus(Expr::Const(0), Expr::Var(x)), 0, set(x, 5)),
+        (-5, minus, 0, set(x, 5)),
+        (5, same, 0, set(x, 5)),
+        (5, choice, 0, set(x, 5)),
+        (9, element(Expr::Var(x)), 0, set(x, 5)),
+        (77, element(Expr::Const(1)), 0, write),
+        (5, Expr::Var(own), 0, set(own, 5)),
+        (5, Expr::Var(own), 1, started),
     ]
     .into_iter()
     .enumerate()
@@ -263,7 +263,9 @@ fn what_others_write_is_known_wherever_it_is_read() {
             variable.item = Item::wrapping(i32::MIN, i32::MAX);
             variable
         };
-        let mut values = Variable::array("array", 0, 9, vec![0, 0, 0, 0, 0, 9, 0, 0]);
+        let mut initial = vec![0; 8];
+        initial[5] = if value == 9 { 9 } else { 0 };
+        let mut values = Variable::array("array", 0, 9, initial);
         values.item = Item::wrapping(i32::MIN, i32::MAX);
         for (variable, id) in [
             (wide("x"), x),
@@ -287,6 +289,9 @@ fn what_others_write_is_known_wherever_it_is_read() {
             });
         }
         assert_same_behaviour(&program);
+        narrow(&mut program, &UNLIMITED);
+        let item = &program.variables[copy.index()].item;
+        assert!(item.contains(value), "{number}: {item:?}");
     }
 }
 
