@@ -366,12 +366,29 @@ pub enum Measure {
     /// Memory.
     #[serde(rename = "MB")]
     Megabytes,
+    /// Seconds by the clock, without loading.
+    #[serde(rename = "clock")]
+    ClockSeconds,
+    /// Bytes of the table for each state, with its free space.
+    #[serde(rename = "B/state")]
+    TableBytes,
+    /// Bytes of the whole process at its peak for each state.
+    #[serde(rename = "peak B/state")]
+    PeakBytes,
     /// The verdict, as text.
     #[serde(rename = "verdict")]
     Verdict,
 }
 
 impl Measure {
+    /// Whether the mean over all models says something.
+    pub fn has_mean(self) -> bool {
+        matches!(
+            self,
+            Self::SecondsPercent | Self::StatesPerSecond | Self::TableBytes | Self::PeakBytes
+        )
+    }
+
     /// Whether more is better.
     pub fn more_is_better(self) -> bool {
         self == Self::StatesPerSecond

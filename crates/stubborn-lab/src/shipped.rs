@@ -35,6 +35,7 @@ const EXPERIMENTS: &[(&str, &str)] = files!(
     "peers-1",
     "portfolio-1",
     "portfolio-2",
+    "speed-1",
     "tiny-1",
 );
 

@@ -78,7 +78,6 @@ impl EntryShape {
 const CHUNK_WORDS: usize = 128;
 
 /// 64-bit words of chunks of entries of so many words.
-#[inline]
 pub(crate) fn chunk_words(entry_words: usize) -> usize {
     (CHUNK_WORDS / entry_words).max(1) * entry_words
 }
@@ -87,6 +86,7 @@ pub(crate) fn chunk_words(entry_words: usize) -> usize {
 pub(crate) struct ChunkWriter {
     ledger: Arc<Ledger>,
     entry_words: usize,
+    chunk_words: usize,
     full: Vec<Packed>,
     /// The part that is being written.
     current: Vec<u64>,
@@ -99,6 +99,7 @@ impl ChunkWriter {
         Self {
             ledger: Arc::clone(ledger),
             entry_words,
+            chunk_words: chunk_words(entry_words),
             full: Vec::new(),
             current: Vec::with_capacity(chunk_words(entry_words)),
             scratch: Vec::new(),
@@ -108,7 +109,7 @@ impl ChunkWriter {
     /// Appends an entry.
     #[inline]
     pub(crate) fn push(&mut self, entry: &[u64], control: &Control<'_>) -> Result<(), Halt> {
-        if self.current.len() >= chunk_words(self.entry_words) {
+        if self.current.len() >= self.chunk_words {
             self.pack(control)?;
         }
         self.current.extend_from_slice(entry);

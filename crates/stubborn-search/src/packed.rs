@@ -20,10 +20,9 @@ pub(crate) struct Packed {
     ledger: Arc<Ledger>,
 }
 
-/// Bytes that may be written or read beyond the end of what is meant.
-const SLACK: usize = 4;
-/// Bytes of a packed word at most.
-const MOST: usize = 1 + 2 * 4;
+/// Bytes of a packed word at most: how long its differences are, and these. So many are written
+/// and read at once.
+const MOST: usize = 1 + 8;
 
 impl Packed {
     /// Packs entries of `entry_words` words each; `scratch` is for their bytes.
@@ -33,22 +32,28 @@ impl Packed {
         ledger: &Arc<Ledger>,
         scratch: &mut Vec<u8>,
     ) -> Result<Self, OutOfMemory> {
-        scratch.resize(words.len() * MOST + SLACK, 0);
-        let mut at = 0;
+        scratch.resize(words.len() * MOST, 0);
+        let (mut at, mut before) = (0, 0);
         for (number, word) in words.iter().enumerate() {
-            let before = number.checked_sub(entry_words).map_or(0, |n| words[n]);
-            let [left, right] = [0, 32].map(|shift| {
-                zigzag(((word >> shift) as u32).wrapping_sub((before >> shift) as u32))
-            });
-            let lengths = [left, right].map(bytes_of);
-            scratch[at] = (lengths[0] << 4 | lengths[1]) as u8;
-            at += 1;
-            for (difference, length) in [left, right].into_iter().zip(lengths) {
-                scratch[at..at + SLACK].copy_from_slice(&difference.to_le_bytes());
-                at += length;
+            if entry_words != 1 {
+                before = number.checked_sub(entry_words).map_or(0, |n| words[n]);
             }
+            let low = zigzag((*word as u32).wrapping_sub(before as u32));
+            let high = zigzag(((word >> 32) as u32).wrapping_sub((before >> 32) as u32));
+            let (low_bytes, high_bytes) = (bytes_of(low), bytes_of(high));
+            let both = u64::from(low) | u64::from(high) << (8 * low_bytes);
+            let out = &mut scratch[at..at + MOST];
+            out[0] = (low_bytes << 4 | high_bytes) as u8;
+            out[1..].copy_from_slice(&both.to_le_bytes());
+            at += 1 + (low_bytes + high_bytes) as usize;
+            before = *word;
         }
-        let len = at + SLACK;
+        // The last word can be read as all others are.
+        let len = match words.is_empty() {
+            true => 0,
+            false => at + MOST - 1,
+        };
+        scratch.resize(len, 0);
         ledger.take(len)?;
         Ok(Self {
             bytes: scratch[..len].into(),
@@ -65,21 +70,25 @@ impl Packed {
     /// Puts all words into `out`, in place of what is there.
     pub(crate) fn unpack(&self, entry_words: usize, out: &mut Vec<u64>) {
         out.clear();
-        let mut at = 0;
-        for number in 0..self.words {
-            let before = number.checked_sub(entry_words).map_or(0, |n| out[n]);
-            let lengths = self.bytes[at];
-            at += 1;
-            let mut word = 0;
-            for (shift, length) in [(0, lengths >> 4), (32, lengths & 15)] {
-                let mut four = [0; SLACK];
-                four.copy_from_slice(&self.bytes[at..at + SLACK]);
-                let kept = !(u64::MAX << (8 * length)) as u32;
-                let difference = unzigzag(u32::from_le_bytes(four) & kept);
-                at += usize::from(length);
-                word |= u64::from(((before >> shift) as u32).wrapping_add(difference)) << shift;
+        out.resize(self.words, 0);
+        let (mut at, mut before) = (0, 0);
+        for number in 0..out.len() {
+            if entry_words != 1 {
+                before = number.checked_sub(entry_words).map_or(0, |n| out[n]);
             }
-            out.push(word);
+            let part = &self.bytes[at..at + MOST];
+            let lengths = u32::from(part[0]);
+            let mut both = [0; 8];
+            both.copy_from_slice(&part[1..]);
+            let both = u64::from_le_bytes(both);
+            let (low_bytes, high_bytes) = (lengths >> 4, lengths & 15);
+            let low = both & !(u64::MAX << (8 * low_bytes));
+            let high = both >> (8 * low_bytes) & !(u64::MAX << (8 * high_bytes));
+            at += 1 + (low_bytes + high_bytes) as usize;
+            let low = (before as u32).wrapping_add(unzigzag(low as u32));
+            let high = ((before >> 32) as u32).wrapping_add(unzigzag(high as u32));
+            before = u64::from(low) | u64::from(high) << 32;
+            out[number] = before;
         }
     }
 }
@@ -103,8 +112,8 @@ fn unzigzag(number: u32) -> u32 {
 
 /// How many bytes a number needs; none for zero.
 #[inline]
-fn bytes_of(number: u32) -> usize {
-    (39 - number.leading_zeros() as usize) / 8
+fn bytes_of(number: u32) -> u32 {
+    (39 - number.leading_zeros()) / 8
 }
 
 #[cfg(test)]
@@ -151,7 +160,7 @@ mod tests {
     fn a_refusal_takes_nothing() {
         let budget = MemoryBudget::new(100);
         let ledger = Ledger::new(Arc::clone(&budget));
-        let words: Vec<u64> = (0..128).map(|n| n * n << 32 | n).collect();
+        let words: Vec<u64> = (0..128).map(|n| ((n * n) << 32) | n).collect();
         assert!(Packed::new(&words, 1, &ledger, &mut Vec::new()).is_err());
         assert_eq!(budget.used(), 0);
     }

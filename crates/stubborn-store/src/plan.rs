@@ -653,7 +653,7 @@ mod tests {
     #[test]
     fn a_memo_knows_what_it_was_told_and_nothing_else() {
         let mut memo = Memo::new();
-        let pairs = || (0..40_000_u64).map(|number| number << 32 | number % 7);
+        let pairs = || (0..40_000_u64).map(|number| (number << 32) | (number % 7));
         assert!(pairs().all(|pair| memo.get(pair).is_none()));
         for pair in pairs() {
             memo.put(pair, NodeId(pair as u32));

@@ -137,7 +137,8 @@ fn weaker_relations_are_noticed_and_the_report_shows_what_there_is() {
     let mut command = lab(folder, &["report"], "results.jsonl");
     command.arg("--html").arg(folder.join("page.html"));
     command.arg("--markdown").arg(folder.join("pages"));
-    let output = command.args(["--relations", "sets"]).output().unwrap();
+    command.args(["--relations", "sets"]);
+    let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let page = std::fs::read_to_string(folder.join("page.html")).unwrap();
     for wanted in ["peterson.dve", "<svg", "moonlight", "With weaker relations"] {
@@ -151,6 +152,14 @@ fn weaker_relations_are_noticed_and_the_report_shows_what_there_is() {
     assert!(summary.contains("`--relations sets`"));
     assert!(folder.join("pages/small.md").is_file());
     assert!(folder.join("pages/small-1.svg").is_file());
+
+    // A report on some experiments leaves a first page about others alone.
+    std::fs::write(folder.join("pages/README.md"), "others").unwrap();
+    std::fs::remove_file(folder.join("pages/small.md")).unwrap();
+    assert!(command.status().unwrap().success());
+    let summary = std::fs::read_to_string(folder.join("pages/README.md")).unwrap();
+    assert_eq!(summary, "others");
+    assert!(folder.join("pages/small.md").is_file());
 }
 
 #[test]

@@ -196,6 +196,10 @@ impl<'a> Lookup<'a> {
             }
             Measure::SecondsPercent => None,
             Measure::Megabytes => Some(record.peak_bytes? as f64 / 1e6),
+            Measure::ClockSeconds if !is_done => None,
+            Measure::ClockSeconds => record.numbers.get("explore_seconds").copied(),
+            Measure::TableBytes => record.numbers.get("bytes_per_state").copied(),
+            Measure::PeakBytes => Some(record.peak_bytes? as f64 / states?.max(1.0)),
             Measure::Verdict => None,
         }
     }

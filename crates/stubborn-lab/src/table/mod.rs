@@ -189,8 +189,9 @@ pub fn shown(value: f64, measure: Measure) -> String {
         | Measure::Branching
         | Measure::Seconds
         | Measure::SecondsPercent
+        | Measure::ClockSeconds
         | Measure::Verdict => format!("{value:.2}"),
-        Measure::Megabytes => format!("{value:.1}"),
+        Measure::Megabytes | Measure::TableBytes | Measure::PeakBytes => format!("{value:.1}"),
     }
 }
 

@@ -1,9 +1,9 @@
 //! A table with a row for each model.
 
 use super::{
-    Cell, Figure, Lookup, Table, Whose, grouped, heading, our_cell, paper_cell, printed_cell,
+    Cell, Figure, Lookup, Table, Whose, grouped, heading, our_cell, paper_cell, printed_cell, shown,
 };
-use crate::experiment::{Experiment, Measure, Tool};
+use crate::experiment::{Experiment, Tool};
 use crate::plan::{self, Row};
 use crate::scores::geometric_mean;
 
@@ -29,7 +29,7 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
     }
     let peers = lookup.corpus.peers();
     let mut borrowed = Vec::new();
-    let mut times: Vec<(&String, String, f64)> = Vec::new();
+    let mut means: Vec<(&String, String, f64)> = Vec::new();
     for row in plan::rows(experiment, lookup.corpus) {
         let mut cells = vec![Cell::words(&row.label)];
         if let Err(reason) = &row.model {
@@ -43,10 +43,10 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
             });
             if !column.configuration.names().is_empty() {
                 let figure = lookup.figure(experiment, column, &row);
-                if let (Measure::SecondsPercent, Figure::Number { value, .. }) =
-                    (column.measure, &figure)
+                if let Figure::Number { value, .. } = &figure
+                    && column.measure.has_mean()
                 {
-                    times.push((&column.title, row.label.clone(), *value));
+                    means.push((&column.title, row.label.clone(), *value));
                 }
                 cells.push(our_cell(
                     table,
@@ -72,16 +72,22 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
         }
     }
     for column in &experiment.columns {
-        let of_column = times.iter().filter(|(title, ..)| **title == column.title);
-        let shares: Vec<_> = of_column.collect();
-        let Some((_, row, most)) = shares.iter().max_by(|a, b| a.2.total_cmp(&b.2)) else {
+        let of_column = means.iter().filter(|(title, ..)| **title == column.title);
+        let values: Vec<_> = of_column.collect();
+        let (worst, bound) = match column.measure.more_is_better() {
+            true => (values.iter().min_by(|a, b| a.2.total_cmp(&b.2)), "least"),
+            false => (values.iter().max_by(|a, b| a.2.total_cmp(&b.2)), "most"),
+        };
+        let Some((_, row, worst)) = worst else {
             continue;
         };
-        let mean = geometric_mean(shares.iter().map(|(.., share)| *share));
+        let mean = geometric_mean(values.iter().map(|(.., value)| *value));
         table.notes.push(format!(
-            "{}: {mean:.1} in the geometric mean of {} rows, {most:.1} at most ({row}).",
+            "{}: {} in the geometric mean of {} rows, {} at {bound} ({row}).",
             column.title,
-            shares.len(),
+            shown(mean, column.measure),
+            values.len(),
+            shown(*worst, column.measure),
         ));
     }
     if !borrowed.is_empty() {

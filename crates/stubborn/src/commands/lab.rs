@@ -297,7 +297,11 @@ fn report(args: &LabReportArgs) -> Result<Status, Failure> {
         std::fs::create_dir_all(&folder).map_err(|error| {
             Failure::wrong(format!("cannot make {}: {error}", folder.display()))
         })?;
-        let files = markdown::files(&report);
+        let mut files = markdown::files(&report);
+        if !args.chosen.experiments.is_empty() && folder.join("README.md").exists() {
+            // The first page is about all of them.
+            files.remove("README.md");
+        }
         let _ = writeln!(
             text,
             "{} in {}",
