@@ -13,6 +13,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("corpus", &[]),
     ("adversary", &[]),
     ("checkpoint", &[]),
+    ("cluster", &[]),
     ("system", &["diagnostics"]),
     ("ir", &["diagnostics", "system"]),
     ("jit", &["ir", "system"]),
@@ -21,7 +22,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("net", &["diagnostics", "system"]),
     ("pnml", &["diagnostics", "net", "system"]),
     ("reduce", &["graph", "system"]),
-    ("search", &["store", "system"]),
+    ("search", &["cluster", "store", "system"]),
     ("ltl", &["diagnostics", "graph"]),
     (
         "emptiness",
