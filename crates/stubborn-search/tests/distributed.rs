@@ -281,7 +281,11 @@ fn damaged_ones_are_refused() {
             let mut damaged = bytes.clone();
             let at = random.below(damaged.len());
             damaged[at] ^= 1 << random.below(8);
-            damaged.truncate(if at % 3 == 0 { at } else { damaged.len() });
+            damaged.truncate(if at.is_multiple_of(3) {
+                at
+            } else {
+                damaged.len()
+            });
             let mut input = &damaged[..];
             let source = &mut Source::new(&mut input, damaged.len() as u64);
             // Whatever is read, nothing breaks; bits of counts are for checksums to find.

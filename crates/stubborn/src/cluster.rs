@@ -444,7 +444,8 @@ impl Team {
             return None;
         };
         Some(format!(
-            "{size} processes, {} in {} messages",
+            "{size} {}, {} in {} messages",
+            if size == 1 { "process" } else { "processes" },
             bytes(u64::from_le_bytes(*sent)),
             grouped(u64::from_le_bytes(*messages)),
         ))
