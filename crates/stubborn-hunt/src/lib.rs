@@ -4,7 +4,9 @@
 //! finds soon; nobody knows which one beforehand (Holzmann, Joshi, Groce, *Swarm verification
 //! techniques*, 2011). So all of them take turns, on all threads, in rounds that grow: what a turn
 //! may take doubles from round to round, so that no strategy costs more than a few times what the
-//! best one would have. The first violation ends the hunt, and is then made short.
+//! best one would have. Searches in the order of the model do not even start again: they go on where they
+//! were, and on several threads one has hardly anything else to do than the one in depth, which finds most.
+//! The first violation ends the hunt, and is then made short.
 //!
 //! | strategy | looks |
 //! | --- | --- |
@@ -20,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod best_first;
+mod continued;
 mod lasso;
 mod shrink;
 #[cfg(test)]
@@ -28,7 +31,7 @@ mod walk;
 mod watch;
 mod within;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -41,6 +44,7 @@ use stubborn_reduce::{Algorithm, Config};
 use stubborn_search::{Limits, Order, Progress, Stop, StoreKind, StoreOptions, Target, Violation};
 use stubborn_system::{BitSet, RelationLevel, Relations, System};
 
+use crate::continued::Continued;
 use crate::walk::Style;
 use crate::within::Shuffled;
 
@@ -130,8 +134,10 @@ pub struct Covered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strategy {
     BreadthFirst,
+    /// In the order of the model, or shuffled.
     DepthFirst {
         reduced: bool,
+        shuffled: bool,
     },
     Walk(Style),
     BestFirst,
@@ -147,8 +153,9 @@ impl Strategy {
     fn name(self) -> &'static str {
         match self {
             Self::BreadthFirst => "breadth-first searches",
-            Self::DepthFirst { reduced: false } => "depth-first searches",
-            Self::DepthFirst { reduced: true } => "reduced depth-first searches",
+            Self::DepthFirst { reduced: true, .. } => "reduced depth-first searches",
+            Self::DepthFirst { shuffled: true, .. } => "shuffled depth-first searches",
+            Self::DepthFirst { .. } => "depth-first searches",
             Self::Walk(Style::Steps) => "random walks",
             Self::Walk(Style::Processes) => "random walks by process",
             Self::Walk(Style::Priorities) => "random walks by priority",
@@ -166,13 +173,31 @@ impl Strategy {
     /// How much more than others it gets: depth-first searches find most, and at most speed.
     fn weight(self) -> u64 {
         match self {
-            Self::DepthFirst { reduced: false }
-            | Self::Product {
+            Self::DepthFirst {
+                reduced: false,
+                shuffled: false,
+            } => 16,
+            Self::Product {
                 shuffled: false, ..
             } => 8,
-            Self::DepthFirst { reduced: true } => 4,
+            Self::DepthFirst { .. } => 4,
             Self::BreadthFirst | Self::Product { shuffled: true, .. } => 2,
             Self::Walk(_) | Self::BestFirst | Self::Lasso(_) => 1,
+        }
+    }
+
+    /// The order of the search that one thread of so many continues from turn to turn, with how much more of
+    /// its time that gets; `None` if there is none, or if it belongs to another thread.
+    fn continued(self, thread: usize, threads: usize) -> Option<(Order, u64)> {
+        let several = threads > 1;
+        match self {
+            Self::DepthFirst {
+                reduced: false,
+                shuffled: false,
+            } => (thread == 0).then_some((Order::DepthFirst, if several { 8 } else { 1 })),
+            Self::BreadthFirst => (thread == usize::from(several))
+                .then_some((Order::BreadthFirst, if several { 4 } else { 1 })),
+            _ => None,
         }
     }
 }
@@ -191,7 +216,6 @@ struct Shared<'h, 'a> {
     strategies: Vec<Strategy>,
     /// Somebody has caught something, or there is nothing left to look for.
     over: AtomicBool,
-    next: AtomicUsize,
     relations: OnceLock<Relations>,
     report: Mutex<Report>,
     steps: AtomicU64,
@@ -253,13 +277,23 @@ impl<'h, 'a> Shared<'h, 'a> {
         let mut strategies = Vec::new();
         if !hunt.targets.is_empty() {
             strategies.extend([
-                Strategy::DepthFirst { reduced: false },
+                Strategy::DepthFirst {
+                    reduced: false,
+                    shuffled: false,
+                },
                 Strategy::BreadthFirst,
                 Strategy::Walk(Style::Steps),
                 Strategy::BestFirst,
                 Strategy::Walk(Style::Processes),
-                Strategy::DepthFirst { reduced: true },
+                Strategy::DepthFirst {
+                    reduced: true,
+                    shuffled: false,
+                },
                 Strategy::Walk(Style::Priorities),
+                Strategy::DepthFirst {
+                    reduced: false,
+                    shuffled: true,
+                },
             ]);
         }
         for property in 0..hunt.temporal.len() {
@@ -281,7 +315,6 @@ impl<'h, 'a> Shared<'h, 'a> {
             hunt,
             over: AtomicBool::new(strategies.is_empty()),
             strategies,
-            next: AtomicUsize::new(0),
             relations: OnceLock::new(),
             report: Mutex::new(Report {
                 caught: None,
@@ -314,8 +347,27 @@ impl<'h, 'a> Shared<'h, 'a> {
 
     /// Takes turns until the hunt is over.
     fn work(&self, thread: usize) -> Result<(), CheckError> {
-        while !self.is_over() {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let tasks =
+            [Order::DepthFirst, Order::BreadthFirst].map(|order| continued::task(self, order));
+        let mut continued = [Continued::new(&tasks[0]), Continued::new(&tasks[1])];
+        let end = self.take_turns(thread, &mut continued);
+        for search in continued {
+            search.leave(self)?;
+        }
+        end
+    }
+
+    fn take_turns(
+        &self,
+        thread: usize,
+        continued: &mut [Continued<'_>; 2],
+    ) -> Result<(), CheckError> {
+        let threads = self.hunt.threads.max(1);
+        // Threads begin with different ones.
+        for number in thread * 3.. {
+            if self.is_over() {
+                break;
+            }
             let round = number / self.strategies.len();
             let strategy = self.strategies[number % self.strategies.len()];
             if self.is_settled(strategy) {
@@ -324,9 +376,22 @@ impl<'h, 'a> Shared<'h, 'a> {
                 }
                 continue;
             }
-            let size = LONGEST_TURN.min((FIRST_TURN * strategy.weight()) << round.min(32));
-            let seed = stubborn_system::random::mix(self.hunt.seed ^ (number as u64) << 20);
-            let turn = match self.turn(strategy, size, round, seed) {
+            let own = strategy.continued(thread, threads);
+            // Twice the same search would find the same.
+            if own.is_none() && strategy == Strategy::BreadthFirst {
+                continue;
+            }
+            let weight = strategy.weight() * own.map_or(1, |(_, weight)| weight);
+            let size = LONGEST_TURN.min((FIRST_TURN * weight) << round.min(32));
+            let seed = self.hunt.seed ^ (number as u64) << 20 ^ (thread as u64) << 52;
+            let seed = stubborn_system::random::mix(seed);
+            let own =
+                own.map(|(order, _)| &mut continued[usize::from(order == Order::BreadthFirst)]);
+            let turn = match own.filter(|search| !search.has_ended()) {
+                Some(search) => search.turn(self, size),
+                None => self.turn(strategy, size, round, seed),
+            };
+            let turn = match turn {
                 Ok(turn) => turn,
                 // Without an answer, the next one is asked.
                 Err(CheckError::Search(stubborn_search::SearchError::GaveUp(_))) => Turn::Nothing,
@@ -432,9 +497,9 @@ impl<'h, 'a> Shared<'h, 'a> {
     ) -> Result<Turn, CheckError> {
         match strategy {
             Strategy::BreadthFirst => self.search(Order::BreadthFirst, false, size, None),
-            Strategy::DepthFirst { reduced } => {
+            Strategy::DepthFirst { reduced, shuffled } => {
                 // The order of the model, too: its author may have put what is wrong last.
-                let seed = (round % 2 == 1).then_some(seed);
+                let seed = (shuffled || round % 2 == 1).then_some(seed);
                 self.search(Order::DepthFirst, reduced, size, seed)
             }
             Strategy::Walk(style) => walk::walk(self, style, size, seed),

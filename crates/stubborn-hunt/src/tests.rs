@@ -12,12 +12,16 @@ use super::*;
 /// Two counters up to 9 that go up, and start again together when both are at their ends; `bad` is
 /// one state of a hundred.
 fn counters() -> (Model, LabelId, LabelId) {
+    counters_to(9)
+}
+
+fn counters_to(most: i32) -> (Model, LabelId, LabelId) {
     let mut program = Program::new("counters");
     let names = ["x", "y"];
-    let variables = names.map(|name| program.variable(Variable::integer(name, 0, 9, 0)));
+    let variables = names.map(|name| program.variable(Variable::integer(name, 0, most, 0)));
     let is = |variable, value| Expr::equal(Expr::Var(variable), Expr::Const(value));
     for (name, variable) in names.into_iter().zip(variables) {
-        let below = program.label(Expr::less(Expr::Var(variable), Expr::Const(9)));
+        let below = program.label(Expr::less(Expr::Var(variable), Expr::Const(most)));
         let site = program.out_of_range_site(name, None);
         program.command(Command {
             name: format!("{name} goes up"),
@@ -30,7 +34,7 @@ fn counters() -> (Model, LabelId, LabelId) {
             ..Command::default()
         });
     }
-    let ends = variables.map(|variable| program.label(is(variable, 9)));
+    let ends = variables.map(|variable| program.label(is(variable, most)));
     let site = program.out_of_range_site("x", None);
     let body = variables.map(|variable| Statement::assign(variable, Expr::Const(0), site));
     program.command(Command {
@@ -71,7 +75,7 @@ fn every_strategy_finds_a_bad_state() {
     let targets = [Target::Label(bad)];
     let hunt = hunt(&model, &targets, &[]);
     let shared = Shared::new(&hunt);
-    assert_eq!(shared.strategies.len(), 7);
+    assert_eq!(shared.strategies.len(), 8);
     for strategy in shared.strategies.clone() {
         for round in [0, 1] {
             let turn = shared.turn(strategy, 100_000, round, 3).expect("it works");
@@ -154,4 +158,38 @@ fn styles_choose_in_their_ways() {
         counts[at].fetch_add(1, Ordering::Relaxed);
     }
     assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) > 400));
+}
+
+/// A search that goes on from turn to turn sees every state once, and finds what one go finds.
+#[test]
+fn searches_go_on_where_they_were() {
+    let (model, bad, _) = counters_to(99);
+    for order in [Order::DepthFirst, Order::BreadthFirst] {
+        for (target, is_bad) in [(Target::Label(bad), true), (Target::Deadlock, false)] {
+            let targets = [target];
+            let hunt = hunt(&model, &targets, &[]);
+            let shared = Shared::new(&hunt);
+            let task = continued::task(&shared, order);
+            let mut search = Continued::new(&task);
+            let mut turns = 0;
+            loop {
+                turns += 1;
+                match search.turn(&shared, 900).expect("it works") {
+                    Turn::Nothing => assert!(!search.has_ended()),
+                    Turn::Caught(caught) => {
+                        assert!(is_bad && caught.length() >= Some(10));
+                        break;
+                    }
+                    Turn::SeenAll => {
+                        assert!(!is_bad && turns > 5, "{order:?}: {turns}");
+                        break;
+                    }
+                }
+            }
+            let once = task.run().expect("it works");
+            let states = shared.states.load(Ordering::Relaxed);
+            assert_eq!(states, once.states, "{order:?}");
+            assert!(search.has_ended());
+        }
+    }
 }

@@ -56,8 +56,29 @@ pub struct PlannedRun {
     pub cost: f64,
 }
 
+/// The models of an experiment that are not there; others than those of which its table says that there
+/// are none.
+pub fn missing(experiment: &Experiment, corpus: &Corpus) -> Vec<ModelName> {
+    let rows = named_rows(experiment, corpus).into_iter();
+    let named = rows.filter_map(|row| row.model.ok());
+    named.filter(|model| corpus.path(model).is_err()).collect()
+}
+
 /// The rows of an experiment.
 pub fn rows(experiment: &Experiment, corpus: &Corpus) -> Vec<Row> {
+    let mut rows = named_rows(experiment, corpus);
+    for row in &mut rows {
+        if let Ok(model) = &row.model
+            && let Err(reason) = corpus.path(model)
+        {
+            row.model = Err(reason);
+        }
+    }
+    rows
+}
+
+/// The rows of an experiment, whether or not their models are there.
+fn named_rows(experiment: &Experiment, corpus: &Corpus) -> Vec<Row> {
     let printed = experiment.table.as_ref().filter(|table| table.has("model"));
     let mut rows: Vec<Row> = match printed {
         Some(table) => printed_rows(table),
@@ -74,13 +95,6 @@ pub fn rows(experiment: &Experiment, corpus: &Corpus) -> Vec<Row> {
             extra: Vec::new(),
             line: None,
         }));
-    }
-    for row in &mut rows {
-        if let Ok(model) = &row.model
-            && let Err(reason) = corpus.path(model)
-        {
-            row.model = Err(reason);
-        }
     }
     rows
 }

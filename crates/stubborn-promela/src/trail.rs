@@ -97,14 +97,15 @@ impl Loaded {
         text
     }
 
-    /// Follows a trail from the initial state, command by command.
+    /// Follows a trail from the initial state, command by command; with the number of steps before the part
+    /// that repeats, where the trail has SPIN's mark of a cycle.
     ///
     /// Trails of SPIN's default, which leave merged statements out, and trails with moves of a
     /// claim, which are not followed, are understood too.
     ///
     /// # Errors
     /// If a line is no step of this model, or not possible where it stands.
-    pub fn read_trail(&self, text: &str) -> Result<Vec<Step>, TrailError> {
+    pub fn read_trail(&self, text: &str) -> Result<(Vec<Step>, Option<usize>), TrailError> {
         let trail = Lines::read(text)?;
         let mut follower = Follower {
             first: self.first_numbers(),
@@ -118,7 +119,11 @@ impl Loaded {
         let mut at = 0;
         // The process that goes on without a line of its own.
         let mut goes_on = None;
+        let mut cycle = None;
         while at < trail.steps.len() || goes_on.is_some() {
+            if cycle.is_none() && trail.cycle.is_some_and(|mark| at >= mark) {
+                cycle = Some(run.len());
+            }
             let Some((transition, taken, next)) = follower.next(at, goes_on) else {
                 let last = trail.steps.len().saturating_sub(1);
                 let (line, (pid, number)) = trail.steps[at.min(last)];
@@ -138,7 +143,7 @@ impl Loaded {
             at += taken;
             goes_on = next;
         }
-        Ok(run)
+        Ok((run, cycle))
     }
 
     /// Whether SPIN, merging statements, leaves the statement after this one out of its trails.
@@ -222,6 +227,8 @@ struct Lines {
     steps: Vec<(usize, (usize, usize))>,
     /// Merged statements are left out.
     merged: bool,
+    /// How many steps there are before the cycle, if one is marked.
+    cycle: Option<usize>,
 }
 
 impl Lines {
@@ -229,12 +236,16 @@ impl Lines {
         let mut lines = Self {
             steps: Vec::new(),
             merged: false,
+            cycle: None,
         };
         let mut claim = false;
         for (at, line) in text.lines().enumerate() {
             let line = line.trim();
             claim |= line.starts_with("-2:");
             lines.merged |= line.starts_with("-4:");
+            if line.starts_with("-1:") {
+                lines.cycle = Some(lines.steps.len());
+            }
             if line.is_empty() || line.starts_with('-') {
                 continue;
             }

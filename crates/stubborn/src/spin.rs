@@ -55,11 +55,18 @@ pub fn follow(model: &mut LoadedModel, trail: &str) -> Result<Trace, FollowError
     loop {
         let promela = model.promela().ok_or(FollowError::NotPromela)?;
         match promela.loaded().read_trail(trail) {
-            Ok(steps) => {
+            Ok((steps, cycle)) => {
                 let system = model.reference();
                 let mut trace = Trace::new(&system.initial_states());
                 for step in steps {
                     trace.push(step.transition, step.outcome, &step.state);
+                }
+                // A state of SPIN's includes that of the claim, which may come later to where it was.
+                if let Some(start) = cycle
+                    && start < trace.len()
+                    && trace.state(start) == trace.last_state()
+                {
+                    trace.close_cycle(start);
                 }
                 return Ok(trace);
             }

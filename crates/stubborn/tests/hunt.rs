@@ -103,7 +103,7 @@ fn nothing_found_is_no_answer() {
             .is_some_and(|r| r.contains("time limit"))
     );
     let turns = object["covered"]["turns"].as_object().expect("an object");
-    assert_eq!(turns.len(), 7, "every strategy had its turn: {turns:?}");
+    assert_eq!(turns.len(), 8, "every strategy had its turn: {turns:?}");
     // A proposition that cannot be evaluated everywhere: nobody has looked for that.
     let path = format!("{MODELS}/ltlindex.dve");
     let check = run(&["check", &path, "-q"]).status.code();

@@ -198,3 +198,28 @@ fn a_lab_without_models_is_no_success() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("None of the models was found"), "{text}");
 }
+
+/// With some of the models only, what there is is run, and the rest is named and no success.
+#[test]
+fn a_lab_with_some_models_is_no_success() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let experiment = folder.path().join("some.toml");
+    let text = include_str!("../../stubborn-lab/experiments/tiny-1.toml");
+    let text = text.replace("models = [", "models = [\"beem:anderson.1\", ");
+    std::fs::write(&experiment, text).expect("a file");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_stubborn"))
+        .args(["lab", "run", "--quick", "--results"])
+        .arg(folder.path().join("results.jsonl"))
+        .arg(&experiment)
+        .env("STUBBORN_CORPUS", "nowhere")
+        .current_dir(examples)
+        .output()
+        .expect("the program starts");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.contains("Not found: 1 model, among them anderson.1"),
+        "{text}"
+    );
+}

@@ -211,6 +211,47 @@ fn trails_of_spin_are_followed() {
     }
 }
 
+/// The mark of a cycle, in trails of our own and of SPIN's, with the moves of a claim in them.
+#[test]
+fn cycles_are_marked_both_ways() {
+    const TEXT: &str = "byte x; active proctype P() { x = 5; do :: x = 1 :: x = 2 :: x = 3 od }\n\
+                        ltl calm { <> [] (x != 2) }\n";
+    let scratch = Scratch::new("cycle");
+    let path = scratch.0.join("m.pml");
+    std::fs::write(&path, TEXT).expect("a file");
+    let program = env!("CARGO_BIN_EXE_stubborn");
+    let said = scratch.run(program, &["check", "m.pml", "--trail", "-q"]);
+    assert!(said.contains("trail saved as m.pml.trail"), "{said}");
+    let closed = |whose: &str| {
+        let trail = std::fs::read_to_string(scratch.0.join("m.pml.trail")).expect("a trail");
+        assert!(trail.contains("-1:-1:-1"), "{whose}: {trail}");
+        let single = PromelaOptions {
+            single_statements: true,
+            ..PromelaOptions::default()
+        };
+        let run = spin::follow(&mut load(&path, single), &trail);
+        let run = run.unwrap_or_else(|error| panic!("{whose}: {error}\n{trail}"));
+        let start = run
+            .cycle_start()
+            .unwrap_or_else(|| panic!("{whose}: {trail}"));
+        assert!(
+            start > 0 && start < run.len(),
+            "{whose}: {start} of {}",
+            run.len()
+        );
+    };
+    closed("ours");
+    if !has("spin", "-V") || !has("gcc", "--version") {
+        return;
+    }
+    std::fs::remove_file(scratch.0.join("m.pml.trail")).expect("it was there");
+    scratch.run("spin", &["-a", "-o3", "m.pml"]);
+    scratch.run("gcc", &["-w", "-O0", "-o", "pan", "pan.c"]);
+    let pan = scratch.0.join("pan").display().to_string();
+    scratch.run(&pan, &["-a", "-m10000"]);
+    closed("SPIN's");
+}
+
 #[test]
 fn trails_and_charts_are_files() {
     let scratch = Scratch::new("files");

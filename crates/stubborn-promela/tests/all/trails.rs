@@ -71,7 +71,8 @@ fn what_is_written_can_be_read() {
     let loaded = loaded(MEETING);
     let run = violation(&loaded).expect("the assertion fails");
     let trail = loaded.write_trail(&run, None);
-    let read = loaded.read_trail(&trail).expect("our own trail");
+    let (read, cycle) = loaded.read_trail(&trail).expect("our own trail");
+    assert_eq!(cycle, None);
     assert_eq!(read.last().map(|s| &s.state), run.last().map(|s| &s.state));
     assert!(
         trail.lines().count() > run.len(),

@@ -144,10 +144,22 @@ fn run_experiments(args: &LabRunArgs) -> Result<Status, Failure> {
         text += &worse_than_usual(&before, &tables);
     }
     print(&text);
+    let mut missing: Vec<_> = chosen
+        .iter()
+        .flat_map(|experiment| plan::missing(experiment, &corpus))
+        .map(|model| model.name().to_owned())
+        .collect();
+    missing.sort_unstable();
+    missing.dedup();
     if runs.is_empty() {
         print("None of the models was found: STUBBORN_CORPUS names the folder of the corpus.\n");
+    } else if let Some(first) = missing.first() {
+        let models = counted(missing.len() as u64, "model");
+        print(&format!(
+            "Not found: {models}, among them {first}: STUBBORN_CORPUS names the folder of the corpus.\n"
+        ));
     }
-    let is_whole = summary.left == 0 && !runs.is_empty();
+    let is_whole = summary.left == 0 && !runs.is_empty() && missing.is_empty();
     Ok(if is_whole {
         Status::Fine
     } else {
