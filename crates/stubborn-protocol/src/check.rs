@@ -12,7 +12,7 @@ use stubborn_plan::{
 };
 use stubborn_reduce::{Aim, Algorithm, Config, Goals};
 use stubborn_search::{End, Limit, Limits, Order, Stop, StoreOptions, Target, Trace, Violation};
-use stubborn_system::{LabelId, Random, RelationLevel, System};
+use stubborn_system::{LabelId, Patience, Random, RelationLevel, System};
 
 use crate::bounded::{Boundary, Bounded};
 use crate::chart::Chart;
@@ -83,6 +83,8 @@ const SYMMETRY_SAMPLE: usize = 200;
 /// steps, each in vain if nothing new was met; then there are no more.
 const LONGEST_WALK: usize = 400;
 const LEGS_OF_WALKS: std::ops::Range<u32> = 10..17;
+/// So many different moves are enough, too: where messages pile up, there is no end of them.
+const MOST_MOVES_OF_WALKS: usize = 50_000;
 
 /// What a reduced search may take of the states of an unreduced one to get as deep: about what a
 /// reduced state costs more, and what it costs to learn.
@@ -239,6 +241,7 @@ impl<'m, M: Value> Checker<'m, M> {
     /// # Errors
     /// If the chosen reduction does not fit, or something is wrong with this program.
     pub fn run(&self) -> Result<Report, CheckError> {
+        self.fits_boundary()?;
         let structure = self.model.structure();
         let mut report = Report {
             protocol: self.model.name().to_owned(),
@@ -281,6 +284,16 @@ impl<'m, M: Value> Checker<'m, M> {
             report.misuse_chart = trace.map(|trace| Chart::new(self.model, &trace));
         }
         Ok(report)
+    }
+
+    /// A reduction may choose a way that leaves the boundary where another one stays inside.
+    fn fits_boundary(&self) -> Result<(), CheckError> {
+        match self.boundary.is_some() && self.reduction != Reduction::None {
+            true => Err(CheckError::Reduction(
+                "what lies within a boundary is explored without reduction".into(),
+            )),
+            false => Ok(()),
+        }
     }
 
     fn symmetric_system(&self) -> Result<Symmetric<'m, M>, CheckError> {
@@ -379,6 +392,7 @@ impl<'m, M: Value> Checker<'m, M> {
         let mut executor = ProtocolExecutor::new(inner, error);
         let initial = inner.initial_words();
         let mut state = initial.to_vec();
+        let mut patience = Patience::new(system.budget(), 64);
         let (mut known, mut steps) = (0, 0);
         for leg in LEGS_OF_WALKS {
             for _ in 0..1 << leg {
@@ -387,8 +401,11 @@ impl<'m, M: Value> Checker<'m, M> {
                 if begins_again || executor.random_step(&mut state, &mut random).is_none() {
                     state.copy_from_slice(initial);
                 }
+                if executor.moves_known() > MOST_MOVES_OF_WALKS || patience.spent().is_some() {
+                    return;
+                }
             }
-            if std::mem::replace(&mut known, met()) == known || system.budget().poll().is_some() {
+            if std::mem::replace(&mut known, met()) == known {
                 return;
             }
         }
@@ -672,6 +689,7 @@ impl<'m, M: Value> Checker<'m, M> {
     /// # Errors
     /// If the formula is wrong, names something unknown, or a limit was reached.
     pub fn formula(&self, text: &str) -> Result<Option<Failure>, CheckError> {
+        self.fits_boundary()?;
         let boundary = self.boundary.as_deref();
         let system = Bounded::new(self.model, None, boundary, &self.limits);
         self.temporal(&system, text, &mut |name| self.model.label(name))

@@ -198,6 +198,11 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
         }
     }
 
+    /// How many moves are in the tables.
+    pub(crate) fn moves_known(&self) -> usize {
+        self.moves.len()
+    }
+
     /// Takes one of the possible steps, if there is one.
     pub(crate) fn random_step(
         &mut self,

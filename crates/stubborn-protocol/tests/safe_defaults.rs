@@ -536,3 +536,29 @@ fn at_most_so_many_are_down_at_a_time_and_what_is_on_disk_stays() {
     let (names, _) = states(&crashing(true), Reduction::lpor());
     assert_eq!(names, [""; 0]);
 }
+
+/// The way that a reduction would choose leaves the boundary, and the bad state lies inside.
+#[test]
+fn boundaries_are_not_reduced() {
+    let mut p = Protocol::<u8>::new("boundary");
+    let walker = p.process("walker", 0_u8);
+    let other = p.process("other", 0_u8);
+    p.action(walker, "leaves")
+        .when(|n| *n == 0)
+        .then(|n, _| *n = 1);
+    p.action(other, "breaks")
+        .when(|n| *n == 0)
+        .then(|n, _| *n = 1);
+    p.invariant_over("whole", &[other], |n| *n, |n| n[0] == 0);
+    let model = p.build().expect("a model");
+    let within = || {
+        let check = model.check().all_violations();
+        check.within(move |view| *view.state(walker) == 0)
+    };
+    let report = within().run().expect("a report");
+    assert!(report.failure("whole").is_some(), "{report}");
+    for reduction in [Reduction::Messages, Reduction::Auto, Reduction::lpor()] {
+        let refused = within().reduction(reduction).run();
+        assert!(refused.is_err_and(|e| e.to_string().contains("boundary")));
+    }
+}

@@ -103,6 +103,56 @@ fn both_reductions_keep_less_than_either() {
     assert!(both <= reduced, "{both} of {reduced}");
 }
 
+/// Who is left when the other worker has gone gets far, and then warns a listener. Where representatives
+/// get far, the one who does is always the second worker; where they decide whether the listener
+/// may close first, it is the first one, who must be known to get as far.
+#[test]
+fn what_one_process_does_others_may_do() {
+    // Farther than what is looked at to see whether the protocol is symmetric.
+    const LENGTH: u8 = 180;
+    const GONE: u8 = 200;
+    let mut p = Protocol::<Token>::new("left alone");
+    let workers = p.processes("worker", 2, 0_u8);
+    let listener = p.process("listener", 'o');
+    p.action(listener, "closes")
+        .when(|s| *s == 'o')
+        .then(|s, _| *s = 'c');
+    p.on(listener, "Pass")
+        .only_if(|s| *s == 'o')
+        .then(|s, _, _| *s = 'w');
+    for (at, worker) in workers.iter().enumerate() {
+        let other = workers[1 - at];
+        p.action(*worker, "goes")
+            .when(|n| *n == 0)
+            .then(move |n, step| {
+                *n = GONE;
+                step.send(other, Token::Pass);
+            });
+        p.on(*worker, "Pass")
+            .only_if(|n| *n == 0)
+            .then(|n, _, _| *n = 1);
+        // Random walks do not get far.
+        p.action(*worker, "goes on")
+            .when(|n| (1..LENGTH).contains(n))
+            .then(|n, _| *n += 1);
+        p.action(*worker, "forgets")
+            .when(|n| (1..LENGTH).contains(n))
+            .then(|n, _| *n = 1);
+        p.action(*worker, "warns")
+            .when(|n| *n == LENGTH)
+            .then(move |n, step| {
+                *n += 1;
+                step.send(listener, Token::Pass);
+            });
+    }
+    p.invariant_over("not warned", &[listener], |s| *s == 'w', |w| !w[0]);
+    p.interchangeable(&workers);
+    let model = p.build().expect("a model");
+    let check = model.check().symmetric().reduction(Reduction::Messages);
+    let report = check.run().expect("a report");
+    assert!(report.failure("not warned").is_some(), "{report}");
+}
+
 /// Queues of different senders must not show who sent them: this was called not symmetric.
 #[test]
 fn queues_are_symmetric() {

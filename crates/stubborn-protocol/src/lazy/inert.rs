@@ -7,6 +7,9 @@ use crate::model::Role;
 use crate::network::Parcel;
 use crate::value::Value;
 
+/// What those send who take a message: receivers and numbers; `None` if some of it was never met.
+type Emitted = Option<Vec<(usize, usize)>>;
+
 /// What a message leads to if it changes no local state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Traces {
@@ -84,12 +87,7 @@ impl<M: Value> Builder<'_, M> {
     }
 
     /// What is sent by those who take a message.
-    fn emits(
-        &self,
-        own: &Own,
-        parcels: &[Parcel],
-        processes: &[ProcessTable],
-    ) -> Vec<Option<Vec<(usize, usize)>>> {
+    fn emits(&self, own: &Own, parcels: &[Parcel], processes: &[ProcessTable]) -> Vec<Emitted> {
         let of = |parcel: &Parcel| {
             let mut found = Vec::new();
             for e in self.takers(own, parcel) {
@@ -119,7 +117,7 @@ impl<M: Value> Builder<'_, M> {
         parcels: &[Vec<Parcel>],
         processes: &mut [ProcessTable],
     ) {
-        let emits: Vec<Vec<Option<Vec<(usize, usize)>>>> = owns
+        let emits: Vec<Vec<Emitted>> = owns
             .iter()
             .zip(parcels)
             .map(|(own, parcels)| self.emits(own, parcels, processes))
@@ -133,7 +131,7 @@ impl<M: Value> Builder<'_, M> {
 }
 
 /// What a message leads to.
-fn traces_of(start: (usize, usize), emits: &[Vec<Option<Vec<(usize, usize)>>>]) -> Traces {
+fn traces_of(start: (usize, usize), emits: &[Vec<Emitted>]) -> Traces {
     // In the order in which they were found; those that are being followed, and how far.
     let mut all = vec![start];
     let mut path = vec![(start, 0)];
@@ -166,7 +164,7 @@ mod tests {
         // 0 leads to 1 and 2, 1 to 2, 2 to nothing; 3 and 4 to each other; 5 to what nobody knows.
         let next = [vec![1, 2], vec![2], vec![], vec![4], vec![3]];
         let to = |all: Vec<usize>| Some(all.into_iter().map(|m| (0, m)).collect());
-        let mut emits: Vec<Option<Vec<(usize, usize)>>> = next.into_iter().map(to).collect();
+        let mut emits: Vec<Emitted> = next.into_iter().map(to).collect();
         emits.push(None);
         emits.push(Some(vec![(0, 2), (0, 5)]));
         let of = |m: usize| traces_of((0, m), std::slice::from_ref(&emits));
