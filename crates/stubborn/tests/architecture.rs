@@ -13,6 +13,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("corpus", &[]),
     ("adversary", &[]),
     ("checkpoint", &[]),
+    ("cluster", &[]),
     ("system", &["diagnostics"]),
     ("ir", &["diagnostics", "system"]),
     ("jit", &["ir", "system"]),
@@ -25,7 +26,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("c", &["reduce", "system"]),
     // It sees the facade alone.
     ("python", &[]),
-    ("search", &["store", "system"]),
+    ("search", &["cluster", "store", "system"]),
     ("ltl", &["diagnostics", "graph"]),
     (
         "emptiness",
