@@ -171,6 +171,7 @@ fn questions_of(structure: &Structure) -> Vec<Question> {
         let kind = match property.kind {
             PropertyKind::Assertion => "assertion",
             PropertyKind::Invariant => "invariant",
+            PropertyKind::Reachable => "reach",
         };
         question(&property.name, kind, Target::Label(property.violated_by))
     }));
