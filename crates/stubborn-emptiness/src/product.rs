@@ -379,9 +379,9 @@ impl<'a> Product<'a> {
         out: &mut Vec<Edge>,
     ) -> Result<(), Limit> {
         let last = self.vector.len() - 1;
-        self.mask[last / 64] |= 1 << (last % 64);
         let states = self.automaton.state_count() as u32;
-        let level = self.cursor.words()[last] / states;
+        let before = self.cursor.words()[last];
+        let level = before / states;
         for (target, marks) in &self.moves {
             let (mut word, mut marks) = (target.0, *marks);
             if let Some(fair) = &self.fair {
@@ -391,6 +391,12 @@ impl<'a> Product<'a> {
             }
             self.batch_marks.push(marks);
             self.vector[last] = word;
+            // Most steps leave the automaton where it is, and its part of the tree alone.
+            let own_bit = 1 << (last % 64);
+            match word == before {
+                true => self.mask[last / 64] &= !own_bit,
+                false => self.mask[last / 64] |= own_bit,
+            }
             self.batch
                 .push(&self.cursor, &self.vector, Some(&self.mask));
         }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use lsp_types::{
-    DocumentHighlight, DocumentHighlightKind, DocumentSymbol, DocumentSymbolResponse,
-    GotoDefinitionResponse, Hover, HoverContents, Location, MarkupContent, MarkupKind, Position,
-    Range, SymbolKind, TextEdit, Uri, WorkspaceEdit,
+    Diagnostic, DiagnosticSeverity, DiagnosticTag, DocumentHighlight, DocumentHighlightKind,
+    DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, Hover, HoverContents, Location,
+    MarkupContent, MarkupKind, NumberOrString, Position, Range, SymbolKind, TextEdit, Uri,
+    WorkspaceEdit,
 };
 use stubborn_diagnostics::Span;
 
@@ -160,6 +161,44 @@ fn values(ranges: &[ValueRange], symbol: &Symbol, parent: Option<&Symbol>) -> Op
         None => Some((r.min, r.max)),
         Some((min, max)) => Some((r.min.min(min), r.max.max(max))),
     })
+}
+
+/// Variables that nobody reads and channels that nobody uses, which SPIN tells with `-v`: shown in
+/// grey.
+pub(crate) fn unused(index: &Index, encoding: Encoding) -> Vec<Diagnostic> {
+    let mut read = vec![false; index.symbols.len()];
+    for used in &index.uses {
+        let is_channel = index.symbols[used.symbol].kind == Kind::Channel;
+        read[used.symbol] |= is_channel || !used.write;
+    }
+    let mut found = Vec::new();
+    for (symbol, read) in index.symbols.iter().zip(read) {
+        let parent = symbol.parent.map(|p| index.symbols[p].kind);
+        let holds_values = match symbol.kind {
+            Kind::Variable | Kind::Channel => true,
+            Kind::Parameter => parent == Some(Kind::Process),
+            _ => false,
+        };
+        if read || !holds_values || !index.is_written(symbol.span, &symbol.name) {
+            continue;
+        }
+        let word = match symbol.kind {
+            Kind::Channel => "used",
+            _ => "read",
+        };
+        if let Some((0, range)) = range(index, symbol.span, encoding) {
+            found.push(Diagnostic {
+                range,
+                severity: Some(DiagnosticSeverity::HINT),
+                code: Some(NumberOrString::String("unused".into())),
+                source: Some("stubborn".into()),
+                message: format!("{} is never {word}", symbol.name),
+                tags: Some(vec![DiagnosticTag::UNNECESSARY]),
+                ..Diagnostic::default()
+            });
+        }
+    }
+    found
 }
 
 pub(crate) fn definition(

@@ -7,8 +7,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::Sender;
 use lsp_server::{Message, Notification, Request, RequestId};
@@ -79,8 +80,37 @@ pub(crate) fn lenses(
     lenses
 }
 
+/// Programs that were started, and run on.
+#[derive(Clone, Default)]
+pub(crate) struct Children(Arc<Mutex<Vec<Child>>>);
+
+impl Children {
+    fn take<T>(&self, change: impl FnOnce(&mut Vec<Child>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits for one that has said everything.
+    fn finish(&self, id: u32) -> Option<i32> {
+        let child = self.take(|children| {
+            let at = children.iter().position(|child| child.id() == id)?;
+            Some(children.swap_remove(at))
+        });
+        child?.wait().ok()?.code()
+    }
+
+    /// Ends all of them: nobody would see what they say, and the page would live for ever.
+    pub(crate) fn end(&self) {
+        for mut child in self.take(std::mem::take) {
+            // One that has ended by itself is as good.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
 /// Starts what a lens asks for; the outcome comes as messages.
 pub(crate) fn execute(
+    children: &Children,
     program: &Path,
     command: &str,
     arguments: &[Value],
@@ -101,8 +131,11 @@ pub(crate) fn execute(
         .spawn()
         .map_err(|error| format!("cannot run {}: {error}", program.display()))?;
     let page = command == PAGE;
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let (children, id) = (children.clone(), child.id());
+    children.take(|all| all.push(child));
     let run = move || {
-        let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
+        let (Some(output), Some(errors)) = (output, errors) else {
             return;
         };
         // Both at once: a pipe that nobody empties stops the program.
@@ -115,7 +148,7 @@ pub(crate) fn execute(
             false => read_all(output),
         };
         let errors = errors.join().unwrap_or_default();
-        let status = child.wait().ok().and_then(|status| status.code());
+        let status = children.finish(id);
         report(&sender, &arguments, (&output, &errors), status);
     };
     let thread = std::thread::Builder::new().name("command".into());
@@ -134,8 +167,7 @@ fn report(
     log(sender, all);
     let (kind, text) = match status {
         Some(0) => (MessageType::INFO, output),
-        Some(1) => (MessageType::WARNING, output),
-        Some(3) => (MessageType::WARNING, output),
+        Some(1 | 3) => (MessageType::WARNING, output),
         _ => (
             MessageType::ERROR,
             if errors.is_empty() { output } else { errors },

@@ -81,6 +81,7 @@ pub(crate) fn run(connection: Connection, analyst: Arc<dyn Analyst>) -> Result<b
         shown: HashMap::new(),
         dirty: Vec::new(),
         can_show_documents: can_show_documents(&params),
+        children: lenses::Children::default(),
     };
     server.serve(&findings)
 }
@@ -189,6 +190,13 @@ struct Server {
     /// What was changed and not looked at since.
     dirty: Vec<Uri>,
     can_show_documents: bool,
+    children: lenses::Children,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.children.end();
+    }
 }
 
 impl Server {
@@ -358,6 +366,11 @@ impl Server {
                 by_file.entry(file).or_default().push(shown);
             }
         }
+        // While something is wrong, what is used is not known.
+        if !has_errors(&all) && !included {
+            let own = by_file.entry(uri.as_str().to_owned()).or_default();
+            own.extend(answers::unused(&shallow.index, encoding));
+        }
         self.show(uri, by_file);
     }
 
@@ -482,6 +495,7 @@ impl Server {
             ask::ExecuteCommand::METHOD => {
                 let params = extract::<ask::ExecuteCommand>(request)?;
                 let started = lenses::execute(
+                    &self.children,
                     &self.analyst.program(),
                     &params.command,
                     &params.arguments,

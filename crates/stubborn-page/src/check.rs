@@ -15,6 +15,8 @@ pub struct Answer {
     pub verdict: String,
     /// How it was found, or why it was not.
     pub note: String,
+    /// What is wrong with the run that shows it, a line each.
+    pub why: String,
     /// Number of the run that shows it.
     pub trace: Option<usize>,
 }
@@ -70,6 +72,7 @@ impl Check {
                 "title": answer.title,
                 "verdict": answer.verdict,
                 "note": answer.note,
+                "why": answer.why,
                 "trace": answer.trace,
             })
         });

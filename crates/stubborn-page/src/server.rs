@@ -283,6 +283,7 @@ impl Session<'_> {
                         title: question.name.clone(),
                         verdict: answer.verdict.name().into(),
                         note: format!("reduction {}, {} states", run.reduction, run.result.states),
+                        why: String::new(),
                         trace,
                     });
                 }

@@ -276,6 +276,7 @@ impl<'m> Session<'m> {
             let processes = transition.processes.iter().map(|p| p.index());
             json!({
                 "name": transition.name,
+                "title": transition.title(),
                 "processes": processes.collect::<Vec<_>>(),
                 "sources": transition.sources,
                 "place": transition.span.and_then(place),

@@ -64,6 +64,10 @@ type Hook<F> = Option<Box<F>>;
 
 /// Everything that a page shows. Only the [system](Self::new) is needed; whoever knows more about
 /// the model adds that.
+#[expect(
+    clippy::type_complexity,
+    reason = "functions of borrowed things need their types here"
+)]
 pub struct Subject<'m> {
     /// For people.
     pub name: String,

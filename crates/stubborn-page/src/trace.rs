@@ -11,10 +11,14 @@ use stubborn_system::Executor;
 
 use crate::session::{Session, Told};
 
+/// Longer runs are shown up to here.
+const MOST_STEPS: usize = 20_000;
+
 /// All that is known of a run.
 pub(crate) fn json(session: &Session<'_>, told: &Told) -> Value {
     let trace = &told.trace;
-    let steps = trace.steps().map(|step| {
+    let is_cut = trace.len() > MOST_STEPS;
+    let steps = trace.steps().take(MOST_STEPS).map(|step| {
         let mut one = session.step(step.before, (step.transition, step.outcome, step.after));
         if let Some(arrows) = &session.subject().arrows {
             let arrows = arrows(&step);
@@ -27,12 +31,14 @@ pub(crate) fn json(session: &Session<'_>, told: &Told) -> Value {
     let states = session.subject().questions.len();
     let number = told.question.and_then(|q| q.checked_sub(states));
     let temporal = number.and_then(|number| session.subject().temporal.get(number));
+    let temporal = temporal.filter(|_| !is_cut);
     json!({
         "title": told.title,
         "question": told.question,
         "initial": session.number(trace.initial_state()),
         "steps": steps,
-        "cycle": trace.cycle_start(),
+        "cycle": trace.cycle_start().filter(|_| !is_cut),
+        "cut": is_cut.then(|| trace.len()),
         "word": temporal.map(|temporal| word(session, temporal.property, trace)),
     })
 }

@@ -93,6 +93,7 @@ const follow = attempt(async (number, position) => {
     from = step.to;
   }
   await go(position ?? trace.steps.length);
+  if (trace.cut) complain(`the run has ${trace.cut} steps; the first ${trace.steps.length} are shown`);
   graph.show(true);
 });
 
@@ -163,7 +164,7 @@ function renderState() {
       "li",
       { class: `${planned ? "planned " : ""}${left ? "left" : ""}`, onclick: () => take(number) },
       el("button", { class: "step", "aria-label": `take step ${number + 1}` }, String(number + 1)),
-      el("span", { class: "name" }, dot(transition.processes), transition.name),
+      el("span", { class: "name" }, dot(transition.processes), transition.title),
       el("span", { class: "changes" }, changes.join(", "), ...(step.problems ?? []).map((text) => el("div", { class: "problem" }, text))),
       left ? el("span", { class: "tag left" }, "left out") : planned ? el("span", { class: "tag" }, "next") : null,
     );
@@ -336,10 +337,11 @@ async function start() {
   $("expression").placeholder = model.finds ? "find a state: an expression of the model" : "find a state: field=value, or a text";
   source = new Source(model);
   graph = graph ?? new Graph($("graph"), { pick: visit, grow });
-  Object.assign(graph, { nodes: new Map(), roots: model.initial, names: (t) => model.transitions[t].name });
+  Object.assign(graph, { nodes: new Map(), roots: model.initial, names: (t) => model.transitions[t].title });
   showCheck(status, follow);
   source.cover(status.survey);
   for (const one of document.querySelectorAll(".live, #find")) one.hidden = !live;
+  for (const one of ["open", "save"]) $(one).hidden ||= !model.follows;
   await startRun({ initial: model.initial[0], steps: [] });
   await wishes();
   graph.show(true);
@@ -354,7 +356,8 @@ async function wishes() {
     if (name === "question" && wanted.has(name) && !wanted.has("algorithm")) chooseUsual();
   }
   if (!live) await growRecorded();
-  if (wanted.has("trace")) await follow(Number(wanted.get("trace")), wanted.has("at") ? Number(wanted.get("at")) : undefined);
+  const trace = Number(wanted.get("trace") ?? -1);
+  if (status.traces[trace]) await follow(trace, wanted.has("at") ? Number(wanted.get("at")) : undefined);
   else if (status.traces.length && !status.running && !wanted.has("start")) await follow(0);
   else {
     await go(0);

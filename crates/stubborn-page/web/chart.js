@@ -51,7 +51,7 @@ export function table(model, run, go) {
     const transition = model.transitions[step.transition];
     const changes = changesOf(model, step, before, after);
     const problems = (step.problems ?? []).map((text) => el("div", { class: "problem" }, text));
-    const name = el("span", { class: "who" }, dot(transition.processes), transition.name);
+    const name = el("span", { class: "who" }, dot(transition.processes), transition.title);
     row(at + 1, el("span", { class: "no" }, String(at + 1)), name, el("span", { class: "changes" }, changes.join(", "), ...problems));
   }
   if (run.cycle !== null) {
@@ -91,10 +91,10 @@ export function sequenceChart(model, run, go) {
     lines.push(band, svg("text", { x: 10, y: y(at) + 4, class: "no" }, String(at + 1)));
     marked.push(band);
     if (here.process === undefined) {
-      marks.push(svg("text", { x: 60, y: y(at) + 4 }, transition.name));
+      marks.push(svg("text", { x: 60, y: y(at) + 4 }, transition.title));
       continue;
     }
-    const label = shortened(transition.name.replace(/^[^:]*: */, ""), 24);
+    const label = shortened(transition.title.replace(/^[^:]*: */, ""), 24);
     let said = false;
     if (transition.processes.length > 1) {
       arrow(here, { process: transition.processes[1], y: y(at) }, label, loop);

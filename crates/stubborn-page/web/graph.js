@@ -311,8 +311,9 @@ export class Graph {
     const onPath = new Set();
     this.path.forEach(([from, transition, to]) => onPath.add(`${from}:${transition}:${to}`));
     const shown = new Set(this.shown);
-    const strokes = { kept: new Path2D(), left: new Path2D(), dim: new Path2D(), path: new Path2D(), next: new Path2D() };
-    const heads = { kept: new Path2D(), left: new Path2D(), path: new Path2D(), next: new Path2D(), dim: new Path2D() };
+    const kinds = ["dim", "far", "left", "kept", "next", "path"];
+    const paths = () => Object.fromEntries(kinds.map((kind) => [kind, new Path2D()]));
+    const [strokes, heads] = [paths(), paths()];
     for (const node of this.shown) {
       for (const [transition, to] of this.steps(node)) {
         const other = this.nodes.get(to);
@@ -322,7 +323,9 @@ export class Graph {
         const kind = onPath.has(`${node.id}:${transition}:${to}`)
           ? "path"
           : !keeps
-            ? "left"
+            ? node.id === this.current
+              ? "left"
+              : "far"
             : !this.kept.has(node.id)
               ? "dim"
               : node.id === this.current
@@ -343,7 +346,8 @@ export class Graph {
       pen.globalAlpha = 1;
     };
     line("dim", "quiet", 1, [], 0.25);
-    line("left", "left", 1.2, [5, 4], 0.75);
+    line("far", "left", 1, [5, 4], this.shown.length > 60 ? 0.3 : 0.6);
+    line("left", "left", 1.6, [5, 4], 1);
     line("kept", "edge", 1.1, [], 0.9);
     line("next", "kept", 2, [], 1);
     line("path", "accent", 2.6, [], 1);

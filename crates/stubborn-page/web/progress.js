@@ -17,6 +17,7 @@ export function showCheck(status, follow) {
     const how = [answer.note].filter(Boolean).join(", ");
     const open = answer.trace === null || answer.trace === undefined ? null : el("button", { class: "link", onclick: () => follow(answer.trace) }, `show the run (${steps(status.traces[answer.trace])})`);
     out.push(el("div", { class: `answer ${answer.verdict}`, title: how }, el("span", { class: "verdict" }, answer.verdict), el("span", { class: "what" }, answer.title), open));
+    if (answer.why) out.push(el("pre", { class: "why" }, answer.why));
   }
   if (status.failure) out.push(el("div", { class: "problem" }, status.failure));
   if (status.running && progress.states) {

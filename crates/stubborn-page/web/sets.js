@@ -5,7 +5,7 @@ import { dot, el, svg } from "./dom.js";
 const NOTHING = "nothing allowed to leave it out";
 
 export function setView(model, state, set, { take, jump }) {
-  const name = (t) => model.transitions[t].name;
+  const name = (t) => model.transitions[t].title;
   const who = (t) => [dot(model.transitions[t].processes), el("span", { class: "name" }, name(t))];
   const number = (t) => state.steps.findIndex((step) => step.transition === t) + 1;
   const step = (t) => {
@@ -49,7 +49,8 @@ export function setView(model, state, set, { take, jump }) {
   }
 
   if (left) {
-    out.push(el("h3", {}, "Left out, and why that is safe"), el("p", { class: "quiet" }, set.safe));
+    const done = "Nothing more has to be done from here: what is asked for is reached, or cannot be reached any more.";
+    out.push(el("h3", {}, "Left out, and why that is safe"), el("p", { class: "quiet" }, set.kept.length ? set.safe : done));
     const items = set.left.map((one) => {
       const tried = one.diamonds.map((diamond) => {
         const other = `“${name(diamond.with)}”`;

@@ -220,6 +220,12 @@ impl<'m> Planner<'m> {
         self.relations.get_or_init(|| self.system.relations(level))
     }
 
+    /// Whether relations would take no time.
+    fn knows_relations(&self) -> bool {
+        let is_measured = self.options.reduction.measured.is_some();
+        is_measured || self.known_relations.is_some() || self.relations.get().is_some()
+    }
+
     /// Whether a search has met what defeats reductions, now or before the check was taken up.
     fn is_defeated(&self) -> bool {
         let was_defeated = |keeping: &Keeping<'_>| keeping.was_defeated();

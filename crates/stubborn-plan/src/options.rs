@@ -92,7 +92,7 @@ pub struct ReductionOptions {
     pub proviso: ProvisoChoice,
     /// Against ignoring, where it looks for infinite runs; `None` for the best known one.
     pub cycle_proviso: Option<CycleProviso>,
-    /// After how many states `auto` asks whether to reduce.
+    /// After how many states `auto` asks whether to reduce; about infinite runs it may ask earlier.
     pub patience: u64,
 }
 

@@ -1,7 +1,8 @@
 //! Questions about infinite runs.
 //!
 //! Each property is a check of its own, of the product with its automaton. With `auto`, it begins
-//! without reduction, and most are done so. After some states it waits. If a reduction leaves few
+//! without reduction, and most are done so. After some states it waits: fewer than a search for states
+//! does, since a product has more of them, and each costs more. If a reduction leaves few
 //! states of the system, the check starts anew with it. Otherwise a reduced one is tried with a part
 //! of the states: if it ends, that is the answer, and if not, the check goes on where it was, and
 //! tries again later. So reduction costs a fraction of the unreduced check at most.
@@ -18,6 +19,12 @@ use crate::auto::{LARGEST_SHARE, state_share};
 use crate::options::Por;
 use crate::{CheckError, Planner};
 
+/// A check without reduction is first asked when it has so many states for each pair of
+/// transitions: about as long as it takes to compute their relations, for which nobody has to wait
+/// longer than for what was done so far...
+const STATES_A_PAIR: u64 = 2;
+/// ... but not with fewer states, nor if the relations are known already.
+const FEWEST_STATES: u64 = 100_000;
 /// A check without reduction tries a reduced one with this part of its states...
 const TRIAL: u64 = 8;
 /// ... and again when it has this many times more.
@@ -85,7 +92,15 @@ impl<'m> Planner<'m> {
         question: TemporalQuestion<'_>,
     ) -> Result<TemporalRun, CheckError> {
         let most = self.options.limits.states.unwrap_or(u64::MAX);
-        let first = most.min(self.options.reduction.patience);
+        let transitions = self.system.structure().transitions.len() as u64;
+        let unknown = if self.knows_relations() {
+            0
+        } else {
+            transitions
+        };
+        let first = first_pause(unknown)
+            .min(self.options.reduction.patience)
+            .min(most);
         let mut asked = Asked::default();
         let check = self.unreduced(question);
         let result =
@@ -284,6 +299,13 @@ impl<'m> Planner<'m> {
     }
 }
 
+/// How many states a check without reduction has when it is first asked, if the relations between
+/// so many transitions are not known yet.
+fn first_pause(transitions: u64) -> u64 {
+    let pairs = transitions.saturating_mul(transitions);
+    pairs.saturating_mul(STATES_A_PAIR).max(FEWEST_STATES)
+}
+
 /// What came out when a check without reduction was asked to wait.
 #[derive(Default)]
 struct Asked {
@@ -293,4 +315,18 @@ struct Asked {
     reduce: bool,
     /// The answer, found on the way.
     answer: Option<Result<CheckResult, CheckError>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relations_cost_no_more_than_what_was_done_before_them() {
+        assert_eq!(first_pause(0), FEWEST_STATES, "they are known");
+        assert_eq!(first_pause(10), FEWEST_STATES, "there are few");
+        // SPIN's leader election.
+        assert_eq!(first_pause(388), 2 * 388 * 388);
+        assert_eq!(first_pause(u64::MAX), u64::MAX);
+    }
 }

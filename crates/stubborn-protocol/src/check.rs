@@ -20,7 +20,7 @@ use crate::coverage::Coverage;
 use crate::error::CheckError;
 use crate::executor::ProtocolExecutor;
 use crate::experiments::PrintedReduction;
-use crate::lazy::{MessageReduction, Quotient, Tables, Watch};
+use crate::lazy::{MessageReduction, Met, Quotient, Tables, Watch};
 use crate::model::Model;
 use crate::network::Network;
 use crate::property::{PropertyRole, View};
@@ -191,7 +191,8 @@ impl<'m, M: Value> Checker<'m, M> {
     }
 
     /// Explores one state of each orbit under exchanges of
-    /// [interchangeable](crate::Protocol::interchangeable) processes, without other reduction.
+    /// [interchangeable](crate::Protocol::interchangeable) processes, without other reduction;
+    /// [`Reduction::Messages`] can be asked for afterwards.
     pub fn symmetric(mut self) -> Self {
         self.symmetric = true;
         self.unreduced()
@@ -283,7 +284,7 @@ impl<'m, M: Value> Checker<'m, M> {
     }
 
     fn symmetric_system(&self) -> Result<Symmetric<'m, M>, CheckError> {
-        if self.reduction != Reduction::None {
+        if !matches!(self.reduction, Reduction::None | Reduction::Messages) {
             return Err(CheckError::SymmetryAndReduction);
         }
         let symmetric = Symmetric::new(self.model).ok_or(CheckError::NoSymmetry)?;
@@ -436,7 +437,7 @@ impl<'m, M: Value> Checker<'m, M> {
         let mut drops = self.drops_useless_messages();
         let mut pays = false;
         for search in 1.. {
-            let met = inner.met.lock().unwrap_or_else(|e| e.into_inner()).clone();
+            let met = self.met(system);
             let Some(tables) = Tables::new(inner, &met, system.budget()) else {
                 let why = "none: there is too much to be related";
                 return self.unreduced_because(system, targets, why);
@@ -480,7 +481,7 @@ impl<'m, M: Value> Checker<'m, M> {
                 Stop::FirstViolation => found.answers.iter().any(is_violated),
                 _ => found.answers.iter().all(is_violated),
             };
-            let grown = inner.met.lock().unwrap_or_else(|e| e.into_inner()).size() != size;
+            let grown = self.met(system).size() != size;
             let goes_on = match result.end {
                 _ if enough => false,
                 End::Complete => grown,
@@ -514,8 +515,22 @@ impl<'m, M: Value> Checker<'m, M> {
         self.unreduced_up_to(system, targets, most)
     }
 
-    /// Whether [useless messages](crate::lazy) make no difference to what is asked.
+    /// What was met so far, and what exchanges make of it.
+    fn met(&self, system: &Bounded<'_, M>) -> Met {
+        let met = self.model.inner.met.lock();
+        let mut met = met.unwrap_or_else(|e| e.into_inner()).clone();
+        if let Some(symmetric) = system.symmetric {
+            symmetric.close(&mut met);
+        }
+        met
+    }
+
+    /// Whether [useless messages](crate::lazy) make no difference to what is asked. (Without them, a
+    /// representative is none any more.)
     fn drops_useless_messages(&self) -> bool {
+        if self.symmetric {
+            return false;
+        }
         match self.model.inner.protocol.network {
             Network::Unordered => true,
             Network::Duplicating => !self.ends,

@@ -113,7 +113,7 @@ impl fmt::Display for CheckError {
             Self::NoSymmetry => f.write_str("the protocol declares no interchangeable processes"),
             Self::NotSymmetric(why) => write!(f, "the protocol is not symmetric: {why}"),
             Self::SymmetryAndReduction => {
-                f.write_str("symmetry and partial-order reduction are not combined: choose one")
+                f.write_str("symmetry is combined with `Reduction::Messages` only: choose one")
             }
             Self::Stateless(why) => write!(
                 f,

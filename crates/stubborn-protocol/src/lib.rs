@@ -75,6 +75,7 @@
 //! | `protocol`, `builders`, `handler`, `property`, `history`, `network`, `value` | what a user writes |
 //! | [`linearizability`], [`clients`] | a tester for recorded operations, and clients that record them |
 //! | `simulation` | random walks |
+//! | [`real`] | the same handlers over UDP, with logs |
 //! | `model`, `moves`, `executor`, `intern`, `pairs` | protocols as systems: values as numbers, steps as tables |
 //! | `analysis`, `relations` | what may enable and disturb what, in advance |
 //! | `lazy` | the same for single messages, from what searches meet |
@@ -109,6 +110,7 @@ mod property;
 mod protocol;
 pub mod protocols;
 mod quotient;
+pub mod real;
 mod relations;
 mod report;
 mod simulation;

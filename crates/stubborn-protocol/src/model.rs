@@ -207,7 +207,10 @@ impl<M: Value> Inner<M> {
 
     /// A local state as text.
     pub(crate) fn local_text(&self, process: Pid, local: u32) -> String {
-        let local = self.locals.get(local);
+        self.text_of(process, self.locals.get(local))
+    }
+
+    pub(crate) fn text_of(&self, process: Pid, local: &Local) -> String {
         let timers = &self.protocol.processes[process.index()].timers;
         let set: Vec<&str> = timers
             .iter()

@@ -11,7 +11,8 @@
 //! that. Where two look the same, exchanging them usually changes nothing, which is quickly seen;
 //! only where it does all orders of those are tried.
 //!
-//! Not combined with partial-order reduction: the check refuses to do both.
+//! With [sets of messages](crate::lazy), what was met is [closed](Symmetric::close) under exchanges; other
+//! reductions know nothing of them, and the check refuses to do both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +22,9 @@ use stubborn_system::{
     Budget, Executor, FieldId, Layout, RelationLevel, Relations, Structure, Successors, System,
 };
 
+use crate::lazy::Met;
 use crate::model::{Inner, Model};
-use crate::network::Parcel;
+use crate::network::{Network, Parcel};
 use crate::quotient::{QuotientExecutor, Represent};
 use crate::value::{Local, Pid, Value};
 
@@ -192,6 +194,42 @@ impl<'m, M: Value> Symmetric<'m, M> {
         }
     }
 
+    /// Adds to what was met what exchanges make of it.
+    pub(crate) fn close(&self, met: &mut Met) {
+        let mut canoniser = self.canoniser();
+        let exchanges: Vec<Names> = self
+            .class
+            .windows(2)
+            .map(|pair| {
+                let mut names = canoniser.identity();
+                names.swap(pair[0].index(), pair[1].index());
+                names
+            })
+            .collect();
+        // Exchanges of neighbours make up all others.
+        let mut locals: Vec<(Pid, u32)> = met.locals.iter().copied().collect();
+        while let Some((process, local)) = locals.pop() {
+            for names in &exchanges {
+                let number = canoniser.number(names.clone());
+                let to = Pid(names[process.index()]);
+                let exchanged = (to, canoniser.local(number, process, local));
+                if met.locals.insert(exchanged) {
+                    locals.push(exchanged);
+                }
+            }
+        }
+        let mut parcels: Vec<(Pid, Parcel)> = met.parcels.iter().copied().collect();
+        while let Some((process, parcel)) = parcels.pop() {
+            for names in &exchanges {
+                let exchanged = canoniser.parcel(names, parcel);
+                let exchanged = (Pid(names[process.index()]), exchanged);
+                if met.parcels.insert(exchanged) {
+                    parcels.push(exchanged);
+                }
+            }
+        }
+    }
+
     /// A run of the model itself through the orbits of a run of representatives.
     pub(crate) fn unfold(&self, trace: &Trace) -> Option<Trace> {
         let mut canoniser = self.canoniser();
@@ -352,6 +390,20 @@ impl<M: Value> Canoniser<'_, M> {
         renamed
     }
 
+    /// A message with its sender, and processes in it, renamed.
+    fn parcel(&self, to: &Names, parcel: Parcel) -> Parcel {
+        Parcel {
+            from: Pid(to[parcel.from.index()]),
+            message: match &self.inner.protocol.renames_messages {
+                None => parcel.message,
+                Some(rename) => {
+                    let message = &self.inner.messages.get(parcel.message).message;
+                    self.inner.message(rename(message, &|p| Pid(to[p.index()])))
+                }
+            },
+        }
+    }
+
     /// An inbox with senders, and processes in messages, renamed.
     fn inbox(&mut self, names: u32, inbox: u32) -> u32 {
         if let Some(known) = self.inboxes.get(&(names, inbox)) {
@@ -359,22 +411,8 @@ impl<M: Value> Canoniser<'_, M> {
         }
         let to = &self.names[names as usize];
         let protocol = &self.inner.protocol;
-        let parcels: Vec<Parcel> = self
-            .inner
-            .inboxes
-            .get(inbox)
-            .iter()
-            .map(|parcel| Parcel {
-                from: Pid(to[parcel.from.index()]),
-                message: match &protocol.renames_messages {
-                    None => parcel.message,
-                    Some(rename) => {
-                        let message = &self.inner.messages.get(parcel.message).message;
-                        self.inner.message(rename(message, &|p| Pid(to[p.index()])))
-                    }
-                },
-            })
-            .collect();
+        let before = self.inner.inboxes.get(inbox).iter();
+        let parcels: Vec<Parcel> = before.map(|p| self.parcel(to, *p)).collect();
         let renamed = self
             .inner
             .inboxes
@@ -413,27 +451,38 @@ impl<M: Value> Canoniser<'_, M> {
             names[other.index()] = if *other == from { first } else { second };
         }
         let number = self.number(names);
-        let mut look = vec![
-            self.local(number, from, state[2 * from.index()]),
-            self.inbox(number, state[2 * from.index() + 1]),
-        ];
+        let mut look = Vec::new();
         let mut others = Vec::new();
-        for p in 0..self.inner.protocol.processes.len() {
-            let pid = Pid(p as u16);
-            if pid == from {
-                continue;
-            }
-            let local = self.local(number, pid, state[2 * p]);
-            let inbox = self.inbox(number, state[2 * p + 1]);
-            if self.class.contains(&pid) {
-                others.push((local, inbox));
-            } else {
-                look.extend([local, inbox]);
+        let rest = (0..self.inner.protocol.processes.len()).map(|p| Pid(p as u16));
+        let rest = rest.filter(|p| *p != from);
+        for pid in std::iter::once(from).chain(rest) {
+            let mut one = vec![self.local(number, pid, state[2 * pid.index()])];
+            self.inbox_look(number, state[2 * pid.index() + 1], &mut one);
+            match self.class.contains(&pid) && pid != from {
+                true => others.push(one),
+                false => look.extend(one),
             }
         }
         others.sort_unstable();
-        look.extend(others.into_iter().flat_map(|(l, i)| [l, i]));
+        look.extend(others.into_iter().flatten());
         look
+    }
+
+    /// How an inbox looks when processes have the same name: queues of different senders are not
+    /// put into one, because that would show who they are.
+    fn inbox_look(&mut self, names: u32, inbox: u32, look: &mut Vec<u32>) {
+        if self.inner.protocol.network != Network::Ordered {
+            look.push(self.inbox(names, inbox));
+            return;
+        }
+        let inner = self.inner;
+        let queues = inner.inboxes.get(inbox).chunk_by(|a, b| a.from == b.from);
+        let mut numbers: Vec<u32> = queues
+            .map(|queue| self.inbox(names, inner.inboxes.intern(queue.into())))
+            .collect();
+        numbers.sort_unstable();
+        look.push(numbers.len() as u32);
+        look.extend(numbers);
     }
 
     /// Replaces a state by the representative of its orbit.

@@ -16,9 +16,10 @@ use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 
 use crate::context::Context;
 use crate::control::Halt;
-use crate::entry::{Chunk, ChunkWriter};
+use crate::entry::ChunkWriter;
 use crate::expand::{Choice, Expander};
 use crate::flags;
+use crate::packed::Packed;
 use crate::proviso::{Known, Ruling, SafetyProviso};
 use crate::result::SearchResult;
 use crate::saved::{Reading, save_chunks};
@@ -64,7 +65,7 @@ pub(crate) struct Frontier {
     /// The level that is being expanded, if there is one.
     level: Level,
     /// Of the next one, what was found so far.
-    next: VecDeque<Chunk>,
+    next: VecDeque<Packed>,
     /// What the proviso wants to come back to.
     put_off: Vec<StateHandle>,
     /// Levels begun, initial states included.
@@ -74,7 +75,7 @@ pub(crate) struct Frontier {
 
 impl Frontier {
     /// Writes everything that is left to do.
-    pub(crate) fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
+    pub(crate) fn save(&self, entry_words: usize, sink: &mut Sink<'_>) -> io::Result<()> {
         sink.number(self.levels)?;
         sink.number(self.level_sizes.len() as u64)?;
         sink.numbers(self.level_sizes.iter().copied())?;
@@ -82,10 +83,9 @@ impl Frontier {
         sink.number(self.level.size)?;
         // In the order in which they would be taken; of those that were begun, what is left.
         let begun = self.level.begun.iter().rev();
-        let begun = begun.map(|(chunk, done)| &chunk.as_slice()[*done..]);
-        let level = begun.chain(self.level.chunks.iter().map(Chunk::as_slice));
-        save_chunks(sink, level)?;
-        save_chunks(sink, self.next.iter().map(Chunk::as_slice))?;
+        let begun = begun.map(|(chunk, done)| &chunk[*done..]);
+        save_chunks(sink, begun, &self.level.chunks, entry_words)?;
+        save_chunks(sink, std::iter::empty(), &self.next, entry_words)?;
         sink.number(self.put_off.len() as u64)?;
         sink.numbers(self.put_off.iter().map(|state| state.to_bits()))
     }
@@ -130,8 +130,8 @@ impl Frontier {
 #[derive(Default)]
 struct Level {
     /// Chunks that were begun when the search had to wait, and how much of them is done.
-    begun: Vec<(Chunk, usize)>,
-    chunks: VecDeque<Chunk>,
+    begun: Vec<(Vec<u64>, usize)>,
+    chunks: VecDeque<Packed>,
     depth: u64,
     /// States of the whole level.
     size: u64,
@@ -145,7 +145,7 @@ impl Level {
 
 struct Shared {
     level: Mutex<Level>,
-    next: Mutex<VecDeque<Chunk>>,
+    next: Mutex<VecDeque<Packed>>,
     put_off: Mutex<Vec<StateHandle>>,
     team: Team,
 }
@@ -166,7 +166,7 @@ fn lead<const PROVISO: bool>(
 ) -> Result<(), Halt> {
     let mut walker = Walker::<PROVISO>::new(context, 0);
     let running = context.guarded(|| walker.lead(shared, frontier));
-    walker.give_back(shared);
+    let running = running.and(walker.give_back(shared));
     context.add(walker.expander, frontier.levels.saturating_sub(1));
     running
 }
@@ -183,7 +183,7 @@ fn follow<const PROVISO: bool>(
         let depth = lock(&shared.level).depth;
         // The leader sees the reason to stop, if there is one.
         let _ = context.guarded(|| walker.work(shared, depth));
-        walker.give_back(shared);
+        let _ = walker.give_back(shared);
         shared.team.level_done();
     }
     context.add(walker.expander, 0);
@@ -205,6 +205,8 @@ struct Walker<'a, const PROVISO: bool> {
     /// The states in the batch, if queues hold whole states.
     batch_states: Vec<u64>,
     out: ChunkWriter,
+    /// The part of the level that is being expanded.
+    chunk: Vec<u64>,
     kept: Vec<Known>,
     /// States that the proviso wants to come back to.
     put_off: Vec<StateHandle>,
@@ -225,6 +227,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             batch: context.store.batch(),
             batch_states: Vec::new(),
             out: ChunkWriter::new(context.ledger, context.shape.entry_words),
+            chunk: Vec::new(),
             kept: Vec::new(),
             put_off: Vec::new(),
             level_size: 0,
@@ -236,7 +239,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
         let (context, threads) = (self.context, self.context.search.threads);
         if frontier.levels == 0 {
             self.insert_initial_states()?;
-            self.give_back(shared);
+            self.give_back(shared)?;
         }
         loop {
             let chunks = {
@@ -262,7 +265,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             done?;
             // Another thread may have had a reason to stop.
             context.control.go_on()?;
-            self.give_back(shared);
+            self.give_back(shared)?;
         }
     }
 
@@ -284,7 +287,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
                     return waits;
                 }
                 self.settle(&put_off, level.depth)?;
-                self.give_back(shared);
+                self.give_back(shared)?;
             }
         }
         let chunks = std::mem::take(&mut *lock(&shared.next));
@@ -295,7 +298,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             control.stop_found();
             return Err(Halt);
         }
-        let words: usize = chunks.iter().map(Chunk::len).sum();
+        let words: usize = chunks.iter().map(Packed::len).sum();
         *level = Level {
             begun: Vec::new(),
             chunks,
@@ -310,9 +313,10 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
     }
 
     /// Hands over what was found.
-    fn give_back(&mut self, shared: &Shared) {
-        self.out.finish_into(&mut *lock(&shared.next));
+    fn give_back(&mut self, shared: &Shared) -> Result<(), Halt> {
         lock(&shared.put_off).append(&mut self.put_off);
+        let control = self.context.control;
+        self.out.finish_into(&mut *lock(&shared.next), control)
     }
 
     fn insert_initial_states(&mut self) -> Result<(), Halt> {
@@ -334,12 +338,20 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
     /// Takes chunks of the level until there are none.
     fn work(&mut self, shared: &Shared, depth: u64) -> Result<(), Halt> {
         loop {
-            let next = {
+            let mut chunk = std::mem::take(&mut self.chunk);
+            let mut done = 0;
+            {
                 let mut level = lock(&shared.level);
-                let begun = level.begun.pop();
-                begun.or_else(|| level.chunks.pop_front().map(|chunk| (chunk, 0)))
-            };
-            let Some((chunk, mut done)) = next else { break };
+                if let Some(begun) = level.begun.pop() {
+                    (chunk, done) = begun;
+                } else if let Some(packed) = level.chunks.pop_front() {
+                    drop(level);
+                    packed.unpack(self.context.shape.entry_words, &mut chunk);
+                } else {
+                    self.chunk = chunk;
+                    break;
+                }
+            }
             let running = self.expand_chunk(&chunk, &mut done, depth);
             if running.is_err() {
                 // If the search only waits, it goes on here.
@@ -347,15 +359,15 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
                 lock(&shared.level).begun.push((chunk, done));
                 return running.and(stored);
             }
-            self.out.recycle(chunk);
+            self.chunk = chunk;
         }
         self.flush()
     }
 
     /// Expands the states of a chunk, beginning with the word `done`, which goes along.
-    fn expand_chunk(&mut self, chunk: &Chunk, done: &mut usize, depth: u64) -> Result<(), Halt> {
+    fn expand_chunk(&mut self, chunk: &[u64], done: &mut usize, depth: u64) -> Result<(), Halt> {
         let shape = self.context.shape;
-        for group in chunk.as_slice()[*done..].chunks(GROUP * shape.entry_words) {
+        for group in chunk[*done..].chunks(GROUP * shape.entry_words) {
             let transitions = self.expander.counts.transitions;
             self.context.control.tick(
                 self.thread,
@@ -398,8 +410,14 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
         match choice {
             Choice::All => {
                 self.expander.count_all();
-                for number in 0..self.expander.successors().len() {
-                    self.store_later(number);
+                let count = self.expander.successors().len();
+                let (states, changed) = self.expander.successors().states();
+                self.batch.push_all(&self.cursor, count, states, changed);
+                let shape = self.context.shape;
+                if !shape.is_handle {
+                    for state in states.chunks_exact(self.cursor.words().len()) {
+                        shape.write_words(state, &mut self.batch_states);
+                    }
                 }
             }
             Choice::Some => {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use stubborn_store::{Cursor, StateHandle, Store, Worker};
 
 use crate::control::{Control, Halt};
-use crate::memory::{Ledger, Words};
+use crate::memory::Ledger;
+use crate::packed::Packed;
 
 /// How a state is written into queues and stacks.
 #[derive(Clone, Copy, Debug)]
@@ -77,20 +78,20 @@ impl EntryShape {
 const CHUNK_WORDS: usize = 128;
 
 /// 64-bit words of chunks of entries of so many words.
+#[inline]
 pub(crate) fn chunk_words(entry_words: usize) -> usize {
     (CHUNK_WORDS / entry_words).max(1) * entry_words
 }
 
-/// A part of a queue: what one thread takes or leaves at once.
-pub(crate) type Chunk = Words;
-
-/// Where a thread appends entries, chunk by chunk, and gets rid of chunks it has read.
+/// Where a thread appends entries: parts of a queue, each of which one thread takes at once.
 pub(crate) struct ChunkWriter {
     ledger: Arc<Ledger>,
     entry_words: usize,
-    full: Vec<Chunk>,
-    current: Option<Chunk>,
-    empty: Vec<Chunk>,
+    full: Vec<Packed>,
+    /// The part that is being written.
+    current: Vec<u64>,
+    /// For packing.
+    scratch: Vec<u8>,
 }
 
 impl ChunkWriter {
@@ -99,42 +100,46 @@ impl ChunkWriter {
             ledger: Arc::clone(ledger),
             entry_words,
             full: Vec::new(),
-            current: None,
-            empty: Vec::new(),
+            current: Vec::with_capacity(chunk_words(entry_words)),
+            scratch: Vec::new(),
         }
     }
 
     /// Appends an entry.
     #[inline]
     pub(crate) fn push(&mut self, entry: &[u64], control: &Control<'_>) -> Result<(), Halt> {
-        let chunk = match &mut self.current {
-            Some(chunk) if chunk.room() >= self.entry_words => chunk,
-            _ => self.next_chunk(control)?,
-        };
-        chunk.extend(entry).map_err(|e| control.out_of_memory(e))
+        if self.current.len() >= chunk_words(self.entry_words) {
+            self.pack(control)?;
+        }
+        self.current.extend_from_slice(entry);
+        Ok(())
     }
 
+    /// Makes the current part one that is full.
     #[cold]
-    fn next_chunk(&mut self, control: &Control<'_>) -> Result<&mut Chunk, Halt> {
-        let chunk = match self.empty.pop() {
-            Some(chunk) => chunk,
-            None => Words::with_capacity(&self.ledger, chunk_words(self.entry_words))
-                .map_err(|e| control.out_of_memory(e))?,
-        };
-        self.full.extend(self.current.replace(chunk));
-        // It was just put there.
-        self.current.as_mut().ok_or(Halt)
-    }
-
-    /// Takes back a chunk that was read, to be written again.
-    pub(crate) fn recycle(&mut self, mut chunk: Chunk) {
-        chunk.clear();
-        self.empty.push(chunk);
+    fn pack(&mut self, control: &Control<'_>) -> Result<(), Halt> {
+        let part = Packed::new(
+            &self.current,
+            self.entry_words,
+            &self.ledger,
+            &mut self.scratch,
+        );
+        self.full.push(part.map_err(|e| control.out_of_memory(e))?);
+        self.current.clear();
+        Ok(())
     }
 
     /// Moves everything written to `out`, in order.
-    pub(crate) fn finish_into(&mut self, out: &mut impl Extend<Chunk>) {
+    pub(crate) fn finish_into(
+        &mut self,
+        out: &mut impl Extend<Packed>,
+        control: &Control<'_>,
+    ) -> Result<(), Halt> {
+        let packed = match self.current.is_empty() {
+            true => Ok(()),
+            false => self.pack(control),
+        };
         out.extend(self.full.drain(..));
-        out.extend(self.current.take().filter(|chunk| !chunk.is_empty()));
+        packed
     }
 }

@@ -68,6 +68,7 @@ mod entry;
 mod expand;
 mod flags;
 mod memory;
+mod packed;
 mod progress;
 pub mod proviso;
 mod replay;

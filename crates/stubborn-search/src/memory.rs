@@ -135,10 +135,6 @@ impl Words {
         self.words.truncate(len);
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.words.clear();
-    }
-
     #[cold]
     fn grow(&mut self, extra: usize) -> Result<(), OutOfMemory> {
         let needed = self.words.len() + extra;

@@ -14,8 +14,9 @@ use stubborn_store::{OutOfMemory, StateHandle, StoreError, Worker};
 use stubborn_system::{Outcome, System, TransitionId};
 
 use crate::config::SearchError;
-use crate::entry::{Chunk, EntryShape, chunk_words};
+use crate::entry::{EntryShape, chunk_words};
 use crate::memory::{Ledger, Words};
+use crate::packed::Packed;
 
 /// Why a search cannot be taken up again.
 #[derive(Debug)]
@@ -83,13 +84,23 @@ pub(crate) fn step(
     }
 }
 
-/// Writes the entries of chunks, with the number of words.
+/// Writes entries, with the number of words: first what was begun, then whole chunks.
 pub(crate) fn save_chunks<'c>(
     sink: &mut Sink<'_>,
-    chunks: impl Iterator<Item = &'c [u64]> + Clone,
+    begun: impl Iterator<Item = &'c [u64]> + Clone,
+    chunks: &VecDeque<Packed>,
+    entry_words: usize,
 ) -> io::Result<()> {
-    sink.number(chunks.clone().map(|chunk| chunk.len() as u64).sum())?;
-    sink.numbers(chunks.flatten().copied())
+    let words = begun.clone().map(<[u64]>::len);
+    let words = words.chain(chunks.iter().map(Packed::len));
+    sink.number(words.map(|len| len as u64).sum())?;
+    sink.numbers(begun.flatten().copied())?;
+    let mut unpacked = Vec::new();
+    for chunk in chunks {
+        chunk.unpack(entry_words, &mut unpacked);
+        sink.numbers(unpacked.iter().copied())?;
+    }
+    Ok(())
 }
 
 /// Reads entries of states.
@@ -168,14 +179,16 @@ impl<'a, 's, 'r> Reading<'a, 's, 'r> {
     }
 
     /// Entries of states, in chunks.
-    pub(crate) fn chunks(&mut self) -> io::Result<VecDeque<Chunk>> {
+    pub(crate) fn chunks(&mut self) -> io::Result<VecDeque<Packed>> {
         let mut left = self.entry_count()?;
         let mut chunks = VecDeque::new();
+        let (entry_words, mut scratch) = (self.shape.entry_words, Vec::new());
         while left > 0 {
-            let now = left.min(chunk_words(self.shape.entry_words));
+            let now = left.min(chunk_words(entry_words));
             let chunk = self.words(now)?;
             self.check(chunk.as_slice())?;
-            chunks.push_back(chunk);
+            let packed = Packed::new(chunk.as_slice(), entry_words, self.ledger, &mut scratch);
+            chunks.push_back(packed.map_err(no_room)?);
             left -= now;
         }
         Ok(chunks)

@@ -92,6 +92,41 @@ impl Batch {
         self.len += 1;
     }
 
+    /// Adds `count` successors of the state in `parent`: their words lie one behind the
+    /// other, and so do the masks of those that may differ.
+    ///
+    /// # Panics
+    /// If there are not so many vectors and masks.
+    #[inline(always)]
+    pub fn push_all(&mut self, parent: &Cursor, count: usize, words: &[u32], changed: &[u64]) {
+        let mask_words = self.width.div_ceil(64);
+        assert!(
+            words.len() == count * self.width && changed.len() == count * mask_words,
+            "not so many vectors and masks"
+        );
+        match &mut self.plan {
+            Plan::Tree(plan) if parent.handle().is_some() => {
+                let vectors = words.chunks_exact(self.width);
+                debug_assert!(
+                    vectors
+                        .zip(changed.chunks_exact(mask_words))
+                        .all(|(words, mask)| mask_covers(mask, parent.words(), words)),
+                    "a changed word is not in the mask"
+                );
+                plan.push_all(parent.nodes(), self.width, words, changed);
+                self.len += count;
+            }
+            _ => self.push_whole(parent, words),
+        }
+    }
+
+    #[inline(never)]
+    fn push_whole(&mut self, parent: &Cursor, words: &[u32]) {
+        for vector in words.chunks_exact(self.width) {
+            self.push(parent, vector, None);
+        }
+    }
+
     /// What became of the vectors, in the order of pushing. After an insertion
     /// that failed these are only the first ones.
     pub fn inserted(&self) -> &[Inserted] {

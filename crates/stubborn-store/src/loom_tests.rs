@@ -4,7 +4,7 @@
 
 use crate::budget::MemoryBudget;
 use crate::gate::Gate;
-use crate::nodes::{NodeTable, SpareIds};
+use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::quotient::QuotientTable;
 use crate::{Store, StoreKind, StoreOptions};
 use loom::sync::Arc;
@@ -24,7 +24,7 @@ fn a_key_is_new_to_one_thread_only() {
         let table = Arc::new(QuotientTable::new(&budget, 8, 1).unwrap());
         let other = Arc::clone(&table);
         let insert = |table: &QuotientTable, keys: [u64; 2]| {
-            keys.map(|key| table.insert(table.hash(key)).unwrap().1)
+            keys.map(|key| table.insert(table.home(table.hash(key))).unwrap().1)
         };
         let theirs = thread::spawn(move || insert(&other, [1, 2]));
         let ours = insert(&table, [2, 1]);
@@ -42,10 +42,11 @@ fn a_full_bucket_overflows_without_losing_or_doubling_keys() {
         let table = Arc::new(QuotientTable::new(&budget, 8, 1).unwrap());
         // Three hashes of one home, with room for two entries each in that
         // bucket and the next.
-        table.insert(1).unwrap();
+        table.insert(table.home(1)).unwrap();
         let other = Arc::clone(&table);
-        let theirs = thread::spawn(move || [2, 3].map(|hash| other.insert(hash).unwrap().1));
-        let ours = [3, 2].map(|hash| table.insert(hash).unwrap().1);
+        let theirs =
+            thread::spawn(move || [2, 3].map(|hash| other.insert(other.home(hash)).unwrap().1));
+        let ours = [3, 2].map(|hash| table.insert(table.home(hash)).unwrap().1);
         let theirs = theirs.join().unwrap();
         assert!((ours[0] ^ theirs[1]) && (ours[1] ^ theirs[0]));
     });
@@ -59,7 +60,7 @@ fn no_flag_is_lost() {
         let other = Arc::clone(&table);
         // Both insert and set; who comes second sees the other's flag.
         let mark = |table: &QuotientTable, flag: u8| {
-            table.insert(5).unwrap();
+            table.insert(table.home(5)).unwrap();
             table.set_flags(5, flag).unwrap()
         };
         let theirs = thread::spawn(move || mark(&other, 1));
@@ -75,9 +76,10 @@ fn a_node_has_one_id_and_its_contents_are_visible() {
     model(|| {
         let budget = MemoryBudget::unlimited();
         let table = Arc::new(NodeTable::new(&budget, 4).unwrap());
-        let insert = |table: &NodeTable, pair: [u32; 2], spare: &mut SpareIds| {
+        let insert = |table: &NodeTable, halves: [u32; 2], spare: &mut SpareIds| {
+            let pair = NodeId::pair(halves.map(NodeId));
             let id = table.insert(pair, NodeTable::hash(pair), spare).unwrap();
-            assert_eq!(table.get(id), pair);
+            assert_eq!(table.get(id), halves);
             id
         };
         let other = Arc::clone(&table);

@@ -16,6 +16,12 @@ pub(crate) struct NodeId(pub(crate) u32);
 impl NodeId {
     /// An id that no node has.
     pub(crate) const NONE: NodeId = NodeId(u32::MAX);
+    /// Two ids as the contents of the node above them.
+    #[inline(always)]
+    pub(crate) fn pair([left, right]: [NodeId; 2]) -> u64 {
+        u64::from(left.0) | u64::from(right.0) << 32
+    }
+
     /// The number of ids.
     const COUNT: usize = u32::MAX as usize;
 }
@@ -93,21 +99,20 @@ impl NodeTable {
         [pair as u32, (pair >> 32) as u32]
     }
 
-    /// The hash of a pair.
+    /// The hash of a pair: the left half in the low bits.
     #[inline(always)]
-    pub(crate) fn hash([left, right]: [u32; 2]) -> u64 {
-        hash_pair(u64::from(left) | u64::from(right) << 32)
+    pub(crate) fn hash(pair: u64) -> u64 {
+        hash_pair(pair)
     }
 
     /// The id of `pair`, which hashes to `hash`.
     #[inline]
     pub(crate) fn insert(
         &self,
-        [left, right]: [u32; 2],
+        pair: u64,
         hash: u64,
         spare: &mut SpareIds,
     ) -> Result<NodeId, NoRoom> {
-        let pair = u64::from(left) | u64::from(right) << 32;
         let is_it = |number: u32| self.nodes[number as usize].load(Ordering::Relaxed) == pair;
         let create = || {
             let number = match spare.0.next() {
@@ -133,8 +138,7 @@ impl NodeTable {
     }
 
     /// The id of `pair`, which hashes to `hash`, if it has one.
-    pub(crate) fn find(&self, [left, right]: [u32; 2], hash: u64) -> Option<NodeId> {
-        let pair = u64::from(left) | u64::from(right) << 32;
+    pub(crate) fn find(&self, pair: u64, hash: u64) -> Option<NodeId> {
         let is_it = |number: u32| self.nodes[number as usize].load(Ordering::Relaxed) == pair;
         let found = self.index.find_or_add(hash, is_it, || Err(NoRoom));
         found.ok().map(|(number, _)| NodeId(number))
@@ -191,7 +195,8 @@ mod tests {
         let mut model = HashMap::new();
         let mut spare = SpareIds::default();
         for step in 0..30_000u32 {
-            let pair = [step % 173, step.wrapping_mul(step) % 301];
+            let halves = [step % 173, step.wrapping_mul(step) % 301];
+            let pair = NodeId::pair(halves.map(NodeId));
             let id = loop {
                 match table.insert(pair, NodeTable::hash(pair), &mut spare) {
                     Ok(id) => break id,
@@ -199,10 +204,11 @@ mod tests {
                 }
             };
             assert_eq!(*model.entry(pair).or_insert(id), id);
-            assert_eq!(table.get(id), pair);
+            assert_eq!(table.get(id), halves);
         }
         assert_eq!(table.len() - spare.0.len(), model.len());
-        assert!(model.iter().all(|(pair, id)| table.get(*id) == *pair));
+        let pair_of = |id| NodeId::pair(table.get(id).map(NodeId));
+        assert!(model.iter().all(|(pair, id)| pair_of(*id) == *pair));
     }
 
     #[test]
@@ -210,26 +216,20 @@ mod tests {
         let budget = MemoryBudget::new(30_000);
         let mut table = NodeTable::new(&budget, 1000).unwrap();
         let mut spare = SpareIds::default();
-        for value in 0..1000 {
+        for value in 1..=1000 {
             table
-                .insert([value, 1], NodeTable::hash([value, 1]), &mut spare)
+                .insert(value, NodeTable::hash(value), &mut spare)
                 .unwrap();
         }
-        assert_eq!(
-            table.insert([0, 0], NodeTable::hash([0, 0]), &mut spare),
-            Err(NoRoom)
-        );
+        assert_eq!(table.insert(0, NodeTable::hash(0), &mut spare), Err(NoRoom));
         assert!(table.grow(4.0, 1).is_err());
         assert_eq!(table.len(), 1000);
-        for value in 0..1000 {
+        for value in 1..=1000 {
             assert_eq!(
-                table.insert([value, 1], NodeTable::hash([value, 1]), &mut spare),
-                Ok(NodeId(value))
+                table.insert(value, NodeTable::hash(value), &mut spare),
+                Ok(NodeId(value as u32 - 1))
             );
         }
-        assert_eq!(
-            table.insert([0, 0], NodeTable::hash([0, 0]), &mut spare),
-            Err(NoRoom)
-        );
+        assert_eq!(table.insert(0, NodeTable::hash(0), &mut spare), Err(NoRoom));
     }
 }

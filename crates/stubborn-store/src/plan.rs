@@ -11,6 +11,9 @@
 //! without a look at any table. What is left of the others becomes a [`Climb`].
 
 use crate::nodes::NodeId;
+use crate::quotient::Home;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Where the words of a state are in its tree.
 ///
@@ -63,6 +66,16 @@ impl Shape {
         }
     }
 
+    /// Puts the words of a leaf into a vector.
+    #[inline(always)]
+    pub(crate) fn fill(&self, leaf: usize, [left, right]: [u32; 2], words: &mut [u32]) {
+        let [first, second] = self.words_of(leaf);
+        words[first] = left;
+        if let Some(second) = words.get_mut(second) {
+            *second = right;
+        }
+    }
+
     /// Positions of the heap; position 0 is not used.
     pub(crate) fn positions(&self) -> usize {
         2 * self.leaves
@@ -105,129 +118,206 @@ impl Shape {
         })
     }
 
-    /// Appends the nodes to look up for a state of which the words in `mask` may have
-    /// changed: leaves first, the root last. Tells how many of them are leaves.
-    fn plan(&self, mask: &[u64], parts: &mut Vec<Part>) -> usize {
-        let first = parts.len();
+    /// The nodes to look up for a state of which the words in `mask` may have changed.
+    fn template(&self, mask: &[u64]) -> Template {
         // Positions descend, so those of the parents do, and siblings are neighbours.
-        let mut positions: Vec<usize> = Vec::new();
-        for leaf in self.leaves_in_mask(mask) {
-            positions.push(self.leaves + leaf);
-            parts.push(Part {
-                from: self.words_of(leaf),
-                receiver: 0,
-            });
-        }
-        let leaves = positions.len();
-        if leaves == 0 {
+        let leaves: Vec<usize> = self.leaves_in_mask(mask).collect();
+        let mut positions: Vec<usize> = leaves.iter().map(|leaf| self.leaves + leaf).collect();
+        if leaves.is_empty() {
             // Nothing changed: the successor is the state itself.
             positions.push(1);
-            parts.push(Part::above(1));
         }
-        let mut at = 0;
-        while positions[at] != 1 {
-            let parent = positions[at] / 2;
-            if positions.last() != Some(&parent) {
-                positions.push(parent);
-                parts.push(Part::above(parent));
+        let mut receivers = Vec::new();
+        while positions[receivers.len()] != 1 {
+            let position = positions[receivers.len()];
+            if positions.last() != Some(&(position / 2)) {
+                positions.push(position / 2);
             }
-            parts[first + at].receiver = 2 * (positions.len() - 1 - leaves) + positions[at] % 2;
-            at += 1;
+            receivers.push(Receiver {
+                node: (positions.len() - 1 - leaves.len()) as u32,
+                shift: 32 * (position % 2) as u32,
+            });
         }
-        leaves
+        // The root has none.
+        receivers.push(Receiver { node: 0, shift: 0 });
+        let of_leaves = &receivers[..leaves.len()];
+        let leaf_parts = leaves.iter().zip(of_leaves).map(|(leaf, receiver)| {
+            let [first, second] = self.words_of(*leaf);
+            let has_second = second < self.width;
+            LeafPart {
+                words: [first, if has_second { second } else { first }].map(|word| word as u32),
+                second: if has_second { u32::MAX } else { 0 },
+                receiver: *receiver,
+            }
+        });
+        let above = positions.iter().zip(&receivers).skip(leaves.len());
+        let node_parts = above.enumerate().map(|(number, (position, receiver))| {
+            let changed = of_leaves
+                .iter()
+                .chain(&receivers[leaves.len()..receivers.len() - 1])
+                .filter(|receiver| receiver.node as usize == number)
+                .map(|receiver| u64::from(u32::MAX) << receiver.shift);
+            NodePart {
+                kept: !changed.fold(0, |all, half| all | half),
+                position: *position as u32,
+                receiver: *receiver,
+            }
+        });
+        let (first, rest) = mask.split_first().unwrap_or((&0, &[]));
+        Template {
+            mask: *first,
+            rest: rest.into(),
+            leaves: leaf_parts.collect(),
+            nodes: node_parts.collect(),
+        }
     }
 }
 
-/// A node on the way from changed words to the root.
+/// Which half of which node above the leaves the id of a node goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
-    /// Of a leaf, the numbers of its words; else the positions of its children.
-    from: [usize; 2],
-    /// Which half of which part the id of this node goes to: twice the number of the
-    /// part among those of its template that are no leaves, plus one for the right half.
-    receiver: usize,
+struct Receiver {
+    /// Its number among the nodes of the template.
+    node: u32,
+    /// Bits below the half.
+    shift: u32,
 }
 
-impl Part {
-    /// The words of a leaf.
-    #[inline(always)]
-    fn words(&self, words: &[u32]) -> [u32; 2] {
-        self.from.map(|at| words.get(at).copied().unwrap_or(0))
-    }
+/// A changed leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LeafPart {
+    /// The numbers of its words.
+    words: [u32; 2],
+    /// Zero if it has only one.
+    second: u32,
+    receiver: Receiver,
+}
 
-    fn above(position: usize) -> Self {
-        Self {
-            from: [2 * position, 2 * position + 1],
-            receiver: 0,
-        }
+impl LeafPart {
+    #[inline(always)]
+    fn pair(&self, words: &[u32]) -> u64 {
+        let [first, second] = self.words.map(|at| words[at as usize]);
+        u64::from(first) | u64::from(second & self.second) << 32
     }
+}
+
+/// A node above a changed leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NodePart {
+    /// The halves that no other part is below of.
+    kept: u64,
+    position: u32,
+    receiver: Receiver,
 }
 
 /// The nodes to look up for all states with one mask of changed words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Template {
-    first: usize,
-    leaves: usize,
-    end: usize,
+    /// The first word of the mask, and the others.
+    mask: u64,
+    rest: Box<[u64]>,
+    leaves: Box<[LeafPart]>,
+    /// Without leaves, in the order in which they become known; the root is the last.
+    nodes: Box<[NodePart]>,
 }
 
-/// Templates by mask: a small direct-mapped cache.
+impl Template {
+    #[inline(always)]
+    fn is_for(&self, mask: &[u64]) -> bool {
+        match mask {
+            [only] => self.mask == *only && self.rest.is_empty(),
+            [first, rest @ ..] => self.mask == *first && *self.rest == *rest,
+            [] => self.mask == 0 && self.rest.is_empty(),
+        }
+    }
+}
+
+impl Template {
+    /// The root of a state that differs from one with these pairs of ids, if the memory knows
+    /// all nodes below. Otherwise, how many leaves and nodes above them it knows; what is known of
+    /// `pairs` is in there.
+    #[inline(always)]
+    fn root(
+        &self,
+        known: &[[NodeId; 2]],
+        words: &[u32],
+        memo: &Memo,
+        pairs: &mut [u64],
+    ) -> Result<u64, (usize, usize)> {
+        // Whole pairs are written and read: a processor does not forward halves of them.
+        let pairs = &mut pairs[..self.nodes.len()];
+        for (pair, node) in pairs.iter_mut().zip(&self.nodes) {
+            *pair = NodeId::pair(known[node.position as usize]) & node.kept;
+        }
+        for (at, leaf) in self.leaves.iter().enumerate() {
+            let id = memo.get(leaf.pair(words)).ok_or((at, 0))?;
+            pairs[leaf.receiver.node as usize] |= u64::from(id.0) << leaf.receiver.shift;
+        }
+        let last = self.nodes.len() - 1;
+        for (at, node) in self.nodes[..last].iter().enumerate() {
+            let id = memo.get(pairs[at]).ok_or((self.leaves.len(), at))?;
+            pairs[node.receiver.node as usize] |= u64::from(id.0) << node.receiver.shift;
+        }
+        Ok(pairs[last])
+    }
+}
+
+/// Templates by mask: a small direct-mapped cache in front of all of them.
 #[derive(Clone, Debug)]
 struct Templates {
     shape: Shape,
-    /// Where a mask was last seen: its first word, its length, and its number.
-    slots: Vec<(u64, usize, usize)>,
-    masks: Vec<Box<[u64]>>,
-    templates: Vec<Template>,
-    parts: Vec<Part>,
+    slots: Box<[Arc<Template>; Self::SLOTS]>,
+    all: HashMap<Box<[u64]>, Arc<Template>>,
+    /// Leaves and nodes of all.
+    parts: usize,
 }
 
 impl Templates {
-    const SLOT_BITS: u32 = 8;
+    const SLOTS: usize = 256;
     /// Parts of all templates, at most; then they are made anew.
     const MOST_PARTS: usize = 1 << 16;
 
     fn new(shape: Shape) -> Self {
+        let none = Arc::new(shape.template(&[0]));
         Self {
             shape,
-            slots: vec![(0, 0, 0); 1 << Self::SLOT_BITS],
-            masks: Vec::new(),
-            templates: Vec::new(),
-            parts: Vec::new(),
+            slots: Box::new(std::array::from_fn(|_| Arc::clone(&none))),
+            all: HashMap::new(),
+            parts: 0,
         }
     }
 
     #[inline(always)]
-    fn of(&mut self, mask: &[u64]) -> Template {
-        let first = mask.first().copied().unwrap_or(0);
-        let mix = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let slot = (mask.iter().fold(0, mix) >> (64 - Self::SLOT_BITS)) as usize;
-        let (seen, len, number) = self.slots[slot];
-        if seen == first && len == mask.len() && (len == 1 || *self.masks[number] == *mask) {
-            return self.templates[number];
+    fn of(&mut self, mask: &[u64]) -> &Template {
+        // Most masks are one word.
+        let hash = match mask {
+            [only] => Self::mix(*only),
+            several => several.iter().fold(0, |hash, word| Self::mix(hash ^ word)),
+        };
+        let slot = (hash >> 56) as usize % Self::SLOTS;
+        if !self.slots[slot].is_for(mask) {
+            self.slots[slot] = self.make(mask);
         }
-        self.make(mask, slot)
+        &self.slots[slot]
+    }
+
+    #[inline(always)]
+    fn mix(word: u64) -> u64 {
+        word.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
     #[cold]
-    fn make(&mut self, mask: &[u64], slot: usize) -> Template {
-        if self.parts.len() > Self::MOST_PARTS {
-            *self = Self::new(self.shape);
+    fn make(&mut self, mask: &[u64]) -> Arc<Template> {
+        if let Some(known) = self.all.get(mask) {
+            return Arc::clone(known);
         }
-        let known = self.masks.iter().position(|known| **known == *mask);
-        let number = known.unwrap_or_else(|| {
-            let first = self.parts.len();
-            let leaves = self.shape.plan(mask, &mut self.parts);
-            self.masks.push(mask.into());
-            self.templates.push(Template {
-                first,
-                leaves,
-                end: self.parts.len(),
-            });
-            self.masks.len() - 1
-        });
-        self.slots[slot] = (mask.first().copied().unwrap_or(0), mask.len(), number);
-        self.templates[number]
+        let template = Arc::new(self.shape.template(mask));
+        if self.parts > Self::MOST_PARTS {
+            self.all.clear();
+            self.parts = 0;
+        }
+        self.parts += template.leaves.len() + template.nodes.len();
+        self.all.insert(mask.into(), Arc::clone(&template));
+        template
     }
 }
 
@@ -236,8 +326,8 @@ impl Templates {
 /// for each node that it knows.
 #[derive(Clone, Debug)]
 pub(crate) struct Memo {
-    /// The pair, and one more than its id, or zero.
-    entries: Box<[[u64; 2]]>,
+    /// Pairs and their ids. Where nothing was put yet, a pair that belongs elsewhere.
+    entries: Box<[(u64, u32); 1 << Self::SIZE_BITS]>,
 }
 
 impl Memo {
@@ -246,39 +336,44 @@ impl Memo {
     const SIZE_BITS: u32 = if cfg!(loom) { 3 } else { 14 };
 
     fn new() -> Self {
-        Self {
-            entries: vec![[0; 2]; 1 << Self::SIZE_BITS].into(),
+        // Zero belongs to slot 0, and this one to another.
+        let elsewhere = 1 << 63;
+        debug_assert!(Self::slot(0) == 0 && Self::slot(elsewhere) != 0);
+        let mut entries = vec![(0, 0); 1 << Self::SIZE_BITS];
+        entries[0].0 = elsewhere;
+        let entries: Box<[_]> = entries.into();
+        match entries.try_into() {
+            Ok(entries) => Self { entries },
+            Err(_) => unreachable!("it was made with this length"),
         }
     }
 
     #[inline(always)]
-    fn slot([left, right]: [u32; 2]) -> (u64, usize) {
-        let pair = u64::from(left) | u64::from(right) << 32;
+    fn slot(pair: u64) -> usize {
         let spread = (pair ^ pair >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (pair, (spread >> (64 - Self::SIZE_BITS)) as usize)
+        (spread >> (64 - Self::SIZE_BITS)) as usize
     }
 
     #[inline(always)]
-    pub(crate) fn get(&self, pair: [u32; 2]) -> Option<NodeId> {
-        let (pair, slot) = Self::slot(pair);
-        let [known, next] = self.entries[slot];
-        (known == pair && next != 0).then(|| NodeId((next - 1) as u32))
+    fn get(&self, pair: u64) -> Option<NodeId> {
+        let (known, id) = self.entries[Self::slot(pair)];
+        (known == pair).then_some(NodeId(id))
     }
 
     #[inline(always)]
-    pub(crate) fn put(&mut self, pair: [u32; 2], id: NodeId) {
-        let (pair, slot) = Self::slot(pair);
-        self.entries[slot] = [pair, u64::from(id.0) + 1];
+    fn put(&mut self, pair: u64, id: NodeId) {
+        self.entries[Self::slot(pair)] = (pair, id.0);
     }
 }
 
 /// A node that is not known yet.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// Words of a leaf, or ids of the children.
-    halves: [u32; 2],
-    /// Twice the number of the step that the id goes to, plus one for the right half.
-    receiver: usize,
+    /// Words of a leaf, or ids of the children, zero where they are not known.
+    pair: u64,
+    /// The step that the id goes to.
+    to: u32,
+    shift: u32,
 }
 
 /// The steps of one insertion that are left: `next` is the one to do, `last` the root.
@@ -293,17 +388,19 @@ struct Climb {
 #[derive(Clone, Debug)]
 pub(crate) struct TreePlan {
     templates: Templates,
-    pub(crate) memo: Memo,
-    /// By insertion: the ids at the root, once they are known.
-    pub(crate) roots: Vec<[u32; 2]>,
+    memo: Memo,
+    /// By insertion: the pair of ids at the root, once they are known.
+    pub(crate) roots: Vec<u64>,
     steps: Vec<Step>,
     climbs: Vec<Climb>,
-    /// For one state: the halves of its nodes above the leaves.
-    halves: Vec<[u32; 2]>,
+    /// For one state: the pairs of its nodes above the leaves.
+    pairs: Vec<u64>,
     /// For one state: a mask.
     mask: Vec<u64>,
     /// Numbers and hashes of a round of lookups.
     pub(crate) pending: Vec<(usize, u64)>,
+    /// By insertion: where its root is looked for.
+    pub(crate) homes: Vec<Home>,
 }
 
 impl TreePlan {
@@ -316,9 +413,10 @@ impl TreePlan {
             roots: Vec::new(),
             steps: Vec::new(),
             climbs: Vec::new(),
-            halves: vec![[0; 2]; shape.first_leaf()],
+            pairs: vec![0; shape.first_leaf()],
             mask: Vec::new(),
             pending: Vec::new(),
+            homes: Vec::new(),
         }
     }
 
@@ -333,26 +431,38 @@ impl TreePlan {
     #[inline(always)]
     pub(crate) fn push(&mut self, known: &[NodeId], words: &[u32], mask: &[u64]) {
         let template = self.templates.of(mask);
-        let parts = &self.templates.parts[template.first..template.end];
-        let (leaves, above) = parts.split_at(template.leaves);
-        let halves = &mut self.halves[..above.len()];
-        for (halves, node) in halves.iter_mut().zip(above) {
-            *halves = node.from.map(|at| known[at].0);
+        let (known, _) = known.as_chunks::<2>();
+        match template.root(known, words, &self.memo, &mut self.pairs) {
+            Ok(root) => self.roots.push(root),
+            Err((leaves, nodes)) => self.keep(mask, words, leaves, nodes),
         }
-        for (at, leaf) in leaves.iter().enumerate() {
-            match self.memo.get(leaf.words(words)) {
-                Some(id) => halves.as_flattened_mut()[leaf.receiver] = id.0,
-                None => return self.keep(template, words, at, 0),
+    }
+
+    /// Adds several states of `width` words, with their masks.
+    pub(crate) fn push_all(
+        &mut self,
+        known: &[NodeId],
+        width: usize,
+        mut words: &[u32],
+        masks: &[u64],
+    ) {
+        if width <= 64 {
+            for mask in masks.chunks_exact(1) {
+                let Some((state, others)) = words.split_at_checked(width) else {
+                    break;
+                };
+                self.push(known, state, mask);
+                words = others;
             }
+            return;
         }
-        let last = above.len() - 1;
-        for (at, node) in above[..last].iter().enumerate() {
-            match self.memo.get(halves[at]) {
-                Some(id) => halves.as_flattened_mut()[node.receiver] = id.0,
-                None => return self.keep(template, words, template.leaves, at),
-            }
+        for mask in masks.chunks_exact(width.div_ceil(64)) {
+            let Some((state, others)) = words.split_at_checked(width) else {
+                break;
+            };
+            self.push(known, state, mask);
+            words = others;
         }
-        self.roots.push(halves[last]);
     }
 
     /// Adds a state without a mask: one that differs from `before`, or any.
@@ -376,27 +486,31 @@ impl TreePlan {
 
     /// Keeps what is left of a state of which so many leaves, and so many nodes above them,
     /// are known.
-    fn keep(&mut self, template: Template, words: &[u32], leaves: usize, nodes: usize) {
+    #[inline(never)]
+    fn keep(&mut self, mask: &[u64], words: &[u32], leaves: usize, nodes: usize) {
+        let template = self.templates.of(mask);
         let first = self.steps.len();
-        let parts = &self.templates.parts[template.first..template.end];
-        let (all_leaves, above) = parts.split_at(template.leaves);
-        let leaves = &all_leaves[leaves..];
-        let step = |halves: [u32; 2], part: &Part| Step {
-            halves,
-            // The root has no receiver.
-            receiver: (part.receiver + 2 * (first + leaves.len())).saturating_sub(2 * nodes),
+        let left = &template.leaves[leaves..];
+        // Where the first node above the leaves is, or would be.
+        let base = (first + left.len()) as u32;
+        let step = |pair, receiver: Receiver| Step {
+            pair,
+            // The root's goes nowhere.
+            to: (base + receiver.node).saturating_sub(nodes as u32),
+            shift: receiver.shift,
         };
-        let words = leaves.iter().map(|leaf| step(leaf.words(words), leaf));
-        self.steps.extend(words);
-        let above = self.halves.iter().zip(above).skip(nodes);
+        let leaves = left.iter();
         self.steps
-            .extend(above.map(|(halves, node)| step(*halves, node)));
+            .extend(leaves.map(|leaf| step(leaf.pair(words), leaf.receiver)));
+        let above = self.pairs.iter().zip(&template.nodes).skip(nodes);
+        self.steps
+            .extend(above.map(|(pair, node)| step(*pair, node.receiver)));
         self.climbs.push(Climb {
             insertion: self.roots.len(),
             next: first,
             last: self.steps.len() - 1,
         });
-        self.roots.push([0; 2]);
+        self.roots.push(0);
     }
 
     /// How many states are not known to be at their roots.
@@ -407,43 +521,38 @@ impl TreePlan {
     /// Goes up with a state as far as the memory knows the nodes. Returns the first
     /// unknown one, or `None` at the root.
     #[inline(always)]
-    pub(crate) fn climb(&mut self, number: usize) -> Option<[u32; 2]> {
+    pub(crate) fn climb(&mut self, number: usize) -> Option<u64> {
         let mut climb = self.climbs[number];
         let unknown = loop {
-            let pair = self.steps[climb.next].halves;
+            let step = self.steps[climb.next];
             if climb.next == climb.last {
-                self.roots[climb.insertion] = pair;
+                self.roots[climb.insertion] = step.pair;
                 break None;
             }
-            match self.memo.get(pair) {
-                Some(id) => self.pass_on(&mut climb, id),
-                None => break Some(pair),
+            match self.memo.get(step.pair) {
+                Some(id) => self.steps[step.to as usize].pair |= u64::from(id.0) << step.shift,
+                None => break Some(step.pair),
             }
+            climb.next += 1;
         };
-        self.climbs[number] = climb;
+        self.climbs[number].next = climb.next;
         unknown
     }
 
     /// The first unknown node of a state.
     #[inline(always)]
-    pub(crate) fn unknown(&self, number: usize) -> [u32; 2] {
-        self.steps[self.climbs[number].next].halves
+    pub(crate) fn unknown(&self, number: usize) -> u64 {
+        self.steps[self.climbs[number].next].pair
     }
 
     /// The first unknown node of a state has this id.
     #[inline(always)]
     pub(crate) fn found(&mut self, number: usize, id: NodeId) {
-        let mut climb = self.climbs[number];
-        self.memo.put(self.steps[climb.next].halves, id);
-        self.pass_on(&mut climb, id);
-        self.climbs[number] = climb;
-    }
-
-    #[inline(always)]
-    fn pass_on(&mut self, climb: &mut Climb, id: NodeId) {
-        let receiver = self.steps[climb.next].receiver;
-        self.steps[receiver / 2].halves[receiver % 2] = id.0;
+        let climb = &mut self.climbs[number];
+        let step = self.steps[climb.next];
         climb.next += 1;
+        self.memo.put(step.pair, id);
+        self.steps[step.to as usize].pair |= u64::from(id.0) << step.shift;
     }
 }
 
@@ -484,33 +593,44 @@ mod tests {
 
     #[test]
     fn plans_visit_each_node_above_a_change_once() {
-        let shape = Shape::new(14);
-        let mut parts = vec![Part::above(9); 3];
-        let leaves = shape.plan(&[1 << 13 | 1 << 12 | 1 << 10 | 1], &mut parts);
-        assert_eq!(leaves, 3);
-        // Positions 13 (words 12 and 13), 12, 7, 6, 3, 1, and the halves that their ids go to.
-        let expected = [
-            ([12, 13], 1),
-            ([10, 11], 0),
-            ([0, 1], 3),
-            ([12, 13], 2),
-            ([6, 7], 5),
-            ([2, 3], 0),
+        let shape = Shape::new(13);
+        let template = shape.template(&[1 << 12 | 1 << 10 | 1]);
+        let receiver = |node: u32, half: u32| Receiver {
+            node,
+            shift: 32 * half,
+        };
+        // Positions 13 (the last word), 12 and 7; then 6, 3 and 1.
+        let leaf = |words: [u32; 2], second, to| LeafPart {
+            words,
+            second,
+            receiver: to,
+        };
+        let leaves = [
+            leaf([12, 12], 0, receiver(0, 1)),
+            leaf([10, 11], u32::MAX, receiver(0, 0)),
+            leaf([0, 1], u32::MAX, receiver(1, 1)),
         ];
-        let found: Vec<_> = parts[3..].iter().map(|p| (p.from, p.receiver)).collect();
-        assert_eq!(found, expected);
-        let mut parts = Vec::new();
-        assert_eq!(shape.plan(&[0], &mut parts), 0);
-        assert_eq!(parts, [Part::above(1)]);
+        assert_eq!(*template.leaves, leaves);
+        let node = |position, kept, receiver| NodePart {
+            kept,
+            position,
+            receiver,
+        };
+        let left = u64::from(u32::MAX);
+        let nodes = [
+            node(6, 0, receiver(1, 0)),
+            node(3, 0, receiver(2, 1)),
+            node(1, left, receiver(0, 0)),
+        ];
+        assert_eq!(*template.nodes, nodes);
+        let unchanged = shape.template(&[0]);
+        assert_eq!(*unchanged.leaves, []);
+        assert_eq!(*unchanged.nodes, [node(1, u64::MAX, receiver(0, 0))]);
     }
 
     #[test]
     fn templates_are_told_apart_by_the_whole_mask() {
         let mut templates = Templates::new(Shape::new(200));
-        let leaves_of = |templates: &mut Templates, mask: &[u64]| {
-            let template = templates.of(mask);
-            template.leaves
-        };
         // More masks than slots, more than once, with equal first words and of several lengths.
         for _ in 0..2 {
             for number in 0..3_000_u64 {
@@ -522,10 +642,26 @@ mod tests {
                 ];
                 for mask in &masks {
                     let expected = Shape::new(200).leaves_in_mask(mask).count();
-                    assert_eq!(leaves_of(&mut templates, mask), expected, "{mask:?}");
+                    assert_eq!(templates.of(mask).leaves.len(), expected, "{mask:?}");
                 }
             }
-            assert!(templates.parts.len() <= Templates::MOST_PARTS + 300);
+            assert!(templates.parts <= Templates::MOST_PARTS + 300);
+            assert!(templates.all.len() <= templates.parts);
         }
+    }
+
+    #[test]
+    fn a_memo_knows_what_it_was_told_and_nothing_else() {
+        let mut memo = Memo::new();
+        let pairs = || (0..40_000_u64).map(|number| number << 32 | number % 7);
+        assert!(pairs().all(|pair| memo.get(pair).is_none()));
+        for pair in pairs() {
+            memo.put(pair, NodeId(pair as u32));
+            assert_eq!(memo.get(pair), Some(NodeId(pair as u32)));
+        }
+        for pair in pairs() {
+            assert!(memo.get(pair).is_none_or(|id| id == NodeId(pair as u32)));
+        }
+        assert_eq!(memo.get(1 << 63), None);
     }
 }

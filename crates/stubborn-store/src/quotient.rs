@@ -21,6 +21,8 @@
 
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::hash::{Permutation, place};
+#[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+use crate::region::equal_lanes;
 use crate::region::{Region, Zeroed, prefetch};
 use crate::sync::{AtomicU16, AtomicU32, Backoff, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -108,19 +110,33 @@ impl Bucket {
     fn find(&self, count: usize, low: u32, high: u16) -> Option<&AtomicU16> {
         // All low halves are compared, without a branch that depends on where
         // the entry is: such a branch is mispredicted most of the time.
-        let mut candidates = 0u32;
-        for (entry, stored) in self.low.iter().enumerate() {
-            candidates |= u32::from(stored.load(Ordering::Relaxed) == low) << entry;
-        }
-        candidates &= (1 << count) - 1;
+        let mut candidates = self.equal_lows(low) & ((1 << count) - 1);
         while candidates != 0 {
-            let entry = &self.high[candidates.trailing_zeros() as usize % ENTRIES];
+            let entry = self.high.get(candidates.trailing_zeros() as usize)?;
             if entry.load(Ordering::Relaxed) & !FLAGS == high {
                 return Some(entry);
             }
             candidates &= candidates - 1;
         }
         None
+    }
+
+    /// A bit for each entry whose low half is `low`, and any above them.
+    #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+    #[inline(always)]
+    fn equal_lows(&self, low: u32) -> u32 {
+        let equal = equal_lanes(self, low);
+        // The first lane is the header.
+        equal >> 1
+    }
+
+    #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+    #[inline(always)]
+    fn equal_lows(&self, low: u32) -> u32 {
+        let lows = self.low.iter().enumerate();
+        lows.fold(0, |equal, (entry, stored)| {
+            equal | u32::from(stored.load(Ordering::Relaxed) == low) << entry
+        })
     }
 
     /// Adds an entry with nobody else around; says whether there was room.
@@ -185,19 +201,27 @@ impl Segment {
         })
     }
 
-    /// Finds or adds a hash whose position among all hashes of the segment is
-    /// `position`; `None` when there is no room within reach.
-    #[inline]
-    fn find_or_add(&self, position: u64, remainder: Remainder) -> Option<(&AtomicU16, bool)> {
-        let home = place(position, self.homes);
-        for displacement in 0..=FARTHEST {
-            let high = remainder.displaced(displacement);
-            if let Some(found) = self.buckets[home + displacement].find_or_add(remainder.low, high)
-            {
-                return Some(found);
-            }
+    /// Finds or adds a hash at home in the bucket `home`; `None` when there is no room
+    /// within reach.
+    #[inline(always)]
+    fn find_or_add(&self, home: usize, remainder: Remainder) -> Option<(&AtomicU16, bool)> {
+        let first = self.buckets[home].find_or_add(remainder.low, remainder.high);
+        match first {
+            Some(found) => Some(found),
+            None => self.find_or_add_displaced(home, remainder),
         }
-        None
+    }
+
+    #[inline(never)]
+    fn find_or_add_displaced(
+        &self,
+        home: usize,
+        remainder: Remainder,
+    ) -> Option<(&AtomicU16, bool)> {
+        (1..=FARTHEST).find_map(|displacement| {
+            let high = remainder.displaced(displacement);
+            self.buckets[home + displacement].find_or_add(remainder.low, high)
+        })
     }
 
     /// Adds a hash that is not there, with nobody else around; says whether
@@ -265,6 +289,15 @@ impl Segment {
             homes += homes / 8 + 1;
         }
     }
+}
+
+/// Where a hash is looked for first, and what is looked for there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Home {
+    low: u32,
+    high: u16,
+    segment: u16,
+    bucket: usize,
 }
 
 /// The table could not take a key before it grows.
@@ -341,10 +374,17 @@ impl QuotientTable {
     }
 
     #[inline(always)]
+    fn segment_of(&self, hash: u64) -> usize {
+        (hash >> (self.permutation.bits() - SEGMENT_BITS)) as usize
+    }
+
+    #[inline(always)]
     fn locate(&self, hash: u64) -> (&Segment, u64) {
         let aligned = hash << (64 - self.permutation.bits());
-        let segment = &self.segments[(aligned >> (64 - SEGMENT_BITS)) as usize];
-        (segment, aligned << SEGMENT_BITS)
+        (
+            &self.segments[self.segment_of(hash)],
+            aligned << SEGMENT_BITS,
+        )
     }
 
     /// Starts to fetch the home of `hash`.
@@ -354,12 +394,49 @@ impl QuotientTable {
         prefetch(&segment.buckets[place(position, segment.homes)]);
     }
 
-    /// Finds the key with this hash or adds it; tells its flags and whether it is new.
-    #[inline]
-    pub(crate) fn insert(&self, hash: u64) -> Result<(u8, bool), NoRoom> {
+    /// Where `hash` is at home.
+    #[inline(always)]
+    pub(crate) fn home(&self, hash: u64) -> Home {
         let (segment, position) = self.locate(hash);
+        let Remainder { low, high } = Remainder::of(hash);
+        Home {
+            low,
+            high,
+            segment: self.segment_of(hash) as u16,
+            bucket: place(position, segment.homes),
+        }
+    }
+
+    /// Tells where keys are at home, and starts to fetch that.
+    #[inline(always)]
+    pub(crate) fn fetcher(&self) -> impl Fn(u64) -> Home + '_ {
+        // Copies that nobody writes to.
+        let (permutation, segments) = (self.permutation, &self.segments[..]);
+        move |key| {
+            let hash = permutation.apply(key);
+            let aligned = hash << (64 - permutation.bits());
+            let number = (aligned >> (64 - SEGMENT_BITS)) as usize;
+            let segment = &segments[number];
+            let bucket = place(aligned << SEGMENT_BITS, segment.homes);
+            prefetch(&segment.buckets[bucket]);
+            let Remainder { low, high } = Remainder::of(hash);
+            Home {
+                low,
+                high,
+                segment: number as u16,
+                bucket,
+            }
+        }
+    }
+
+    /// Finds the key that belongs here, as was found out after the last growth, or adds it;
+    /// tells its flags and whether it is new.
+    #[inline(always)]
+    pub(crate) fn insert(&self, home: Home) -> Result<(u8, bool), NoRoom> {
+        let Home { low, high, .. } = home;
+        let segment = &self.segments[usize::from(home.segment)];
         let (entry, new) = segment
-            .find_or_add(position, Remainder::of(hash))
+            .find_or_add(home.bucket, Remainder { low, high })
             .ok_or(NoRoom)?;
         Ok(((entry.load(Ordering::SeqCst) & FLAGS) as u8, new))
     }
@@ -454,7 +531,7 @@ impl QuotientTable {
     /// Adds a key with flags, with nobody else around; false if it is there.
     pub(crate) fn add(&mut self, hash: u64, flags: u8) -> Result<bool, OutOfMemory> {
         let is_new = loop {
-            match self.insert(hash) {
+            match self.insert(self.home(hash)) {
                 Ok((_, is_new)) => break is_new,
                 Err(NoRoom) => self.grow(1.1, 1)?,
             }
@@ -548,7 +625,7 @@ mod tests {
         for step in 0..60_000u64 {
             let key = (random.next().unwrap() % 40_000) | ((random.next().unwrap() % 3) << 45);
             let (flags, new) = loop {
-                match table.insert(table.hash(key)) {
+                match table.insert(table.home(table.hash(key))) {
                     Ok(found) => break found,
                     Err(NoRoom) => table.grow(1.2, 1).unwrap(),
                 }
@@ -597,7 +674,7 @@ mod tests {
         let table = QuotientTable::new(&budget, 48, 100_000).unwrap();
         assert!(table.limit() >= 99_000, "{}", table.limit());
         for key in 0..table.limit() {
-            table.insert(table.hash(key * 3)).unwrap();
+            table.insert(table.home(table.hash(key * 3))).unwrap();
         }
     }
 
@@ -606,7 +683,7 @@ mod tests {
         let budget = MemoryBudget::new(600_000);
         let mut table = QuotientTable::new(&budget, 48, 10_000).unwrap();
         for key in 0..9_000u64 {
-            table.insert(table.hash(key)).unwrap();
+            table.insert(table.home(table.hash(key))).unwrap();
             table.set_flags(table.hash(key), key as u8 & 63);
         }
         assert!(table.grow(4.0, 1).is_err());

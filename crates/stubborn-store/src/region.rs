@@ -34,6 +34,43 @@ macro_rules! zeroed_atomics {
 }
 zeroed_atomics!(AtomicU8, AtomicU32, AtomicU64);
 
+/// Compares the first twelve 32-bit lanes of a cache line of atomic integers with `value`: a
+/// bit for each that is equal. Each is read as by a relaxed load.
+#[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+#[inline(always)]
+pub(crate) fn equal_lanes<T: Zeroed>(line: &T, value: u32) -> u32 {
+    const { assert!(size_of::<T>() >= 48 && align_of::<T>() >= 16) }
+    let equal: u32;
+    // SAFETY: reads the first 48 bytes of `line`, which are there and aligned. Other threads may
+    // write them, by atomic stores of aligned integers of at most 32 bits: aligned vector loads
+    // read each of those whole. The compiler sees neither a race nor what is read.
+    unsafe {
+        std::arch::asm!(
+            "movd {wanted}, {value:e}",
+            "pshufd {wanted}, {wanted}, 0",
+            "movdqa {first}, [{line}]",
+            "movdqa {second}, [{line} + 16]",
+            "movdqa {third}, [{line} + 32]",
+            "pcmpeqd {first}, {wanted}",
+            "pcmpeqd {second}, {wanted}",
+            "pcmpeqd {third}, {wanted}",
+            "packssdw {first}, {second}",
+            "packssdw {third}, {third}",
+            "packsswb {first}, {third}",
+            "pmovmskb {equal:e}, {first}",
+            line = in(reg) line,
+            value = in(reg) value,
+            wanted = out(xmm_reg) _,
+            first = out(xmm_reg) _,
+            second = out(xmm_reg) _,
+            third = out(xmm_reg) _,
+            equal = lateout(reg) equal,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    equal & 0xFFF
+}
+
 #[cfg(not(loom))]
 pub(crate) use real::Region;
 

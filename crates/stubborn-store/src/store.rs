@@ -344,11 +344,14 @@ impl Store {
 
     /// How much larger a table gets when it grows.
     fn usual_excess(&self, tables: &Tables) -> f64 {
+        const SMALL: usize = 4 << 20;
         const LARGE: usize = 16 << 20;
         let excess = self.growth_factor - 1.0;
-        match tables.bytes() > LARGE {
-            true => excess / 2.0,
-            false => excess,
+        match tables.bytes() {
+            // Some megabytes more are nothing beside the program itself.
+            ..SMALL => 2.0 * excess,
+            SMALL..LARGE => excess,
+            _ => excess / 2.0,
         }
     }
 

@@ -28,7 +28,7 @@
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::plan::{Shape, TreePlan};
-use crate::quotient::{NoRoom, QuotientTable};
+use crate::quotient::{Home, NoRoom, QuotientTable};
 use crate::saved::{Ids, Sink, Source, damaged, read_entries, refused, write_entries};
 use crate::store::{Inserted, StateHandle, StoreError};
 use std::sync::Arc;
@@ -124,21 +124,46 @@ impl Tree {
     ) -> Result<(), Shortage> {
         self.climb(plan, spare).map_err(|NoRoom| Shortage::Nodes)?;
         let done = inserted.len();
-        plan.pending.clear();
-        for (number, root) in plan.roots.iter().enumerate().skip(done) {
-            let hash = self.roots.hash(Self::key(*root, self.roots.bits())?);
-            self.roots.prefetch(hash);
-            plan.pending.push((number, hash));
+        let roots = &plan.roots[done..];
+        let half = self.roots.bits() / 2;
+        let (mut all, mut lacking) = (0, None);
+        if plan.homes.len() < roots.len() {
+            plan.homes.resize(roots.len(), Home::default());
         }
-        for (number, hash) in &plan.pending {
-            let (flags, is_new) = self.roots.insert(*hash).map_err(|NoRoom| Shortage::Roots)?;
-            inserted.push(Inserted {
-                handle: Self::handle(plan.roots[*number]),
+        let fetch = self.roots.fetcher();
+        for (root, home) in roots.iter().zip(&mut plan.homes) {
+            all |= root | root >> 32;
+            *home = fetch(root << 32 >> (32 - half) | root >> 32);
+        }
+        if half < 32 && all as u32 >> half != 0 {
+            return Err(Shortage::Keys);
+        }
+        let blank = Inserted {
+            handle: StateHandle::from_bits(0),
+            is_new: false,
+            flags: 0,
+        };
+        inserted.resize(plan.roots.len(), blank);
+        let found = inserted[done..].iter_mut().zip(&plan.homes);
+        for (number, ((inserted, home), root)) in found.zip(roots).enumerate() {
+            let Ok((flags, is_new)) = self.roots.insert(*home) else {
+                lacking = Some(done + number);
+                break;
+            };
+            *inserted = Inserted {
+                // The left half comes first there.
+                handle: StateHandle::from_bits(root.rotate_left(32)),
                 is_new,
                 flags,
-            });
+            };
         }
-        Ok(())
+        match lacking {
+            Some(number) => {
+                inserted.truncate(number);
+                Err(Shortage::Roots)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Brings all insertions of a batch to their roots.
@@ -184,37 +209,77 @@ impl Tree {
                 None => return false,
             }
         }
-        let key = Self::key(plan.roots[0], self.roots.bits());
+        let handle = StateHandle::from_bits(plan.roots[0].rotate_left(32));
+        let key = Self::key(Self::root(handle), self.roots.bits());
         key.is_ok_and(|key| self.roots.flags(self.roots.hash(key)).is_some())
     }
 
     /// Fills `words` with a state; `known` says which ids are there already, and
     /// is updated. The handle must be one that this tree gave out.
+    #[inline]
     pub(crate) fn load(&self, handle: StateHandle, known: &mut [NodeId], words: &mut [u32]) {
+        let first_leaf = self.shape.first_leaf();
+        let (pairs, _) = known.as_chunks_mut::<2>();
+        // Positions whose ids are other ones than before. Only the first ones have bits here;
+        // below them a stack does it.
+        let mut others = Self::replace(pairs, 1, Self::root(handle));
+        while others != 0 {
+            let position = others.trailing_zeros() as usize;
+            others &= others - 1;
+            let id = pairs[position / 2][position % 2];
+            let node = self.nodes.get(id);
+            if position >= first_leaf {
+                self.shape.fill(position - first_leaf, node, words);
+            } else if 2 * position + 1 < Self::FLAT_POSITIONS {
+                others |= Self::replace(pairs, position, node);
+            } else {
+                self.load_below(position, node, pairs, words);
+            }
+        }
+    }
+
+    /// Positions of a heap that have bits.
+    const FLAT_POSITIONS: usize = if cfg!(test) { 16 } else { 64 };
+
+    /// Puts the ids of two children in their place. Returns the bits of those that are others
+    /// than before, of positions that have bits.
+    #[inline(always)]
+    fn replace(pairs: &mut [[NodeId; 2]], parent: usize, ids: [u32; 2]) -> u64 {
+        let before = std::mem::replace(&mut pairs[parent], ids.map(NodeId));
+        let [left, right] = [0, 1].map(|half| u64::from(before[half].0 != ids[half]));
+        (left | right << 1) << (2 * parent % 64)
+    }
+
+    /// The same for everything below one node, which is no leaf and has these children.
+    #[inline(never)]
+    fn load_below(
+        &self,
+        position: usize,
+        children: [u32; 2],
+        pairs: &mut [[NodeId; 2]],
+        words: &mut [u32],
+    ) {
         // The stack of a depth-first walk of a heap: one sibling per level.
-        let mut stack = [(0u32, NodeId::NONE); 34];
-        let [left, right] = Self::root(handle);
-        (stack[0], stack[1]) = ((3, NodeId(right)), (2, NodeId(left)));
+        let mut stack = [(0, NodeId::NONE); 34];
+        let [left, right] = children.map(NodeId);
+        (stack[0], stack[1]) = ((2 * position + 1, right), (2 * position, left));
         let mut height = 2;
         while height > 0 {
             height -= 1;
             let (position, id) = stack[height];
-            let at = position as usize;
-            if known[at] == id {
+            let before = &mut pairs[position / 2][position % 2];
+            if std::mem::replace(before, id) == id {
                 continue;
             }
-            known[at] = id;
-            let [left, right] = self.nodes.get(id);
-            if at < self.shape.first_leaf() {
-                stack[height] = (2 * position + 1, NodeId(right));
-                stack[height + 1] = (2 * position, NodeId(left));
+            let node = self.nodes.get(id);
+            if position < self.shape.first_leaf() {
+                let [left, right] = node.map(NodeId);
+                stack[height] = (2 * position + 1, right);
+                stack[height + 1] = (2 * position, left);
                 height += 2;
             } else {
-                let [first, second] = self.shape.words_of(at - self.shape.first_leaf());
-                words[first] = left;
-                if let Some(second) = words.get_mut(second) {
-                    *second = right;
-                }
+                self.shape
+                    .fill(position - self.shape.first_leaf(), node, words);
             }
         }
     }
@@ -252,7 +317,7 @@ impl Tree {
     /// Writes all nodes in the order of their ids, then all roots with their flags.
     pub(crate) fn save(&self, len: u64, sink: &mut Sink<'_>) -> std::io::Result<()> {
         // Ids that threads have in reserve look as if they were `[0, 0]`, too.
-        let zero = self.nodes.find([0, 0], NodeTable::hash([0, 0]));
+        let zero = self.nodes.find(0, NodeTable::hash(0));
         sink.number(self.nodes.len() as u64)?;
         sink.number(zero.unwrap_or(NodeId::NONE).0.into())?;
         sink.numbers(self.nodes.pairs())?;

@@ -78,7 +78,7 @@ pub struct Successor<'a> {
 }
 
 /// Successors of one state, in flat arrays that are reused from state to state.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Successors {
     words: usize,
     mask_words: usize,
@@ -86,6 +86,23 @@ pub struct Successors {
     masks: Vec<u64>,
     transitions: Vec<TransitionId>,
     outcomes: Vec<Outcome>,
+    /// All arrays have capacity for at least so many successors.
+    capacity: usize,
+}
+
+impl Clone for Successors {
+    fn clone(&self) -> Self {
+        Self {
+            words: self.words,
+            mask_words: self.mask_words,
+            states: self.states.clone(),
+            masks: self.masks.clone(),
+            transitions: self.transitions.clone(),
+            outcomes: self.outcomes.clone(),
+            // Copies of arrays have no more than they need.
+            capacity: 0,
+        }
+    }
 }
 
 impl Successors {
@@ -98,6 +115,7 @@ impl Successors {
             masks: Vec::new(),
             transitions: Vec::new(),
             outcomes: Vec::new(),
+            capacity: 0,
         }
     }
 
@@ -164,6 +182,12 @@ impl Successors {
     #[inline]
     pub fn all_fine(&self) -> bool {
         self.outcomes.iter().fold(0, |all, one| all | one.0) == 0
+    }
+
+    /// The words of all successors in order, and their masks.
+    #[inline]
+    pub fn states(&self) -> (&[u32], &[u64]) {
+        (&self.states, &self.masks)
     }
 
     /// All successors in order.
@@ -243,16 +267,24 @@ impl Successors {
     /// call of any other method.
     #[inline]
     pub fn spare_room(&mut self, count: usize) -> SpareRoom {
-        self.states.reserve(count * self.words);
-        self.masks.reserve(count * self.mask_words);
-        self.transitions.reserve(count);
-        self.outcomes.reserve(count);
+        if self.len() + count > self.capacity {
+            self.make_room(count);
+        }
         SpareRoom {
             states: self.states.spare_capacity_mut().as_mut_ptr().cast(),
             masks: self.masks.spare_capacity_mut().as_mut_ptr().cast(),
             transitions: self.transitions.spare_capacity_mut().as_mut_ptr().cast(),
             outcomes: self.outcomes.spare_capacity_mut().as_mut_ptr().cast(),
         }
+    }
+
+    #[cold]
+    fn make_room(&mut self, count: usize) {
+        self.states.reserve(count * self.words);
+        self.masks.reserve(count * self.mask_words);
+        self.transitions.reserve(count);
+        self.outcomes.reserve(count);
+        self.capacity = self.len() + count;
     }
 
     /// Makes the first `count` entries of the spare room successors.

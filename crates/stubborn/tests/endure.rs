@@ -294,6 +294,56 @@ fn a_search_with_little_memory_goes_on_on_disk() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
+/// A file that may not grow any more is as good as a full disk.
+#[test]
+#[cfg(unix)]
+fn a_full_disk_is_no_answer() {
+    let place = folder("full");
+    let model = model(&place);
+    let files = place.join("files").display().to_string();
+    let limited = "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_stubborn")])
+        .args([
+            "explore",
+            &model,
+            "--memory-limit",
+            "22M",
+            "--spill",
+            &files,
+        ])
+        .output()
+        .expect("the program starts");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("cannot go on in"), "{output:?}");
+    let left = std::fs::read_dir(&files).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "files are removed");
+}
+
+/// A search that needs a proviso stays in memory, and says so.
+#[test]
+fn what_does_not_go_to_disk_is_said() {
+    let place = folder("spill-proviso");
+    let model = model(&place);
+    let files = place.join("files").display().to_string();
+    let check = [
+        "check",
+        &model,
+        "--only",
+        "--invariant",
+        "turns < 7",
+        "--spill",
+        &files,
+    ];
+    for (por, is_said) in [("none", false), ("beam", true)] {
+        let output = output(&[&check[..], &["--por", por]].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said.contains("stays in memory"), is_said, "{por}: {said}");
+    }
+}
+
 /// A model that starts more processes than anybody could tell before is made larger while it is
 /// explored, and is as large again when the run goes on.
 #[test]

@@ -255,3 +255,184 @@ fn models_grow_with_their_logs() {
     let output = run(&["trace-check", &model, &log, "--map", &map]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
+
+/// The handlers of a protocol over UDP, and their logs against its model.
+mod real {
+    use std::net::{SocketAddr, UdpSocket};
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::time::{Duration, Instant};
+
+    use stubborn::conformance::{Explainer, Mapping, Refusal};
+    use stubborn_protocol::real::{NodeError, Wire, merge};
+    use stubborn_protocol::{Model, Network, ProcessRef, Protocol, kind};
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Message {
+        Request,
+        Grant,
+        Release,
+    }
+
+    const ALL: [Message; 3] = [Message::Request, Message::Grant, Message::Release];
+
+    impl Wire for Message {
+        fn encode(&self) -> Vec<u8> {
+            vec![*self as u8]
+        }
+
+        fn decode(bytes: &[u8]) -> Option<Self> {
+            let [number] = bytes else { return None };
+            ALL.get(usize::from(*number)).copied()
+        }
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Client {
+        Idle,
+        Waiting,
+        Working,
+    }
+
+    type Parts = (Protocol<Message>, ProcessRef<bool>, Vec<ProcessRef<Client>>);
+
+    /// A lock server; clients work until a timer runs out.
+    fn protocol() -> Parts {
+        let mut p = Protocol::new("lock server");
+        let server = p.process("server", true);
+        let clients = p.processes("client", 3, Client::Idle);
+        for client in &clients {
+            p.action(*client, "asks")
+                .when(|c| *c == Client::Idle)
+                .then(move |c, step| {
+                    *c = Client::Waiting;
+                    step.send(server, Message::Request);
+                });
+            p.on(*client, kind!(Message::Grant)).then(|c, _, step| {
+                *c = Client::Working;
+                step.set_timer("work");
+            });
+            p.on_timeout(*client, "work").then(move |c, step| {
+                *c = Client::Idle;
+                step.send(server, Message::Release);
+            });
+        }
+        p.on(server, kind!(Message::Request))
+            .only_if(|free| *free)
+            .then(|free, m, step| {
+                *free = false;
+                step.send(m.from, Message::Grant);
+            });
+        p.on(server, kind!(Message::Release))
+            .then(|free, _, _| *free = true);
+        (p, server, clients)
+    }
+
+    fn sockets(count: usize) -> (Vec<UdpSocket>, Vec<SocketAddr>) {
+        let bind = |_| UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let sockets: Vec<_> = (0..count).map(bind).collect();
+        let addresses = sockets.iter().map(|s| s.local_addr().expect("an address"));
+        let addresses = addresses.collect();
+        (sockets, addresses)
+    }
+
+    /// Whether a model explains a log; how many of its lines, if not.
+    fn explained(model: &Model<Message>, log: &str) -> Result<usize, usize> {
+        let mapping = Mapping::default();
+        let mut explainer = Explainer::new(model, &mapping);
+        for line in log.lines() {
+            let event = serde_json::from_str(line).expect("an event");
+            match explainer.take(&event) {
+                Ok(()) => {}
+                Err(Refusal::Unexplained(_)) => return Err(explainer.explained()),
+                Err(other) => panic!("{other:?} at {line}"),
+            }
+        }
+        Ok(explainer.explained())
+    }
+
+    #[test]
+    fn what_runs_for_real_is_a_run_of_the_model() {
+        let (p, server, clients) = protocol();
+        let model = p.build().expect("a model");
+        let (sockets, addresses) = sockets(4);
+        let mut sockets = sockets.into_iter();
+        let mut next = || sockets.next().expect("a socket for each");
+        let logs: Vec<Mutex<Vec<u8>>> = (0..4).map(|_| Mutex::default()).collect();
+        let (stop, grants) = (AtomicBool::new(false), AtomicU64::new(0));
+        struct Shared<'l>(&'l Mutex<Vec<u8>>, Option<&'l AtomicU64>);
+        impl std::io::Write for Shared<'_> {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                if let Some(lines) = self.1 {
+                    lines.fetch_add(1, Ordering::Relaxed);
+                }
+                self.0.lock().expect("the log").write(bytes)
+            }
+
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let node = model.node(server, next(), &addresses).expect("a node");
+        let mut node = node.log(Shared(&logs[0], Some(&grants)));
+        let workers: Vec<_> = clients
+            .iter()
+            .zip(&logs[1..])
+            .map(|(client, log)| {
+                let node = model.node(*client, next(), &addresses).expect("a node");
+                let node = node.timer("work", Duration::from_millis(2));
+                node.expect("a timer").log(Shared(log, None))
+            })
+            .collect();
+        std::thread::scope(|scope| {
+            scope.spawn(|| node.run(&stop).expect("the server runs"));
+            for mut worker in workers {
+                let stop = &stop;
+                scope.spawn(move || worker.run(stop).expect("a client runs"));
+            }
+            let started = Instant::now();
+            while grants.load(Ordering::Relaxed) < 20 && started.elapsed().as_secs() < 30 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(grants.load(Ordering::Relaxed) >= 20, "nothing happens");
+        let text = |log: &Mutex<Vec<u8>>| {
+            let log = log.lock().expect("the log").clone();
+            String::from_utf8(log).expect("text")
+        };
+        let texts: Vec<String> = logs.iter().map(text).collect();
+        let merged = merge(texts.iter().map(String::as_str));
+        let lines = merged.lines().count();
+        assert_eq!(explained(&model, &merged), Ok(lines), "{merged}");
+        // Without its first grant, a client has no reason to work.
+        let granted = |line: &str| line.contains("server: Request");
+        let at = merged.lines().position(granted).expect("a grant");
+        let mut rest: Vec<&str> = merged.lines().collect();
+        rest.remove(at);
+        assert!(explained(&model, &rest.join("\n")).is_err());
+    }
+
+    #[test]
+    fn nodes_say_what_does_not_fit() {
+        let (p, server, _) = protocol();
+        let (mut other, ..) = protocol();
+        let stranger = other.process("stranger", ());
+        let model = p.build().expect("a model");
+        let (mut sockets, addresses) = sockets(4);
+        let mut next = || sockets.pop().expect("a socket");
+        let foreign = model.node(stranger, next(), &addresses);
+        assert!(matches!(foreign, Err(NodeError::ForeignProcess)));
+        let few = model.node(server, next(), &addresses[..2]);
+        let few = few.expect_err("too few").to_string();
+        assert_eq!(few, "2 addresses for 4 processes: each needs one");
+        let node = model.node(server, next(), &addresses).expect("a node");
+        let no_timer = node.timer("lunch", Duration::from_millis(1));
+        assert!(matches!(no_timer, Err(NodeError::NoTimer(_))));
+        let (mut p, server, _) = protocol();
+        p.network(Network::Ordered);
+        let model = p.build().expect("a model");
+        let queues = model.node(server, next(), &addresses);
+        assert!(matches!(queues, Err(NodeError::Unordered)));
+    }
+}

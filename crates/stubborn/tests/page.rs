@@ -349,6 +349,8 @@ fn a_loop_closes_and_collects_marks() {
     let status = served.concluded();
     assert_eq!(status["answers"][0]["verdict"], "violated", "{status}");
     let trace = served.ask(&format!("trace/{}", status["answers"][0]["trace"]));
+    let why = status["answers"][0]["why"].as_str().expect("reasons");
+    assert!(why.contains("for ever"), "{why}");
     let steps = trace["steps"].as_array().expect("steps");
     let cycle = trace["cycle"].as_u64().expect("a cycle") as usize;
     assert_eq!(steps[steps.len() - 1]["to"], steps[cycle - 1]["to"]);

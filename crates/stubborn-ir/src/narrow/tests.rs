@@ -8,7 +8,7 @@ use stubborn_system::{Successors, System};
 use super::*;
 use crate::interpreter::Interpreter;
 use crate::testing::{dining_philosophers, peterson, random_program, ring_election};
-use crate::{Model, Variable};
+use crate::{Model, Site, Variable};
 
 /// Most states that a test looks at.
 const ENOUGH: usize = 20_000;
@@ -213,6 +213,213 @@ fn whoever_looks_at_what_grows_is_run_again() {
         let largest = ["guard", "local"].iter().position(|k| *k == kind);
         let largest = largest.map_or(5, |at| [7, 10][at]);
         assert_eq!((item.min, item.max), (0, largest), "{kind}");
+    }
+}
+
+/// Who reads is found in every expression; a variable of a process is not followed from place to place
+/// if another process writes it, and a process may be put somewhere by another one.
+#[test]
+fn what_others_write_is_known_wherever_it_is_read() {
+    let site = Site(0);
+    let (x, copy, own, array) = (VarId(2), VarId(3), VarId(4), VarId(5));
+    let element = |index: Expr| Expr::Element(array, Box::new(index), site);
+    let set = |variable, value: i32| vec![Statement::assign(variable, Expr::Const(value), site)];
+    let write = vec![Statement::Assign {
+        target: Place::Element(array, Expr::Const(1), site),
+        value: Expr::Const(7),
+        site,
+    }];
+    let minus = Expr::Unary(UnaryOp::Negate, Box::new(Expr::Var(x)));
+    let same = Expr::Divide(
+        crate::DivideOp::Quotient,
+        Box::new(Expr::Var(x)),
+        Box::new(Expr::Const(1)),
+        site,
+    );
+    let choice = Expr::If(
+        Box::new(Expr::Var(own)),
+        Box::new(Expr::Const(0)),
+        Box::new(Expr::Var(x)),
+    );
+    let started = [set(own, 5), set(VarId(0), 1)].concat();
+    for (number, (read, from, written)) in [
+        (Expr::plus(Expr::Const(0), Expr::Var(x)), 0, set(x, 5)),
+        (minus, 0, set(x, 5)),
+        (same, 0, set(x, 5)),
+        (choice, 0, set(x, 5)),
+        (element(Expr::Var(x)), 0, set(x, 5)),
+        (element(Expr::Const(1)), 0, write),
+        (Expr::Var(own), 0, set(own, 5)),
+        (Expr::Var(own), 1, started),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut program = Program::new(format!("read {number}"));
+        let names = ["first", "second"].map(String::from).to_vec();
+        let [p, q] = ["P", "Q"].map(|name| program.process(name, names.clone(), 0));
+        let wide = |name: &str| {
+            let mut variable = Variable::integer(name, 0, 0, 0);
+            variable.item = Item::wrapping(i32::MIN, i32::MAX);
+            variable
+        };
+        let mut values = Variable::array("array", 0, 9, vec![0, 0, 0, 0, 0, 9, 0, 0]);
+        values.item = Item::wrapping(i32::MIN, i32::MAX);
+        for (variable, id) in [
+            (wide("x"), x),
+            (wide("copy"), copy),
+            (wide("own").owned_by(p), own),
+            (values.owned_by(p), array),
+        ] {
+            assert_eq!(program.variable(variable), id);
+        }
+        assert_eq!(program.out_of_range_site("x", None), site);
+        for (process, from, body) in [
+            (p, from, vec![Statement::assign(copy, read, site)]),
+            (q, 0, written),
+        ] {
+            program.command(Command {
+                name: format!("c{}", program.commands.len()),
+                processes: vec![process],
+                sources: vec![Some(from)],
+                body,
+                ..Command::default()
+            });
+        }
+        assert_same_behaviour(&program);
+    }
+}
+
+/// Either branch of a choice, any number of rounds: what a process brings to its next place is all that may
+/// have become of a variable; and who reads only inside of them is run again.
+#[test]
+fn choices_and_loops_are_joined() {
+    let site = Site(0);
+    let (x, copy, own) = (VarId(2), VarId(3), VarId(4));
+    let temp = TempId(0);
+    let set = |variable, value| Statement::assign(variable, value, site);
+    let five = || Expr::Const(5);
+    let choice = |condition, then, otherwise| Statement::If {
+        condition,
+        then,
+        otherwise,
+    };
+    let round = |condition, body| Statement::While {
+        condition,
+        body,
+        site,
+    };
+    let more = |value: Expr, by| Expr::plus(value, Expr::Const(by));
+    let below = |value, limit| Expr::less(value, Expr::Const(limit));
+    let (is_set, mine, kept) = (Expr::Var(x), Expr::Var(own), Expr::Temp(temp));
+    let again = choice(
+        below(mine.clone(), 3),
+        vec![set(own, more(mine.clone(), 2))],
+        vec![set(own, more(mine.clone(), 1))],
+    );
+    let read = || vec![set(copy, Expr::Var(own))];
+    let raise = || vec![set(copy, more(Expr::Var(copy), 1))];
+    for (number, (write, read)) in [
+        (
+            vec![choice(is_set.clone(), vec![set(own, five())], vec![])],
+            read(),
+        ),
+        (
+            vec![choice(is_set.clone(), vec![], vec![set(own, five())])],
+            read(),
+        ),
+        (
+            vec![round(
+                below(mine.clone(), 5),
+                vec![set(own, more(mine.clone(), 1))],
+            )],
+            read(),
+        ),
+        (vec![round(below(mine.clone(), 500), vec![again])], read()),
+        (
+            vec![
+                Statement::Let(temp, Expr::Const(0)),
+                choice(is_set.clone(), vec![Statement::Let(temp, five())], vec![]),
+                set(own, kept.clone()),
+            ],
+            read(),
+        ),
+        (
+            vec![
+                Statement::Let(temp, Expr::Const(0)),
+                round(
+                    below(kept.clone(), 5),
+                    vec![Statement::Let(temp, more(kept.clone(), 1))],
+                ),
+                set(own, kept),
+            ],
+            read(),
+        ),
+        // Who reads only here.
+        (
+            vec![set(x, five())],
+            vec![choice(
+                mine.clone(),
+                vec![],
+                vec![set(copy, is_set.clone())],
+            )],
+        ),
+        (
+            vec![set(x, five())],
+            vec![choice(
+                Expr::Const(1),
+                vec![set(copy, is_set.clone())],
+                vec![],
+            )],
+        ),
+        (
+            vec![set(x, five())],
+            vec![round(Expr::less(Expr::Var(copy), is_set), raise())],
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut program = Program::new(format!("body {number}"));
+        let names = ["first", "second"].map(String::from).to_vec();
+        let [p, q] = ["P", "Q"].map(|name| program.process(name, names.clone(), 0));
+        let wide = |name: &str| {
+            let mut variable = Variable::integer(name, 0, 0, 0);
+            variable.item = Item::wrapping(i32::MIN, i32::MAX);
+            variable
+        };
+        let all = [
+            (wide("x"), x),
+            (wide("copy"), copy),
+            (wide("own").owned_by(p), own),
+        ];
+        for (variable, id) in all {
+            assert_eq!(program.variable(variable), id);
+        }
+        assert_eq!(program.out_of_range_site("x", None), site);
+        let go = || set(VarId(0), Expr::Const(1));
+        // A process reads at its second place what it brought there, or what another one wrote.
+        let by_others = number > 5;
+        let reads = u32::from(!by_others);
+        let write = [write, (!by_others).then(go).into_iter().collect()].concat();
+        for (process, from, body) in [
+            (p, reads, read),
+            (if by_others { q } else { p }, 0, write),
+            (
+                q,
+                0,
+                vec![set(x, if by_others { five() } else { Expr::Const(1) })],
+            ),
+        ] {
+            program.command(Command {
+                name: format!("c{}", program.commands.len()),
+                processes: vec![process],
+                sources: vec![Some(from)],
+                body,
+                ..Command::default()
+            });
+        }
+        assert_same_behaviour(&program);
     }
 }
 

@@ -56,7 +56,7 @@ impl Client {
         Self::with(Fixed::default(), json!({ "capabilities": {} }))
     }
 
-    fn with(analyst: Fixed, parameters: Value) -> Self {
+    fn with(analyst: impl Analyst, parameters: Value) -> Self {
         let (theirs, connection) = Connection::memory();
         let server = std::thread::spawn(move || serve_on(theirs, analyst));
         let mut client = Self {
@@ -144,7 +144,8 @@ impl Client {
                     let line = d["range"]["start"]["line"].as_u64().expect("a line");
                     (d["code"].as_str().expect("a code").to_owned(), line + 1)
                 };
-                return list.iter().map(of).collect();
+                let problems = list.iter().filter(|d| d["severity"] != 4);
+                return problems.map(of).collect();
             }
         }
     }

@@ -233,3 +233,33 @@ fn included_files_are_part_of_it() {
     client.tell("textDocument/didOpen", json!({ "textDocument": document }));
     while !client.problems(&uri("common.h")).is_empty() {}
 }
+
+#[test]
+fn what_nobody_reads_is_shown_in_grey() {
+    let mut client = Client::new();
+    let text = "#define USE seen\nbyte seen, written, counted;\nchan used = [1] of { byte };\n\
+                chan idle = [1] of { byte };\nactive proctype P(byte arg) {\n  byte x;\n\
+                used?x; written = USE; counted++\n}\n";
+    let hints = |client: &mut Client| -> Vec<String> {
+        let heard = client.hear("textDocument/publishDiagnostics");
+        let list = heard["diagnostics"].as_array().expect("a list").clone();
+        let is_hint = |d: &&Value| d["severity"] == 4 && d["tags"] == json!([1]);
+        let text = |d: &Value| d["message"].as_str().expect("a text").to_owned();
+        list.iter().filter(is_hint).map(text).collect()
+    };
+    client.open(URI, text);
+    let mut found = hints(&mut client);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "arg is never read",
+            "counted is never read",
+            "idle is never used",
+            "written is never read",
+            "x is never read"
+        ]
+    );
+    client.open(URI, &text.replace("counted++", "counted = unknown"));
+    assert_eq!(hints(&mut client), [""; 0]);
+}

@@ -175,3 +175,38 @@ fn the_editor_may_go_without_a_word() {
     drop(connection);
     assert!(server.join().expect("it does not panic").is_err());
 }
+
+/// Runs what it is asked to run in a shell.
+struct Shell;
+
+impl Analyst for Shell {
+    fn analyse(&self, _: &Path, _: &str, _: Language, _: &[(String, String)]) -> Findings {
+        Findings::default()
+    }
+
+    fn program(&self) -> PathBuf {
+        "sh".into()
+    }
+
+    fn has_page(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn programs_end_with_the_server() {
+    let mut client = Client::with(Shell, json!({ "capabilities": {} }));
+    let script = "echo see http://localhost/$$; exec sleep 600";
+    let page = json!({ "command": "stubborn.page", "arguments": ["-c", script] });
+    assert_eq!(
+        client.ask("workspace/executeCommand", page),
+        Ok(Value::Null)
+    );
+    let said = client.hear("window/showMessage")["message"].to_string();
+    let number: String = said.chars().filter(char::is_ascii_digit).collect();
+    let process = Path::new("/proc").join(number);
+    assert!(process.exists(), "{said}");
+    drop(client);
+    assert!(!process.exists());
+}

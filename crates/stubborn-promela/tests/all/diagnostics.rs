@@ -331,3 +331,32 @@ fn else_beside_communication_is_told() {
     assert!(!told(":: nempty(q) -> q?x :: else -> break"));
     assert!(!told(":: q?x :: q!1"));
 }
+
+/// Every code that the sources have is in the table of the documentation, and the other way round.
+#[test]
+fn codes_are_documented() {
+    fn codes(folder: &Path, out: &mut std::collections::BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                codes(&path, out);
+            } else {
+                let text = std::fs::read_to_string(&path).expect("a source");
+                for rest in text.split("\"PML").skip(1) {
+                    out.insert(format!("PML{}", rest.get(..3).unwrap_or("")));
+                }
+            }
+        }
+    }
+    let mut found = std::collections::BTreeSet::new();
+    codes(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &mut found,
+    );
+    let documentation = include_str!("../../src/lib.rs");
+    let rows = documentation
+        .lines()
+        .filter_map(|l| l.strip_prefix("//! | PML"));
+    let documented = rows.map(|row| format!("PML{}", &row[..3])).collect();
+    assert_eq!(found, documented);
+}

@@ -15,6 +15,7 @@ use super::Exploration;
 use crate::config::Search;
 use crate::context::Sum;
 use crate::engine::Found;
+use crate::entry::EntryShape;
 use crate::expand::Counts;
 use crate::result::{End, Limit, MemoryUse, SearchResult, TimeUse, TraceMissing, Violation};
 use crate::saved::{MANY, Reading, ResumeError, step, words};
@@ -289,7 +290,8 @@ impl Exploration<'_> {
         store.save(sink)?;
         let sum = self.parts.sum.lock();
         sum.unwrap_or_else(PoisonError::into_inner).save(sink)?;
-        self.frontier.save(sink)?;
+        let entry_words = EntryShape::new(store).entry_words;
+        self.frontier.save(entry_words, sink)?;
         self.waiting.save(sink)
     }
 }

@@ -11,7 +11,7 @@ use stubborn::record::SavedTrace;
 use stubborn::search::Limits;
 use stubborn::{
     CheckOptions, Language, LoadOptions, LoadedModel, ModelText, PromelaOptions, Report,
-    TemporalAnswer, Trace, load_text, questions, story,
+    RunExplanation, TemporalAnswer, Trace, load_text, questions, story,
 };
 use stubborn_page::{Answer, File, Place, Question, Session, Subject, Temporal};
 
@@ -180,6 +180,7 @@ pub(super) fn conclude(
             title,
             verdict: answer.verdict.name().into(),
             note: format!("reduction {}, {} states", run.reduction, run.result.states),
+            why: String::new(),
         });
     }
     for answer in temporal_answers {
@@ -187,7 +188,17 @@ pub(super) fn conclude(
         let at = subject.temporal.iter().position(same);
         let at = at.map(|at| subject.questions.len() + at);
         let trace = temporal::trace_of(answer).cloned();
+        let property = subject.temporal.iter().find(|t| same(t));
+        let found = answer
+            .result
+            .as_ref()
+            .and_then(|r| r.counterexample.as_ref());
+        let why = property.zip(found).map(|(property, found)| {
+            let why = RunExplanation::new(subject.system, property.property, &found.trace);
+            story::reasons(subject.system, &why, &found.trace)
+        });
         answers.push(Answer {
+            why: why.unwrap_or_default(),
             trace: trace.map(|trace| session.add_trace(&answer.title, trace, at)),
             title: answer.title.clone(),
             verdict: answer.verdict.name().into(),

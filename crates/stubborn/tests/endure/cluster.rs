@@ -363,7 +363,7 @@ fn many_kills_of_any_process_change_nothing() {
             all.push(child.id().to_string());
             if kill < 5 {
                 let _ = Command::new("kill")
-                    .args(["-KILL", random.pick::<String>(&all)])
+                    .args(["-KILL", random.pick(&all).as_str()])
                     .status();
             }
             let end = child.wait_with_output().expect("a child of ours");

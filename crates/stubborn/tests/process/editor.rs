@@ -141,6 +141,19 @@ fn editors_are_served() {
         .to_owned();
     assert!(said.contains("deadlock"), "{said}");
 
+    // The page is there until the editor goes.
+    let has_title = |l: &&Value| l["command"]["title"] == "look at it";
+    let lenses = lenses.as_array().expect("a list");
+    if let Some(lens) = lenses.iter().find(has_title) {
+        let command = &lens["command"];
+        let (name, arguments) = (&command["command"], &command["arguments"]);
+        let parameters = json!({ "command": name, "arguments": arguments });
+        editor.ask(4, "workspace/executeCommand", parameters);
+        let said = editor.hear(|m| m["method"] == "window/showMessage");
+        let said = said["params"]["message"].as_str().expect("a text");
+        assert!(said.contains("http://"), "{said}");
+    }
+
     editor.ask(9, "shutdown", Value::Null);
     editor.tell("exit", Value::Null);
     drop(editor.input.take());
@@ -152,4 +165,20 @@ fn an_editor_that_goes_ends_the_program() {
     let mut editor = Editor::new();
     drop(editor.input.take());
     assert_eq!(editor.child.wait().expect("it ends").code(), Some(2));
+}
+
+/// The extension for VS Code has our version, and loads; the latter where there is Node.js.
+#[test]
+fn the_extension_loads() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../editors/vscode");
+    let manifest = std::fs::read_to_string(format!("{folder}/package.json")).expect("a manifest");
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    let node = std::process::Command::new("node")
+        .arg(format!("{folder}/test/load.js"))
+        .output();
+    match node {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(error) => eprintln!("not tried: {error}"),
+    }
 }
