@@ -144,7 +144,10 @@ fn replay(
     }
     if trace.cycle_start().is_none() {
         walk.end(&trace);
-        walk.tell_state(&trace);
+        // By hand, it is said where the walk goes on.
+        if !args.interactive {
+            walk.tell_state(&trace);
+        }
     }
     Ok(trace)
 }

@@ -337,6 +337,35 @@ fn steps_can_be_chosen_from_a_pipe() {
 }
 
 #[test]
+fn a_replay_can_be_continued_by_hand() {
+    let file = folder("continued").join("run.json");
+    let file = file.to_str().expect("a plain name");
+    let model = example("alternating_bit_broken.dve");
+    assert_eq!(
+        run(&["check", &model, "--trace", file]).status.code(),
+        Some(1)
+    );
+    let mut child = stubborn(&["simulate", "-i", &model, "--replay", file])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"u\nu\n1\nq\n").expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    // Eight steps are replayed, two undone, and another one taken.
+    let (replayed, own) = text.split_once("violated: ").expect("it is named");
+    assert!(
+        replayed.contains("  8. Receiver: judge -> deliver"),
+        "{text}"
+    );
+    assert!(own.contains("alternating_bit_broken.dve:28:10"), "{text}");
+    assert!(own.contains("\n    7. Sender: wait"), "{text}");
+}
+
+#[test]
 fn a_model_may_come_from_a_pipe() {
     let mut child = stubborn(&["explore", "-q", "-", "--language", "dve"])
         .stdin(Stdio::piped())
