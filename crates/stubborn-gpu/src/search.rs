@@ -514,10 +514,8 @@ impl Run<'_> {
             level.set(18, &[Argument::Buffer(rows), Argument::Buffer(flags)])?;
         }
         // A proviso makes two rounds of a level.
-        let phases = match &self.compiled.sets {
-            None => None,
-            Some(sets) => Some(if sets.has_proviso() { 0..2 } else { 0..1 }),
-        };
+        let phases = self.compiled.sets.as_ref();
+        let phases = phases.map(|sets| 0..1 + u32::from(sets.has_proviso()));
         let group = self.compiled.group;
         let most_groups = device.info().units as usize * 16;
         self.outcome.states = 1;

@@ -44,9 +44,9 @@ fn hit(outcome: &Outcome, target: Target) -> Option<u64> {
 /// were left of them.
 fn agrees(device: &Device, model: &Arc<Model>, name: &str, most: usize) -> Option<(u64, u64)> {
     let structure = model.structure();
-    let labels = (0..structure.labels.len()).map(LabelId::new);
+    let mut labels = (0..structure.labels.len()).map(LabelId::new);
     let mut targets = vec![Target::Deadlock, Target::Errors];
-    targets.extend(labels.last().map(Target::Label));
+    targets.extend(labels.next_back().map(Target::Label));
     let expected = reference(model, &targets, most)?;
 
     let outcome = reduced(device, model, Aim::Deadlocks, &[Target::Deadlock])?;
