@@ -115,8 +115,11 @@ fn parse_with(
     let program = resolve::resolve(&model, &mut diagnostics);
     in_order(&mut diagnostics);
     for diagnostic in &mut diagnostics {
-        // What comes out of a macro is reported where the macro is used.
-        let place = macros.get(sources.slice(diagnostic.span));
+        // What comes out of a macro is reported where the macro is used, arguments included.
+        let used = sources.slice(diagnostic.span);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = used.find(|c| !is_name(c)).map_or(used, |end| &used[..end]);
+        let place = macros.get(name);
         if let Some(defined) = place.filter(|defined| **defined != diagnostic.span) {
             let related = (*defined, "in the text of this macro".to_owned());
             diagnostic.related.push(related);

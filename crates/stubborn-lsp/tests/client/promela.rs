@@ -261,5 +261,6 @@ fn what_nobody_reads_is_shown_in_grey() {
         ]
     );
     client.open(URI, &text.replace("counted++", "counted = unknown"));
-    assert_eq!(hints(&mut client), [""; 0]);
+    // What was found out about the text before may still come.
+    while !hints(&mut client).is_empty() {}
 }

@@ -28,6 +28,9 @@ impl Owners {
             hash = (hash ^ u64::from(state[*word])).wrapping_mul(0xd6e8_feb8_6659_fd93);
             hash ^= hash >> 32;
         }
+        // Once more: the parts of a lattice in one word would be more even than by chance, and so
+        // regular.
+        hash = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
         (((hash >> 32) * self.size) >> 32) as usize
     }
 
