@@ -6,12 +6,14 @@ mod bench;
 mod checkpoint;
 mod cluster;
 mod hunt;
+mod inspect;
 pub(crate) mod lab;
 mod nets;
 mod promela;
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
+mod search;
 #[cfg(feature = "page")]
 mod serve;
 pub(crate) mod spin;
@@ -20,23 +22,23 @@ mod temporal;
 mod trace_check;
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use stubborn::reduce::Algorithm;
-use stubborn::{Engine, Language, Order, StoreKind};
+use stubborn::{Engine, Language};
 
 pub(crate) use belief::BeliefArgs;
 pub(crate) use bench::BenchArgs;
 pub(crate) use checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use hunt::HuntArgs;
+pub(crate) use inspect::{InspectArgs, InspectFormat};
 pub(crate) use nets::NetArgs;
 pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
+pub(crate) use search::{MemoryLimit, OrderName, SearchArgs, StoreName, seconds};
 #[cfg(feature = "page")]
 pub(crate) use serve::ServeArgs;
 pub(crate) use suite::SuiteArgs;
@@ -233,57 +235,6 @@ impl From<EngineName> for Engine {
     }
 }
 
-/// How to search; shared by `check` and `explore`.
-#[derive(Args, Debug)]
-pub(crate) struct SearchArgs {
-    /// In which order states are visited
-    #[arg(
-        long,
-        value_name = "ORDER",
-        value_enum,
-        default_value_t,
-        help_heading = "Search"
-    )]
-    pub(crate) order: OrderName,
-
-    /// On how many threads
-    #[arg(long, value_name = "N", default_value = "1", help_heading = "Search",
-          value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: u16,
-
-    /// How states are stored
-    #[arg(
-        long,
-        value_name = "STORE",
-        value_enum,
-        default_value_t,
-        help_heading = "Search"
-    )]
-    pub(crate) store: StoreName,
-
-    /// For everything random: shuffles a depth-first search, and `rnd` strategies
-    #[arg(long, value_name = "N", help_heading = "Search")]
-    pub(crate) seed: Option<u64>,
-
-    /// Stop after so many states
-    #[arg(long, value_name = "N", help_heading = "Limits",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) max_states: Option<u64>,
-
-    /// Most memory for the whole program, such as 500M or 8G
-    ///
-    /// Loading and analysing the model count, too. `none` is no limit. By default, 80% of the
-    /// memory that is free at the start.
-    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
-    pub(crate) memory_limit: Option<MemoryLimit>,
-
-    /// Stop so many seconds after the start of the program
-    ///
-    /// Loading and analysing the model count, too.
-    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
-    pub(crate) timeout: Option<Duration>,
-}
-
 fn names<T: Copy>(all: &'static [T], name: fn(T) -> &'static str) -> PossibleValuesParser {
     PossibleValuesParser::new(all.iter().map(|item| PossibleValue::new(name(*item))))
 }
@@ -300,110 +251,6 @@ pub(crate) struct OutputArgs {
     /// Print less: no statistics, no warnings, no progress
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum OrderName {
-    /// Breadth-first: counterexamples are as short as possible
-    #[default]
-    Bfs,
-    /// Depth-first
-    Dfs,
-}
-
-impl OrderName {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Bfs => "bfs",
-            Self::Dfs => "dfs",
-        }
-    }
-}
-
-impl From<OrderName> for Order {
-    fn from(name: OrderName) -> Self {
-        match name {
-            OrderName::Bfs => Order::BreadthFirst,
-            OrderName::Dfs => Order::DepthFirst,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum StoreName {
-    /// Tree compression, exact
-    #[default]
-    Tree,
-    /// Whole states, exact
-    Plain,
-    /// A few bits a state; may overlook states, and on several threads count some twice
-    Bitstate,
-    /// A fingerprint a state; may overlook states
-    Compact,
-}
-
-impl StoreName {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Tree => "tree",
-            Self::Plain => "plain",
-            Self::Bitstate => "bitstate",
-            Self::Compact => "compact",
-        }
-    }
-}
-
-impl From<StoreName> for StoreKind {
-    fn from(name: StoreName) -> Self {
-        match name {
-            StoreName::Tree => StoreKind::Tree,
-            StoreName::Plain => StoreKind::Plain,
-            StoreName::Bitstate => StoreKind::Bitstate,
-            StoreName::Compact => StoreKind::Compact,
-        }
-    }
-}
-
-/// A number of bytes, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemoryLimit {
-    Unlimited,
-    Bytes(usize),
-}
-
-impl FromStr for MemoryLimit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" {
-            return Ok(Self::Unlimited);
-        }
-        let wrong = || format!("`{text}` is no size; write 500M, 8G, or none");
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        let shift = match unit.to_ascii_uppercase().as_str() {
-            "" | "B" => 0,
-            "K" | "KB" | "KIB" => 10,
-            "M" | "MB" | "MIB" => 20,
-            "G" | "GB" | "GIB" => 30,
-            "T" | "TB" | "TIB" => 40,
-            _ => return Err(wrong()),
-        };
-        let number: u64 = number.parse().map_err(|_| wrong())?;
-        let bytes = number
-            .checked_mul(1 << shift)
-            .and_then(|b| usize::try_from(b).ok());
-        bytes.map(Self::Bytes).ok_or_else(wrong)
-    }
-}
-
-/// A number of seconds, with a fraction if need be.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no number of seconds");
-    let number: f64 = text.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(number).map_err(|_| wrong())
 }
 
 /// Which properties are asked about.
@@ -620,101 +467,6 @@ pub(crate) struct SimulateArgs {
     /// Save the run, to be replayed by --replay
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
-}
-
-/// Look inside a model: transitions, guards, fields, relations
-///
-/// Without a choice, shows a summary and all transitions.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  stubborn inspect examples/peterson.dve
-  stubborn inspect examples/peterson.dve --fields --guards
-  stubborn inspect examples/philosophers.dve --relations exact --transition hungry
-  stubborn inspect examples/philosophers.dve --state start --por deletion
-  stubborn inspect examples/philosophers.dve --relations full --write-relations full.json
-  stubborn inspect examples/peterson.dve --format dot --process P_0 | dot -Tsvg > p0.svg")]
-pub(crate) struct InspectArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-
-    /// Transitions with their guards
-    #[arg(long, help_heading = "What to show")]
-    pub(crate) transitions: bool,
-
-    /// Guards and other labels
-    #[arg(long, help_heading = "What to show")]
-    pub(crate) guards: bool,
-
-    /// Fields of the state, with ranges and places
-    #[arg(long, help_heading = "What to show")]
-    pub(crate) fields: bool,
-
-    /// Which fields each transition tests, reads and writes
-    #[arg(long, help_heading = "What to show")]
-    pub(crate) sets: bool,
-
-    /// Relations between transitions and guards: `sets`, `syntax`, `exact`, `reach`, `full`, or
-    /// a file
-    ///
-    /// The levels are those of `check`; `full` computes them from all reachable states. A file
-    /// is one that --write-relations wrote.
-    #[arg(long, value_name = "LEVEL|FILE", help_heading = "What to show")]
-    pub(crate) relations: Option<RelationsChoice>,
-
-    #[command(flatten)]
-    pub(crate) measuring: MeasuringArgs,
-
-    /// Also relations of this invariant; may be repeated
-    #[arg(
-        long,
-        value_name = "EXPR",
-        allow_hyphen_values = true,
-        help_heading = "What to show"
-    )]
-    pub(crate) invariant: Vec<String>,
-
-    /// The stubborn set at the end of a saved trace, and why each transition is in it
-    ///
-    /// `start` is the initial state. Traces are written by `check --trace` and
-    /// `simulate --save`.
-    #[arg(long, value_name = "TRACE", help_heading = "What to show")]
-    pub(crate) state: Option<PathBuf>,
-
-    /// How the set of --state is computed
-    #[arg(long, value_name = "NAME", requires = "state", help_heading = "What to show",
-          value_parser = names(Algorithm::ALL, Algorithm::name))]
-    pub(crate) por: Option<String>,
-
-    /// As text, as one JSON object, or as control-flow graphs for Graphviz
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        value_enum,
-        default_value_t,
-        help_heading = "Output"
-    )]
-    pub(crate) format: InspectFormat,
-
-    /// Draw the model for Graphviz: the same as --format dot
-    #[arg(long, conflicts_with = "format", help_heading = "Output")]
-    pub(crate) dot: bool,
-
-    /// Only transitions of processes whose name contains this
-    #[arg(long, value_name = "TEXT", help_heading = "Filters")]
-    pub(crate) process: Option<String>,
-
-    /// Only transitions whose name contains this
-    #[arg(long, value_name = "TEXT", help_heading = "Filters")]
-    pub(crate) transition: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum, PartialEq, Eq)]
-pub(crate) enum InspectFormat {
-    #[default]
-    Text,
-    Json,
-    Dot,
 }
 
 /// Check that a reduction keeps what it must, on this very model

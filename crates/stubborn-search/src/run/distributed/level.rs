@@ -400,8 +400,11 @@ impl<'a, 'c> Walk<'a, 'c> {
                 self.early.push(message);
                 Ok(())
             }
-            STATES => self.take_states(&message.body[1..], None),
-            QUERIES => self.take_states(&message.body[1..], Some(message.from)),
+            STATES => self.take_states(message.body.get(1..).unwrap_or_default(), None),
+            QUERIES => self.take_states(
+                message.body.get(1..).unwrap_or_default(),
+                Some(message.from),
+            ),
             ANSWERS => {
                 for number in words_of(&message.body) {
                     if let Some(reduced) = self.reduced.get_mut(number as usize) {
