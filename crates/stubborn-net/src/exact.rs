@@ -79,7 +79,7 @@ pub(crate) fn vertex(
     }
     let mut denominator = 1i64;
     for (_, of) in &fractions {
-        denominator = denominator.checked_mul(of / gcd(denominator, *of))?;
+        denominator = denominator.checked_mul(of / num_integer::gcd(denominator, *of))?;
     }
     let whole = |(above, below): &(i64, i64)| above.checked_mul(denominator / below);
     let whole = fractions.iter().map(whole).collect::<Option<Vec<i64>>>()?;
@@ -180,13 +180,6 @@ fn power(mut base: u64, mut exponent: u64) -> u64 {
 
 fn residue(number: i128) -> u64 {
     number.rem_euclid(i128::from(PRIME)) as u64
-}
-
-fn gcd(mut a: i64, mut b: i64) -> i64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// The fraction with small numerator and denominator that is this number modulo the prime.

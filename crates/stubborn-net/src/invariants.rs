@@ -513,7 +513,7 @@ fn combine(gain: &Row, loss: &Row, column: u32) -> Option<Row> {
         Some(row.rest[at].1.unsigned_abs())
     };
     let (up, down) = (entry(gain)?, entry(loss)?);
-    let common = gcd(up, down);
+    let common = num_integer::gcd(up, down);
     let (for_gain, for_loss) = (down / common, up / common);
     let mut weights = merge(&gain.weights, &loss.weights, |a, b| {
         a.checked_mul(for_gain)?
@@ -524,10 +524,10 @@ fn combine(gain: &Row, loss: &Row, column: u32) -> Option<Row> {
         a.checked_mul(signed.0)?
             .checked_add(b.checked_mul(signed.1)?)
     })?;
-    let mut divisor = weights.iter().fold(0, |d, (_, w)| gcd(d, *w));
+    let mut divisor = weights.iter().fold(0, |d, (_, w)| num_integer::gcd(d, *w));
     divisor = rest
         .iter()
-        .fold(divisor, |d, (_, v)| gcd(d, v.unsigned_abs()));
+        .fold(divisor, |d, (_, v)| num_integer::gcd(d, v.unsigned_abs()));
     if divisor > 1 {
         weights.iter_mut().for_each(|(_, w)| *w /= divisor);
         let divisor = i64::try_from(divisor).ok()?;
@@ -571,13 +571,6 @@ fn is_subset(small: &[(u32, u64)], large: &[(u32, u64)]) -> bool {
     small
         .iter()
         .all(|(place, _)| rest.any(|(other, _)| other == place))
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

@@ -267,7 +267,9 @@ fn redundant_places(graph: &mut Graph) -> bool {
             .collect();
         let divisor = arcs
             .iter()
-            .fold(0, |d, (_, a, b)| gcd(gcd(d, *a), *b))
+            .fold(0, |d, (_, a, b)| {
+                num_integer::gcd(num_integer::gcd(d, *a), *b)
+            })
             .max(1);
         let shape = arcs
             .into_iter()
@@ -293,13 +295,6 @@ fn redundant_places(graph: &mut Graph) -> bool {
         }
     }
     changed
-}
-
-fn gcd(mut a: Weight, mut b: Weight) -> Weight {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// The producers and consumers of a place that stands between them and nothing else: single
