@@ -34,6 +34,21 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
+    /// The counterexample, if states (one after the other, from an initial one to the first of a cycle the
+    /// second time) are a run of `system` that violates the property: for engines that find runs by
+    /// themselves.
+    ///
+    /// # Errors
+    /// If they are not; and if the system's budget is spent before that is known.
+    pub fn confirmed(
+        system: &dyn System,
+        property: &Property,
+        states: Vec<u32>,
+        cycle_start: usize,
+    ) -> Result<Self, SearchError> {
+        confirm(system, property, false, states, cycle_start)
+    }
+
     pub(crate) fn length(&self) -> Length {
         Length {
             steps: self.trace.len(),

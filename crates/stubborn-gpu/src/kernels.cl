@@ -22,6 +22,10 @@
 #define C_PUT_BACK 13u  // states that the proviso expands
 #define C_EACH 16u
 
+// A search stops at what it looks for; only what may be on an accepting cycle is kept.
+#define STOP 1u
+#define TRIM 2u
+
 #define TOP (1ul << 63)
 #define NO_ROOM 2u
 // Sectors of a table that are looked at for one key.
@@ -82,9 +86,11 @@ static uint look(__global ulong* q, const ulong key) {
 #ifdef QUOTIENT
 // Slots of 32 bits, eight a sector. A key of `bits` bits is shuffled one to one, and says by its place
 // among all keys in which sector it belongs: key * sectors / 2^bits. What is left of the product, without as
-// many low bits as differ for no two keys of a sector, and how many sectors further on the slot is, tell
-// the key. So slots hold whole keys, in half the space (D. E. Knuth, *The Art of Computer Programming*,
-// volume 3, exercise 6.4-13; J. G. Cleary, *Compact hash tables using bidirectional linear probing*, 1984).
+// many low bits as differ for no two keys of a sector, tells the key. So slots hold whole keys, in half the
+// space (D. E. Knuth, *The Art of Computer Programming*, volume 3, exercise 6.4-13; J. G. Cleary, *Compact hash
+// tables using bidirectional linear probing*, 1984). Where a sector is full, the key is shuffled in another
+// way, and the slot says by its number which way that was: neighbours of full sectors do not fill up, so that
+// nine tenths of the table can be used.
 static ulong shuffle_key(ulong x, const uint bits) {
   const ulong all = (1ul << bits) - 1ul;
   const uint middle = (bits + 1u) / 2u;
@@ -113,15 +119,15 @@ static uint look_quotient(__global uint* q, const uint key) {
 
 static uint insert(const Tables* t, const ulong key) {
   const uint bits = t->key_bits;
-  const ulong place = shuffle_key(key & ((1ul << bits) - 1ul), bits);
-  const ulong low = place * t->sectors, high = mul_hi(place, t->sectors);
-  ulong at = high << (64u - bits) | low >> bits;
-  const ulong left = (low & ((1ul << bits) - 1ul)) >> (63u - (uint)clz(t->sectors));
-  const uint slot = 0x80000000u | (uint)left << STEP_BITS;
+  const ulong all = (1ul << bits) - 1ul;
+  ulong place = shuffle_key(key & all, bits);
   for (uint i = 0; i < (1u << STEP_BITS); i++) {
-    uint found = look_quotient((__global uint*)sector(t, at), slot | i);
+    const ulong low = place * t->sectors, high = mul_hi(place, t->sectors);
+    const ulong at = high << (64u - bits) | low >> bits;
+    const ulong left = (low & all) >> (63u - (uint)clz(t->sectors));
+    uint found = look_quotient((__global uint*)sector(t, at), 0x80000000u | (uint)left << STEP_BITS | i);
     if (found != 8u) return found >> 4;
-    at = at + 1 == t->sectors ? 0 : at + 1;
+    place = (place ^ place >> (bits + 1u) / 2u) * 0x9e3779b97f4a7c15ul & all;
   }
   return NO_ROOM;
 }
@@ -301,10 +307,27 @@ static uint outcome_hit(const uint violated, const uint failed) {
 #define REDUCED 1
 #define LEADS_ON 2
 
+#ifdef PRODUCT
+// In a product with an automaton, each round of the system is made for every move of the automaton, and after
+// them all, where the system has come to its end, the automaton moves alone.
+#define ALL_ROUNDS ((ROUNDS + 1u) * MOVES)
+#define ROUND(r) ((r) / MOVES)
+#define WENT went++;
+#else
+#define ALL_ROUNDS ROUNDS
+#define ROUND(r) (r)
+#define WENT
+#endif
+
 #ifdef FIND
 // Looks for the first state of a level that has a certain successor, and stores nothing.
-#define ENDED(x, v, f) { if ((f) == 0u && same(&(x), &wanted)) hit = 1u; }
+#define PUT(x) { if (same(&(x), &wanted)) hit = 1u; }
+#define ENDED(x, v, f) { if ((f) == 0u) { WENT PUT(x) } }
 #else
+#define PUT(x) { \
+    uint at = atomic_inc(&staged); \
+    for (uint k = 0; k < W; k++) stage[k * STAGE + at] = (x).w[k]; \
+    FROM(at) }
 // A way of a step ended: it counts, and is staged if it ends in a state.
 #define ENDED(x, v, f) { \
     steps++; \
@@ -312,11 +335,7 @@ static uint outcome_hit(const uint violated, const uint failed) {
       uint h = outcome_hit(v, f); hit |= h; \
       errors += (v) == 2u || (f) == 2u; assertions += (v) == 1u || (f) == 1u; \
     } \
-    if (f) failures++; else { \
-      uint at = atomic_inc(&staged); \
-      for (uint k = 0; k < W; k++) stage[k * STAGE + at] = (x).w[k]; \
-      FROM(at) \
-    } }
+    if (f) failures++; else { WENT PUT(x) } }
 #endif
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
@@ -340,7 +359,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   __global const ulong* now = counts + C_EACH * number;
   __global ulong* next = counts + C_EACH * (number + 1u);
   // After trouble, or after what was looked for was found, nothing more is done.
-  const bool over = (now[C_FULL] | now[C_NODES_FULL] | now[C_GAVE_UP] | now[C_ESCAPED]) != 0 || now[C_FOUND] > room || (stop && now[C_HIT] != 0);
+  const bool over = (now[C_FULL] | now[C_NODES_FULL] | now[C_GAVE_UP] | now[C_ESCAPED]) != 0 || now[C_FOUND] > room || ((stop & STOP) && now[C_HIT] != 0);
   const uint n = over ? 0u : (uint)now[C_FOUND];
   if (lid < C_SUMS) sums[lid] = 0;
   if (lid == 0) { staged = 0; news = 0; quit = 0; busy = 0; }
@@ -370,6 +389,10 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
     bool outranked = !mine;
     uint r = 0;
     bool again = true;
+#ifdef PRODUCT
+    uint went = 0;
+    const ulong ahead = mine ? moves(&s) & (stop & TRIM ? ACCEPTING : ~0ul) : 0ul;
+#endif
 #ifdef REDUCE
     Set enabled, kept;
     bool fails = false;
@@ -464,18 +487,33 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
 #endif
       {
         bool pause = false;
-        for (uint i = 0; i < SEGMENT && r < ROUNDS && !pause; i++, r++) {
+        for (uint i = 0; i < SEGMENT && r < ALL_ROUNDS && !pause; i++, r++) {
 #ifdef NEW_CLASS
+#ifdef PRODUCT
+          if (r % MOVES == 0u && NEW_CLASS(ROUND(r)) && fired) outranked = true;
+#else
           if (NEW_CLASS(r) && fired) outranked = true;
 #endif
-#ifdef CHAINS
-          pause = chain_round[r] != 0;
 #endif
+#ifdef CHAINS
+          pause = chain_round[ROUND(r)] != 0;
+#endif
+#ifdef PRODUCT
+          ulong move = ahead;
+          for (uint k = r % MOVES; k > 0u; k--) move &= move - 1ul;
+          if (move != 0ul && ROUND(r) == ROUNDS) {
+            if (STUTTERS && went == 0u) { State x = s; set_watcher(&x, 63u - (uint)clz(move & (~move + 1ul))); steps++; PUT(x) }
+          } else if (move != 0ul && !outranked) {
+#else
           if (!outranked) {
+#endif
             State x;
             uint c = 0;
-            uint f = fire(r, &s, &x, &c);
+            uint f = fire(ROUND(r), &s, &x, &c);
             if (f & DONE) {
+#ifdef PRODUCT
+              set_watcher(&x, 63u - (uint)clz(move & (~move + 1ul)));
+#endif
               uint v = (f >> VIOLATED) & 3u, bad = (f >> FAILED) & 7u;
               fired++;
               if (bad >= GAVE_UP) trouble = bad;
@@ -500,7 +538,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
       SYNC;
       uint c = staged, m = news;
       const uint in_vain = quit;
-      again = r < ROUNDS;
+      again = r < ALL_ROUNDS;
 #ifdef CHAINS
       again = again || busy != 0;
 #endif
@@ -585,3 +623,28 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
   SYNC;
   if (lid > 0 && lid < C_SUMS && sums[lid] != 0) atom_add((volatile __global ulong*)(next + lid), (ulong)sums[lid]);
 }
+
+#ifdef PRODUCT
+// Copies states of a queue: those that may be on an accepting cycle, or where a certain one is.
+#define SIFT_ACCEPTING 0u
+#define SIFT_WANTED 1u
+__kernel void sift(__global const ulong* in, const ulong room, __global const ulong* counts, const uint number,
+                   const uint what, const ulong depth, __global ulong* found, __global const ulong* wanted,
+                   __global ulong* out, const ulong out_room) {
+  const ulong n = min(counts[C_EACH * number + C_FOUND], room);
+  for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
+    State s;
+    for (uint k = 0; k < W; k++) s.w[k] = in[k * room + i];
+    if (what == SIFT_ACCEPTING) {
+      if (ACCEPTING >> watcher(&s) & 1ul) {
+        const ulong at = atom_inc((volatile __global ulong*)found);
+        if (at < out_room) for (uint k = 0; k < W; k++) out[k * out_room + at] = s.w[k];
+      }
+    } else {
+      bool is_it = true;
+      for (uint k = 0; k < W; k++) is_it = is_it && s.w[k] == wanted[k];
+      if (is_it) { found[0] = 1; found[1] = depth; }
+    }
+  }
+}
+#endif

@@ -25,12 +25,14 @@
 //! ```
 
 mod cache;
+mod cycles;
 mod device;
 mod packing;
 mod sample;
 mod search;
 mod sets;
 mod translate;
+mod watch;
 mod way;
 
 use std::cell::OnceCell;
@@ -38,22 +40,27 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stubborn_ir::Model;
-use stubborn_search::Target;
+use stubborn_ir::{Model, VarId};
+use stubborn_search::{End, Limit, Target};
 use stubborn_system::System;
 
+pub use cycles::{Cycles, Lasso};
 pub use device::{Device, DeviceError, DeviceInfo};
 pub use search::{Figures, Hit, Options, Outcome};
 pub use sets::Sets;
+pub use watch::Watch;
 
 use device::Built;
-use packing::Packing;
+use packing::{Packing, Wish};
 use translate::Translation;
 
 /// Local memory that a work-group should take: several share a processor.
 const LOCAL_BYTES: usize = 24 << 10;
-/// Splits of a chain that one work-item remembers.
-const SPLITS: usize = 12;
+/// Splits of a chain that one work-item remembers, and steps that it makes between and after them, first
+/// where chains run in circles.
+const FEW_SPLITS: [u32; 3] = [12, 1 << 16, 1 << 18];
+/// The same for models with chains that need more.
+const MANY_SPLITS: [u32; 3] = [60, 1 << 19, 1 << 20];
 
 /// Why a model cannot be explored on a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +93,9 @@ pub enum Failure {
     /// Keys are too long for the slots of the table. (Searches begin again with longer ones by
     /// themselves.)
     TooWide,
+    /// A step of the model runs through too many steps of its own. (Searches begin again with more room for
+    /// them, once.)
+    TooLong,
     /// Something with the device.
     Device(DeviceError),
 }
@@ -109,6 +119,9 @@ impl fmt::Display for Failure {
             Self::Gave(reason) => f.write_str(reason),
             Self::Escaped => f.write_str("a value does not fit"),
             Self::TooWide => f.write_str("a key does not fit"),
+            Self::TooLong => {
+                f.write_str("a step of the model runs through too many steps of its own for a card")
+            }
             Self::Device(error) => error.fmt(f),
         }
     }
@@ -122,14 +135,36 @@ pub struct Engine<'d> {
     device: &'d Device,
 }
 
+/// What is looked for, and how.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    targets: Vec<Target>,
+    /// Leaves out steps.
+    sets: Option<Sets>,
+    /// Looks at runs.
+    watch: Option<Watch>,
+}
+
+/// How a program is made. A search that meets what does not fit begins again with another.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// How many bits more than a sample suggests fields have; all that there can be if `None`.
+    slack: Option<u32>,
+    /// The table has slots of 32 bits.
+    has_quotients: bool,
+    /// States have two words at least: numbers of nodes are shorter than states.
+    is_split: bool,
+    /// There is room for long chains.
+    has_long_chains: bool,
+}
+
 /// A model whose program is on the device.
 pub struct Compiled {
     model: Arc<Model>,
-    /// The same with the smallest ranges.
+    /// The same with the smallest ranges, and with the automaton's state, if there is one.
     narrow: Model,
     translation: Translation,
-    /// Leaves out steps.
-    sets: Option<Sets>,
+    asked: Asked,
     built: Built,
     /// What it was built from.
     source: String,
@@ -137,12 +172,9 @@ pub struct Compiled {
     /// Work-items of a group.
     group: usize,
     compile_time: Duration,
-    /// How many bits more than a sample suggests fields have; all that there can be if `None`.
-    slack: Option<u32>,
-    /// The table has slots of 32 bits.
-    has_quotients: bool,
-    /// The same with more bits, once that was needed.
-    wider: OnceCell<Box<Compiled>>,
+    shape: Shape,
+    /// The same in another shape, once that was needed.
+    other: OnceCell<Box<Compiled>>,
 }
 
 impl<'d> Engine<'d> {
@@ -153,7 +185,14 @@ impl<'d> Engine<'d> {
 
     /// Translates and compiles a model for a search for targets; or why that cannot be done.
     pub fn takes(&self, model: &Arc<Model>, targets: &[Target]) -> Result<Compiled, Failure> {
-        self.compile(model, targets, None, (Some(0), true))
+        let targets = targets.to_vec();
+        self.compile_first(
+            model,
+            Asked {
+                targets,
+                ..Asked::default()
+            },
+        )
     }
 
     /// The same, for a search that is reduced.
@@ -163,43 +202,69 @@ impl<'d> Engine<'d> {
         targets: &[Target],
         sets: &Sets,
     ) -> Result<Compiled, Failure> {
-        self.compile(model, targets, Some(sets), (Some(0), true))
+        self.compile_first(
+            model,
+            Asked {
+                targets: targets.to_vec(),
+                sets: Some(sets.clone()),
+                watch: None,
+            },
+        )
     }
 
-    /// The same, with as many bits as a sample of states suggests, or as ranges say; and with quotients in
-    /// the table, or not.
-    fn compile(
-        &self,
-        model: &Arc<Model>,
-        targets: &[Target],
-        sets: Option<&Sets>,
-        (slack, has_quotients): (Option<u32>, bool),
-    ) -> Result<Compiled, Failure> {
+    /// The same, for the product with an automaton, in which [cycles](Compiled::cycles) are looked for.
+    pub fn takes_product(&self, model: &Arc<Model>, watch: &Watch) -> Result<Compiled, Failure> {
+        self.compile_first(
+            model,
+            Asked {
+                watch: Some(watch.clone()),
+                ..Asked::default()
+            },
+        )
+    }
+
+    /// As narrow as a sample of states suggests.
+    fn compile_first(&self, model: &Arc<Model>, asked: Asked) -> Result<Compiled, Failure> {
+        self.compile(
+            model,
+            asked,
+            Shape {
+                slack: Some(0),
+                has_quotients: true,
+                is_split: false,
+                has_long_chains: false,
+            },
+        )
+    }
+
+    fn compile(&self, model: &Arc<Model>, asked: Asked, shape: Shape) -> Result<Compiled, Failure> {
         let started = Instant::now();
-        let narrow = narrowed(model)?;
-        let translation = translate::translate(&narrow, packed(&narrow, slack), targets, sets)?;
-        let proviso = sets.is_some_and(Sets::has_proviso);
+        let (narrow, packing) = packed(model, &asked, shape)?;
+        let translation = translate::translate(&narrow, packing, &asked)?;
+        let proviso = asked.sets.as_ref().is_some_and(Sets::has_proviso);
         let local = self.device.info().local_memory as usize;
-        let (group, rows) = shape(&translation, proviso, local)?;
+        let (group, rows) = rows(&translation, proviso, local)?;
         let source = [
             include_str!("prelude.cl"),
             &translation.text,
             include_str!("kernels.cl"),
         ]
         .concat();
+        let [splits, long_chain, long_ways] = match shape.has_long_chains {
+            false => FEW_SPLITS,
+            true => MANY_SPLITS,
+        };
         let options = format!(
-            "-cl-std=CL1.2 -w -DWG={group}u -DROWS={rows}u -DKEPT={}u -DSPLITS={SPLITS}u -DLONG_CHAIN={}u -DLONG_WAYS={}u",
+            "-cl-std=CL1.2 -w -DWG={group}u -DROWS={rows}u -DKEPT={}u -DSPLITS={splits}u -DLONG_CHAIN={long_chain}u -DLONG_WAYS={long_ways}u",
             search::KEPT,
-            2_000,
-            1 << 18
         );
-        let reduce = match (sets, proviso) {
+        let reduce = match (&asked.sets, proviso) {
             (None, _) => "",
             (Some(_), false) => " -DREDUCE",
             (Some(_), true) => " -DREDUCE -DPROVISO",
         };
         let options = options + reduce;
-        let options = match has_quotients {
+        let options = match shape.has_quotients {
             true => options + &format!(" -DQUOTIENT -DSTEP_BITS={}u", search::STEP_BITS),
             false => options,
         };
@@ -214,50 +279,63 @@ impl<'d> Engine<'d> {
             model: Arc::clone(model),
             narrow,
             translation,
-            sets: sets.cloned(),
+            asked,
             built,
             source,
             options,
             group,
             compile_time: started.elapsed(),
-            slack,
-            has_quotients,
-            wider: OnceCell::new(),
+            shape,
+            other: OnceCell::new(),
         })
     }
 
     /// The program that would be compiled, for people.
     pub fn source(model: &Model, targets: &[Target]) -> Result<String, Refusal> {
-        let narrow = narrowed(model)?;
-        translate::translate(&narrow, packed(&narrow, Some(0)), targets, None)
-            .map(|translation| translation.text)
+        let asked = Asked {
+            targets: targets.to_vec(),
+            ..Asked::default()
+        };
+        let shape = Shape {
+            slack: Some(0),
+            has_quotients: true,
+            is_split: false,
+            has_long_chains: false,
+        };
+        let (narrow, packing) = packed(model, &asked, shape)?;
+        translate::translate(&narrow, packing, &asked).map(|translation| translation.text)
     }
 }
 
-/// Where everything lies.
-fn packed(model: &Model, slack: Option<u32>) -> Packing {
-    let sample = slack.map(|slack| (sample::states(model), slack));
-    Packing::new(
-        model,
+/// The model as it is packed, and where everything lies.
+fn packed(model: &Model, asked: &Asked, shape: Shape) -> Result<(Model, Packing), Refusal> {
+    let (narrow, watcher) = narrowed(model, asked.watch.as_ref())?;
+    let sample = shape.slack.map(|slack| (sample::states(&narrow), slack));
+    let wish = Wish {
+        watcher,
+        fewest_words: if shape.is_split { 2 } else { 1 },
+    };
+    let packing = Packing::new(
+        &narrow,
         sample.as_ref().map(|(states, slack)| (&states[..], *slack)),
-    )
+        wish,
+    );
+    Ok((narrow, packing))
 }
 
 /// The model with the smallest ranges: on a card, bits are time. Commands and labels have the
-/// same numbers, and every run is one of both.
-fn narrowed(model: &Model) -> Result<Model, Refusal> {
+/// same numbers, and every run is one of both. An automaton's state is one more variable, the last one.
+fn narrowed(model: &Model, watch: Option<&Watch>) -> Result<(Model, Option<VarId>), Refusal> {
     let mut program = model.program().clone();
     stubborn_ir::narrow::narrow(&mut program, model.budget());
-    Model::within(program, Arc::clone(model.shared_budget()))
-        .map_err(|error| Refusal::new(error.to_string()))
+    let watcher = watch.map(|watch| program.variable(watch.variable()));
+    let model = Model::within(program, Arc::clone(model.shared_budget()))
+        .map_err(|error| Refusal::new(error.to_string()))?;
+    Ok((model, watcher))
 }
 
 /// How many work-items make a group, and how many successors each may stage.
-fn shape(
-    translation: &Translation,
-    proviso: bool,
-    local: usize,
-) -> Result<(usize, usize), Refusal> {
+fn rows(translation: &Translation, proviso: bool, local: usize) -> Result<(usize, usize), Refusal> {
     // With a proviso, who has staged a state is noted beside it.
     let words = translation.packing.words + usize::from(proviso);
     let rounds = translation.rounds.max(1);
@@ -282,28 +360,67 @@ fn shape(
 impl Compiled {
     /// Explores the model.
     pub fn run(&self, device: &Device, options: &Options<'_>) -> Result<Outcome, Failure> {
-        if let Some(wider) = self.wider.get() {
-            return wider.run(device, options);
+        self.try_shapes(
+            device,
+            &|compiled| search::run(device, compiled, options),
+            &|outcome| outcome.end == End::Limit(Limit::Memory),
+        )
+    }
+
+    /// Looks for runs that the automaton of a [product](Engine::takes_product) accepts.
+    pub fn cycles(&self, device: &Device, options: &Options<'_>) -> Result<Cycles, Failure> {
+        self.try_shapes(
+            device,
+            &|compiled| cycles::find(device, compiled, options),
+            &|cycles| cycles.end == End::Limit(Limit::Memory),
+        )
+    }
+
+    /// Does something, again in another shape where this one turns out not to fit.
+    fn try_shapes<T>(
+        &self,
+        device: &Device,
+        attempt: &dyn Fn(&Compiled) -> Result<T, Failure>,
+        is_out_of_memory: &dyn Fn(&T) -> bool,
+    ) -> Result<T, Failure> {
+        if let Some(other) = self.other.get() {
+            return other.try_shapes(device, attempt, is_out_of_memory);
         }
-        let (slack, has_quotients) = match search::run(device, self, options) {
+        let mut shape = self.shape;
+        let result = attempt(self);
+        match &result {
             // One more bit is often enough; a few more, or all that there can be.
-            Err(Failure::Escaped) => match self.slack {
-                Some(0) => (Some(1), self.has_quotients),
-                Some(1) => (Some(3), self.has_quotients),
-                _ => (None, self.has_quotients),
-            },
-            Err(Failure::TooWide) => (self.slack, false),
-            result => return result,
+            Err(Failure::Escaped) => {
+                shape.slack = match shape.slack {
+                    Some(0) => Some(1),
+                    Some(1) => Some(3),
+                    _ => None,
+                };
+            }
+            Err(Failure::TooWide) => shape.has_quotients = false,
+            Err(Failure::TooLong) if !shape.has_long_chains => shape.has_long_chains = true,
+            // Trees have shorter keys: slots need half the space.
+            Ok(done)
+                if is_out_of_memory(done)
+                    && !shape.has_quotients
+                    && !shape.is_split
+                    && self.translation.packing.words == 1 =>
+            {
+                shape.is_split = true;
+                shape.has_quotients = true;
+            }
+            _ => return result,
+        }
+        let other = Engine::new(device).compile(&self.model, self.asked.clone(), shape);
+        let other = match (other, result) {
+            (Ok(other), _) => other,
+            // What was learnt is more than nothing.
+            (Err(_), Ok(done)) => return Ok(done),
+            (Err(failure), Err(_)) => return Err(failure),
         };
-        let wider = Engine::new(device).compile(
-            &self.model,
-            &self.translation.targets,
-            self.sets.as_ref(),
-            (slack, has_quotients),
-        )?;
-        self.wider
-            .get_or_init(|| Box::new(wider))
-            .run(device, options)
+        self.other
+            .get_or_init(|| Box::new(other))
+            .try_shapes(device, attempt, is_out_of_memory)
     }
 
     /// A shortest way to what the last [run](Self::run) has hit: what is hit at its end, and its states, the
@@ -317,19 +434,18 @@ impl Compiled {
         hit: &Hit,
         options: &Options<'_>,
     ) -> Result<Option<(Hit, Vec<u32>)>, Failure> {
-        if let Some(wider) = self.wider.get() {
-            return wider.way(device, hit, options);
+        if let Some(other) = self.other.get() {
+            return other.way(device, hit, options);
         }
-        if self.sets.is_none() {
+        if self.asked.sets.is_none() {
             let way = way::find(device, self, hit, options)?;
             return Ok(way.map(|way| (hit.clone(), way)));
         }
-        let whole = Engine::new(device).compile(
-            &self.model,
-            &[hit.target],
-            None,
-            (self.slack, self.has_quotients),
-        )?;
+        let asked = Asked {
+            targets: vec![hit.target],
+            ..Asked::default()
+        };
+        let whole = Engine::new(device).compile(&self.model, asked, self.shape)?;
         let first = Options {
             stop: stubborn_search::Stop::FirstViolation,
             ..*options

@@ -169,6 +169,15 @@ impl Group {
     }
 }
 
+/// What else is known of how states should be packed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wish {
+    /// The variable of an automaton's state: no command of the model changes it.
+    pub(crate) watcher: Option<VarId>,
+    /// So many words at least.
+    pub(crate) fewest_words: u32,
+}
+
 /// The places of all fields of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
@@ -186,13 +195,14 @@ pub(crate) struct Packing {
 
 impl Packing {
     /// Packs as ranges say, or as states suggest, with so many bits more for what was guessed.
-    pub(crate) fn new(model: &Model, sample: Option<(&[u32], u32)>) -> Self {
+    pub(crate) fn new(model: &Model, sample: Option<(&[u32], u32)>, wish: Wish) -> Self {
         let mut groups = groups(model);
-        let assigned = assigned(model.program());
+        let mut assigned = assigned(model.program());
+        assigned.extend(wish.watcher);
         fix(model, &assigned, &mut groups);
         let exact: Vec<Code> = groups.iter().map(|group| group.code).collect();
         if let Some((sample, slack)) = sample {
-            guess(model, sample, &mut groups);
+            guess(model, sample, wish.watcher, &mut groups);
             for (group, exact) in groups.iter_mut().zip(&exact) {
                 if group.code != *exact {
                     group.code.bits += slack;
@@ -218,12 +228,12 @@ impl Packing {
             groups,
             of_field,
         };
-        packing.laid_out(model, sample.map(|(sample, _)| sample))
+        packing.laid_out(model, sample.map(|(sample, _)| sample), wish.fewest_words)
     }
 
     /// Finds places for all groups.
-    fn laid_out(self, model: &Model, sample: Option<&[u32]>) -> Self {
-        let least = self.bits.div_ceil(WORD_BITS).max(1);
+    fn laid_out(self, model: &Model, sample: Option<&[u32]>, fewest_words: u32) -> Self {
+        let least = self.bits.div_ceil(WORD_BITS).max(fewest_words).max(1);
         let even = self.bits.div_ceil(least);
         let processes = model.program().processes.len();
         let mut layouts: Vec<Vec<Group>> = Vec::new();
@@ -253,6 +263,7 @@ impl Packing {
         let fewest = layouts
             .iter()
             .map(|groups| words(groups))
+            .filter(|words| *words >= least)
             .min()
             .unwrap_or(1);
         layouts.retain(|groups| words(groups) == fewest);
@@ -481,13 +492,10 @@ fn fix(model: &Model, assigned: &BTreeSet<VarId>, groups: &mut [Group]) {
 }
 
 /// Takes the values that occur in a sample for all there are.
-fn guess(model: &Model, sample: &[u32], groups: &mut [Group]) {
+fn guess(model: &Model, sample: &[u32], watcher: Option<VarId>, groups: &mut [Group]) {
     let (program, encoding, layout) = (model.program(), model.encoding(), model.layout());
-    let counters: BTreeSet<usize> = program
-        .processes
-        .iter()
-        .map(|p| p.counter.index())
-        .collect();
+    let counters = program.processes.iter().map(|p| p.counter);
+    let counters: BTreeSet<usize> = counters.chain(watcher).map(|v| v.index()).collect();
     let states = || sample.chunks_exact(layout.words());
     for group in groups.iter_mut().filter(|group| group.fixed.is_none()) {
         let mut seen = BTreeSet::new();
@@ -640,8 +648,12 @@ mod tests {
         (0..300).flat_map(|seed| {
             let model = Model::new(random_program(seed)).expect("a well-formed program");
             let states = sample::states(&model);
-            let exact = (seed, model.clone(), Packing::new(&model, None));
-            let guess = Packing::new(&model, Some((&states, seed as u32 % 3)));
+            let exact = (
+                seed,
+                model.clone(),
+                Packing::new(&model, None, Wish::default()),
+            );
+            let guess = Packing::new(&model, Some((&states, seed as u32 % 3)), Wish::default());
             [exact, (seed, model, guess)]
         })
     }

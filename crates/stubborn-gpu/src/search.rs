@@ -11,7 +11,7 @@ use crate::device::{Argument, Buffer, Device, DeviceError, Kernel};
 use crate::{Compiled, Failure};
 
 /// Numbers of a level, as `kernels.cl` has them.
-const FOUND: usize = 0;
+pub(crate) const FOUND: usize = 0;
 const STEPS: usize = 1;
 const ENDS: usize = 2;
 const INVALID: usize = 3;
@@ -19,18 +19,18 @@ const FAILED: usize = 4;
 const ERRORS: usize = 5;
 const ASSERTIONS: usize = 6;
 const NODES: usize = 7;
-const FULL: usize = 8;
-const NODES_FULL: usize = 9;
-const GAVE_UP: usize = 10;
-const HIT: usize = 11;
-const ESCAPED: usize = 12;
+pub(crate) const FULL: usize = 8;
+pub(crate) const NODES_FULL: usize = 9;
+pub(crate) const GAVE_UP: usize = 10;
+pub(crate) const HIT: usize = 11;
+pub(crate) const ESCAPED: usize = 12;
 const PUT_BACK: usize = 13;
-const EACH: usize = 16;
+pub(crate) const EACH: usize = 16;
 
 /// Bytes of a sector of a table.
-const SECTOR: u64 = 32;
+pub(crate) const SECTOR: u64 = 32;
 /// Parts of the table of states.
-const PARTS: u64 = 4;
+pub(crate) const PARTS: u64 = 4;
 /// Most levels that are queued at once.
 const QUEUED: usize = 32;
 /// How long what is queued at once should take: the host looks at clocks in between.
@@ -127,15 +127,15 @@ pub struct Figures {
 
 /// How large tables and queues are.
 #[derive(Clone, Copy, Debug)]
-struct Sizes {
+pub(crate) struct Sizes {
     /// Sectors of the table of states.
-    sectors: u64,
+    pub(crate) sectors: u64,
     /// Sectors of the table of nodes.
     node_sectors: u64,
     /// States of a queue.
     room: u64,
     /// Slots of a sector of the table of states.
-    slots: u64,
+    pub(crate) slots: u64,
     /// Bits of a state of one word.
     word_bits: Option<u32>,
 }
@@ -158,7 +158,7 @@ impl Sizes {
             // Small, so that tests are fast and see tables grow.
             true => (1 << 20, 1 << 19, 1 << 20),
             // Few nodes are the rule, and short numbers of them make short keys.
-            false if compiled.has_quotients => (info.memory / 8, 1 << 28, info.memory / 16),
+            false if compiled.shape.has_quotients => (info.memory / 8, 1 << 28, info.memory / 16),
             false => (info.memory / 8, info.memory / 32, info.memory / 16),
         };
         let states = table.unwrap_or(states).min(info.largest_buffer * PARTS);
@@ -172,7 +172,7 @@ impl Sizes {
             sectors: (states / SECTOR).max(PARTS),
             node_sectors: (nodes / SECTOR).max(1),
             room: room.clamp(64, MOST_ROOM),
-            slots: if compiled.has_quotients { 8 } else { 4 },
+            slots: if compiled.shape.has_quotients { 8 } else { 4 },
             word_bits: (words == 1).then(|| packing.longest_word()),
         }
     }
@@ -188,7 +188,7 @@ impl Sizes {
     }
 
     /// Whether keys fit into slots.
-    fn can_hold_keys(self) -> bool {
+    pub(crate) fn can_hold_keys(self) -> bool {
         self.slots == 4 || self.key_bits() <= QUOTIENT_BITS + self.sectors.ilog2()
     }
 
@@ -197,24 +197,25 @@ impl Sizes {
         let info = device.info();
         // A card's driver and the code need some, too.
         let most = info.memory - info.memory / 16;
-        for factor in [8, 4, 2] {
+        let fits = |sizes: &Self| {
+            let part = sizes.sectors.div_ceil(PARTS) * SECTOR;
+            sizes.table_bytes() + sizes.queue_bytes(words) <= most
+                && part <= info.largest_buffer
+                && sizes.node_sectors * SECTOR <= info.largest_buffer.min(8 << 31)
+                && sizes.room * 8 * words as u64 <= info.largest_buffer
+                && sizes.room <= MOST_ROOM
+        };
+        let times = |factor: u64| {
             let mut larger = self;
             match short {
-                Short::Table => larger.sectors *= factor,
-                Short::Nodes => larger.node_sectors *= factor,
-                Short::Queue => larger.room *= factor,
+                Short::Table => larger.sectors = larger.sectors * factor / 4,
+                Short::Nodes => larger.node_sectors = larger.node_sectors * factor / 4,
+                Short::Queue => larger.room = larger.room * factor / 4,
             }
-            let part = larger.sectors.div_ceil(PARTS) * SECTOR;
-            let fits = larger.table_bytes() + larger.queue_bytes(words) <= most
-                && part <= info.largest_buffer
-                && larger.node_sectors * SECTOR <= info.largest_buffer.min(8 << 31)
-                && larger.room * 8 * words as u64 <= info.largest_buffer
-                && larger.room <= MOST_ROOM;
-            if fits {
-                return Some(larger);
-            }
-        }
-        None
+            larger
+        };
+        // In quarters.
+        [32, 16, 8, 6, 5].map(times).into_iter().find(fits)
     }
 
     fn table_bytes(self) -> u64 {
@@ -227,13 +228,12 @@ impl Sizes {
 }
 
 /// Tables, queues and counters on the card.
-struct Memory {
-    parts: Vec<Buffer>,
-    each: u64,
+pub(crate) struct Memory {
+    pub(crate) parts: Vec<Buffer>,
     nodes: Buffer,
     queues: [Buffer; 2],
-    counts: Buffer,
-    hits: Buffer,
+    pub(crate) counts: Buffer,
+    pub(crate) hits: Buffer,
     /// Rows of sets, and what became of each state of a level.
     sets: Option<(Buffer, Buffer)>,
 }
@@ -247,7 +247,7 @@ impl Memory {
             .map(|_| device.buffer(each * SECTOR))
             .collect::<Result<_, _>>()?;
         let queue = || device.buffer(8 * sizes.room * words as u64);
-        let sets = match &compiled.sets {
+        let sets = match &compiled.asked.sets {
             None => None,
             Some(sets) => {
                 let rows = device.buffer(8 * sets.rows().len() as u64)?;
@@ -259,7 +259,6 @@ impl Memory {
         Ok(Self {
             sets,
             parts,
-            each,
             nodes: device.buffer(sizes.node_sectors * SECTOR)?,
             queues: [queue()?, queue()?],
             counts: device.buffer((8 * EACH * (QUEUED + 1)) as u64)?,
@@ -268,9 +267,10 @@ impl Memory {
     }
 
     /// Arguments of kernels.
-    fn tables(&self, sizes: Sizes) -> [Argument<'_>; 10] {
+    pub(crate) fn tables(&self, sizes: Sizes) -> [Argument<'_>; 10] {
         let [a, b, c, d] = [0, 1, 2, 3].map(|part| Argument::Buffer(&self.parts[part]));
-        let (each, sectors) = (Argument::Long(self.each), Argument::Long(sizes.sectors));
+        let each = Argument::Long(sizes.sectors.div_ceil(PARTS));
+        let sectors = Argument::Long(sizes.sectors);
         [
             a,
             b,
@@ -292,14 +292,31 @@ fn hit_words(words: usize) -> u64 {
 }
 
 /// Kernels of a program.
-struct Kernels {
+pub(crate) struct Kernels {
     clear: Kernel,
     start: Kernel,
-    level: Kernel,
+    pub(crate) level: Kernel,
 }
 
 impl Kernels {
-    fn of(compiled: &Compiled) -> Result<Self, DeviceError> {
+    /// Clears the first bytes of a buffer.
+    pub(crate) fn clear(
+        &self,
+        device: &Device,
+        buffer: &Buffer,
+        bytes: u64,
+    ) -> Result<(), DeviceError> {
+        // Buffers have a multiple of 16 bytes, or the rest is never looked at.
+        let pairs = bytes / 16;
+        self.clear
+            .set(0, &[Argument::Buffer(buffer), Argument::Long(pairs)])?;
+        let groups = pairs
+            .div_ceil(256)
+            .clamp(1, u64::from(device.info().units) * 32);
+        device.queue(&self.clear, groups as usize, 256)
+    }
+
+    pub(crate) fn of(compiled: &Compiled) -> Result<Self, DeviceError> {
         Ok(Self {
             clear: compiled.built.kernel("clear")?,
             start: compiled.built.kernel("start")?,
@@ -312,6 +329,8 @@ impl Kernels {
 enum Try {
     Done(End),
     Short(Short),
+    /// What was copied did not fit; now its number is known.
+    Again,
 }
 
 /// A search that runs.
@@ -328,6 +347,102 @@ struct Run<'a> {
     assertions: u64,
     hit: u32,
     log: Option<Log>,
+    sift: Option<Sift>,
+}
+
+/// What is copied from every level of a product.
+pub(crate) struct Sift {
+    kernel: Kernel,
+    /// Where a certain state is; otherwise, all that may be on an accepting cycle.
+    wanted: Option<Buffer>,
+    /// How many were found, and the level of the wanted one.
+    found: Buffer,
+    pub(crate) states: Buffer,
+    /// So many fit.
+    pub(crate) room: u64,
+}
+
+impl Sift {
+    fn new(
+        device: &Device,
+        compiled: &Compiled,
+        wanted: Option<&[u64]>,
+        room: u64,
+    ) -> Result<Self, Failure> {
+        let words = compiled.translation.packing.words as u64;
+        let room = if wanted.is_some() { 1 } else { room };
+        let wanted = match wanted {
+            None => None,
+            Some(state) => {
+                let buffer = device.buffer(8 * words)?;
+                device.write(&buffer, 0, state)?;
+                Some(buffer)
+            }
+        };
+        let found = device.buffer(16)?;
+        device.write(&found, 0, &[0, 0])?;
+        Ok(Self {
+            kernel: compiled.built.kernel("sift")?,
+            wanted,
+            found,
+            states: device.buffer(8 * words * room)?,
+            room,
+        })
+    }
+
+    /// Looks at a queue, of which a counter says how many states it has.
+    fn queue(
+        &self,
+        device: &Device,
+        (queue, room): (&Buffer, u64),
+        (counts, number): (&Buffer, u32),
+        depth: u64,
+    ) -> Result<(), DeviceError> {
+        let wanted = self.wanted.as_ref();
+        self.kernel.set(
+            0,
+            &[
+                Argument::Buffer(queue),
+                Argument::Long(room),
+                Argument::Buffer(counts),
+                Argument::Int(number),
+                Argument::Int(u32::from(wanted.is_some())),
+                Argument::Long(depth),
+                Argument::Buffer(&self.found),
+                Argument::Buffer(wanted.unwrap_or(&self.found)),
+                Argument::Buffer(&self.states),
+                Argument::Long(self.room),
+            ],
+        )?;
+        device.queue(&self.kernel, device.info().units as usize * 16, 64)
+    }
+
+    /// How many were found, and the level of the wanted one.
+    pub(crate) fn found(&self, device: &Device) -> Result<(u64, u64), DeviceError> {
+        let mut found = [0, 0];
+        device.read(&self.found, 0, &mut found)?;
+        Ok((found[0], found[1]))
+    }
+}
+
+/// What a search does besides.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Aside<'a> {
+    /// Ends before a level, and keeps the ones before it, in so many bytes.
+    pub(crate) until: Option<(u64, usize)>,
+    /// Copies what may be on an accepting cycle.
+    pub(crate) sifts: bool,
+    /// Ends where this state is.
+    pub(crate) wanted: Option<&'a [u64]>,
+}
+
+/// What a search leaves.
+pub(crate) struct Left {
+    pub(crate) outcome: Outcome,
+    pub(crate) log: Option<Log>,
+    /// Tables and queues, unless they did not fit.
+    pub(crate) memory: Option<(Memory, Sizes)>,
+    pub(crate) sift: Option<Sift>,
 }
 
 /// The last levels before a certain one.
@@ -368,19 +483,20 @@ pub(crate) fn run(
     compiled: &Compiled,
     options: &Options<'_>,
 ) -> Result<Outcome, Failure> {
-    run_until(device, compiled, options, None).map(|(outcome, _)| outcome)
+    run_aside(device, compiled, options, Aside::default()).map(|left| left.outcome)
 }
 
-/// The same, up to a level, with the levels before it.
-pub(crate) fn run_until(
+/// The same, and something besides.
+pub(crate) fn run_aside(
     device: &Device,
     compiled: &Compiled,
     options: &Options<'_>,
-    until: Option<(u64, usize)>,
-) -> Result<(Outcome, Option<Log>), Failure> {
+    aside: Aside<'_>,
+) -> Result<Left, Failure> {
     let kernels = Kernels::of(compiled)?;
     let words = compiled.translation.packing.words;
     let mut sizes = Sizes::first(device, compiled, options.table);
+    let mut sifted = sizes.room;
     let started = Instant::now();
     let (mut restarts, mut prepare) = (0, Duration::ZERO);
     loop {
@@ -398,10 +514,11 @@ pub(crate) fn run_until(
             errors: 0,
             assertions: 0,
             hit: 0,
-            log: until.map(|(depth, most)| Log::new(depth, most)),
+            log: aside.until.map(|(depth, most)| Log::new(depth, most)),
+            sift: None,
         };
         let begun = Instant::now();
-        let memory = match run.prepare(sizes) {
+        let memory = match run.prepare(sizes, aside, sifted) {
             Ok(memory) => memory,
             Err(Failure::Device(DeviceError::OutOfMemory)) if restarts == 0 => {
                 // Others may use the card, too.
@@ -414,27 +531,40 @@ pub(crate) fn run_until(
                 if sizes.room < 64 {
                     return Err(Failure::Device(DeviceError::OutOfMemory));
                 }
+                sifted = sizes.room;
                 continue;
             }
             Err(Failure::Device(DeviceError::OutOfMemory)) => {
-                let mut outcome = run.outcome;
-                outcome.end = End::Limit(Limit::Memory);
-                return Ok((outcome, None));
+                run.outcome.end = End::Limit(Limit::Memory);
+                return Ok(Left {
+                    outcome: run.outcome,
+                    log: None,
+                    memory: None,
+                    sift: None,
+                });
             }
             Err(failure) => return Err(failure),
         };
         prepare += begun.elapsed();
         let begun = Instant::now();
-        let ended = run.explore(sizes, &memory)?;
+        let mut ended = run.explore(sizes, &memory)?;
         run.outcome.figures.last_try = begun.elapsed();
         run.outcome.figures.explore = started.elapsed().saturating_sub(prepare);
         run.outcome.figures.prepare = prepare;
         run.outcome.figures.restarts = restarts;
+        if let (Some(sift), Try::Done(_)) = (&run.sift, &ended) {
+            let found = sift.found(device)?.0;
+            if found > sift.room {
+                sifted = found;
+                ended = Try::Again;
+            }
+        }
         match ended {
-            Try::Done(end) => return run.finish(end, &memory),
+            Try::Done(end) => return run.finish(end, (memory, sizes)),
+            Try::Again => {}
             Try::Short(short) => match sizes.grown(short, device, words) {
                 Some(larger) => sizes = larger,
-                None => return run.finish(End::Limit(Limit::Memory), &memory),
+                None => return run.finish(End::Limit(Limit::Memory), (memory, sizes)),
             },
         }
         restarts += 1;
@@ -465,19 +595,14 @@ fn blank(compiled: &Compiled, sizes: Sizes) -> Outcome {
 
 impl Run<'_> {
     /// Gets and clears tables, and stores the initial state.
-    fn prepare(&self, sizes: Sizes) -> Result<Memory, Failure> {
+    fn prepare(&mut self, sizes: Sizes, aside: Aside<'_>, sifted: u64) -> Result<Memory, Failure> {
         let (device, translation) = (self.device, &self.compiled.translation);
         let memory = Memory::new(device, sizes, self.compiled)?;
+        if aside.sifts || aside.wanted.is_some() {
+            self.sift = Some(Sift::new(device, self.compiled, aside.wanted, sifted)?);
+        }
         for buffer in memory.parts.iter().chain([&memory.nodes, &memory.hits]) {
-            // Buffers have a multiple of 16 bytes, or the rest is never looked at.
-            let pairs = buffer.bytes() / 16;
-            self.kernels
-                .clear
-                .set(0, &[Argument::Buffer(buffer), Argument::Long(pairs)])?;
-            let groups = pairs
-                .div_ceil(256)
-                .clamp(1, u64::from(device.info().units) * 32);
-            device.queue(&self.kernels.clear, groups as usize, 256)?;
+            self.kernels.clear(device, buffer, buffer.bytes())?;
         }
         let model = &self.compiled.narrow;
         let initial = translation.packing.pack(model, &model.initial_states());
@@ -514,7 +639,7 @@ impl Run<'_> {
             level.set(18, &[Argument::Buffer(rows), Argument::Buffer(flags)])?;
         }
         // A proviso makes two rounds of a level.
-        let phases = self.compiled.sets.as_ref();
+        let phases = self.compiled.asked.sets.as_ref();
         let phases = phases.map(|sets| 0..1 + u32::from(sets.has_proviso()));
         let group = self.compiled.group;
         let most_groups = device.info().units as usize * 16;
@@ -525,6 +650,12 @@ impl Run<'_> {
         let mut numbers = vec![0; EACH * (QUEUED + 1)];
         let mut last_look = Instant::now();
         let mut states_then = 0;
+        if let Some(sift) = &self.sift {
+            // The initial state is in no level that is found.
+            device.write(&memory.counts, 0, &[1])?;
+            let first = (&memory.queues[0], sizes.room);
+            sift.queue(device, first, (&memory.counts, 0), 0)?;
+        }
         while waiting > 0 {
             if let Some(limit) = self.limit() {
                 return Ok(Try::Done(End::Limit(limit)));
@@ -573,6 +704,11 @@ impl Run<'_> {
                         }
                     }
                 }
+                if let Some(sift) = &self.sift {
+                    let next = (&memory.queues[to], sizes.room);
+                    let counted = (&memory.counts, number as u32 + 1);
+                    sift.queue(device, next, counted, depth + 1)?;
+                }
             }
             device.flush()?;
             device.read(&memory.counts, 0, &mut numbers[..EACH * (queued + 1)])?;
@@ -585,6 +721,12 @@ impl Run<'_> {
                 if waiting == 0 {
                     break;
                 }
+            }
+            if let Some(sift) = &self.sift
+                && sift.wanted.is_some()
+                && sift.found(device)?.0 > 0
+            {
+                return Ok(Try::Done(End::Violation));
             }
             // As many levels as fit into a short while.
             let each = begun.elapsed() / queued as u32;
@@ -618,9 +760,7 @@ impl Run<'_> {
             return Err(Failure::Escaped);
         }
         if counts[GAVE_UP] > 0 {
-            return Err(Failure::Gave(
-                "a step of the model runs through too many steps of its own for a card",
-            ));
+            return Err(Failure::TooLong);
         }
         if counts[FULL] > 0 {
             return Ok(Some(Try::Short(Short::Table)));
@@ -688,10 +828,12 @@ impl Run<'_> {
     }
 
     /// Adds the error state and what was hit.
-    fn finish(mut self, end: End, memory: &Memory) -> Result<(Outcome, Option<Log>), Failure> {
+    fn finish(mut self, end: End, (memory, sizes): (Memory, Sizes)) -> Result<Left, Failure> {
         self.outcome.end = end;
         let model = &*self.compiled.model;
-        if let Some(level) = self.first_failure {
+        // A product leaves out steps that fail.
+        let is_product = self.compiled.asked.watch.is_some();
+        if let Some(level) = self.first_failure.filter(|_| !is_product) {
             let outcome = &mut self.outcome;
             outcome.states += 1;
             outcome.deadlocks += 1;
@@ -711,11 +853,16 @@ impl Run<'_> {
         let words = self.compiled.translation.packing.words;
         for (number, target) in self.compiled.translation.targets.iter().enumerate() {
             if self.hit >> number & 1 == 1 {
-                let hit = self.read_hit(memory, number, *target, words)?;
+                let hit = self.read_hit(&memory, number, *target, words)?;
                 self.outcome.hits.extend(hit);
             }
         }
-        Ok((self.outcome, self.log))
+        Ok(Left {
+            outcome: self.outcome,
+            log: self.log,
+            memory: Some((memory, sizes)),
+            sift: self.sift,
+        })
     }
 
     /// What is known of a target that was hit.

@@ -5,15 +5,12 @@
 //! the level before that has the wanted one as a successor. Where not all levels fit, this is
 //! repeated from where it got to. (See `docs/decisions/0003-no-parent-pointers.md`.)
 
-use crate::device::{Argument, Device};
-use crate::search::{self, Hit, Options};
+use crate::device::{Argument, Buffer, Device, Kernel};
+use crate::search::{self, Aside, EACH, FOUND, HIT, Hit, Options};
 use crate::{Compiled, Failure};
 
 /// Bytes for levels where nobody says.
 const LOG_BYTES: usize = 4 << 30;
-/// Where `kernels.cl` puts the number of the state that was found.
-const HIT: usize = 11;
-const EACH: usize = 16;
 
 /// The states on a shortest way to a hit, the initial one first; `None` if a limit was reached.
 pub(crate) fn find(
@@ -25,8 +22,7 @@ pub(crate) fn find(
     let words = compiled.translation.packing.words;
     let mut back = vec![hit.packed.clone()];
     let mut depth = hit.depth;
-    let finder = device.build(&compiled.source, &format!("{} -DFIND", compiled.options))?;
-    let kernel = finder.kernel("level")?;
+    let finder = Finder::new(device, compiled)?;
     while depth > 0 {
         let most = options.log.unwrap_or(LOG_BYTES);
         let again = Options {
@@ -34,67 +30,23 @@ pub(crate) fn find(
             observer: None,
             ..*options
         };
-        let (outcome, log) = search::run_until(device, compiled, &again, Some((depth, most)))?;
-        let Some(log) = log.filter(|_| outcome.end == stubborn_search::End::Violation) else {
+        let aside = Aside {
+            until: Some((depth, most)),
+            ..Aside::default()
+        };
+        let left = search::run_aside(device, compiled, &again, aside)?;
+        let reached = left.outcome.end == stubborn_search::End::Violation;
+        let Some(log) = left.log.filter(|_| reached) else {
             return Ok(None);
         };
+        // The tables are not needed now.
+        drop(left.memory);
         for (level, states) in log.levels.iter().rev() {
             let count = states.len() / words;
             let queue = device.buffer(8 * states.len() as u64)?;
-            let counts = device.buffer(8 * 2 * EACH as u64)?;
-            let wanted = device.buffer(8 * words as u64)?;
             device.write(&queue, 0, states)?;
-            device.write(&wanted, 0, &back[back.len() - 1])?;
-            let mut numbers = [0; 2 * EACH];
-            numbers[0] = count as u64;
-            numbers[EACH + HIT] = u64::from(u32::MAX);
-            device.write(&counts, 0, &numbers)?;
-            let (queue, counts) = (&queue, &counts);
-            let table = Argument::Buffer(queue);
-            kernel.set(
-                0,
-                &[
-                    table,
-                    table,
-                    Argument::Long(count as u64),
-                    Argument::Buffer(counts),
-                ],
-            )?;
-            kernel.set(
-                4,
-                &[
-                    Argument::Int(0),
-                    Argument::Int(0),
-                    Argument::Buffer(&wanted),
-                    Argument::Long(*level),
-                ],
-            )?;
-            kernel.set(
-                8,
-                &[
-                    table,
-                    table,
-                    table,
-                    table,
-                    Argument::Long(1),
-                    Argument::Long(1),
-                    table,
-                    Argument::Long(1),
-                    Argument::Int(1),
-                    Argument::Int(1),
-                ],
-            )?;
-            let groups = count
-                .div_ceil(compiled.group)
-                .min(device.info().units as usize * 16);
-            device.queue(&kernel, groups, compiled.group)?;
-            device.read(counts, 0, &mut numbers)?;
-            let at = numbers[EACH + HIT] as usize;
-            if at >= count {
-                return Err(Failure::Gave(
-                    "no way leads to a state that the card has found: this is a bug, please report it",
-                ));
-            }
+            let wanted = &back[back.len() - 1];
+            let at = finder.predecessor(&queue, (count as u64, count as u64), wanted)?;
             back.push((0..words).map(|word| states[word * count + at]).collect());
             depth = *level;
         }
@@ -106,4 +58,75 @@ pub(crate) fn find(
             .flat_map(|packed| packing.unpack(&compiled.narrow, &compiled.model, packed))
             .collect(),
     ))
+}
+
+/// Looks for states that have a certain successor.
+pub(crate) struct Finder<'d> {
+    device: &'d Device,
+    kernel: Kernel,
+    group: usize,
+}
+
+impl<'d> Finder<'d> {
+    pub(crate) fn new(device: &'d Device, compiled: &Compiled) -> Result<Self, Failure> {
+        let options = format!("{} -DFIND", compiled.options);
+        Ok(Self {
+            device,
+            kernel: device.build(&compiled.source, &options)?.kernel("level")?,
+            group: compiled.group,
+        })
+    }
+
+    /// The number of the first of `count` states that has a successor; words of the queue's states lie
+    /// `room` apart.
+    pub(crate) fn predecessor(
+        &self,
+        queue: &Buffer,
+        (count, room): (u64, u64),
+        wanted: &[u64],
+    ) -> Result<usize, Failure> {
+        let device = self.device;
+        let counts = device.buffer(8 * 2 * EACH as u64)?;
+        let there = device.buffer(8 * wanted.len() as u64)?;
+        device.write(&there, 0, wanted)?;
+        let mut numbers = [0; 2 * EACH];
+        numbers[FOUND] = count;
+        numbers[EACH + HIT] = u64::from(u32::MAX);
+        device.write(&counts, 0, &numbers)?;
+        let table = Argument::Buffer(queue);
+        let (one, short) = (Argument::Long(1), Argument::Int(1));
+        self.kernel.set(
+            0,
+            &[
+                table,
+                table,
+                Argument::Long(room),
+                Argument::Buffer(&counts),
+                Argument::Int(0),
+                Argument::Int(0),
+                Argument::Buffer(&there),
+                Argument::Long(0),
+                table,
+                table,
+                table,
+                table,
+                one,
+                one,
+                table,
+                one,
+                short,
+                short,
+            ],
+        )?;
+        let groups = count.div_ceil(self.group as u64) as usize;
+        let groups = groups.min(device.info().units as usize * 16);
+        device.queue(&self.kernel, groups, self.group)?;
+        device.read(&counts, 0, &mut numbers)?;
+        match numbers[EACH + HIT] {
+            at if at < count => Ok(at as usize),
+            _ => Err(Failure::Gave(
+                "no way leads to a state that the card has found: this is a bug, please report it",
+            )),
+        }
+    }
 }

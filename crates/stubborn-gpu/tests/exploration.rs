@@ -7,9 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use stubborn_corpus::{folder, tsv};
-use stubborn_gpu::{Device, Engine, Failure, Options, Outcome};
+use stubborn_emptiness::{Check, CheckVerdict, Counterexample, Property};
+use stubborn_gpu::{Device, Engine, Failure, Options, Outcome, Watch};
 use stubborn_ir::Model;
 use stubborn_ir::testing::{dining_philosophers, random_chains, random_program};
+use stubborn_ltl::formula::Formulas;
+use stubborn_ltl::random::Random;
 use stubborn_search::{End, Limit, Limits, Stop, Target};
 use stubborn_system::{LabelId, System};
 use support::{Found, device, load, reference};
@@ -71,7 +74,7 @@ fn agrees(device: &Device, model: &Arc<Model>, name: &str, most: usize) -> bool 
             eprintln!("{name} is refused: {reason}");
             false
         }
-        Err(Failure::Gave(reason)) => {
+        Err(reason @ (Failure::Gave(_) | Failure::TooLong)) => {
             eprintln!("{name}: {reason}");
             false
         }
@@ -460,4 +463,84 @@ fn values_beyond_the_sample_are_noticed() {
     assert_eq!(found(&outcome, &[Target::Deadlock]), expected);
     // One bit more than the sample suggests; the ranges say 28.
     assert_eq!(outcome.figures.bits, 18);
+}
+
+/// Random formulas about random programs: the same answers as on a processor, and runs that are what they
+/// should be.
+fn temporal_properties(seeds: std::ops::Range<u64>, generate: fn(u64) -> stubborn_ir::Program) {
+    let Some(device) = device() else {
+        return;
+    };
+    let (mut held, mut violated) = (0, 0);
+    for seed in seeds {
+        let mut program = generate(seed);
+        let mut random = Random::new(seed);
+        // Whatever a model says of itself, and where some process is.
+        for process in program.processes.clone().iter().take(2) {
+            let here = stubborn_ir::Expr::Var(process.counter);
+            program.label(stubborn_ir::Expr::equal(here, stubborn_ir::Expr::Const(0)));
+        }
+        let model = Arc::new(Model::new(program).expect("a well-formed program"));
+        let labels = model.structure().labels.len();
+        if labels == 0 || reference(&model, &[], 2_000).is_none() {
+            continue;
+        }
+        let mut formulas = Formulas::new();
+        let formula = random.formula(&mut formulas, 3, 4);
+        let names = formulas.names().len();
+        let chosen = (0..names)
+            .map(|_| LabelId::new(random.below(labels)))
+            .collect();
+        let Ok(property) = Property::from_formula(formulas, formula, chosen, &Default::default())
+        else {
+            continue;
+        };
+        let Ok(watch) = Watch::new(property.automaton(), property.labels(), true) else {
+            continue;
+        };
+        let expected = Check::new(&*model, &property)
+            .run()
+            .expect("a small system");
+        let found = match Engine::new(&device)
+            .takes_product(&model, &watch)
+            .and_then(|compiled| compiled.cycles(&device, &Options::default()))
+        {
+            Ok(found) => found,
+            Err(Failure::Refused(_) | Failure::TooLong) => continue,
+            Err(other) => panic!("seed {seed}: {other}"),
+        };
+        match expected.verdict {
+            CheckVerdict::Holds => {
+                assert_eq!(found.end, End::Complete, "seed {seed}");
+                assert_eq!(found.outcome.states, expected.counts.states, "seed {seed}");
+                held += 1;
+            }
+            CheckVerdict::Violated => {
+                assert_eq!(found.end, End::Violation, "seed {seed}");
+                let lasso = found.lasso.expect("there is time");
+                Counterexample::confirmed(&*model, &property, lasso.states, lasso.cycle_start)
+                    .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                violated += 1;
+            }
+            CheckVerdict::Unknown(limit) => panic!("seed {seed}: {limit:?}"),
+        }
+    }
+    eprintln!("{held} hold, {violated} are violated");
+    assert!(
+        held > 1 && violated > 1,
+        "{held} hold, {violated} are violated"
+    );
+}
+
+#[test]
+fn temporal_properties_agree() {
+    temporal_properties(0..9, random_program);
+    temporal_properties(0..8, random_chains);
+}
+
+#[test]
+#[ignore = "long: more random formulas"]
+fn more_temporal_properties_agree() {
+    temporal_properties(1_000..1_400, random_program);
+    temporal_properties(1_000..1_400, random_chains);
 }

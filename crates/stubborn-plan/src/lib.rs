@@ -52,7 +52,7 @@ use stubborn_system::{Relations, System};
 pub use keeping::{Keeper, Next, kept_before};
 pub use options::{CheckOptions, Por, ProvisoChoice, ReductionOptions, TemporalOptions};
 pub use safety::{Answer, Report, Run};
-pub use temporal::{TemporalQuestion, TemporalRun};
+pub use temporal::{TemporalEngine, TemporalQuestion, TemporalRun};
 
 /// An answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,6 +10,7 @@ use stubborn_system::RelationLevel;
 
 use crate::auto::FIRST_PAUSE;
 use crate::keeping::Keeper;
+use crate::temporal::TemporalEngine;
 
 /// How to look for answers.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub struct CheckOptions<'a> {
     pub temporal: TemporalOptions,
     /// Who may run searches; the first one that takes a search does.
     pub engines: &'a [&'a dyn Engine],
+    /// Who answers those questions about infinite runs that it takes.
+    pub temporal_engine: Option<&'a dyn TemporalEngine>,
     /// Told how far the search is.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Keeps checkpoints of searches for states and steps.
@@ -47,6 +50,7 @@ impl Default for CheckOptions<'_> {
             seed: None,
             temporal: TemporalOptions::default(),
             engines: &[&SharedMemory],
+            temporal_engine: None,
             observer: None,
             keeper: None,
         }

@@ -12,11 +12,11 @@ use stubborn_emptiness::{
     ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
-use stubborn_search::{Limit, Limits, SearchError};
+use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_system::Reduction;
 
 use crate::auto::{LARGEST_SHARE, state_share};
-use crate::options::Por;
+use crate::options::{Por, TemporalOptions};
 use crate::{CheckError, Planner};
 
 /// A check without reduction is first asked when it has so many states for each pair of
@@ -57,6 +57,30 @@ impl From<CheckResult> for TemporalRun {
     }
 }
 
+/// Answers questions about infinite runs elsewhere than on this processor.
+pub trait TemporalEngine: Sync {
+    /// Whether it can, or why not: then it is left to others.
+    ///
+    /// # Errors
+    /// The reason, for people.
+    fn takes(
+        &self,
+        question: TemporalQuestion<'_>,
+        options: &TemporalOptions,
+    ) -> Result<(), String>;
+
+    /// The answer. Its counterexamples were replayed.
+    ///
+    /// # Errors
+    /// As of any other check.
+    fn check(
+        &self,
+        question: TemporalQuestion<'_>,
+        limits: Limits<'_>,
+        observer: Option<&(dyn Fn(&Progress) + Sync)>,
+    ) -> Result<CheckResult, SearchError>;
+}
+
 impl<'m> Planner<'m> {
     /// Whether every run satisfies a property.
     ///
@@ -71,6 +95,12 @@ impl<'m> Planner<'m> {
             return Err(CheckError::Reduction(ConfigError::new(format!(
                 "`{proviso}` loses violations: it is for `explore`, to measure what provisos cost"
             ))));
+        }
+        if let Some(engine) = self.options.temporal_engine
+            && engine.takes(question, &self.options.temporal).is_ok()
+        {
+            let found = engine.check(question, self.limits(), self.options.observer);
+            return Ok(self.finish(found)?.into());
         }
         let found: TemporalRun = match &self.options.reduction.por {
             Por::None => self.finish(self.unreduced(question).run())?.into(),

@@ -1,14 +1,18 @@
-//! Searches on a graphics card: safety questions.
+//! Searches on a graphics card: safety questions, and properties of infinite runs with weak automata.
 //!
 //! The card counts, and finds what is violated; ways and outcomes are those of the reference
 //! execution, as with any other search.
 
 use std::time::Instant;
 
-use stubborn_gpu::{Compiled, Device, Failure, Hit, Options, Sets};
+use stubborn_emptiness::{
+    CheckResult, CheckVerdict, Counterexample, Counts, FiniteRuns, ReductionOff, ReductionUse,
+};
+use stubborn_gpu::{Compiled, Device, Failure, Hit, Options, Sets, Watch};
+use stubborn_plan::{TemporalEngine, TemporalOptions, TemporalQuestion};
 use stubborn_search::{
-    Engine, Explore, Found, Limits, MemoryUse, Order, Search, SearchError, SearchResult, Stop,
-    StoreKind, Target, TimeUse, TraceMissing, peak_resident_bytes,
+    End, Engine, Explore, Found, Limit, Limits, MemoryUse, Order, Progress, Search, SearchError,
+    SearchResult, Stop, StoreKind, Target, TimeUse, TraceMissing, peak_resident_bytes,
 };
 use stubborn_system::{BitSet, FailureKind, Outcome, Successors, TransitionId};
 
@@ -60,6 +64,104 @@ impl Engine for GraphicsCard<'_> {
             result: None,
         }))
     }
+}
+
+impl TemporalEngine for GraphicsCard<'_> {
+    fn takes(
+        &self,
+        question: TemporalQuestion<'_>,
+        options: &TemporalOptions,
+    ) -> Result<(), String> {
+        if self.model.commands().is_none() {
+            return Err("a graphics card takes DVE and Promela models".into());
+        }
+        if options.weak_fairness {
+            return Err("a graphics card knows nothing of fairness".into());
+        }
+        if self.model.may_outgrow() {
+            // Steps that fail are left out of a product, and with them what they would say.
+            return Err(
+                "the model may turn out to be too small, which a card does not notice".into(),
+            );
+        }
+        watch(question)
+            .map(drop)
+            .map_err(|reason| reason.to_string())
+    }
+
+    fn check(
+        &self,
+        question: TemporalQuestion<'_>,
+        limits: Limits<'_>,
+        observer: Option<&(dyn Fn(&Progress) + Sync)>,
+    ) -> Result<CheckResult, SearchError> {
+        let started = Instant::now();
+        let Some(commands) = self.model.commands() else {
+            return Err(SearchError::Mismatch("the model has no program".into()));
+        };
+        let device = Device::open().map_err(|error| SearchError::Mismatch(error.to_string()))?;
+        let budget = self.model.system().budget();
+        budget.begin("looking for cycles on the graphics card");
+        let watch = watch(question).map_err(|reason| failed(reason.into()))?;
+        let compiled = stubborn_gpu::Engine::new(&device).takes_product(commands, &watch);
+        let compiled = compiled.map_err(failed)?;
+        let options = Options {
+            limits,
+            observer,
+            ..Options::default()
+        };
+        let found = compiled.cycles(&device, &options).map_err(failed)?;
+        let counterexample = match found.lasso {
+            None => None,
+            Some(lasso) => {
+                let (reference, states) = (self.model.reference(), lasso.states);
+                let run = Counterexample::confirmed(
+                    reference,
+                    question.property,
+                    states,
+                    lasso.cycle_start,
+                );
+                match run {
+                    Ok(run) => Some(run),
+                    Err(SearchError::GaveUp(_)) => None,
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        let outcome = &found.outcome;
+        let bytes = (outcome.figures.tables + outcome.figures.queues) as usize;
+        Ok(CheckResult {
+            // The one place where this engine may say that a property holds.
+            verdict: match (found.end, budget.conclude()) {
+                (End::Violation, _) => CheckVerdict::Violated,
+                (End::Limit(limit), _) => CheckVerdict::Unknown(limit),
+                (_, Some(spent)) => CheckVerdict::Unknown(spent.into()),
+                (End::Lossy, None) => CheckVerdict::Unknown(Limit::StoreFull),
+                (End::Complete, None) => CheckVerdict::Holds,
+            },
+            counterexample,
+            counts: Counts {
+                states: outcome.states,
+                transitions: outcome.transitions,
+                expanded_by_proviso: 0,
+                depth: outcome.level_sizes.len() as u64,
+            },
+            automaton_states: question.property.automaton().state_count(),
+            reduction: ReductionUse::Off(ReductionOff::NotAsked),
+            store_bytes: outcome.figures.tables as usize,
+            peak_bytes: bytes,
+            prepare_time: compiled.compile_time(),
+            time: started.elapsed().saturating_sub(compiled.compile_time()),
+            walks: 1,
+        })
+    }
+}
+
+/// What looks at runs for a property.
+fn watch(question: TemporalQuestion<'_>) -> Result<Watch, stubborn_gpu::Refusal> {
+    let property = question.property;
+    let stutters = question.finite_runs == FiniteRuns::Stutter;
+    Watch::new(property.automaton(), property.labels(), stutters)
 }
 
 /// Ways to what was found, each as its states one after the other.

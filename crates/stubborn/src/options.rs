@@ -221,14 +221,17 @@ pub(crate) enum EngineName {
     /// By the interpreter, the reference
     Interpreted,
     /// The whole search on a graphics card, through OpenCL: for `check` and `explore`, without
-    /// reduction
+    /// reduction unless that is asked for
     Gpu,
+    /// By machine code, and by a graphics card, too, if it takes longer than a moment and there is one:
+    /// for `check` and `explore`
+    Auto,
 }
 
 impl From<EngineName> for Engine {
     fn from(name: EngineName) -> Self {
         match name {
-            EngineName::Compiled => Engine::Compiled,
+            EngineName::Compiled | EngineName::Auto => Engine::Compiled,
             // The host looks at a few states only.
             EngineName::Interpreted | EngineName::Gpu => Engine::Interpreted,
         }

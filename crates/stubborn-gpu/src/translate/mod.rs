@@ -18,13 +18,13 @@ mod statements;
 
 use std::fmt::Write;
 
-use stubborn_ir::{BinaryOp, Expr, Model, Program};
+use stubborn_ir::{BinaryOp, Expr, Model, Program, VariablePlace};
 use stubborn_search::Target;
 use stubborn_system::{FailureKind, LabelId};
 
-use crate::Refusal;
 use crate::packing::Packing;
-use crate::sets::Sets;
+use crate::watch::Watch;
+use crate::{Asked, Refusal};
 use expressions::Source;
 
 /// Most words of a state.
@@ -84,10 +84,9 @@ pub(crate) struct Translation {
 pub(crate) fn translate(
     model: &Model,
     packing: Packing,
-    targets: &[Target],
-    sets: Option<&Sets>,
+    asked: &Asked,
 ) -> Result<Translation, Refusal> {
-    let program = model.program();
+    let (program, targets) = (model.program(), &asked.targets[..]);
     if packing.words > MOST_WORDS {
         let bits = packing.bits;
         return Err(Refusal::new(format!(
@@ -124,8 +123,12 @@ pub(crate) fn translate(
         false => String::new(),
     };
     let mut labels = label_functions(&mut out, model, targets)?;
-    if let Some(sets) = sets {
+    if let Some(sets) = &asked.sets {
         labels += &sets::functions(&mut out, model, sets)?;
+    }
+    let watch = asked.watch.as_ref();
+    if let Some(watch) = watch {
+        labels += &watch_functions(&mut out, model, watch)?;
     }
     let mut text = String::new();
     let define = |text: &mut String, name: &str, value: usize| {
@@ -175,7 +178,8 @@ pub(crate) fn translate(
             text.len() >> 20
         )));
     }
-    let rounds = rounds.iter().map(|(_, class)| class.len()).sum();
+    let rounds: usize = rounds.iter().map(|(_, class)| class.len()).sum();
+    let rounds = watch.map_or(rounds, |watch| (rounds + 1) * watch.most_moves());
     Ok(Translation {
         packing,
         text,
@@ -366,12 +370,7 @@ fn label_functions(
 ) -> Result<String, Refusal> {
     let program = model.program();
     let mut text = String::new();
-    let holds = |label: LabelId, out: &mut Source<'_>| -> Result<String, Refusal> {
-        let expr = &program.labels[label.index()].expr;
-        let value = out.expression(expr, "s")?;
-        let aux = format!("{{ uint bad = 0; int v = {value}; return v != 0 || bad != 0; }}\n");
-        Ok(aux)
-    };
+    let holds = |label, out: &mut Source<'_>| label_body(out, program, label);
     text += "static int valid_end(const State* s) ";
     text += &match program.valid_end {
         Some(label) => holds(label, out)?,
@@ -405,6 +404,80 @@ fn label_functions(
     ] {
         let _ = writeln!(text, "#define TARGET_{name} {mask}u");
     }
+    Ok(text)
+}
+
+/// The body of a function that says whether a label holds.
+fn label_body(out: &mut Source<'_>, program: &Program, label: LabelId) -> Result<String, Refusal> {
+    let value = out.expression(&program.labels[label.index()].expr, "s")?;
+    Ok(format!(
+        "{{ uint bad = 0; int v = {value}; return v != 0 || bad != 0; }}\n"
+    ))
+}
+
+/// Functions for the automaton of a product: its state, and where it can go from there.
+fn watch_functions(out: &mut Source<'_>, model: &Model, watch: &Watch) -> Result<String, Refusal> {
+    let program = model.program();
+    let mut text = format!(
+        "#define PRODUCT\n#define MOVES {}u\n#define STUTTERS {}\n#define ACCEPTING {:#x}ul\n",
+        watch.most_moves(),
+        u32::from(watch.stutters()),
+        watch.accepting(),
+    );
+    let Some(VariablePlace::Scalar(field)) = model.encoding().variables.last().copied() else {
+        return Err(Refusal::new("the automaton has no place in a state"));
+    };
+    let spot = out.packing.spot(field);
+    let _ = writeln!(
+        text,
+        "static uint watcher(const State* s) {{ return {}; }}",
+        out.raw(field, "s")
+    );
+    let (word, mask, shift) = (spot.word, spot.mask() << spot.shift, spot.shift);
+    let _ = writeln!(
+        text,
+        "static void set_watcher(State* x, const uint q) {{ \
+         x->w[{word}] = x->w[{word}] & ~{mask:#x}ul | ((ulong)q << {shift} & {mask:#x}ul); }}",
+    );
+    for (at, label) in watch.labels().iter().enumerate() {
+        let _ = write!(text, "static int proposition{at}(const State* s) ");
+        text += &label_body(out, program, *label)?;
+    }
+    text += "static ulong moves(const State* s) { ulong to = 0; switch (watcher(s)) {\n";
+    for (from, edges) in watch.edges()?.iter().enumerate() {
+        let _ = write!(text, "  case {from}: {{");
+        let mut used: Vec<u32> = edges
+            .iter()
+            .flat_map(|(cubes, _)| cubes.iter().flatten().map(|(p, _)| *p))
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        for p in used {
+            let _ = write!(text, " const bool p{p} = proposition{p}(s) != 0;");
+        }
+        for (cubes, target) in edges {
+            let cube = |cube: &stubborn_ltl::guard::Cube| {
+                let literal = |(p, value): &(u32, bool)| match value {
+                    true => format!("p{p}"),
+                    false => format!("!p{p}"),
+                };
+                let literals: Vec<String> = cube.iter().map(literal).collect();
+                match literals.is_empty() {
+                    true => "true".into(),
+                    false => format!("({})", literals.join("&&")),
+                }
+            };
+            let any: Vec<String> = cubes.iter().map(cube).collect();
+            let _ = write!(
+                text,
+                " if ({}) to |= {:#x}ul;",
+                any.join("||"),
+                1_u64 << target
+            );
+        }
+        text += " } break;\n";
+    }
+    text += "  }\n  return to;\n}\n";
     Ok(text)
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stubborn::plan::Keeper;
+use stubborn::plan::{Keeper, TemporalEngine};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::Engine;
 use stubborn::{
@@ -22,6 +22,7 @@ use stubborn::{
 };
 
 use self::asked::Asked;
+use super::race::Use;
 use super::{
     Figures, Incomplete, budget, figures_json, growing_together, load_with, search_options,
     why_incomplete, write_file,
@@ -64,6 +65,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Failure> {
     }
 }
 
+/// What is worth waiting for a graphics card.
+fn judge(report: &Report) -> Use {
+    let limits = report.runs.iter().map(|run| run.result.end);
+    match report.answers.iter().all(|a| a.verdict != Verdict::Unknown) {
+        true => Use::Answer,
+        false => limits.fold(Use::Nothing, super::spoilt),
+    }
+}
+
 fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> {
     let quiet = args.output.quiet || args.output.json;
     let nothing = [("verdict", json!("unknown")), ("properties", json!([]))];
@@ -98,14 +108,10 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     options.observer = Some(&show);
     let asked = Asked::new(&args.properties, &model)?;
     let on_card = args.load.engine == EngineName::Gpu;
-    if on_card && !asked.temporal.is_empty() {
+    let with_card = args.load.engine == EngineName::Auto;
+    if (on_card || with_card) && (args.net.structural.is_some() || args.spin.coverage) {
         return Err(Failure::wrong(
-            "--engine gpu has no temporal properties; --property names the others",
-        ));
-    }
-    if on_card && (args.net.structural.is_some() || args.spin.coverage) {
-        return Err(Failure::wrong(
-            "--engine gpu has no --structural and --coverage",
+            "--engine gpu and auto have no --structural and --coverage",
         ));
     }
     if args.checkpoint.checkpoint.is_some() {
@@ -143,8 +149,19 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         if let Some(checkpoints) = &checkpoints {
             checkpoints.is_about(model);
         }
+        let card = stubborn::GraphicsCard::new(model);
+        let mut options = options.clone();
+        options.temporal_engine = on_card.then_some(&card as &dyn TemporalEngine);
+        let on_its_own = [&card as &dyn Engine];
+        if on_card {
+            options.engines = &on_its_own;
+        }
         let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
-            let card = stubborn::GraphicsCard::new(model);
+            if with_card {
+                return super::race_with_card(model, options, judge, &|options| {
+                    stubborn::check(model, questions, options)
+                });
+            }
             let several = team.as_ref().map(Team::engine);
             let several = several.as_ref().map(|engine| engine as &dyn Engine);
             let only = on_card.then_some(&card as &dyn Engine).or(several);

@@ -13,6 +13,7 @@ use stubborn::search::Engine;
 use stubborn::search::SearchResult;
 use stubborn::{CheckOptions, End, LoadedModel};
 
+use super::race::Use;
 use super::{
     Figures, Incomplete, budget, figures_json, growing, growing_together, load, refuse_checkpoints,
     search_options, why_ended, why_incomplete,
@@ -37,11 +38,12 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     let (mut model, load_time) = load(&args.model, &[], quiet, &budget)?;
     let mut options = search_options(&args.search, &args.reduction, "none", &model)?;
     let on_card = args.model.engine == EngineName::Gpu;
-    if on_card
+    let with_card = args.model.engine == EngineName::Auto;
+    if (on_card || with_card)
         && (args.comparison.compare.is_some() || args.net.structural.is_some() || args.unused)
     {
         return Err(Failure::wrong(
-            "--engine gpu counts states: it has no --compare, --structural and --unused",
+            "--engine gpu and auto count states: they have no --compare, --structural and --unused",
         ));
     }
     let line = Line::new(
@@ -125,6 +127,15 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
                     engines: &engines,
                     ..options.clone()
                 };
+                if with_card {
+                    let judge = |run: &stubborn::Run| match run.result.is_complete() {
+                        true => Use::Answer,
+                        false => super::spoilt(Use::Nothing, run.result.end),
+                    };
+                    return super::race_with_card(model, &options, judge, &|options| {
+                        stubborn::explore(model, options)
+                    });
+                }
                 let run = stubborn::explore(model, &options);
                 Checkpoints::about(checkpoints.as_ref(), model, run)
             });

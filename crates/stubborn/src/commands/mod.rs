@@ -16,6 +16,7 @@ pub(crate) mod mcc;
 #[cfg(feature = "page")]
 mod page;
 pub(crate) mod protocol;
+mod race;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
 #[cfg(feature = "page")]
@@ -37,6 +38,7 @@ use stubborn::{
     SearchResult, StoreOptions, Verdict, load_file,
 };
 
+use self::race::Use;
 use crate::checkpoint::Checkpoints;
 use crate::cluster::{Team, TeamKeeper};
 use crate::exit::{self, Failure, Status};
@@ -96,11 +98,48 @@ fn load_with(
     Ok((model, started.elapsed()))
 }
 
-/// Refuses the engine for graphics cards where it is of no use.
+/// Refuses the engines for graphics cards where it is of no use.
 fn no_card(engine: EngineName) -> Result<(), Failure> {
     match engine {
-        EngineName::Gpu => Err(Failure::wrong("--engine gpu is for check and explore")),
+        EngineName::Gpu | EngineName::Auto => Err(Failure::wrong(
+            "--engine gpu and auto are for check and explore",
+        )),
         EngineName::Compiled | EngineName::Interpreted => Ok(()),
+    }
+}
+
+/// Asks on the processor, and on a graphics card if that takes longer than a moment.
+fn race_with_card<T: Send>(
+    model: &LoadedModel,
+    options: &CheckOptions<'_>,
+    judge: impl Fn(&T) -> Use + Sync,
+    ask: &(dyn Fn(&CheckOptions<'_>) -> Result<T, CheckError> + Sync),
+) -> Result<T, CheckError> {
+    let card = stubborn::GraphicsCard::new(model);
+    race::race(
+        |stop| {
+            let mut options = options.clone();
+            options.limits.interrupt = Some(stop);
+            ask(&options)
+        },
+        |stop| {
+            let mut options = options.clone();
+            options.limits.interrupt = Some(stop);
+            options.observer = None;
+            ask(&CheckOptions {
+                engines: &[&card],
+                ..options
+            })
+        },
+        judge,
+    )
+}
+
+/// Whether an end is one for lack of memory, after others.
+fn spoilt(others: Use, end: End) -> Use {
+    match end {
+        End::Limit(Limit::Memory | Limit::StoreFull) => Use::OutOfMemory,
+        _ => others,
     }
 }
 
@@ -116,7 +155,7 @@ fn disk(
     let obstacle = match (search.order, search.store, model.engine) {
         (OrderName::Dfs, ..) => "breadth-first search",
         (_, StoreName::Bitstate | StoreName::Compact, _) => "exact stores",
-        (.., EngineName::Gpu) => "searches in the memory of the processor",
+        (.., EngineName::Gpu | EngineName::Auto) => "searches in the memory of the processor",
         _ => return Ok(Some(Disk::new(folder.clone()))),
     };
     Err(Failure::wrong(format!("--spill is for {obstacle}")))
@@ -148,8 +187,8 @@ fn team(
     }
     let obstacle = if model_args.model.as_os_str() == "-" {
         "models from standard input"
-    } else if model_args.engine == EngineName::Gpu {
-        "--engine gpu"
+    } else if matches!(model_args.engine, EngineName::Gpu | EngineName::Auto) {
+        "--engine gpu and auto"
     } else if net.structural.is_some() {
         "--structural"
     } else if checkpoint.spill.is_some() {
@@ -197,8 +236,8 @@ fn or_resume<T>(
 fn refuse_checkpoints(model: &ModelArgs, net: &NetArgs) -> Result<(), Failure> {
     let obstacle = if model.model.as_os_str() == "-" {
         "models from standard input"
-    } else if model.engine == EngineName::Gpu {
-        "--engine gpu"
+    } else if matches!(model.engine, EngineName::Gpu | EngineName::Auto) {
+        "--engine gpu and auto"
     } else if net.structural.is_some() {
         "--structural"
     } else {

@@ -134,6 +134,8 @@ impl Checker<'_> {
             property,
             finite_runs: self.options.temporal.finite_runs,
         };
+        let elsewhere = self.options.temporal_engine;
+        let elsewhere = elsewhere.map(|engine| engine.takes(question, &self.options.temporal));
         let found = self.planner.check_temporal(question)?;
         let (result, unpaid) = (found.result, found.unpaid);
         answer.verdict = result.verdict.into();
@@ -148,6 +150,9 @@ impl Checker<'_> {
             }),
             ReductionUse::Off(why) => Some(format!("checked without reduction: {why}")),
         };
+        if let Some(Err(why)) = elsewhere {
+            answer.notice = Some(format!("checked on the processor: {why}"));
+        }
         answer.result = Some(result);
         if !temporal.evaluations.is_empty() {
             self.evaluate(temporal, question.finite_runs, &mut answer)?;
@@ -164,6 +169,7 @@ impl Checker<'_> {
         let mut left = result.counts.states.max(FEW_STATES);
         irrelevant_parts(formula, |property| {
             let mut options = self.options.clone();
+            options.temporal_engine = None;
             options.limits = self.planner.limits();
             let most = options.limits.states.unwrap_or(u64::MAX);
             options.limits.states = Some(left.min(most));

@@ -7,7 +7,7 @@ use stubborn::system::BitSet;
 use stubborn::{End, Language, LoadedModel, Origin, QuestionKind, spin};
 
 use super::Results;
-use crate::options::{CheckArgs, EngineName, StoreName};
+use crate::options::{CheckArgs, StoreName};
 use crate::terminal::counted;
 
 /// More than this is counted, not listed.
@@ -17,8 +17,7 @@ const LISTED: usize = 8;
 /// its end, with a store that keeps states apart.
 fn fired<'r>(args: &CheckArgs, results: &'r Results) -> Option<&'r BitSet> {
     let is_exact = matches!(args.search.store, StoreName::Tree | StoreName::Plain);
-    let is_plain = args.load.engine != EngineName::Gpu
-        && args.net.structural.is_none()
+    let is_plain = args.net.structural.is_none()
         && args.checkpoint.checkpoint.is_none()
         && args.checkpoint.spill.is_none();
     // (What options leave out is not executed, and may be reachable all the same.)
@@ -27,7 +26,9 @@ fn fired<'r>(args: &CheckArgs, results: &'r Results) -> Option<&'r BitSet> {
         return None;
     }
     let mut runs = results.report.runs.iter();
-    let run = runs.find(|run| run.reduction == "none" && run.result.end == End::Complete)?;
+    // (A graphics card does not tell.)
+    let knows = |run: &&stubborn::Run| run.engine != "gpu" && run.reduction == "none";
+    let run = runs.find(|run| knows(run) && run.result.end == End::Complete)?;
     Some(&run.result.fired)
 }
 
