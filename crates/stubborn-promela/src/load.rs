@@ -148,6 +148,8 @@ pub struct Loaded {
     /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
     table: Table,
+    /// What the table lacks and may be asked for; `None` if anything.
+    lacks: Option<HashSet<Missing>>,
     name: String,
     options: lower::Options,
 }
@@ -267,6 +269,7 @@ fn build(
             let Ok(model) = packed(&lowered.program, &mut diagnostics) else {
                 return Err((sources, diagnostics));
             };
+            let lacks = lower::starts::possible(&program, &table, &budget);
             return Ok(Loaded {
                 model,
                 lowered,
@@ -274,6 +277,7 @@ fn build(
                 sources,
                 diagnostics,
                 table,
+                lacks,
                 name,
                 options,
             });
@@ -285,7 +289,7 @@ fn build(
 }
 
 /// Explores a few states and collects the starts that were not provided for.
-fn sample(model: &Model, lowered: &Lowered) -> Vec<Missing> {
+pub(crate) fn sample(model: &Model, lowered: &Lowered) -> Vec<Missing> {
     let mut found = Vec::new();
     let words = model.layout().words();
     let mut executor = model.executor();
@@ -326,6 +330,20 @@ impl Loaded {
             })
         });
         starts.collect()
+    }
+
+    /// Whether a step that fails in this way starts a process that the program does not provide
+    /// for, and may come about; a program has many more such steps, because it does not look at
+    /// which processes can be there.
+    pub fn may_lack(&self, outcome: Outcome) -> bool {
+        let missing = self.lowered.missing(outcome);
+        missing.is_some_and(|missing| self.lacks.as_ref().is_none_or(|all| all.contains(&missing)))
+    }
+
+    /// How many starts may come about that the program does not provide for; `None` if that is not
+    /// known.
+    pub fn lacks(&self) -> Option<usize> {
+        self.lacks.as_ref().map(HashSet::len)
     }
 
     /// The same model with room for what a step was missing, or `None` if the step failed for

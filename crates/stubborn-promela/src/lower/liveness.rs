@@ -178,7 +178,7 @@ pub(crate) fn each_global(expr: &Expr, found: &mut BTreeSet<usize>) {
 }
 
 /// The variables that a statement assigns.
-fn each_target(basic: &Basic, look: &mut dyn FnMut(VarKey)) {
+pub(super) fn each_target(basic: &Basic, look: &mut dyn FnMut(VarKey)) {
     match basic {
         Basic::Assign(place, _) => look(place.variable),
         Basic::AssignAll(variable, _) => look(*variable),
@@ -193,7 +193,8 @@ fn each_target(basic: &Basic, look: &mut dyn FnMut(VarKey)) {
     }
 }
 
-fn each_basic(step: &Transition, look: &mut dyn FnMut(&Basic)) {
+/// Shows the statements of a step.
+pub(super) fn each_basic(step: &Transition, look: &mut dyn FnMut(&Basic)) {
     match &*step.action {
         Action::Basic(basic) => look(basic),
         Action::DStep(graph) => {

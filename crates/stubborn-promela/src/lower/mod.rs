@@ -25,6 +25,7 @@ mod liveness;
 mod priorities;
 mod rendezvous;
 mod runs;
+pub(crate) mod starts;
 mod steps;
 mod storage;
 

@@ -385,7 +385,10 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
             sites: is_missing.iter().map(|_| AtomicBool::new(false)).collect(),
             late: AtomicU32::new(0),
         });
-        let starts_missing = |site: Site| is_missing[site.index()];
+        let starts_missing = |site: Site| {
+            let lacks = |site| promela.loaded.may_lack(Outcome::failure(site));
+            is_missing[site.index()] && lacks(site.index())
+        };
         parts.system = Arc::new(Watched {
             inner: parts.system,
             missing_starts: promela.loaded.model.transitions_failing_at(&starts_missing),
