@@ -17,8 +17,8 @@ use stubborn::plan::Keeper;
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::Engine;
 use stubborn::{
-    Answer, End, Language, LoadOptions, LoadedModel, PromelaOptions, Question, QuestionKind,
-    Report, Target, TemporalAnswer, Trace, Verdict, Violation, spin, story,
+    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions, Question,
+    QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
 use self::asked::Asked;
@@ -111,10 +111,12 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     if args.checkpoint.checkpoint.is_some() {
         refuse_checkpoints(args, model_args, &asked)?;
     }
-    if args.cluster.is_asked_for() && (!asked.temporal.is_empty() || args.spin.coverage) {
+    let is_branching = |one: &&Temporal| matches!(one.property, Err(Obstacle::Branching(_)));
+    let has_obstacle = args.spin.coverage || asked.temporal.iter().any(is_branching);
+    if args.cluster.is_asked_for() && has_obstacle {
         return Err(Failure::wrong(
-            "several processes are not for temporal properties and --coverage; --property names \
-             the others",
+            "several processes are not for properties of branching time and --coverage; \
+             --property names the others",
         ));
     }
     drop(asked);
@@ -137,6 +139,12 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         Some(together) => Some(together),
         None => keeper,
     };
+    let several = team.as_ref().map(Team::engine);
+    let several = several.as_ref().map(|engine| engine as &dyn Engine);
+    let engines: Vec<&dyn Engine> = several.into_iter().collect();
+    if several.is_some() {
+        options.engines = &engines;
+    }
     let started = Instant::now();
     let results = growing_together(&mut model, team.as_ref(), |model| {
         let asked = Asked::new(&args.properties, model).unwrap_or_default();
@@ -145,8 +153,6 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         }
         let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
             let card = stubborn::GraphicsCard::new(model);
-            let several = team.as_ref().map(Team::engine);
-            let several = several.as_ref().map(|engine| engine as &dyn Engine);
             let only = on_card.then_some(&card as &dyn Engine).or(several);
             let engines = super::engines(only, disk.as_ref());
             let options = stubborn::CheckOptions {
