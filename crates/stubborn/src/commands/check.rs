@@ -34,7 +34,7 @@ use crate::options::trail_file;
 use crate::options::{CheckArgs, EngineName, ModelArgs};
 use crate::progress::Line;
 use crate::reports::is_page;
-use crate::terminal::{Paint, counted, print, print_error};
+use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
 
 /// Counterexamples with more steps are shown by their beginning and end.
@@ -182,13 +182,6 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         checkpoints.end();
     }
 
-    let stays = |run: &stubborn::Run| disk.is_some() && run.engine != "disk";
-    if !args.output.quiet && results.report.runs.iter().any(stays) {
-        print_error(
-            "warning: a search that needs a proviso against ignoring stays in memory; --por none \
-             goes to disk\n",
-        );
-    }
     if results.verdict() == Verdict::Violated {
         let object = json_text(args, &model, &results, load_time, false);
         let brief = brief(&results, Paint::for_stdout());
