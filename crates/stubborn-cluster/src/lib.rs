@@ -38,6 +38,7 @@
 
 #![forbid(unsafe_code)]
 
+mod exchange;
 mod handshake;
 mod link;
 mod token;
@@ -47,6 +48,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
+pub use exchange::{Arrival, Exchange, owner_of};
 pub use handshake::{JoinError, Meeting};
 pub use token::Token;
 

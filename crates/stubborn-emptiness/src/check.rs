@@ -1,10 +1,11 @@
 //! One check of one property: the product, the walk, the verdict.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rapidhash::RapidHashSet;
+use stubborn_cluster::Cluster;
 use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
@@ -60,6 +61,9 @@ pub struct Check<'a> {
     pub relaxed_visibility: bool,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
+    /// The processes that share the product, if there are several: all of them must run the same
+    /// checks, one after the other. There is no reduction then.
+    pub cluster: Option<&'a Mutex<Cluster>>,
     /// How states are stored; exactly.
     pub store: StoreOptions,
     /// When to give up.
@@ -116,8 +120,8 @@ pub(crate) struct Reductions {
 }
 
 /// What the threads of one walk share.
-struct Setting<'f> {
-    watcher: Watcher<'f>,
+pub(crate) struct Setting<'f> {
+    pub(crate) watcher: Watcher<'f>,
     reductions: &'f Reductions,
     store: &'f Store,
     bounds: Bounds<'f>,
@@ -132,9 +136,9 @@ struct Bounds<'f> {
 }
 
 /// A short counterexample is looked for among at least so many nodes of the product...
-const FEWEST_SEARCHED: usize = 20_000;
+pub(crate) const FEWEST_SEARCHED: usize = 20_000;
 /// ... and at most so many.
-const MOST_SEARCHED: usize = 500_000;
+pub(crate) const MOST_SEARCHED: usize = 500_000;
 
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
@@ -161,6 +165,7 @@ impl<'a> Check<'a> {
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             threads: 1,
+            cluster: None,
             store: StoreOptions::default(),
             limits: Limits::default(),
             observer: None,
@@ -259,6 +264,9 @@ impl<'a> Check<'a> {
             }
             _ => {}
         }
+        if let Some(cluster) = self.cluster {
+            self.agree_on_verdict(cluster, &mut result)?;
+        }
         result.reduction = used;
         result.prepare_time = prepare_time;
         Ok(result)
@@ -272,6 +280,9 @@ impl<'a> Check<'a> {
         let request = self.reduction.as_ref().ok_or(ReductionOff::NotAsked)?;
         if self.weak_fairness {
             return Err(ReductionOff::Fairness);
+        }
+        if self.cluster.is_some() {
+            return Err(ReductionOff::Processes);
         }
         let refused =
             |error: stubborn_reduce::ConfigError| ReductionOff::Refused(error.to_string());
@@ -438,7 +449,18 @@ impl<'a> Check<'a> {
             ));
         }
         let width = self.system.layout().words() + 1;
-        let store = match Store::new(width, &self.store, bounds.memory) {
+        let options = match self.cluster {
+            Some(_) => self.store_apart(),
+            None => self.store.clone(),
+        };
+        let store = Store::new(width, &options, bounds.memory);
+        if let Some(cluster) = self.cluster
+            && let Some(limit) = self.meet(cluster, &store)?
+        {
+            result.verdict = CheckVerdict::Unknown(limit);
+            return Ok((result, true));
+        }
+        let store = match store {
             Ok(store) => store,
             Err(error) => {
                 result.verdict = CheckVerdict::Unknown(limit_of(error));
@@ -464,7 +486,9 @@ impl<'a> Check<'a> {
             bounds,
         };
         let mut is_final = true;
-        if self.threads > 1 {
+        if let Some(cluster) = self.cluster {
+            self.walk_apart(cluster, &setting, &mut result)?;
+        } else if self.threads > 1 {
             self.walk_together(&setting, &mut result)?;
         } else {
             is_final = self.walk_alone(&setting, proviso, shared, &mut result)?;
@@ -476,7 +500,11 @@ impl<'a> Check<'a> {
     }
 
     /// A view of the product for one thread.
-    fn product<'p>(&'p self, setting: &Setting<'p>, shared: Option<&'p Store>) -> Product<'p> {
+    pub(crate) fn product<'p>(
+        &'p self,
+        setting: &Setting<'p>,
+        shared: Option<&'p Store>,
+    ) -> Product<'p> {
         let reductions = setting.reductions;
         let reducer = |classic: &'p StubbornReduction| -> Box<dyn Reducer + 'p> {
             let inner = classic.reducer();
@@ -497,7 +525,11 @@ impl<'a> Check<'a> {
             store: setting.store,
             memory: setting.bounds.memory,
             budget: self.system.budget(),
-            limits: self.limits,
+            limits: Limits {
+                // Of all processes together.
+                states: self.limits.states.filter(|_| self.cluster.is_none()),
+                ..self.limits
+            },
             gate: setting.bounds.gate,
             started: setting.bounds.started,
             observer: self.observer,
@@ -639,7 +671,7 @@ impl<'a> Check<'a> {
     /// Looks for a shorter counterexample in the whole product, with the automaton as it came, so
     /// that what is shown does not depend on how it was found. Says whether there is certainly no
     /// shorter one.
-    fn shorten(
+    pub(crate) fn shorten(
         &self,
         setting: &Setting<'_>,
         known: Length,

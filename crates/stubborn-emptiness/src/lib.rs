@@ -62,11 +62,13 @@
 //! | [`proviso`], `watch`, `sticky` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`parallel`] | the same by several threads |
+//! | `owcty`, `apart` | the same by several processes |
 //! | [`space`], `product`, `pulse` | what is walked, within which limits |
 //! | `lasso` | counterexamples |
 
 #![forbid(unsafe_code)]
 
+mod apart;
 mod branching;
 mod check;
 mod choices;
@@ -77,6 +79,7 @@ mod fairness;
 mod gate;
 mod lasso;
 mod nested;
+mod owcty;
 pub mod parallel;
 mod prepare;
 mod product;

@@ -22,7 +22,7 @@ use stubborn_system::{
 };
 
 use crate::fairness::Fair;
-use crate::pulse::{Pulse, Surroundings, append_once, limit_of};
+use crate::pulse::{Pulse, SAME, Surroundings, append_once, limit_of};
 use crate::shared::SharedExpansions;
 use crate::space::{Counts, Edge, Node, Space};
 use crate::steering::{MOST_PROPOSITIONS, Steering};
@@ -48,6 +48,14 @@ impl Watcher<'_> {
         let own = self.automaton.all_marks();
         self.fair.map_or(own, |fair| fair.all_marks(own))
     }
+}
+
+/// The edges of a node, for those who keep their targets elsewhere.
+#[derive(Debug, Default)]
+pub(crate) struct Vectors {
+    /// The words of one target after the other.
+    pub(crate) words: Vec<u32>,
+    pub(crate) marks: Vec<Marks>,
 }
 
 /// Which edges of a node.
@@ -185,6 +193,91 @@ impl<'a> Product<'a> {
     /// Appends all edges of a node.
     pub(crate) fn all_edges(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
         self.edges_of(node, Part::All, out).map(|_| ())
+    }
+
+    /// The words of a node.
+    pub(crate) fn width(&self) -> usize {
+        self.successors.words() + 1
+    }
+
+    /// Stores a node, if it is not there yet.
+    pub(crate) fn insert(&mut self, vector: &[u32]) -> Result<Node, Limit> {
+        self.cursor.clear();
+        let inserted = self.worker.insert(&self.cursor, vector, None);
+        Ok(Node(inserted.map_err(limit_of)?.handle.to_bits()))
+    }
+
+    /// The words of all nodes to start from.
+    pub(crate) fn initial_vectors(&self) -> Vec<u32> {
+        let mut out = Vec::new();
+        for state in (self.system.initial_states()).chunks_exact(self.successors.words()) {
+            for start in self.starts {
+                out.extend_from_slice(state);
+                out.push(start.0);
+            }
+        }
+        out
+    }
+
+    /// All edges of a node, whose targets are not stored.
+    pub(crate) fn vectors_of(&mut self, node: Node, out: &mut Vectors) -> Result<(), Limit> {
+        out.words.clear();
+        out.marks.clear();
+        self.load(node)?;
+        self.find_moves();
+        if self.moves.is_empty() {
+            return Ok(());
+        }
+        let words = self.successors.words();
+        let (state, own) = self.cursor.words().split_at(words);
+        self.successors.clear();
+        self.executor.successors(state, &mut self.successors);
+        if let Some(spent) = self.system.budget().spent() {
+            return Err(spent.into());
+        }
+        let error = self.system.structure().error_state.as_deref();
+        let fine = || self.successors.iter().filter(|s| error != Some(s.state));
+        if let Some(fair) = &mut self.fair {
+            fair.look_at(fine().map(|s| s.transition));
+        }
+        let mut has_steps = false;
+        let mut add = |state: &[u32], transition: Option<TransitionId>| {
+            for (target, marks) in &self.moves {
+                let (word, marks) = self.after(own[0], *target, *marks, transition);
+                let first = out.marks.len().saturating_sub(SAME);
+                let before = out
+                    .words
+                    .chunks_exact(words + 1)
+                    .zip(&out.marks)
+                    .skip(first);
+                let is_same = |(vector, known): (&[u32], &Marks)| {
+                    vector[words] == word && *known == marks && vector[..words] == *state
+                };
+                if !before.map(is_same).any(|same| same) {
+                    out.words.extend_from_slice(state);
+                    out.words.push(word);
+                    out.marks.push(marks);
+                }
+            }
+        };
+        for successor in fine() {
+            has_steps = true;
+            add(successor.state, Some(successor.transition));
+        }
+        if !has_steps && self.stutters {
+            add(state, None);
+        }
+        Ok(())
+    }
+
+    /// Looks at limits, and reports progress.
+    pub(crate) fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
+        self.pulse.look_around(bytes, counts)
+    }
+
+    /// Why nothing that comes out makes sense any more, if so.
+    pub(crate) fn spent(&self) -> Option<Limit> {
+        self.system.budget().spent().map(Into::into)
     }
 
     /// Whether the system had no step in the node whose edges were asked for last, if it has edges:
@@ -370,6 +463,23 @@ impl<'a> Product<'a> {
         Ok(reduced == Reduced::Classic && self.reducers.needs_proviso)
     }
 
+    /// The last word of a node after a move of the automaton, and the marks of that edge.
+    #[inline]
+    fn after(
+        &self,
+        before: u32,
+        target: StateId,
+        marks: Marks,
+        transition: Option<TransitionId>,
+    ) -> (u32, Marks) {
+        let Some(fair) = &self.fair else {
+            return (target.0, marks);
+        };
+        let states = self.automaton.state_count() as u32;
+        let (level, marks) = fair.advance(before / states, marks, transition);
+        (target.0 + level * states, marks)
+    }
+
     /// Notes the edges to the system state in `vector` with every move of the automaton;
     /// they are appended when the batch is full.
     fn add_moves(
@@ -379,16 +489,9 @@ impl<'a> Product<'a> {
         out: &mut Vec<Edge>,
     ) -> Result<(), Limit> {
         let last = self.vector.len() - 1;
-        let states = self.automaton.state_count() as u32;
         let before = self.cursor.words()[last];
-        let level = before / states;
         for (target, marks) in &self.moves {
-            let (mut word, mut marks) = (target.0, *marks);
-            if let Some(fair) = &self.fair {
-                let (level, fair_marks) = fair.advance(level, marks, transition);
-                word += level * states;
-                marks = fair_marks;
-            }
+            let (word, marks) = self.after(before, *target, *marks, transition);
             self.batch_marks.push(marks);
             self.vector[last] = word;
             // Most steps leave the automaton where it is, and its part of the tree alone.
@@ -425,16 +528,8 @@ impl<'a> Product<'a> {
 
 impl Space for Product<'_> {
     fn initial(&mut self, out: &mut Vec<Node>) -> Result<(), Limit> {
-        let words = self.successors.words();
-        self.cursor.clear();
-        for state in self.system.initial_states().chunks_exact(words) {
-            for start in self.starts {
-                self.vector.clear();
-                self.vector.extend_from_slice(state);
-                self.vector.push(start.0);
-                let inserted = self.worker.insert(&self.cursor, &self.vector, None);
-                out.push(Node(inserted.map_err(limit_of)?.handle.to_bits()));
-            }
+        for vector in self.initial_vectors().chunks_exact(self.width()) {
+            out.push(self.insert(vector)?);
         }
         Ok(())
     }

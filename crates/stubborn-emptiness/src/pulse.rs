@@ -69,7 +69,7 @@ impl<'a> Pulse<'a> {
     }
 
     #[cold]
-    fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
+    pub(crate) fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
         let around = &self.surroundings;
         let limits = &around.limits;
         if counts.states > self.most_states {
@@ -127,6 +127,9 @@ pub(crate) fn limit_of(error: StoreError) -> Limit {
     }
 }
 
+/// Among how many neighbours equal edges are looked for.
+pub(crate) const SAME: usize = 32;
+
 /// Appends an edge of the node whose edges begin at `first`, and says whether it was not
 /// there yet.
 ///
@@ -134,7 +137,7 @@ pub(crate) fn limit_of(error: StoreError) -> Limit {
 /// compared: long lists of edges must not cost their square.
 #[inline]
 pub(crate) fn append_once(edge: Edge, first: usize, out: &mut Vec<Edge>) -> bool {
-    let recent = out.len().saturating_sub(32).max(first);
+    let recent = out.len().saturating_sub(SAME).max(first);
     let is_new = !out[recent..].contains(&edge);
     if is_new {
         out.push(edge);

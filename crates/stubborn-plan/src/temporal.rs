@@ -7,6 +7,9 @@
 //! of the states: if it ends, that is the answer, and if not, the check goes on where it was, and
 //! tries again later. So reduction costs a fraction of the unreduced check at most.
 
+use std::sync::Mutex;
+
+use stubborn_cluster::Cluster;
 use stubborn_emptiness::{
     Check, CheckResult, CheckVerdict, Exploration, FiniteRuns, Fitting, Property, ReductionRequest,
     ReductionUse, SteeringMode,
@@ -108,6 +111,10 @@ impl<'m> Planner<'m> {
                 let reduced = self.reduced(question, config.clone(), None)?;
                 self.finish(reduced.run())?.into()
             }
+            // Several processes have no reduction to weigh.
+            Por::Auto if self.cluster().is_some() => {
+                self.finish(self.unreduced(question).run())?.into()
+            }
             Por::Auto => self.check_where_it_pays(question)?,
         };
         let is_reduced = matches!(found.result.reduction, ReductionUse::On { .. });
@@ -115,6 +122,14 @@ impl<'m> Planner<'m> {
             true => Ok(self.finish(self.unreduced(question).run())?.into()),
             false => Ok(found),
         }
+    }
+
+    /// The processes that share the work, if there are several.
+    fn cluster(&self) -> Option<&'m Mutex<Cluster>> {
+        self.options
+            .engines
+            .iter()
+            .find_map(|engine| engine.cluster())
     }
 
     fn check_where_it_pays(
@@ -241,6 +256,7 @@ impl<'m> Planner<'m> {
             finite_runs: question.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
             threads: options.threads.min(Check::MOST_THREADS),
+            cluster: self.cluster(),
             store: options.store.clone(),
             limits: self.limits(),
             observer: options.observer,

@@ -11,7 +11,9 @@
 //! execution: no engine's word is taken for a counterexample.
 
 use std::io;
+use std::sync::Mutex;
 
+use stubborn_cluster::Cluster;
 use stubborn_store::saved::{Sink, Source};
 
 use crate::config::{Search, SearchError, Target};
@@ -52,6 +54,11 @@ pub trait Engine: Sync {
             "the engine {} cannot take up a search again",
             self.name()
         ))))
+    }
+
+    /// The processes that share its work, for those who check what is no search with them.
+    fn cluster(&self) -> Option<&Mutex<Cluster>> {
+        None
     }
 }
 

@@ -51,7 +51,7 @@ impl Limit {
     ];
 
     /// The one with this number.
-    pub(crate) fn of_number(number: u8) -> Option<Self> {
+    pub fn of_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|limit| *limit as u8 == number)
     }
 }

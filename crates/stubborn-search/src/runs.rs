@@ -10,6 +10,11 @@ use std::fs::File;
 use std::io::{BufWriter, Error, ErrorKind, Read, Result, Write};
 use std::path::{Path, PathBuf};
 
+use stubborn_store::saved::{Sink, Source, damaged};
+
+use crate::config::SearchError;
+use crate::saved::ResumeError;
+
 /// Bytes that are read or written at once.
 const BUFFER: usize = 1 << 16;
 
@@ -28,6 +33,62 @@ impl Drop for Run {
 }
 
 impl Run {
+    /// Writes it down.
+    pub(crate) fn save(&self, sink: &mut Sink<'_>) -> Result<()> {
+        let mut input = File::open(&self.path)?;
+        let length = input.metadata()?.len();
+        sink.number(self.states)?;
+        sink.number(length)?;
+        let mut bytes = vec![0; BUFFER];
+        loop {
+            match input.read(&mut bytes)? {
+                0 => return Ok(()),
+                read => sink.bytes(&bytes[..read])?,
+            }
+        }
+    }
+
+    /// The same in a new file. That the disk refuses it says nothing about what was written down.
+    pub(crate) fn restore(
+        path: &Path,
+        width: usize,
+        source: &mut Source<'_>,
+    ) -> std::result::Result<Self, ResumeError> {
+        let refused = |error: Error| {
+            let path = path.display();
+            let problem = format!("the search cannot go on in {path}: {error}");
+            ResumeError::Search(SearchError::NoAnswer(problem))
+        };
+        // Removed if it is none.
+        let run = Self {
+            path: path.to_owned(),
+            width,
+            states: source.number()?,
+        };
+        let mut left = source.count(1)?;
+        let mut output = File::create(path).map_err(refused)?;
+        let mut bytes = vec![0; BUFFER];
+        while left > 0 {
+            let now = left.min(BUFFER);
+            source.bytes(&mut bytes[..now])?;
+            output.write_all(&bytes[..now]).map_err(refused)?;
+            left -= now;
+        }
+        let mut reader = run.read()?;
+        let mut before: Option<Vec<u32>> = None;
+        while let Some(state) = reader.next().map_err(|_| damaged("a run ends too early"))? {
+            if before.as_deref().is_some_and(|before| before >= state) {
+                return Err(damaged("a run is out of order").into());
+            }
+            let place = before.get_or_insert_with(|| vec![0; width]);
+            place.copy_from_slice(state);
+        }
+        match reader.at == reader.bytes.len() && reader.input.read(&mut [0])? == 0 {
+            true => Ok(run),
+            false => Err(damaged("a run is too long").into()),
+        }
+    }
+
     /// Reads it from the beginning.
     pub(crate) fn read(&self) -> Result<Reader> {
         Ok(Reader {
@@ -103,6 +164,11 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
+    /// The last state that was read.
+    pub(crate) fn state(&self) -> &[u32] {
+        &self.state
+    }
+
     /// The next state.
     pub(crate) fn next(&mut self) -> Result<Option<&[u32]>> {
         if self.left == 0 {

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use common::graph::Graph;
 use common::models::{counters, counters_with_sum, philosophers};
 use common::{random, run};
-use stubborn_search::proviso::ClosedSet;
+use stubborn_search::proviso::TerminalComponents;
 use stubborn_search::{
-    Disk, End, Engine, Limit, Limits, Order, Search, SearchError, SearchResult, Stop, StoreKind,
-    StoreOptions, Target,
+    Disk, End, Engine, Limit, Limits, Order, ResumeError, Search, SearchError, SearchResult, Sink,
+    Source, Stop, StoreKind, StoreOptions, Target,
 };
 use stubborn_system::{Random, System};
 
@@ -118,13 +118,6 @@ fn reduced_searches_are_the_same_on_disk() {
         let disk = on_disk(&search, "reduced").expect("the disk takes it");
         assert_same(&run(&search), &disk, &format!("graph {seed}"));
     }
-    let graph = Graph::random(1, 50);
-    let with_proviso = Search {
-        reduction: Some(&graph),
-        proviso: Some(&ClosedSet),
-        ..Search::new(&graph)
-    };
-    assert!(Disk::new(folder("proviso")).takes(&with_proviso).is_err());
 }
 
 #[test]
@@ -158,6 +151,89 @@ fn it_waits_between_levels_and_goes_on() {
     exploration.explore(Some(500));
     let result = exploration.finish().expect("nothing to replay");
     assert_eq!(result.end, End::Limit(Limit::States));
+}
+
+/// Written down between any two levels, a search ends as one that was never stopped; and what is
+/// damaged is never taken for it.
+#[test]
+fn it_is_written_down_and_taken_up_again() {
+    let (sums, label) = counters_with_sum(4, 7, 20);
+    let reduced = |graph: &Graph| {
+        let search = Search {
+            reduction: Some(graph),
+            proviso: Some(&TerminalComponents),
+            ..Search::new(graph)
+        };
+        let result = run(&search);
+        result.bfs_levels > Some(6) && result.expanded_by_proviso > 0
+    };
+    let graphs = (0..).map(|seed| Graph::random(seed, 300));
+    let graph = { graphs }.find(reduced).expect("some graph is deep");
+    let searches = [
+        Search::new(&sums),
+        Search {
+            targets: vec![Target::Label(label), Target::Deadlock],
+            stop: Stop::Never,
+            ..Search::new(&sums)
+        },
+        Search {
+            reduction: Some(&graph),
+            proviso: Some(&TerminalComponents),
+            targets: vec![Target::Deadlock],
+            ..Search::new(&graph)
+        },
+    ];
+    let random = &mut Random::new(3);
+    for (at, search) in searches.into_iter().enumerate() {
+        let undisturbed = on_disk(&search, "undisturbed").expect("the disk takes it");
+        let search = Search {
+            limits: Limits {
+                memory: Some(10),
+                ..search.limits
+            },
+            ..search
+        };
+        let place = folder("written-down");
+        let disk = Disk::new(place.clone()).with_buffer(600);
+        let mut most = 0;
+        let mut exploration = disk.begin(&search).expect("everything fits");
+        exploration.explore(Some(most));
+        let mut goes = 0;
+        while exploration.is_waiting() {
+            goes += 1;
+            let mut bytes = Vec::new();
+            let saved = exploration.save(&mut Sink::new(&mut bytes));
+            saved.expect("memory takes everything");
+            drop(exploration);
+            let resume = |bytes: &[u8]| {
+                let (mut input, length) = (bytes, bytes.len() as u64);
+                disk.resume(&search, &mut Source::new(&mut input, length))
+            };
+            for _ in 0..5 {
+                let mut damaged = bytes.clone();
+                match random.below(2) {
+                    0 => damaged.truncate(random.below(bytes.len())),
+                    _ => damaged[random.below(bytes.len())] ^= 1 << random.below(8),
+                }
+                // Blocks have checksums; here it is enough that nothing panics.
+                if damaged.len() < bytes.len() {
+                    let refused = resume(&damaged).err();
+                    assert!(matches!(refused, Some(ResumeError::Read(_))), "{refused:?}");
+                } else {
+                    let _ = resume(&damaged);
+                }
+            }
+            exploration = resume(&bytes).expect("it is whole");
+            assert!(exploration.is_paused());
+            most += if at < 2 { 200 } else { 10 };
+            exploration.explore(Some(most));
+        }
+        assert!(goes > 2, "{at}");
+        let result = exploration.finish().expect("ways are found");
+        assert_same(&undisturbed, &result, &format!("search {at}"));
+        let left = std::fs::read_dir(&place).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "files are removed");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Mutex;
 
 use common::graph::Graph;
@@ -13,7 +14,7 @@ use common::{random, run};
 use stubborn_cluster::{Cluster, Meeting, Token};
 use stubborn_search::proviso::{ClosedSet, TerminalComponents};
 use stubborn_search::{
-    Distributed, End, Engine, Limit, Limits, Order, Search, SearchResult, Sink, Source, Stop,
+    Disk, Distributed, End, Engine, Limit, Limits, Order, Search, SearchResult, Sink, Source, Stop,
     Target,
 };
 use stubborn_system::{Random, System};
@@ -187,6 +188,21 @@ fn provisos_do_not_depend_on_the_number_of_processes() {
             assert_same(&alone, &several, &format!("graph {seed}, {size}"));
         }
         assert_eq!(alone.states, by_levels(&graph), "graph {seed}");
+        // On disk it is the same rule.
+        let disk = Disk::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join("provisos"));
+        let disk = disk.with_buffer(600);
+        let without_memory = Search {
+            limits: Limits {
+                memory: Some(10),
+                ..search.limits
+            },
+            ..search.clone()
+        };
+        assert_eq!(disk.takes(&without_memory), Ok(()));
+        let mut exploration = disk.begin(&without_memory).expect("everything fits");
+        exploration.explore(None);
+        let on_disk = exploration.finish().expect("ways are found");
+        assert_same(&alone, &on_disk, &format!("graph {seed} on disk"));
         expanded += alone.expanded_by_proviso;
     }
     assert!(expanded > 100, "{expanded} states are few");

@@ -31,6 +31,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "emptiness",
         &[
+            "cluster",
             "diagnostics",
             "graph",
             "ir",
@@ -42,7 +43,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("ctl", &["diagnostics", "ltl", "search", "store", "system"]),
-    ("plan", &["emptiness", "reduce", "search", "system"]),
+    (
+        "plan",
+        &["cluster", "emptiness", "reduce", "search", "system"],
+    ),
     (
         "protocol",
         &[

@@ -325,27 +325,50 @@ fn a_full_disk_is_no_answer() {
     assert_eq!(left, 0, "files are removed");
 }
 
-/// A search that needs a proviso stays in memory, and says so.
+/// With a proviso, what is expanded on disk is what several processes expand.
 #[test]
-fn what_does_not_go_to_disk_is_said() {
+fn a_search_with_a_proviso_goes_on_on_disk() {
     let place = folder("spill-proviso");
     let model = model(&place);
     let files = place.join("files").display().to_string();
-    let check = [
-        "check",
-        &model,
-        "--only",
-        "--invariant",
-        "turns < 7",
-        "--spill",
-        &files,
-    ];
-    for (por, is_said) in [("none", false), ("beam", true)] {
-        let output = output(&[&check[..], &["--por", por]].concat());
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(said.contains("stays in memory"), is_said, "{por}: {said}");
+    for (invariant, status) in [("turns != 6", 1), ("turns < 7", 0)] {
+        let check = ["check", "--por", "beam", "--only", "--invariant", invariant];
+        let levels = output(&arguments(&check, &model, &["--processes", "1"]));
+        let little = ["--memory-limit", &little_memory(), "--spill", &files];
+        let spilled = output(&arguments(&check, &model, &little));
+        assert_eq!(spilled.status.code(), Some(status), "{spilled:?}");
+        let counts = |output: &Output| {
+            let answer = answer(output);
+            ["states", "transitions", "deadlocks", "depth"].map(|name| answer[name].clone())
+        };
+        assert_eq!(counts(&spilled), counts(&levels), "{invariant}");
     }
+}
+
+/// What is on disk is written down as well; and a disk that is full in between loses nothing.
+#[test]
+#[cfg(unix)]
+fn a_search_on_disk_can_be_taken_up_again() {
+    let place = folder("spill-resume");
+    let files = place.join("files").display().to_string();
+    let little = little_memory();
+    let more = ["--memory-limit", &little, "--spill", &files];
+    let stop = [&more[..], &["--max-states", "20000"]].concat();
+    let (checkpoints, _) = stopped("spill-resume-check", WAYS[4], &stop);
+    let model = folder_of(&checkpoints).join("model.dve");
+    let model = model.display().to_string();
+    let undisturbed = answer(&output(&arguments(WAYS[4], &model, &more)));
+    let again = ["resume", &checkpoints, "--json", "--max-states", "90000000"];
+    let limited = "trap '' XFSZ; ulimit -f 40; exec \"$0\" \"$@\"";
+    let full = Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_stubborn")])
+        .args(again)
+        .output()
+        .expect("the program starts");
+    assert_eq!(full.status.code(), Some(3), "{full:?}");
+    assert_eq!(answer(&output(&again)), undisturbed);
+    let left = std::fs::read_dir(&files).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "files are removed");
 }
 
 /// A model that starts more processes than anybody could tell before is made larger while it is

@@ -10,8 +10,16 @@
 //! up, and it begins anew on disk: what was done is a part of what memory holds. Counts are those of
 //! the search in memory. Which of several shortest ways is shown may differ.
 //!
-//! Nobody knows while a level is expanded what is known of a successor, so provisos are refused,
-//! and so are sets that ask.
+//! Nobody knows while a level is expanded what is known of a successor, so sets that ask are refused.
+//! With a proviso, kept successors of reduced states are collected once more, with the number of the
+//! state; when the next level is known, a pass over both tells which of these states have a kept successor
+//! there. The others are expanded, as by [several processes](super::distributed): following successors on
+//! the next level, depth grows until a state is reached that was expanded or has no steps. (In memory
+//! the terminal components are looked for first, and fewer states are expanded.)
+//!
+//! Between two levels the search can be written down: all runs, one after the other.
+
+mod saved;
 
 use std::fs;
 use std::io;
@@ -21,6 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stubborn_store::saved::{Sink, Source};
 use stubborn_store::{MemoryBudget, Store, StoreKind, StoreOptions};
+use stubborn_system::BitSet;
 
 use super::{Elsewhere, Exploration};
 use crate::config::{Order, Search, SearchError};
@@ -28,9 +37,10 @@ use crate::context::Context;
 use crate::control::Halt;
 use crate::engine::{Engine, Explore};
 use crate::expand::{Choice, Expander};
+use crate::proviso::{Known, Ruling};
 use crate::rerun::Path;
 use crate::result::{Limit, SearchResult, TraceMissing};
-use crate::runs::{Run, Writer, subtract};
+use crate::runs::{Merge, Run, Writer, subtract};
 use crate::saved::ResumeError;
 use crate::violation::{Finding, Preference};
 
@@ -73,8 +83,6 @@ impl Engine for Disk {
         let asks = |reduction: &dyn stubborn_system::Reduction| !reduction.is_function_of_state();
         if search.order != Order::BreadthFirst {
             Err("it searches breadth-first".into())
-        } else if search.proviso.is_some() {
-            Err("it has no provisos".into())
         } else if search.reduction.is_some_and(asks) {
             Err("sets must depend on the state alone".into())
         } else if search.visitor.is_some() {
@@ -103,11 +111,16 @@ impl Engine for Disk {
         search: &'s Search<'s>,
         source: &mut Source<'_>,
     ) -> Result<Box<dyn Explore + 's>, ResumeError> {
-        Ok(Box::new(Spilling {
-            search,
-            disk: self,
-            exploration: search.resume(source)?,
-            levels: None,
+        search.check()?;
+        let version = source.number()?;
+        Ok(Box::new(match version {
+            saved::VERSION => self.restore(search, source)?,
+            _ => Spilling {
+                search,
+                disk: self,
+                exploration: search.resume_version(version, source)?,
+                levels: None,
+            },
         }))
     }
 }
@@ -156,6 +169,8 @@ struct Levels {
     files: u64,
     /// Stopped by the number of states, between two levels.
     waits: bool,
+    /// Somebody asked for a pause, between two levels.
+    is_paused: bool,
     /// Why nothing can be said.
     problem: Option<String>,
 }
@@ -210,32 +225,46 @@ impl Spilling<'_> {
         let empty = Err(stubborn_store::StoreError::Full);
         drop(std::mem::replace(&mut self.exploration.store, empty));
         drop(std::mem::take(&mut self.exploration.frontier));
-        let budget = memory_for_tables(self.search);
+        *self = self.disk.spilt(self.search);
+    }
+}
+
+impl Disk {
+    /// A search that begins on disk.
+    fn spilt<'s>(&'s self, search: &'s Search<'s>) -> Spilling<'s> {
+        let budget = memory_for_tables(search);
         let none = StoreOptions {
             initial_capacity: 1,
             ..StoreOptions::new(StoreKind::Plain)
         };
-        let width = self.search.system.layout().words();
+        let width = search.system.layout().words();
         // It holds nothing; there may be no memory left for tables at all.
         let store = Store::new(width, &none, &MemoryBudget::unlimited());
-        self.exploration = self.search.begin_with(store, budget);
+        let exploration = search.begin_with(store, budget);
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
         let name = format!("spill-{}-{number}", std::process::id());
-        self.levels = Some(Levels {
-            folder: self.disk.folder.join(name),
-            least: self.disk.least,
+        let levels = Some(Levels {
+            folder: self.folder.join(name),
+            least: self.least,
             width,
             levels: Vec::new(),
             merged: Vec::new(),
             first_unmerged: 0,
-            keeps_levels: !self.search.targets.is_empty(),
+            keeps_levels: !search.targets.is_empty(),
             states: 0,
             begun: 0,
             sizes: Vec::new(),
             files: 0,
             waits: false,
+            is_paused: false,
             problem: None,
         });
+        Spilling {
+            search,
+            disk: self,
+            exploration,
+            levels,
+        }
     }
 }
 
@@ -252,7 +281,8 @@ impl Explore for Spilling<'_> {
             return;
         };
         let is_new = levels.levels.is_empty();
-        if !is_new && !std::mem::take(&mut levels.waits) {
+        let has_paused = std::mem::take(&mut levels.is_paused);
+        if !is_new && !std::mem::take(&mut levels.waits) && !has_paused {
             return;
         }
         let exploration = &mut self.exploration;
@@ -287,14 +317,16 @@ impl Explore for Spilling<'_> {
     }
 
     fn is_paused(&self) -> bool {
-        self.levels.is_none() && self.exploration.is_paused()
+        match &self.levels {
+            None => self.exploration.is_paused(),
+            Some(levels) => levels.is_paused,
+        }
     }
 
-    /// On disk, the last one that was written in memory is the one to go on from.
     fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
         match &self.levels {
             None => self.exploration.save(sink),
-            Some(_) => Err(io::ErrorKind::Unsupported.into()),
+            Some(levels) => self.save_levels(levels, sink),
         }
     }
 
@@ -336,11 +368,11 @@ impl Walk<'_, '_> {
         if self.levels.levels.is_empty() {
             fs::create_dir_all(&self.levels.folder)?;
             let initial = self.context.search.system.initial_states();
-            let mut buffer = Buffer::new(self.context, self.levels);
+            let mut buffer = Buffer::new(self.context, self.levels, "run");
             for state in initial.chunks_exact(self.levels.width) {
                 buffer.push(state, self.levels)?;
             }
-            self.end_level(buffer)?;
+            self.end_level(buffer, None)?;
         }
         let control = self.context.control;
         while self.levels.last_size() > 0 {
@@ -352,8 +384,13 @@ impl Walk<'_, '_> {
                 self.levels.waits = true;
                 return Ok(());
             }
-            let buffer = self.expand_level()?;
-            self.end_level(buffer)?;
+            if control.wants_pause() {
+                control.wait();
+                self.levels.is_paused = true;
+                return Ok(());
+            }
+            let (buffer, reduced) = self.expand_level()?;
+            self.end_level(buffer, reduced)?;
         }
         Ok(())
     }
@@ -364,18 +401,23 @@ impl Walk<'_, '_> {
         control.tick_without_waiting(store, transitions, size, depth)
     }
 
-    /// The successors of the last level.
-    fn expand_level(&mut self) -> Result<Buffer, Stopped> {
+    /// The successors of the last level; with a proviso, also those states that are reduced.
+    fn expand_level(&mut self) -> Result<(Buffer, Option<Reduced>), Stopped> {
         let depth = self.levels.begun;
         self.levels.begun += 1;
         if self.levels.sizes.len() < SearchResult::LEVEL_SIZES {
             self.levels.sizes.push(self.levels.last_size());
         }
-        let mut buffer = Buffer::new(self.context, self.levels);
+        let mut buffer = Buffer::new(self.context, self.levels, "run");
+        let size = self.levels.last_size() as usize;
+        let mut reduced = self.context.search.proviso.map(|_| Reduced {
+            kept: buffer.with_numbers(),
+            waits: BitSet::new(size),
+        });
         let mut worker = self.context.store.worker();
         let mut cursor = self.context.store.cursor();
         let Some(Some(level)) = self.levels.levels.last() else {
-            return Ok(buffer);
+            return Ok((buffer, None));
         };
         let mut states = level.read()?;
         let mut done = 0;
@@ -383,6 +425,7 @@ impl Walk<'_, '_> {
             if done % GROUP == 0 {
                 self.tick(depth)?;
             }
+            let number = done;
             done += 1;
             cursor.assign(state);
             match self.expander.expand(&cursor, depth, &mut worker) {
@@ -394,37 +437,124 @@ impl Walk<'_, '_> {
                 }
                 Choice::Some => {
                     self.expander.count_chosen();
-                    for number in &self.expander.chosen {
-                        let state = self.expander.successors().state(*number as usize);
+                    for at in &self.expander.chosen {
+                        let state = self.expander.successors().state(*at as usize);
                         buffer.push(state, self.levels)?;
+                        if let Some(reduced) = &mut reduced {
+                            reduced.kept.push_numbered(state, number, self.levels)?;
+                        }
+                    }
+                    if let Some(reduced) = &mut reduced {
+                        reduced.waits.insert(number as usize);
                     }
                 }
             }
         }
-        Ok(buffer)
+        Ok((buffer, reduced))
     }
 
-    /// Makes the next level of what was collected.
-    fn end_level(&mut self, mut buffer: Buffer) -> Result<(), Stopped> {
+    /// What was collected and is on no level, nor in one more run.
+    fn new_states(&mut self, mut buffer: Buffer, more: Option<&Run>) -> Result<Run, Stopped> {
         buffer.write(self.levels)?;
         let depth = self.levels.levels.len() as u64;
         let path = self.levels.next_file();
-        let level = subtract(
+        let known = self.levels.known().chain(more);
+        Ok(subtract(
             &path,
             self.levels.width,
             &buffer.runs,
-            self.levels.known(),
+            known,
             || {
                 self.tick(depth)
                     .map_err(|_| io::ErrorKind::Interrupted.into())
             },
-        )?;
-        drop(buffer);
+        )?)
+    }
+
+    /// Makes the next level of what was collected.
+    fn end_level(&mut self, buffer: Buffer, reduced: Option<Reduced>) -> Result<(), Stopped> {
+        let mut level = self.new_states(buffer, None)?;
+        if let Some(mut reduced) = reduced {
+            reduced.kept.write(self.levels)?;
+            reduced.follow(&level)?;
+            if let Some(buffer) = self.put_back(&reduced)? {
+                let more = self.new_states(buffer, Some(&level))?;
+                let path = self.levels.next_file();
+                level = subtract(&path, self.levels.width, [&level, &more], [], || Ok(()))?;
+            }
+        }
         self.levels.states += level.states;
         // The store is empty.
         self.context.control.has_elsewhere(self.levels.states);
         self.levels.levels.push(Some(level));
         self.levels.merge()?;
+        Ok(())
+    }
+}
+
+impl Walk<'_, '_> {
+    /// What the reduction has left out of states without a kept successor on the next level, if
+    /// there are any.
+    fn put_back(&mut self, reduced: &Reduced) -> Result<Option<Buffer>, Stopped> {
+        let Some(proviso) = self.context.search.proviso else {
+            return Ok(None);
+        };
+        let stays = proviso.ruling(&[Known::Closed]) == Ruling::Reduced;
+        let Some(Some(level)) = self.levels.levels.last() else {
+            return Ok(None);
+        };
+        if stays || reduced.waits.is_empty() {
+            return Ok(None);
+        }
+        let mut buffer = Buffer::new(self.context, self.levels, "rest");
+        let depth = self.levels.begun - 1;
+        let mut states = level.read()?;
+        let mut number = 0;
+        while let Some(state) = states.next()? {
+            if number as u64 % GROUP == 0 {
+                self.tick(depth)?;
+            }
+            if reduced.waits.contains(number) {
+                self.expander.expand_again(state);
+                self.expander.count_rest();
+                for at in &self.expander.rest {
+                    let state = self.expander.successors().state(*at as usize);
+                    buffer.push(state, self.levels)?;
+                }
+            }
+            number += 1;
+        }
+        Ok(Some(buffer))
+    }
+}
+
+/// Reduced states of a level.
+struct Reduced {
+    /// Their kept successors, each with the number of the state.
+    kept: Buffer,
+    /// Those that have none on the next level, as far as is known.
+    waits: BitSet,
+}
+
+/// Words of a number behind a state.
+const NUMBER: usize = 2;
+
+impl Reduced {
+    /// Takes out the states that have a kept successor on a level.
+    fn follow(&mut self, level: &Run) -> io::Result<()> {
+        let mut known = level.read()?;
+        let mut is_known = known.next()?.is_some();
+        let mut kept = Merge::new(&self.kept.runs)?;
+        while let Some(record) = kept.next()? {
+            let (state, number) = record.split_at(record.len() - NUMBER);
+            while is_known && known.state() < state {
+                is_known = known.next()?.is_some();
+            }
+            if is_known && known.state() == state {
+                let number = u64::from(number[0]) << 32 | u64::from(number[1]);
+                self.waits.remove(number as usize);
+            }
+        }
         Ok(())
     }
 }
@@ -496,6 +626,10 @@ impl Levels {
                     break None;
                 };
                 expander.expand_again(state);
+                if context.search.proviso.is_some() {
+                    // It may have been expanded; and every step leads to the next level at most.
+                    expander.keep_all();
+                }
                 let wanted = back.last().map(|state| &**state);
                 if expander
                     .explored()
@@ -516,23 +650,49 @@ impl Levels {
 struct Buffer {
     words: Vec<u32>,
     width: usize,
+    bytes: usize,
     /// Words at which it is written.
     full: usize,
     runs: Vec<Run>,
+    /// Of its files.
+    name: &'static str,
 }
 
 impl Buffer {
-    fn new(context: &Context<'_>, levels: &Levels) -> Self {
-        let width = levels.width;
-        // The order takes a word a state beside the states, and the rest of the process something.
-        let bytes = context.ledger.room() / 4;
-        let words = bytes.min(MOST).max(levels.least) / (width + 1) / size_of::<u32>() * width;
+    fn new(context: &Context<'_>, levels: &Levels, name: &'static str) -> Self {
+        // The order takes a word a state beside the states, and the rest of the process something;
+        // with a proviso, there are two.
+        let parts = if context.search.proviso.is_some() {
+            8
+        } else {
+            4
+        };
+        let bytes = context.ledger.room() / parts;
+        let bytes = bytes.min(MOST).max(levels.least);
+        Self::of(name, levels.width, bytes)
+    }
+
+    fn of(name: &'static str, width: usize, bytes: usize) -> Self {
+        let words = bytes / (width + 1) / size_of::<u32>() * width;
         Self {
             words: Vec::new(),
             width,
+            bytes,
             full: words.max(width),
             runs: Vec::new(),
+            name,
         }
+    }
+
+    /// One as large for states with numbers.
+    fn with_numbers(&self) -> Self {
+        Self::of("kept", self.width + NUMBER, self.bytes)
+    }
+
+    fn push_numbered(&mut self, state: &[u32], number: u64, levels: &Levels) -> io::Result<()> {
+        self.push(state, levels)?;
+        self.words.extend([(number >> 32) as u32, number as u32]);
+        Ok(())
     }
 
     fn push(&mut self, state: &[u32], levels: &Levels) -> io::Result<()> {
@@ -548,7 +708,9 @@ impl Buffer {
         let state = |at: &u32| &self.words[*at as usize * self.width..][..self.width];
         let mut order: Vec<u32> = (0..(self.words.len() / self.width) as u32).collect();
         order.sort_unstable_by(|one, other| state(one).cmp(state(other)));
-        let path = levels.folder.join(format!("run-{}", self.runs.len()));
+        let path = levels
+            .folder
+            .join(format!("{}-{}", self.name, self.runs.len()));
         let mut writer = Writer::new(&path, self.width)?;
         let mut last = None;
         for at in &order {

@@ -55,6 +55,10 @@ pub struct Distributed<'c> {
 }
 
 impl<'c> Distributed<'c> {
+    /// Why a system with interned values cannot be shared.
+    pub const INTERNED: &'static str =
+        "values of this system have numbers that differ between processes";
+
     /// With these processes. All of them must run the same searches, one after the other.
     pub fn new(cluster: &'c Mutex<Cluster>) -> Self {
         Self { cluster }
@@ -88,7 +92,7 @@ impl Engine for Distributed<'_> {
         } else if !search.store.kind.is_exact() {
             "several processes need exact stores (--store tree)"
         } else if fields.any(|field| field.kind == FieldKind::Interned) {
-            "values of this system have numbers that differ between processes"
+            Self::INTERNED
         } else {
             return Ok(());
         };
@@ -106,6 +110,10 @@ impl Engine for Distributed<'_> {
         source: &mut Source<'_>,
     ) -> Result<Box<dyn Explore + 's>, ResumeError> {
         Ok(Box::new(Spread::resume(self, search, source)?))
+    }
+
+    fn cluster(&self) -> Option<&Mutex<Cluster>> {
+        Some(self.cluster)
     }
 }
 

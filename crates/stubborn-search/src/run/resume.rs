@@ -33,8 +33,17 @@ impl Search<'_> {
     /// If the parts do not fit together, if another search was saved, if what was is damaged, or
     /// if it does not fit into memory.
     pub fn resume(&self, source: &mut Source<'_>) -> Result<Exploration<'_>, ResumeError> {
-        self.check()?;
         let version = source.number()?;
+        self.resume_version(version, source)
+    }
+
+    /// The same after the version was read.
+    pub(super) fn resume_version(
+        &self,
+        version: u64,
+        source: &mut Source<'_>,
+    ) -> Result<Exploration<'_>, ResumeError> {
+        self.check()?;
         if version != VERSION {
             return Err(ResumeError::Foreign(format!(
                 "searches are saved in version {VERSION}, this one in version {version}"

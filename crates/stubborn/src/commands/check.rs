@@ -17,8 +17,8 @@ use stubborn::plan::{Keeper, TemporalEngine};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::Engine;
 use stubborn::{
-    Answer, End, Language, LoadOptions, LoadedModel, PromelaOptions, Question, QuestionKind,
-    Report, Target, TemporalAnswer, Trace, Verdict, Violation, spin, story,
+    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions, Question,
+    QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
 use self::asked::Asked;
@@ -35,7 +35,7 @@ use crate::options::trail_file;
 use crate::options::{CheckArgs, EngineName, ModelArgs};
 use crate::progress::Line;
 use crate::reports::is_page;
-use crate::terminal::{Paint, counted, print, print_error};
+use crate::terminal::{Paint, counted, print};
 use crate::watch::{self, LastWords};
 
 /// Counterexamples with more steps are shown by their beginning and end.
@@ -117,10 +117,12 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     if args.checkpoint.checkpoint.is_some() {
         refuse_checkpoints(args, model_args, &asked)?;
     }
-    if args.cluster.is_asked_for() && (!asked.temporal.is_empty() || args.spin.coverage) {
+    let is_branching = |one: &&Temporal| matches!(one.property, Err(Obstacle::Branching(_)));
+    let has_obstacle = args.spin.coverage || asked.temporal.iter().any(is_branching);
+    if args.cluster.is_asked_for() && has_obstacle {
         return Err(Failure::wrong(
-            "several processes are not for temporal properties and --coverage; --property names \
-             the others",
+            "several processes are not for properties of branching time and --coverage; \
+             --property names the others",
         ));
     }
     drop(asked);
@@ -143,6 +145,12 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         Some(together) => Some(together),
         None => keeper,
     };
+    let several = team.as_ref().map(Team::engine);
+    let several = several.as_ref().map(|engine| engine as &dyn Engine);
+    let engines: Vec<&dyn Engine> = several.into_iter().collect();
+    if several.is_some() {
+        options.engines = &engines;
+    }
     let started = Instant::now();
     let results = growing_together(&mut model, team.as_ref(), |model| {
         let asked = Asked::new(&args.properties, model).unwrap_or_default();
@@ -162,8 +170,6 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
                     stubborn::check(model, questions, options)
                 });
             }
-            let several = team.as_ref().map(Team::engine);
-            let several = several.as_ref().map(|engine| engine as &dyn Engine);
             let only = on_card.then_some(&card as &dyn Engine).or(several);
             let engines = super::engines(only, disk.as_ref());
             let options = stubborn::CheckOptions {
@@ -193,13 +199,6 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         checkpoints.end();
     }
 
-    let stays = |run: &stubborn::Run| disk.is_some() && run.engine != "disk";
-    if !args.output.quiet && results.report.runs.iter().any(stays) {
-        print_error(
-            "warning: a search that needs a proviso against ignoring stays in memory; --por none \
-             goes to disk\n",
-        );
-    }
     if results.verdict() == Verdict::Violated {
         let object = json_text(args, &model, &results, load_time, false);
         let brief = brief(&results, Paint::for_stdout());

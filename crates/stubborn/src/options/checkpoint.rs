@@ -31,7 +31,6 @@ pub(crate) struct CheckpointArgs {
     /// When memory is full, go on with sorted files in this folder
     ///
     /// Breadth-first with an exact store, on one thread, in passes over files: exact, but slower.
-    /// Searches that need a proviso against ignoring stay in memory.
     #[arg(long, value_name = "DIR", help_heading = "Limits")]
     pub(crate) spill: Option<PathBuf>,
 

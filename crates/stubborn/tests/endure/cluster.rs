@@ -68,6 +68,67 @@ fn examples_have_the_same_answers_in_several_processes() {
     }
 }
 
+/// Verdicts, product states of what holds, and lassos.
+#[test]
+fn temporal_properties_have_the_same_answers_in_several_processes() {
+    let cases: [(&str, &[&str]); 4] = [
+        ("peterson.dve", &["--ltl", "[] <> P_0.critical"]),
+        (
+            "peterson.dve",
+            &["--ltl", "[] <> P_0.critical", "--fairness"],
+        ),
+        ("alternating_bit.dve", &["--ltl", "<> [] true"]),
+        ("token_passing.pml", &["--ltl", "[] <> true"]),
+    ];
+    for ((name, formula), processes) in cases.into_iter().zip(["2", "4", "3", "2"]) {
+        let model = format!("{EXAMPLES}/{name}");
+        let way = [&["check", "--por", "none"], formula].concat();
+        let alone = output(&arguments(&way, &model, &[]));
+        let several = output(&arguments(&way, &model, &["--processes", processes]));
+        let short = |output: &Output| {
+            let properties = answer(output)["properties"].clone();
+            let all = properties.as_array().cloned().unwrap_or_default();
+            let one = |p: &Value| {
+                let holds = p["verdict"] == "holds";
+                let states = if holds {
+                    p["states"].clone()
+                } else {
+                    Value::Null
+                };
+                let length = |part: &str| p["trace"][part].as_array().map(Vec::len);
+                json!([
+                    p["name"],
+                    p["verdict"],
+                    states,
+                    length("stem"),
+                    length("cycle")
+                ])
+            };
+            all.iter().map(one).collect::<Vec<_>>()
+        };
+        assert!(!short(&alone).is_empty(), "{name}: {alone:?}");
+        assert_eq!(short(&several), short(&alone), "{name}: {several:?}");
+        assert_eq!(several.status.code(), alone.status.code(), "{name}");
+    }
+    // With a reduction that was asked for, it says that there is none.
+    let model = format!("{EXAMPLES}/peterson.dve");
+    let reduced = [
+        "check",
+        &model,
+        "--por",
+        "beam",
+        "--processes",
+        "2",
+        "--ltl",
+        "<> true",
+    ];
+    let text = String::from_utf8_lossy(&output(&reduced).stdout).into_owned();
+    assert!(
+        text.contains("several processes share the whole product"),
+        "{text}"
+    );
+}
+
 /// With a proviso, what is expanded is not what one process expands, but the same for any number.
 #[test]
 fn invariants_and_assertions_are_found_by_several_processes() {
@@ -304,7 +365,7 @@ fn processes_find_each_other_by_address_and_token() {
 fn what_several_processes_cannot_do_is_said() {
     let model = format!("{EXAMPLES}/peterson.dve");
     for more in [
-        &["check", "--ltl", "[] true"][..],
+        &["check", "--ctl", "AG true"][..],
         &["explore", "--order", "dfs"],
         &["explore", "--threads", "2"],
         &["explore", "--store", "bitstate"],

@@ -1,5 +1,7 @@
 //! To whom states belong.
 
+use stubborn_cluster::owner_of;
+
 use crate::config::Search;
 
 /// To whom a state belongs: a function of some of its words.
@@ -21,17 +23,7 @@ impl Owners {
     /// Who owns a state.
     #[inline]
     pub(super) fn owner(&self, state: &[u32]) -> usize {
-        // Another function than that of tables, in which the states of one process would
-        // otherwise lie side by side.
-        let mut hash = 0x9e37_79b9_7f4a_7c15_u64;
-        for word in &self.words {
-            hash = (hash ^ u64::from(state[*word])).wrapping_mul(0xd6e8_feb8_6659_fd93);
-            hash ^= hash >> 32;
-        }
-        // Once more: the parts of a lattice in one word would be more even than by chance, and so
-        // regular.
-        hash = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
-        (((hash >> 32) * self.size) >> 32) as usize
+        owner_of(self.words.iter().map(|word| state[*word]), self.size)
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
