@@ -221,7 +221,11 @@ async function showSet() {
 
 // ---- the graph ----
 
-const grow = attempt(async (from = state.state, most = 60) => {
+// How far the graph was grown around each state: twice as far each time.
+const reaches = new Map();
+
+const grow = attempt(async (from = state.state, most = Math.min(2 * (reaches.get(from) ?? 30), 5000)) => {
+  reaches.set(from, most);
   const reduced = $("reduced").checked ? 1 : 0;
   const grown = await ask(`grow?from=${from}&most=${most}&reduced=${reduced}&${how()}`);
   put(grown);

@@ -5,6 +5,8 @@ import { $ } from "./dom.js";
 const ACROSS = 74;
 const DOWN = 30;
 const RADIUS = 9;
+// Larger layers are wrapped into several columns, so that a large graph is no needle.
+const ROWS = 60;
 
 export class Graph {
   constructor(canvas, { pick, grow }) {
@@ -199,7 +201,18 @@ export class Graph {
       for (let at = 1; at < layers.length; at++) sort(layers[at], "before");
       for (let at = layers.length - 2; at > 0; at--) sort(layers[at], "after");
     }
-    layers.forEach((all, at) => {
+    let x = 0;
+    layers.forEach((all) => {
+      const columns = Math.ceil(all.length / ROWS);
+      if (columns > 1) {
+        const rows = Math.ceil(all.length / columns);
+        all.forEach((node, number) => {
+          node.x = x + (number % columns) * DOWN;
+          node.y = (Math.floor(number / columns) - (rows - 1) / 2) * DOWN;
+        });
+        x += (columns - 1) * DOWN + ACROSS;
+        return;
+      }
       // Near the middle of where they come from, without overlaps.
       let next = -Infinity;
       let drift = 0;
@@ -208,14 +221,14 @@ export class Graph {
         return near.length ? mean(near, (other) => other.y) : (node.order - (all.length - 1) / 2) * DOWN;
       });
       all.forEach((node, number) => {
-        node.x = at * ACROSS;
+        node.x = x;
         node.y = Math.max(wish[number], next);
         next = node.y + DOWN;
         drift += node.y - wish[number];
       });
       for (const node of all) node.y -= drift / all.length;
+      x += ACROSS;
     });
-    this.layers = layers;
     this.stale = false;
     $("counts").textContent = this.counts();
   }
@@ -233,7 +246,8 @@ export class Graph {
     const reach = Math.max(RADIUS, 6 / view.zoom);
     const [px, py] = [(x - view.x) / view.zoom, (y - view.y) / view.zoom];
     let best = null;
-    for (const node of this.layers?.[Math.round(px / ACROSS)] ?? []) {
+    for (const node of this.shown ?? []) {
+      if (Math.abs(node.x - px) > reach) continue;
       const distance = Math.hypot(node.x - px, node.y - py);
       if (distance <= reach && (!best || distance < best[0])) best = [distance, node.id];
     }
@@ -297,7 +311,11 @@ export class Graph {
     if (this.stale) this.layout();
     const pen = this.canvas.getContext("2d");
     const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    const colours = new Map();
+    const colour = (name) => {
+      if (!colours.has(name)) colours.set(name, style.getPropertyValue(`--${name}`).trim());
+      return colours.get(name);
+    };
     const scale = devicePixelRatio || 1;
     const { view } = this;
     const { clientWidth: width, clientHeight: height } = this.canvas;
@@ -308,6 +326,7 @@ export class Graph {
     const [top, bottom] = [-view.y / view.zoom - DOWN, (height - view.y) / view.zoom + DOWN];
     const inside = (node) => node.x > left && node.x < right && node.y > top && node.y < bottom;
     const detail = view.zoom > 0.3;
+    const many = this.shown.length > 1500;
     const onPath = new Set();
     this.path.forEach(([from, transition, to]) => onPath.add(`${from}:${transition}:${to}`));
     const shown = new Set(this.shown);
@@ -331,15 +350,20 @@ export class Graph {
               : node.id === this.current
                 ? "next"
                 : "kept";
-        const angle = trace(strokes[kind], node, other);
-        if (detail) head(heads[kind], other, angle);
+        const faint = kind === "far" || kind === "dim";
+        if (detail && !(many && faint)) head(heads[kind], other, trace(strokes[kind], node, other));
+        else {
+          strokes[kind].moveTo(node.x, node.y);
+          strokes[kind].lineTo(other.x, other.y);
+        }
       }
     }
     const line = (kind, stroke, wide, dash, alpha) => {
       pen.globalAlpha = alpha;
       pen.strokeStyle = pen.fillStyle = colour(stroke);
       pen.lineWidth = Math.max(wide, 0.6 / view.zoom);
-      pen.setLineDash(dash);
+      // Thousands of dashes cost more than all else.
+      pen.setLineDash(detail && !(many && alpha < 1) ? dash : []);
       pen.stroke(strokes[kind]);
       pen.setLineDash([]);
       pen.fill(heads[kind]);
@@ -353,19 +377,28 @@ export class Graph {
     line("path", "accent", 2.6, [], 1);
 
     const passed = new Set(this.path.flatMap(([from, , to]) => [from, to]));
+    // From afar, states of one kind are one path of squares.
+    const small = new Map();
     for (const node of this.shown) {
       if (!inside(node)) continue;
       const current = node.id === this.current;
-      pen.globalAlpha = this.kept.has(node.id) || current || passed.has(node.id) ? 1 : 0.35;
+      const alpha = this.kept.has(node.id) || current || passed.has(node.id) ? 1 : 0.35;
+      const over = node.steps?.length === 0;
+      const fill = node.error ? "bad" : current ? "accent" : passed.has(node.id) ? "soft" : over ? "end" : node.steps ? "node" : "panel";
+      const edge = node.bad || node.error ? "bad" : current || passed.has(node.id) ? "accent" : "edge";
+      if (!detail && !current) {
+        const kind = `${alpha} ${fill} ${edge}`;
+        if (!small.has(kind)) small.set(kind, { alpha, fill, edge, path: new Path2D() });
+        small.get(kind).path.rect(node.x - RADIUS, node.y - RADIUS, 2 * RADIUS, 2 * RADIUS);
+        continue;
+      }
+      pen.globalAlpha = alpha;
       pen.beginPath();
       pen.arc(node.x, node.y, current ? RADIUS + 3 : RADIUS, 0, 2 * Math.PI);
-      const over = node.steps?.length === 0;
-      pen.fillStyle = colour(
-        node.error ? "bad" : current ? "accent" : passed.has(node.id) ? "soft" : over ? "end" : node.steps ? "node" : "panel",
-      );
+      pen.fillStyle = colour(fill);
       pen.fill();
       pen.lineWidth = current || node.bad ? 2.2 : 1.2;
-      pen.strokeStyle = colour(node.bad || node.error ? "bad" : current || passed.has(node.id) ? "accent" : "edge");
+      pen.strokeStyle = colour(edge);
       if (!node.steps) pen.setLineDash([2, 2]);
       pen.stroke();
       pen.setLineDash([]);
@@ -376,6 +409,14 @@ export class Graph {
         pen.textBaseline = "middle";
         pen.fillText(node.id, node.x, node.y + 0.5);
       }
+    }
+    for (const { alpha, fill, edge, path } of small.values()) {
+      pen.globalAlpha = alpha;
+      pen.fillStyle = colour(fill);
+      pen.fill(path);
+      pen.lineWidth = 1 / view.zoom;
+      pen.strokeStyle = colour(edge);
+      pen.stroke(path);
     }
     pen.globalAlpha = 1;
     this.number(pen, colour);

@@ -100,8 +100,11 @@ pub(crate) fn wrong_command(error: &clap::Error) -> ! {
     if error.kind() == ErrorKind::UnknownArgument
         && let Some(hint) = unknown.as_deref().and_then(spin::hint)
     {
-        let _ = error.print();
-        terminal::print_error(&format!("\nfor users of SPIN: {hint} (docs/promela.md)\n"));
+        // The library's own advice would be to write `-- -a`.
+        let argument = unknown.unwrap_or_default();
+        terminal::print_error(&format!(
+            "error: unexpected argument '{argument}' found\n\nfor users of SPIN: {hint} (docs/promela.md)\n"
+        ));
         std::process::exit(Status::Wrong.code().into());
     }
     error.exit()

@@ -406,6 +406,13 @@ pub(crate) struct ExploreArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) levels: bool,
 
+    /// Print how many states have how many steps
+    ///
+    /// With a reduction, of the steps that it keeps and of all. Such a graph is built in memory, as for --aut.
+    #[arg(long, help_heading = "Output",
+          conflicts_with_all = ["compare", "structural", "proviso"])]
+    pub(crate) branching: bool,
+
     /// Write the state space to a file, in the Aldebaran format of CADP and mCRL2
     #[arg(long, value_name = "FILE", help_heading = "Output",
           conflicts_with_all = ["compare", "structural", "proviso"])]

@@ -31,6 +31,10 @@ pub struct SavedTrace {
     pub language: String,
     /// What the run shows, for people.
     pub shows: String,
+    /// Whether it violates what only the command that saved it knows: a temporal property, an invariant
+    /// that the model does not state. Other violations are seen where the run is followed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub violates: bool,
     /// Expressions that the run was about, where states depend on them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
@@ -245,11 +249,17 @@ impl SavedTrace {
             model: model.name().into(),
             language: model.language().name().into(),
             shows: shows.into(),
+            violates: false,
             expressions: model.expressions().to_vec(),
             starts: starts_of(model),
             initial: state_values(model.reference(), trace.initial_state()),
             steps: TraceRecord::new(model, trace),
         }
+    }
+
+    /// The same, as a [violation](Self::violates) or not.
+    pub fn violating(self, violates: bool) -> Self {
+        Self { violates, ..self }
     }
 
     /// What the model must be loaded with, so that it has the trace's fields and steps.

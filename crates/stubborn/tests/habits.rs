@@ -37,6 +37,7 @@ fn flags_of_spin_have_hints() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(message.contains("for users of SPIN"), "{flag}: {message}");
         assert!(message.contains(hint), "{flag}: {message}");
+        assert!(!message.contains("as a value"), "{flag}: {message}");
     }
     let wrong = run(&["check", &path, "--nonsense"]);
     assert!(!String::from_utf8_lossy(&wrong.stderr).contains("SPIN"));
@@ -78,7 +79,22 @@ fn graphs_are_those_that_were_explored() {
     for model in ["philosophers.dve", "token_passing.pml", "workshop.pnml"] {
         let path = format!("{EXAMPLES}/{model}");
         for por in ["none", "beam"] {
-            let (object, aut, dot) = explored(&path, &["--por", por]);
+            let (object, aut, dot) = explored(&path, &["--por", por, "--branching"]);
+            let counts = |of: &str| -> Vec<u64> {
+                let counts = object["branching"][of].as_array().expect("a list");
+                counts
+                    .iter()
+                    .filter_map(serde_json::Value::as_u64)
+                    .collect()
+            };
+            for of in ["kept", "all"] {
+                assert_eq!(object["states"], counts(of).iter().sum::<u64>());
+            }
+            let steps = |of: &str| counts(of).iter().zip(0..).map(|(n, k)| n * k).sum::<u64>();
+            assert_eq!(object["transitions"], steps("kept"));
+            assert!(
+                steps("all") >= steps("kept") && (por == "beam" || counts("all") == counts("kept"))
+            );
             let head = format!("des (0, {}, {})", object["transitions"], object["states"]);
             assert_eq!(aut.lines().next(), Some(head.as_str()), "{model} {por}");
             assert_eq!(object["transitions"], aut.lines().count() - 1);

@@ -67,8 +67,12 @@ fn what_is_far_away_is_found_and_made_short() {
     assert!(object["covered"]["transitions_taken"].as_u64() > Some(0));
     // It is a run of the model.
     let replay = run(&["simulate", &path, "--replay", &trace, "--states"]);
-    assert_eq!(replay.status.code(), Some(0), "{replay:?}");
-    assert!(String::from_utf8_lossy(&replay.stdout).contains("P3.x = 60"));
+    assert_eq!(replay.status.code(), Some(1), "{replay:?}");
+    let told = String::from_utf8_lossy(&replay.stdout);
+    assert!(
+        told.contains("P3.x = 60") && told.contains("saved as a violation of: "),
+        "{told}"
+    );
     // Nothing else finds it soon.
     let check = run(&[&["check", &path, "-q", "--timeout", "2"], &asked[..]].concat());
     assert_eq!(check.status.code(), Some(3));

@@ -239,6 +239,8 @@ fn cycles_are_marked_both_ways() {
             "{whose}: {start} of {}",
             run.len()
         );
+        let told = scratch.run(program, &["simulate", "m.pml", "--trail"]);
+        assert!(told.contains("then for ever:"), "{whose}: {told}");
     };
     closed("ours");
     if !has("spin", "-V") || !has("gcc", "--version") {

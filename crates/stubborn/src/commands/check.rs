@@ -321,17 +321,22 @@ impl Results {
         once.join(", ")
     }
 
-    /// The traces of what is violated, with what they show.
-    fn traces(&self) -> impl Iterator<Item = (String, &Trace)> {
+    /// The traces of what is violated, with what they show, and whether following them does not show it.
+    fn traces(&self) -> impl Iterator<Item = (String, &Trace, bool)> {
         // Counterexamples before witnesses.
         let with = |is_violated: bool| {
             let answers = self.report.answers.iter();
             answers.filter(move |a| (a.verdict == Verdict::Violated) == is_violated)
         };
         let answers = with(true).chain(with(false));
-        let others = answers.filter_map(|a| Some((headline(&a.question), trace_of(a)?)));
-        let temporal = self.temporal.iter();
-        let temporal = temporal.filter_map(|a| Some((a.title.clone(), temporal::trace_of(a)?)));
+        let others = answers.filter_map(|a| {
+            let is_own = a.question.kind == QuestionKind::Invariant;
+            Some((headline(&a.question), trace_of(a)?, is_own))
+        });
+        let temporal = self.temporal.iter().filter_map(|a| {
+            let is_violated = a.verdict == Verdict::Violated;
+            Some((a.title.clone(), temporal::trace_of(a)?, is_violated))
+        });
         others.chain(temporal)
     }
 }
@@ -341,8 +346,9 @@ fn trace_of(answer: &Answer) -> Option<&Trace> {
 }
 
 fn save_first(model: &LoadedModel, results: &Results, path: &Path) -> Result<(), Failure> {
-    if let Some((title, trace)) = results.traces().next() {
-        write_file(path, &SavedTrace::new(model, trace, title).to_json())?;
+    if let Some((title, trace, violates)) = results.traces().next() {
+        let saved = SavedTrace::new(model, trace, title).violating(violates);
+        write_file(path, &saved.to_json())?;
     }
     Ok(())
 }
@@ -353,7 +359,7 @@ fn save_trail(model: &LoadedModel, results: &Results, path: &Path) -> Result<(),
         return Err(Failure::wrong("--trail is for Promela models; try --trace"));
     }
     let first = results.traces().next();
-    match first.and_then(|(_, trace)| spin::trail(model, trace)) {
+    match first.and_then(|(_, trace, _)| spin::trail(model, trace)) {
         Some(text) => write_file(path, &text),
         None => Ok(()),
     }

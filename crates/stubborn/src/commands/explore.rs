@@ -88,9 +88,10 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         refuse_checkpoints(&args.model, &args.net)?;
     }
     let (search, net) = (&args.search, &args.net);
-    if args.cluster.is_asked_for() && (args.aut.is_some() || args.dot.is_some()) {
+    let draws = args.aut.is_some() || args.dot.is_some() || args.branching;
+    if args.cluster.is_asked_for() && draws {
         return Err(Failure::wrong(
-            "several processes are not for --aut and --dot",
+            "several processes are not for --aut, --dot and --branching",
         ));
     }
     let team = super::team(
@@ -152,8 +153,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         watch::conclude();
         return Ok(Status::Fine);
     }
-    let wanted = args.aut.is_some() || args.dot.is_some();
-    let graph = match wanted && result.is_complete() {
+    let graph = match draws && result.is_complete() {
         true => Some(growing(&mut model, |model| {
             graph::build(args, model, &options)
         })??),
@@ -164,7 +164,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     if let Some(checkpoints) = &checkpoints {
         checkpoints.end();
     }
-    if let Some(graph) = graph {
+    if let Some(graph) = &graph {
         graph.write(args, &model)?;
     }
 
@@ -196,6 +196,9 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         }
         if args.levels {
             object.insert("levels".into(), json!(result.level_sizes));
+        }
+        if let Some(graph) = graph.as_ref().filter(|_| args.branching) {
+            object.insert("branching".into(), json!(graph.branching()));
         }
         if args.unused {
             object.insert("unused".into(), json!(never_taken(&model, &result.fired)));
@@ -245,6 +248,9 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
     }
     if args.levels {
         text += &levels(&result.level_sizes);
+    }
+    if let Some(graph) = graph.as_ref().filter(|_| args.branching) {
+        text += &graph.branching().to_string();
     }
     if args.unused {
         text += &unused(&model, &result.fired);

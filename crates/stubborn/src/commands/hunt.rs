@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use stubborn::hunt::{Caught, Covered, Hunt, Report};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::{
-    Language, LoadOptions, LoadedModel, Target, Temporal, TemporalAnswer, Trace, Verdict,
+    Language, LoadOptions, LoadedModel, QuestionKind, Target, Temporal, TemporalAnswer, Trace,
+    Verdict,
 };
 
 use super::check::asked::Asked;
@@ -88,10 +89,14 @@ pub(crate) fn run(args: &HuntArgs) -> Result<Status, Failure> {
     let verdict = Verdict::of_all(hunted.iter().map(|one| one.verdict));
     if let (Some(path), Some(trace)) = (&args.trace, prey.as_ref().and_then(|p| p.trace.as_ref())) {
         let at = prey.as_ref().map_or(0, |prey| prey.at);
-        write_file(
-            path,
-            &SavedTrace::new(&model, trace, &hunted[at].title).to_json(),
-        )?;
+        let of_model = [
+            QuestionKind::Deadlock,
+            QuestionKind::Assertion,
+            QuestionKind::Error,
+        ];
+        let violates = !of_model.map(QuestionKind::name).contains(&hunted[at].kind);
+        let saved = SavedTrace::new(&model, trace, &hunted[at].title).violating(violates);
+        write_file(path, &saved.to_json())?;
     }
     let reason = budget.reason().filter(|_| verdict == Verdict::Unknown);
     let seconds = started.elapsed().as_secs_f64();

@@ -54,9 +54,9 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
     let mut status = Status::Fine;
     let mut trace = if let Some(file) = &args.drawing.trail {
         let path = trail_file(file, &args.model.model);
-        trail(args, &mut model, &path)?
+        trail(args, &mut model, &path, &mut status)?
     } else if let Some((path, saved)) = &saved {
-        replay(args, &model, path, saved)?
+        replay(args, &model, path, saved, &mut status)?
     } else if args.interactive {
         Trace::new(&model.reference().initial_states()[..model.reference().layout().words()])
     } else if let Some(runs) = args.runs {
@@ -127,6 +127,7 @@ fn replay(
     model: &LoadedModel,
     path: &Path,
     saved: &SavedTrace,
+    status: &mut Status,
 ) -> Result<Trace, Failure> {
     let trace = replayed(model, path, saved)?;
     let mut walk = Walk::new(model, args.states);
@@ -135,25 +136,28 @@ fn replay(
         saved.shows,
         counted(trace.len() as u64, "step")
     ));
-    walk.start();
-    for number in 0..trace.len() {
-        if trace.cycle_start() == Some(number) {
-            print("  then for ever:\n");
-        }
-        walk.show(&trace, number);
-    }
+    walk.show_all(&trace);
     if trace.cycle_start().is_none() {
         walk.end(&trace);
-        // By hand, it is said where the walk goes on.
-        if !args.interactive {
-            walk.tell_state(&trace);
+    }
+    // By hand, it is said where the walk goes on.
+    if !args.interactive {
+        *status = walk.conclude(&trace);
+        if *status == Status::Fine && saved.violates {
+            print(&format!("saved as a violation of: {}\n", saved.shows));
+            *status = Status::Violated;
         }
     }
     Ok(trace)
 }
 
 /// Follows a trail.
-fn trail(args: &SimulateArgs, model: &mut LoadedModel, path: &Path) -> Result<Trace, Failure> {
+fn trail(
+    args: &SimulateArgs,
+    model: &mut LoadedModel,
+    path: &Path,
+    status: &mut Status,
+) -> Result<Trace, Failure> {
     let shown = path.display();
     let text = read_text(path)?;
     let trace =
@@ -163,11 +167,11 @@ fn trail(args: &SimulateArgs, model: &mut LoadedModel, path: &Path) -> Result<Tr
         "{shown}: {}\n",
         counted(trace.len() as u64, "step")
     ));
-    walk.start();
-    for number in 0..trace.len() {
-        walk.show(&trace, number);
-    }
+    walk.show_all(&trace);
     walk.end(&trace);
+    if !args.interactive {
+        *status = walk.conclude(&trace);
+    }
     Ok(trace)
 }
 

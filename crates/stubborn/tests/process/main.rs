@@ -169,8 +169,18 @@ fn a_saved_trace_can_be_replayed_and_read() {
 
     let output = run(&["simulate", &model, "--replay", file]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("8. Receiver: judge -> deliver"), "{text}");
+    assert!(text.contains("alternating_bit_broken.dve:28:10"), "{text}");
+
+    // What was repaired is no violation any more, even if the run is still there.
+    let source = std::fs::read_to_string(&model).expect("an example");
+    let kept = source.replace("assert deliver: value == wanted;", "");
+    assert!(kept != source);
+    let repaired = folder.join("repaired.dve").display().to_string();
+    std::fs::write(&repaired, kept).expect("a file");
+    let output = run(&["simulate", &repaired, "--replay", file]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 
     // The correct protocol does not do that.
     let output = run(&[
@@ -208,7 +218,7 @@ fn a_trace_about_a_constant_can_be_replayed() {
     assert!(saved.contains("g[1]"), "the property needs it: {saved}");
     let replayed = run(&["simulate", &path, "--replay", &file]);
     let complaint = String::from_utf8_lossy(&replayed.stderr).into_owned();
-    assert_eq!(replayed.status.code(), Some(0), "{complaint}");
+    assert_eq!(replayed.status.code(), Some(1), "{complaint}");
 }
 
 /// Relations of nets know of no limit to tokens; where a place gets to its limit, they must not
@@ -589,7 +599,7 @@ fn temporal_properties_have_lassos_that_can_be_replayed() {
                 );
             }
             let replayed = run(&["simulate", &model, "--replay", saved]);
-            assert_eq!(replayed.status.code(), Some(0), "{formula}");
+            assert_eq!(replayed.status.code(), Some(1), "{formula}");
             let told = String::from_utf8_lossy(&replayed.stdout);
             assert_eq!(
                 told.contains("then for ever"),
@@ -708,7 +718,7 @@ fn evaluations_that_fail_are_told_and_replayed() {
         let message = property["failure"]["message"].as_str();
         assert!(message.expect("a text").contains("array arr"));
         let replayed = run(&["simulate", model, "--replay", trace]);
-        assert_eq!(replayed.status.code(), Some(0));
+        assert_eq!(replayed.status.code(), Some(1));
         let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
         assert!(text.contains("a = 3") && !text.contains("a = 4"), "{text}");
     }
@@ -740,5 +750,5 @@ fn the_first_run_of_a_branching_counterexample_is_saved_and_replayed() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     let replayed = run(&["simulate", &model, "--replay", &file]);
-    assert!(replayed.status.success(), "{replayed:?}");
+    assert_eq!(replayed.status.code(), Some(1), "{replayed:?}");
 }

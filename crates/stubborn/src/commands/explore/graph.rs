@@ -4,8 +4,9 @@
 //! Graphviz, what it leaves out is drawn, too, in grey, as far as both ends are there.
 
 use std::collections::HashMap;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
+use serde::Serialize;
 use stubborn::plan::reduction::Made;
 use stubborn::reduce::{Aim, Algorithm, Config};
 use stubborn::system::{Expander, Relations, System, TransitionId};
@@ -14,6 +15,7 @@ use stubborn::{CheckError, CheckOptions, LoadedModel, Por, story};
 use crate::commands::write_file;
 use crate::exit::Failure;
 use crate::options::ExploreArgs;
+use crate::terminal::grouped;
 
 /// Most states of a graph, unless --max-states says otherwise.
 const MOST_STATES: u64 = 1 << 20;
@@ -24,6 +26,57 @@ pub(super) struct Graph {
     initial: usize,
     edges: Vec<(u32, TransitionId, u32)>,
     left_out: Vec<(u32, TransitionId, u32)>,
+    branching: Branching,
+}
+
+/// How many states have how many steps.
+#[derive(Clone, Default, Serialize)]
+pub(super) struct Branching {
+    /// At each number, the states with so many steps that are kept.
+    kept: Vec<u64>,
+    /// The same for all steps.
+    all: Vec<u64>,
+}
+
+impl Branching {
+    fn count(&mut self, kept: usize, all: usize) {
+        for (counts, steps) in [(&mut self.kept, kept), (&mut self.all, all)] {
+            if counts.len() <= steps {
+                counts.resize(steps + 1, 0);
+            }
+            counts[steps] += 1;
+        }
+    }
+}
+
+impl fmt::Display for Branching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_reduced = self.kept != self.all;
+        let mean = |counts: &[u64]| {
+            let steps: u64 = counts.iter().zip(0..).map(|(states, n)| states * n).sum();
+            steps as f64 / counts.iter().sum::<u64>().max(1) as f64
+        };
+        f.write_str(match is_reduced {
+            true => "\nsteps  states that keep so many  states that have so many\n",
+            false => "\nsteps  states\n",
+        })?;
+        for (steps, all) in self.all.iter().enumerate() {
+            let kept = self.kept.get(steps).copied().unwrap_or(0);
+            match is_reduced {
+                true => writeln!(f, "{steps:>5}  {:<24}  {}", grouped(kept), grouped(*all))?,
+                false => writeln!(f, "{steps:>5}  {}", grouped(*all))?,
+            }
+        }
+        match is_reduced {
+            true => writeln!(
+                f,
+                " mean  {:<24.2}  {:.2}",
+                mean(&self.kept),
+                mean(&self.all)
+            ),
+            false => writeln!(f, " mean  {:.2}", mean(&self.all)),
+        }
+    }
 }
 
 /// Explores a model state by state, breadth-first.
@@ -53,6 +106,7 @@ pub(super) fn build(
         initial: 0,
         edges: Vec::new(),
         left_out: Vec::new(),
+        branching: Branching::default(),
     };
     let mut unseen: Vec<(u32, TransitionId, Box<[u32]>)> = Vec::new();
     let words = system.layout().words();
@@ -80,6 +134,7 @@ pub(super) fn build(
             return Ok(Err(Failure::no_answer(spent)));
         }
         let is_reduced = expander.choose(&state);
+        let before = graph.edges.len();
         for step in expander.successors().iter() {
             match !is_reduced || expander.keeps(step.transition) {
                 true => {
@@ -89,6 +144,10 @@ pub(super) fn build(
                 false => unseen.push((from, step.transition, step.state.into())),
             }
         }
+        let kept = graph.edges.len() - before;
+        graph
+            .branching
+            .count(kept, expander.successors().iter().count());
     }
     graph.left_out = unseen
         .into_iter()
@@ -106,6 +165,10 @@ impl Graph {
         self.states.push(state.into());
         numbers.insert(state.into(), number);
         number
+    }
+
+    pub(super) fn branching(&self) -> &Branching {
+        &self.branching
     }
 
     /// Writes the files that the user asked for.

@@ -6,6 +6,7 @@ use stubborn::diagnostics::Span;
 use stubborn::system::{Executor, Outcome, Successors, System};
 use stubborn::{LoadedModel, Trace, spin, story};
 
+use crate::exit::Status;
 use crate::terminal::print;
 
 /// A model being walked through.
@@ -111,6 +112,17 @@ impl<'m> Walk<'m> {
         print(&text);
     }
 
+    /// Shows all of a trace, with where its cycle begins.
+    pub(super) fn show_all(&self, trace: &Trace) {
+        self.start();
+        for number in 0..trace.len() {
+            if trace.cycle_start() == Some(number) {
+                print("  then for ever:\n");
+            }
+            self.show(trace, number);
+        }
+    }
+
     /// What is wrong where the trace ends: about its last step, the state after it, or that nobody
     /// can move there although not everybody may stop. [`Self::choices`] is about that state.
     pub(super) fn violations(&mut self, trace: &Trace) -> Vec<(String, Option<Span>)> {
@@ -149,13 +161,20 @@ impl<'m> Walk<'m> {
         !found.is_empty()
     }
 
-    /// Names what is violated in the state where a trace ends; that steps fail was said before.
-    pub(super) fn tell_state(&self, trace: &Trace) {
+    /// Names what is violated in the state where a trace ends, and says whether anything is; that its
+    /// last step fails and that nobody can move was said before.
+    pub(super) fn conclude(&mut self, trace: &Trace) -> Status {
         for (what, span) in story::violated_in(self.system, trace.last_state()) {
             print(&format!(
                 "violated: {what}\n{}",
                 story::source_line(self.model, span)
             ));
+        }
+        self.choices(trace);
+        if self.violations(trace).is_empty() {
+            Status::Fine
+        } else {
+            Status::Violated
         }
     }
 
