@@ -566,5 +566,20 @@ mod tests {
         assert_eq!(read("R R M", Syntax::Spin), read("R V M", Syntax::Spin));
         assert!(read("<> R", Syntax::Spot).contains("LTL001"));
         assert!(read("<> U", Syntax::Spin).contains("LTL001"));
+        for (text, expected) in [
+            ("[] (G == 0)", "G \"G == 0\""),
+            ("[] !G && <> (F[1] != G@F)", "G !\"G\" & F \"F[1] != G@F\""),
+            ("F && M -> F U G", "(\"F\" & \"M\") -> (\"F\" U \"G\")"),
+            ("(G) V (x == M)", "\"G\" R \"x == M\""),
+            ("[] !(P[0]@M && P[1]@M)", "G !(\"P[0]@M\" & \"P[1]@M\")"),
+            ("[] (M == 1 + R R x > M)", "G (\"M == 1 + R\" R \"x > M\")"),
+            // Operators all the same.
+            ("G F x", "G F x"),
+            ("G(x -> F !y)", "G (x -> F !y)"),
+            ("F[]x R \"y\"", "F G x R y"),
+            ("F (x == 1) M G y", "F \"x == 1\" M G y"),
+        ] {
+            assert_eq!(read_model(text), expected, "{text}");
+        }
     }
 }

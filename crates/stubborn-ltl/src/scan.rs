@@ -100,6 +100,11 @@ pub(crate) fn is_reserved(word: &str) -> bool {
         || SPIN_PREFIX_WORDS.iter().any(|(known, _)| *known == word)
 }
 
+/// Whether SPIN does not have this operator.
+fn is_name_to_spin(letter: &str) -> bool {
+    ["R", "M"].contains(&letter)
+}
+
 /// A place in a text.
 #[derive(Clone, Copy)]
 pub(crate) struct Scanner<'a> {
@@ -151,9 +156,10 @@ impl<'a> Scanner<'a> {
         let word = self.word();
         if self.syntax == Syntax::Spin {
             let mut known = PREFIX_LETTERS.iter().chain(&SPIN_PREFIX_WORDS);
-            return known
-                .find(|(name, _)| *name == word)
-                .map(|(_, p)| (*p, word.len()));
+            let (_, prefix) = known.find(|(name, _)| *name == word)?;
+            // To SPIN, `F` and `G` are names, so they are ones wherever they can be.
+            let is_name = ["F", "G"].contains(&word) && !self.is_before_operand(word.len());
+            return (!is_name).then_some((*prefix, word.len()));
         }
         // `GFp` is `G F p`, but `F1` is a proposition.
         let (_, prefix) = PREFIX_LETTERS
@@ -161,6 +167,26 @@ impl<'a> Scanner<'a> {
             .find(|(name, _)| word.starts_with(name))?;
         let digit = word[1..].starts_with(|c: char| c.is_ascii_digit());
         (!digit).then_some((*prefix, 1))
+    }
+
+    /// Whether an operand of the formula can begin after so many bytes.
+    fn is_before_operand(&self, length: usize) -> bool {
+        let mut next = *self;
+        next.at += length;
+        next.skip_space();
+        let (rest, word) = (next.rest(), next.word());
+        let infix = || {
+            let mut known = LETTERS.iter().filter(|(name, _)| !is_name_to_spin(name));
+            known.any(|(name, _)| *name == word) || SPIN_WORDS.iter().any(|(name, _)| *name == word)
+        };
+        match word {
+            "" => {
+                let signs = ["(", "[]", "<>", "~", "\"", "0", "1"];
+                rest.starts_with('!') && !rest.starts_with("!=")
+                    || signs.iter().any(|sign| rest.starts_with(sign))
+            }
+            _ => word != "xor" && !infix(),
+        }
     }
 
     /// The infix operator here and its length.
@@ -263,10 +289,12 @@ impl<'a> Scanner<'a> {
 
     /// The stretch of text from here up to the next logical or temporal infix operator
     /// or closing parenthesis outside all brackets, without space at its end. Signs that
-    /// model expressions use themselves (`&`, `|`, `^`, `!`) do not end it.
+    /// model expressions use themselves (`&`, `|`, `^`, `!`) do not end it, nor do letters that
+    /// are names to SPIN where an operand is expected.
     pub(crate) fn expression_length(&self) -> usize {
         let mut scan = *self;
         let mut depth = 0usize;
+        let mut after_operand = false;
         while let Some(c) = scan.rest().chars().next() {
             if depth == 0 {
                 let logical = &SIGNS[..LOGICAL_SIGNS];
@@ -274,9 +302,13 @@ impl<'a> Scanner<'a> {
                 let ends = c == ')' || logical.iter().any(|(sign, _)| rest.starts_with(sign));
                 let word = scan.word();
                 let mut words = LETTERS.iter().chain(&SPIN_WORDS);
-                if ends || words.any(|(name, _)| *name == word) {
+                let is_name = !after_operand && is_name_to_spin(word);
+                if ends || !is_name && words.any(|(name, _)| *name == word) {
                     break;
                 }
+            }
+            if !c.is_whitespace() {
+                after_operand = c.is_alphanumeric() || ['_', ')', ']', '"'].contains(&c);
             }
             match c {
                 '(' | '[' | '{' => depth += 1,
