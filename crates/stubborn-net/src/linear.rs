@@ -45,6 +45,79 @@ impl<'n> Linearise<'n> {
             .all(|cube| started.elapsed() <= time && equation.excludes(cube, share))
     }
 
+    /// A state formula that is true of the same reachable markings, with constants for parts of
+    /// which the state equation proves that they are always or never true; as far as it comes in
+    /// this time.
+    pub fn simplified(
+        &self,
+        equation: &StateEquation<'_>,
+        formula: &Formula,
+        time: Duration,
+    ) -> Formula {
+        let constant = |value: bool| Formula::Atom(Atom::Constant(value));
+        if let Formula::Not(inner) = formula {
+            return match self.simplified(equation, inner, time) {
+                Formula::Atom(Atom::Constant(value)) => constant(!value),
+                inner => inner.negated(),
+            };
+        }
+        let started = Instant::now();
+        if let Some(value) = self.decided(equation, formula, time / 2) {
+            return constant(value);
+        }
+        let left = |parts: usize| time.saturating_sub(started.elapsed()) / parts.max(1) as u32;
+        match formula {
+            Formula::And(parts) | Formula::Or(parts) => {
+                let absorbing = matches!(formula, Formula::Or(_));
+                let mut rest = Vec::new();
+                for (number, part) in parts.iter().enumerate() {
+                    let part = self.simplified(equation, part, left(parts.len() - number));
+                    match part {
+                        Formula::Atom(Atom::Constant(value)) if value == absorbing => return part,
+                        Formula::Atom(Atom::Constant(_)) => {}
+                        _ => rest.push(part),
+                    }
+                }
+                match (rest.len(), absorbing) {
+                    (0, _) => constant(!absorbing),
+                    (1, _) => rest.swap_remove(0),
+                    (_, true) => Formula::Or(rest),
+                    (_, false) => Formula::And(rest),
+                }
+            }
+            Formula::Atom(Atom::Fireable(transitions)) if transitions.len() > 1 => {
+                let count = transitions.len();
+                let may_fire = |(number, t): &(usize, &TransitionId)| {
+                    let alone = Formula::Atom(Atom::Fireable(vec![**t]));
+                    let time = left(count - number);
+                    self.decided(equation, &alone, time) != Some(false)
+                };
+                let rest = transitions.iter().enumerate().filter(may_fire);
+                let rest: Vec<TransitionId> = rest.map(|(_, t)| *t).collect();
+                match rest.is_empty() {
+                    true => constant(false),
+                    false => Formula::Atom(Atom::Fireable(rest)),
+                }
+            }
+            _ => formula.clone(),
+        }
+    }
+
+    /// The value of a state formula in all reachable markings, if it is proved to be the same.
+    fn decided(
+        &self,
+        equation: &StateEquation<'_>,
+        formula: &Formula,
+        time: Duration,
+    ) -> Option<bool> {
+        let value = formula.holds(self.net, &|place| self.net.initial(place))?;
+        let other = match value {
+            true => &formula.clone().negated(),
+            false => formula,
+        };
+        self.never(equation, other, time).then_some(value)
+    }
+
     /// The disjunction that the formula (or its negation) implies.
     fn cubes(&self, formula: &Formula, positive: bool) -> Vec<Cube> {
         match (formula, positive) {
@@ -253,6 +326,60 @@ mod tests {
         let fireable = Formula::Atom(Atom::Fireable(vec![TransitionId(0), TransitionId(1)]));
         assert!(!never(&net, fireable.clone()));
         assert!(never(&net, fireable.negated()));
+    }
+
+    #[test]
+    fn parts_that_are_always_the_same_become_constants() {
+        let net = ring();
+        let invariants = Invariants::find(&net, InvariantBudget::default());
+        let bounds = Bounds::new(&net, &invariants);
+        let (linear, equation) = (Linearise::new(&net, &bounds), StateEquation::new(&net));
+        let simplified = |f: &Formula| {
+            linear
+                .simplified(&equation, f, TIME)
+                .display(&net)
+                .to_string()
+        };
+        let tokens = |places: &[u32]| IntExpr::tokens(places.iter().map(|p| PlaceId(*p)).collect());
+        let at_least = |places: &[u32], least| {
+            let op = CompareOp::GreaterOrEqual;
+            Formula::Atom(Atom::Compare(op, tokens(places), IntExpr::constant(least)))
+        };
+        let (a, b) = (at_least(&[0], 1), at_least(&[1], 1));
+        let (always, never) = (at_least(&[0, 1], 1), at_least(&[0, 1], 2));
+        let and = |parts: &[&Formula]| Formula::And(parts.iter().map(|f| (*f).clone()).collect());
+        let or = |parts: &[&Formula]| Formula::Or(parts.iter().map(|f| (*f).clone()).collect());
+        assert_eq!(simplified(&and(&[&a, &always])), "a >= 1");
+        assert_eq!(simplified(&or(&[&never, &a])), "a >= 1");
+        assert_eq!(simplified(&and(&[&a, &never])), "false");
+        assert_eq!(simplified(&or(&[&a, &b])), "true");
+        assert_eq!(simplified(&and(&[&a, &b]).negated()), "true");
+        let nested = and(&[&or(&[&a, &never]).negated(), &or(&[&b, &and(&[&a, &b])])]);
+        assert_eq!(simplified(&nested), "(!(a >= 1) && b >= 1)");
+        // Without time nothing is proved, and nothing changed.
+        let both = and(&[&a, &always]);
+        assert_eq!(linear.simplified(&equation, &both, Duration::ZERO), both);
+    }
+
+    /// Of several transitions those that can never fire are left out.
+    #[test]
+    fn only_what_may_fire_is_asked_for() {
+        let mut builder = NetBuilder::new("dead");
+        let [a, b] = [("a", 1), ("b", 0)].map(|(name, tokens)| builder.place(name, tokens));
+        for (name, needed) in [("t", a), ("u", b), ("v", a)] {
+            let t = builder.transition(name);
+            builder.input(needed, t, 1);
+            if name != "v" {
+                builder.output(t, needed, 1);
+            }
+        }
+        let net = builder.build().unwrap();
+        let invariants = Invariants::find(&net, InvariantBudget::default());
+        let bounds = Bounds::new(&net, &invariants);
+        let (linear, equation) = (Linearise::new(&net, &bounds), StateEquation::new(&net));
+        let all = Formula::Atom(Atom::Fireable(net.transitions().collect()));
+        let left = Formula::Atom(Atom::Fireable(vec![TransitionId(0), TransitionId(2)]));
+        assert_eq!(linear.simplified(&equation, &all, TIME), left);
     }
 
     #[test]
