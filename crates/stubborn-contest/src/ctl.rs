@@ -2,16 +2,22 @@
 //! time?
 //!
 //! Statements about single markings that the state equation decides become constants, which
-//! often makes a formula small or constant. Parts `EF p` outside all other temporal operators
-//! are questions about reachability and answered as such, with all that is there for those. The
-//! rest is decided on the fly, for a short time on one graph that all formulas of the file share, then
-//! each on a net that is made smaller around its places, unless it speaks of next markings.
+//! often makes a formula small or constant; so do parts that wait for something of which it tells
+//! that it never comes, whatever the temporal operators in it mean. Parts `EF p` outside all
+//! other temporal operators are questions about reachability and answered as such, with all that is
+//! there for those. The rest is decided on the fly, for a short time on one graph that all
+//! formulas of the file share, then each on a net that is made smaller around its places, unless it
+//! speaks of next markings. Each time there are some attempts with little effort, in different orders,
+//! before the search that gives nothing up.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::ops::Range;
+use std::time::{Duration, Instant};
 
-use stubborn_ctl::{Evaluation, Formula as Ctl, Formulas, Graph, Node, Space};
-use stubborn_net::{Atom, Branching, Formula, NetSystem, Paths, PlaceId, Preserve};
+use stubborn_ctl::{Effort, Evaluation, Formula as Ctl, Formulas, Graph, Node, Space, Stop};
+use stubborn_net::{
+    Atom, Branching, Formula, Linearise, NetSystem, Paths, PlaceId, Preserve, StateEquation,
+};
 use stubborn_search::Limits;
 use stubborn_system::LabelId;
 
@@ -50,7 +56,7 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claim
     }
     answer_constants(examiner, &mut open);
     let system = &*system;
-    evaluate(examiner, system, &mut open, &[0.1]);
+    evaluate(examiner, system, &mut open, &[(0..4, 0.1)]);
     reach(examiner, system, &mut open);
     answer_constants(examiner, &mut open);
     let (mut alone, mut together) = (Vec::new(), Vec::new());
@@ -62,9 +68,9 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claim
     }
     // Each claim has the same part of the time, in whichever net.
     let part = alone.len() as f64 / (alone.len() + together.len()).max(1) as f64;
-    evaluate_alone(examiner, &mut alone, 0.3 * part);
-    evaluate_alone(examiner, &mut alone, part);
-    evaluate(examiner, system, &mut together, &[0.4, 1.0]);
+    evaluate_alone(examiner, &mut alone, 0..5, 0.3 * part);
+    evaluate_alone(examiner, &mut alone, 5..8, part);
+    evaluate(examiner, system, &mut together, &[(2..6, 0.4), (6..9, 1.0)]);
     let open = alone.into_iter().map(|(claim, _)| claim);
     for claim in open.chain(together) {
         examiner.answer(&claim.id, Value::Unknown, &[]);
@@ -86,9 +92,36 @@ fn answer_constants(examiner: &mut Examiner<'_>, open: &mut Vec<Open>) {
     });
 }
 
-/// Gives each open claim a share of the time, as often as there are shares, on one graph for
-/// all.
-fn evaluate(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>, shares: &[f64]) {
+/// Decides a formula within a time: some attempts in up to half of it, then a search that gives
+/// nothing up.
+fn decide(
+    evaluation: &mut Evaluation<'_>,
+    graph: &mut Graph<'_>,
+    attempts: Range<u32>,
+    time: Duration,
+) -> Result<bool, Stop> {
+    let started = Instant::now();
+    graph.restart(Some(time / 2));
+    for attempt in attempts {
+        match evaluation.attempt(graph, Effort::of_attempt(attempt)) {
+            Ok(Some(value)) => return Ok(value),
+            Ok(None) => {}
+            Err(Stop::Time) => break,
+            Err(stop) => return Err(stop),
+        }
+    }
+    graph.restart(Some(time.saturating_sub(started.elapsed())));
+    evaluation.holds(graph)
+}
+
+/// Gives each open claim a share of the time, as often as there are shares, each with its attempts,
+/// on one graph for all.
+fn evaluate(
+    examiner: &mut Examiner<'_>,
+    system: &NetSystem,
+    open: &mut Vec<Open>,
+    shares: &[(Range<u32>, f64)],
+) {
     let limits = Limits {
         memory: examiner.options.memory,
         interrupt: examiner.options.interrupt,
@@ -109,7 +142,7 @@ fn evaluate(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open
             (at, claim, evaluation)
         })
         .collect();
-    for share in shares {
+    for (attempts, share) in shares {
         let mut left = evaluations.len();
         evaluations.retain_mut(|(at, claim, evaluation)| {
             let time = examiner.left().mul_f64(share / left.max(1) as f64);
@@ -117,8 +150,7 @@ fn evaluate(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open
             if examiner.is_over() {
                 return true;
             }
-            graph.restart(Some(time));
-            let Ok(value) = evaluation.holds(graph) else {
+            let Ok(value) = decide(evaluation, graph, attempts.clone(), time) else {
                 return true;
             };
             evaluation.forget(graph);
@@ -172,7 +204,12 @@ fn smaller(examiner: &Examiner<'_>, system: &NetSystem, claim: &Open) -> Option<
 }
 
 /// Gives each open claim with a net of its own a share of the time.
-fn evaluate_alone(examiner: &mut Examiner<'_>, open: &mut Vec<(Open, Smaller)>, share: f64) {
+fn evaluate_alone(
+    examiner: &mut Examiner<'_>,
+    open: &mut Vec<(Open, Smaller)>,
+    attempts: Range<u32>,
+    share: f64,
+) {
     let mut left = open.len();
     open.retain(|(claim, own)| {
         let time = examiner.left().mul_f64(share / left.max(1) as f64);
@@ -188,7 +225,9 @@ fn evaluate_alone(examiner: &mut Examiner<'_>, open: &mut Vec<(Open, Smaller)>, 
         };
         let value = Space::new(&own.system, &limits).and_then(|space| {
             let mut graph = Graph::new(&own.system, &space, &limits);
-            Evaluation::new(&claim.formulas, claim.formula, own.labels.clone()).holds(&mut graph)
+            let labels = own.labels.clone();
+            let mut evaluation = Evaluation::new(&claim.formulas, claim.formula, labels);
+            decide(&mut evaluation, &mut graph, attempts.clone(), time)
         });
         let Ok(value) = value else {
             return true;
@@ -239,7 +278,26 @@ fn reach(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
         }
     }
     for (claim, known) in open.iter_mut().zip(&known) {
-        claim.formula = with(&mut claim.formulas, claim.formula, known);
+        claim.formula = with(&mut claim.formulas, claim.formula, known, false);
+    }
+}
+
+/// All untils, inner ones first, each with what it waits for.
+fn untils_of(formulas: &Formulas, formula: Ctl, out: &mut Vec<(Ctl, Ctl)>) {
+    match formulas.node(formula) {
+        Node::Constant(_) | Node::Atom(_) => {}
+        Node::Not(f) | Node::ExistsNext(f) => untils_of(formulas, f, out),
+        Node::And(f, g) | Node::Or(f, g) => {
+            untils_of(formulas, f, out);
+            untils_of(formulas, g, out);
+        }
+        Node::ExistsUntil(f, g) | Node::AllUntil(f, g) => {
+            untils_of(formulas, f, out);
+            untils_of(formulas, g, out);
+            if !out.contains(&(formula, g)) {
+                out.push((formula, g));
+            }
+        }
     }
 }
 
@@ -261,29 +319,94 @@ fn reachable_parts(formulas: &Formulas, formula: Ctl, out: &mut Vec<(Ctl, Ctl)>)
     }
 }
 
-/// A formula with some parts below Boolean operators replaced by their values.
-fn with(formulas: &mut Formulas, formula: Ctl, known: &HashMap<Ctl, bool>) -> Ctl {
+/// A formula with some parts replaced by their values: those below Boolean operators alone, or, if
+/// these are their values in all reachable markings, `everywhere`.
+fn with(
+    formulas: &mut Formulas,
+    formula: Ctl,
+    known: &HashMap<Ctl, bool>,
+    everywhere: bool,
+) -> Ctl {
     if let Some(value) = known.get(&formula) {
         return formulas.constant(*value);
     }
-    match formulas.node(formula) {
-        Node::Not(inner) => {
-            let inner = with(formulas, inner, known);
-            formulas.not(inner)
+    let node = formulas.node(formula);
+    let mut inner = |part: Ctl| with(formulas, part, known, everywhere);
+    match node {
+        Node::Not(f) => {
+            let f = inner(f);
+            formulas.not(f)
         }
-        Node::And(a, b) => {
-            let (a, b) = (with(formulas, a, known), with(formulas, b, known));
-            formulas.and(a, b)
+        Node::And(f, g) => {
+            let (f, g) = (inner(f), inner(g));
+            formulas.and(f, g)
         }
-        Node::Or(a, b) => {
-            let (a, b) = (with(formulas, a, known), with(formulas, b, known));
-            formulas.or(a, b)
+        Node::Or(f, g) => {
+            let (f, g) = (inner(f), inner(g));
+            formulas.or(f, g)
+        }
+        Node::ExistsNext(f) if everywhere => {
+            let f = inner(f);
+            formulas.exists_next(f)
+        }
+        Node::ExistsUntil(f, g) if everywhere => {
+            let (f, g) = (inner(f), inner(g));
+            formulas.exists_until(f, g)
+        }
+        Node::AllUntil(f, g) if everywhere => {
+            let (f, g) = (inner(f), inner(g));
+            formulas.all_until(f, g)
         }
         _ => formula,
     }
 }
 
 impl Open {
+    /// Parts that wait for what the state equation excludes are false wherever they stand.
+    fn refute(&mut self, system: &NetSystem, time: Duration) {
+        let end = Instant::now() + time;
+        let net = system.net();
+        let equation = StateEquation::new(net);
+        let linear = Linearise::new(net, system.bounds());
+        let mut untils = Vec::new();
+        untils_of(&self.formulas, self.formula, &mut untils);
+        let mut left = untils.len() as u32;
+        let mut known = HashMap::new();
+        for (until, reach) in untils {
+            let time = end.saturating_duration_since(Instant::now()) / left;
+            left -= 1;
+            let needed = self.at_most(reach, true);
+            let now = needed.holds(net, &|place| net.initial(place));
+            if now == Some(false) && linear.never(&equation, &needed, time) {
+                known.insert(until, false);
+            }
+        }
+        if !known.is_empty() {
+            self.formula = with(&mut self.formulas, self.formula, &known, true);
+            self.techniques.push(Technique::LinearProgramming);
+        }
+    }
+
+    /// A statement about one marking that a part implies; or that implies the part, if it is not
+    /// to be `implied`.
+    fn at_most(&self, part: Ctl, implied: bool) -> Formula {
+        match self.formulas.node(part) {
+            Node::Atom(number) => self.statements[number as usize].0.clone(),
+            Node::Constant(value) => Formula::Atom(Atom::Constant(value)),
+            Node::Not(inner) => self.at_most(inner, !implied).negated(),
+            Node::And(a, b) => {
+                Formula::And(vec![self.at_most(a, implied), self.at_most(b, implied)])
+            }
+            Node::Or(a, b) => Formula::Or(vec![self.at_most(a, implied), self.at_most(b, implied)]),
+            Node::ExistsNext(_) => Formula::Atom(Atom::Constant(implied)),
+            // What is waited for may be there at once, and until it is, the other is.
+            Node::ExistsUntil(before, reach) | Node::AllUntil(before, reach) => match implied {
+                true => Formula::Or(vec![self.at_most(before, true), self.at_most(reach, true)]),
+                false => self.at_most(reach, false),
+            },
+        }
+    }
+
     /// A part about one marking in terms of the net.
     fn statement(&self, part: Ctl) -> Formula {
         match self.formulas.node(part) {
@@ -308,25 +431,26 @@ fn prepare(
     claim: &Claim,
     time: Duration,
 ) -> Option<Open> {
+    let started = Instant::now();
     let mut statements: Vec<&Formula> = Vec::new();
     collect(&claim.formula, &mut statements);
-    let known = examiner.by_equation(system, &statements, time);
+    let simple = examiner.by_equation(system, &statements, time);
+    let by_equation = statements
+        .iter()
+        .zip(&simple)
+        .any(|(s, simple)| *s != simple);
     let mut translation = Translation {
         formulas: Formulas::new(),
         statements: &statements,
-        known: &known,
+        simple: &simple,
     };
     let formula = translation.translate(&claim.formula);
     let formulas = translation.formulas;
     let mut labelled = Vec::new();
     for name in formulas.names() {
-        let statement = statements.get(name.parse::<usize>().ok()?)?;
-        labelled.push((
-            (*statement).clone(),
-            system.add_label((*statement).clone())?,
-        ));
+        let statement = simple.get(name.parse::<usize>().ok()?)?;
+        labelled.push((statement.clone(), system.add_label(statement.clone())?));
     }
-    let by_equation = known.iter().any(Option::is_some);
     let mut open = Open {
         id: claim.id.clone(),
         formulas,
@@ -338,6 +462,9 @@ fn prepare(
             .into_iter()
             .collect(),
     };
+    if examiner.options.equation {
+        open.refute(system, time.saturating_sub(started.elapsed()));
+    }
     let mut parts = Vec::new();
     reachable_parts(&open.formulas, open.formula, &mut parts);
     for (part, goal) in parts {
@@ -375,7 +502,7 @@ fn collect<'c>(formula: &'c Branching, out: &mut Vec<&'c Formula>) {
 struct Translation<'t> {
     formulas: Formulas,
     statements: &'t [&'t Formula],
-    known: &'t [Option<bool>],
+    simple: &'t [Formula],
 }
 
 impl Translation<'_> {
@@ -383,9 +510,11 @@ impl Translation<'_> {
         match formula {
             Branching::State(statement) => {
                 let number = self.statements.iter().position(|s| *s == statement);
-                match number.map(|number| (number, self.known[number])) {
-                    Some((_, Some(value))) => self.formulas.constant(value),
-                    Some((number, None)) => self.formulas.atom(&number.to_string()),
+                match number.map(|number| (number, &self.simple[number])) {
+                    Some((_, Formula::Atom(Atom::Constant(value)))) => {
+                        self.formulas.constant(*value)
+                    }
+                    Some((number, _)) => self.formulas.atom(&number.to_string()),
                     // Every statement was collected.
                     None => self.formulas.constant(false),
                 }

@@ -76,26 +76,22 @@ pub(crate) struct Examiner<'f> {
 }
 
 impl<'f> Examiner<'f> {
-    /// Which statements about a marking the state equation decides for all markings, within about
-    /// this time.
+    /// Statements about a marking as simple as the state equation makes them within about this
+    /// time: what it decides for all markings is a constant.
     pub(crate) fn by_equation(
         &self,
         system: &NetSystem,
         statements: &[&Formula],
         time: Duration,
-    ) -> Vec<Option<bool>> {
+    ) -> Vec<Formula> {
         if !self.options.equation || self.is_over() {
-            return vec![None; statements.len()];
+            return statements.iter().map(|s| (*s).clone()).collect();
         }
-        let each = time / (2 * statements.len().max(1) as u32);
+        let each = time / statements.len().max(1) as u32;
         let equation = StateEquation::new(system.net());
         let linear = Linearise::new(system.net(), system.bounds());
-        let never = |statement: &Formula| linear.never(&equation, statement, each);
-        let decide = |statement: &&Formula| match never(statement) {
-            true => Some(false),
-            false => never(&(*statement).clone().negated()).then_some(true),
-        };
-        statements.iter().map(decide).collect()
+        let simplified = |s: &&Formula| linear.simplified(&equation, s, each);
+        statements.iter().map(simplified).collect()
     }
 
     pub(crate) fn new(

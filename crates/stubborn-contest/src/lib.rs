@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod best_first;
 mod bounds;
 mod ctl;
 mod deadlock;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use stubborn_emptiness::{CheckVerdict, FiniteRuns, Property};
 use stubborn_ltl::formula::{Formula as Temporal, Formulas, Node};
-use stubborn_net::{Formula, NetSystem, PlaceId, Preserve};
+use stubborn_net::{Atom, Formula, NetSystem, PlaceId, Preserve};
 use stubborn_plan::{CheckOptions, Planner, Por, ReductionOptions, TemporalQuestion};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
@@ -142,20 +142,23 @@ fn prepare(
 ) -> Option<Ready> {
     let mut statements: Vec<&Formula> = Vec::new();
     collect(&claim.formula, &mut statements);
-    let known = examiner.by_equation(system, &statements, time);
-    let by_equation = known.iter().any(Option::is_some);
+    let simple = examiner.by_equation(system, &statements, time);
+    let by_equation = statements
+        .iter()
+        .zip(&simple)
+        .any(|(s, simple)| *s != simple);
     let make = |label: &mut dyn FnMut(&Formula) -> Option<LabelId>| {
         let mut translation = Translation {
             formulas: Formulas::new(),
             statements: &statements,
-            known: &known,
+            simple: &simple,
         };
         let formula = translation.translate(&claim.formula);
         let formulas = translation.formulas;
         let mut labels: Vec<LabelId> = Vec::new();
         for name in formulas.names() {
             let number: usize = name.strip_prefix('s')?.parse().ok()?;
-            labels.push(label(statements.get(number)?)?);
+            labels.push(label(simple.get(number)?)?);
         }
         let options = stubborn_ltl::translate::TranslationOptions::default();
         Property::from_formula(formulas, formula, labels, &options).ok()
@@ -222,15 +225,15 @@ fn collect<'c>(formula: &'c Formula, out: &mut Vec<&'c Formula>) {
 struct Translation<'t> {
     formulas: Formulas,
     statements: &'t [&'t Formula],
-    known: &'t [Option<bool>],
+    simple: &'t [Formula],
 }
 
 impl Translation<'_> {
     fn translate(&mut self, formula: &Formula) -> Temporal {
         if let Some(number) = self.statements.iter().position(|s| *s == formula) {
-            return match self.known[number] {
-                Some(value) => self.formulas.constant(value),
-                None => self.formulas.atom(&format!("s{number}")),
+            return match self.simple[number] {
+                Formula::Atom(Atom::Constant(value)) => self.formulas.constant(value),
+                _ => self.formulas.atom(&format!("s{number}")),
             };
         }
         match formula {

@@ -4,17 +4,22 @@
 //! cannot. All questions of a file are looked at together as long as that pays: random walks see
 //! witnesses of any of them, and one exploration of a small net answers all. What is left is
 //! answered one by one: the state equation excludes a formula; or the net is made smaller around
-//! the formula's places and searched with stubborn sets that know the goal.
+//! the formula's places and searched, for a while best-first by distance to the goal, then with
+//! stubborn sets that know the goal.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stubborn_net::{Formula, Linearise, NetSystem, PlaceId, Preserve, StateEquation};
 use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{LabelId, Successors, System};
 
 use crate::answer::{Technique, Value};
+use crate::best_first::best_first;
 use crate::examiner::{Coverage, Examiner, SHORT, Way};
 use crate::walk::walk;
+
+/// The part of the time of a search for one goal that goes by distance.
+const GUIDED: f64 = 0.3;
 
 /// A question whether a formula can become true.
 pub(crate) struct Goal {
@@ -184,16 +189,21 @@ fn search(
     let own = reduced.and_then(|reduced| {
         let formula = reduced.translate(&goal.formula, original)?;
         let mut own = examiner.smaller(whole, &reduced)?;
-        let label = own.add_label(formula)?;
-        Some((own, label))
+        let label = own.add_label(formula.clone())?;
+        Some((own, label, formula))
     });
     if own.is_some() {
         techniques.push(Technique::StructuralReduction);
     }
-    let (system, label) = match &own {
-        Some((own, label)) => (own, *label),
-        None => (whole, *label),
+    let (system, label, formula) = match &own {
+        Some((own, label, formula)) => (own, *label, formula),
+        None => (whole, *label, &goal.formula),
     };
+    let started = Instant::now();
+    if best_first(system, formula, &examiner.limits(time.mul_f64(GUIDED))) {
+        return Some((true, techniques));
+    }
+    let time = time.saturating_sub(started.elapsed());
     let reduction = examiner.reduction(system, Aim::Goals(Goals::labels([label])));
     if reduction.is_some() {
         techniques.push(Technique::StubbornSets);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use stubborn_contest::{Examination, Line, Options, Value, examine};
 use stubborn_net::{
-    Atom, CompareOp, Formula, IntExpr, NetBuilder, PlaceId, ReductionRules, TransitionId,
+    Atom, Branching, CompareOp, Formula, IntExpr, NetBuilder, Paths, PlaceId, ReductionRules,
+    TransitionId,
 };
 use stubborn_pnml::{ContestProperty, Model, Question};
 use stubborn_system::Random;
@@ -75,9 +76,44 @@ fn random_formula(random: &mut Random, model: &Model, depth: usize) -> Formula {
     }
 }
 
-fn values(model: &Model, properties: &[ContestProperty], options: &Options<'_>) -> Vec<Value> {
+/// A formula of branching time; one without next now and then.
+fn random_branching(random: &mut Random, model: &Model, depth: usize, next: bool) -> Branching {
+    if depth == 0 {
+        let atom = random_atom(random, model);
+        let other = random_atom(random, model);
+        return Branching::State(match random.below(5) {
+            0 => Formula::And(vec![atom, other.negated()]),
+            1 => Formula::Or(vec![atom, other]),
+            2 => atom.negated(),
+            _ => atom,
+        });
+    }
+    let paths = if random.below(2) == 0 {
+        Paths::All
+    } else {
+        Paths::Some
+    };
+    let mut part = || Box::new(random_branching(random, model, depth - 1, next));
+    let (left, right) = (part(), part());
+    match random.below(8) {
+        0 => Branching::Not(left),
+        1 => Branching::And(vec![*left, *right]),
+        2 => Branching::Or(vec![*left, *right]),
+        3 if next => Branching::Next(paths, left),
+        3 | 4 => Branching::Globally(paths, left),
+        5 => Branching::Finally(paths, left),
+        6 => Branching::Finally(paths, Box::new(Branching::And(vec![*left, *right]))),
+        _ => Branching::Until(paths, left, right),
+    }
+}
+
+fn values(
+    examination: Examination,
+    model: &Model,
+    properties: &[ContestProperty],
+    options: &Options<'_>,
+) -> Vec<Value> {
     let mut found = vec![Value::Unknown; properties.len()];
-    let examination = Examination::LtlCardinality;
     examine(examination, model, properties, options, &mut |line| {
         if let Line::Formula { id, value, .. } = line {
             found[id.parse::<usize>().unwrap()] = value;
@@ -86,10 +122,9 @@ fn values(model: &Model, properties: &[ContestProperty], options: &Options<'_>) 
     found
 }
 
-#[test]
-fn reductions_keep_temporal_answers() {
-    let mut random = Random::new(0x7e3a_11ad_0fff_0001);
-    let plain = Options {
+/// No technique but plain search.
+fn plain() -> Options<'static> {
+    Options {
         stubborn_sets: false,
         structural: ReductionRules::NONE,
         equation: false,
@@ -98,7 +133,69 @@ fn reductions_keep_temporal_answers() {
         time: Some(Duration::from_secs(60)),
         memory: Some(2 << 20),
         ..Options::default()
+    }
+}
+
+/// Compares answers about branching time with every technique and without any; how many do not hold and
+/// hold.
+fn compare_branching(nets: usize, seed: u64) -> [usize; 2] {
+    let mut random = Random::new(seed);
+    let plain = plain();
+    let all = Options {
+        time: plain.time,
+        memory: plain.memory,
+        ..Options::default()
     };
+    let equation = Options {
+        equation: true,
+        ..plain.clone()
+    };
+    let mut verdicts = [0, 0];
+    for number in 0..nets {
+        let model = random_model(&mut random);
+        let properties: Vec<ContestProperty> = (0..4)
+            .map(|i| {
+                let (depth, next) = (1 + random.below(3), random.below(2) == 0);
+                let formula = random_branching(&mut random, &model, depth, next);
+                ContestProperty {
+                    id: i.to_string(),
+                    question: Question::Ctl(formula),
+                    span: stubborn_diagnostics::Span::default(),
+                }
+            })
+            .collect();
+        let examination = Examination::CtlCardinality;
+        let expected = values(examination, &model, &properties, &plain);
+        for options in [&all, &equation] {
+            let found = values(examination, &model, &properties, options);
+            for ((found, expected), property) in found.iter().zip(&expected).zip(&properties) {
+                if let (Value::Truth(found), Value::Truth(expected)) = (found, expected) {
+                    assert_eq!(found, expected, "net {number}: {:?}", property.question);
+                    verdicts[usize::from(*found)] += 1;
+                }
+            }
+        }
+    }
+    verdicts
+}
+
+#[test]
+fn techniques_keep_answers_about_branching_time() {
+    let verdicts = compare_branching(150, 0x7e3a_11ad_0fff_0002);
+    assert!(verdicts.iter().all(|n| *n > 300), "{verdicts:?}");
+}
+
+#[test]
+#[ignore = "long: 10,000 nets with four formulas each"]
+fn techniques_keep_many_answers_about_branching_time() {
+    let verdicts = compare_branching(10_000, 0x7e3a_11ad_0fff_0003);
+    assert!(verdicts.iter().all(|n| *n > 20_000), "{verdicts:?}");
+}
+
+#[test]
+fn reductions_keep_temporal_answers() {
+    let mut random = Random::new(0x7e3a_11ad_0fff_0001);
+    let plain = plain();
     let structural = Options {
         structural: ReductionRules::ALL,
         ..plain.clone()
@@ -120,9 +217,10 @@ fn reductions_keep_temporal_answers() {
                 }
             })
             .collect();
-        let expected = values(&model, &properties, &plain);
+        let examination = Examination::LtlCardinality;
+        let expected = values(examination, &model, &properties, &plain);
         for options in [&structural, &both] {
-            let found = values(&model, &properties, options);
+            let found = values(examination, &model, &properties, options);
             for ((found, expected), property) in found.iter().zip(&expected).zip(&properties) {
                 if *found == Value::Unknown || *expected == Value::Unknown {
                     continue;

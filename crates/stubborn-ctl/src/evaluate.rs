@@ -11,13 +11,23 @@
 //! Jepsen, Kaufmann, Larsen, Nielsen, Olesen, Pastva and Srba, "A distributed fixed-point
 //! algorithm for extended dependency graphs" (2018): for `EU` when a strongly connected component
 //! is left (Tarjan, "Depth-first search and linear graph algorithms", 1972), for `AU` at once.
+//!
+//! # Not looking everywhere
+//!
+//! Depth-first, one search can get lost where another way would have been short: deep inside the
+//! wrong part of a disjunction, or in a nested part that does not matter. With an [`Effort`] each
+//! search gives up after so many states, and what it was about counts as unknown, in the
+//! three-valued sense of Bruns and Godefroid, "Model checking partial state spaces with
+//! 3-valued temporal logics" (1999): a disjunction with one true part is true whatever the other
+//! one is. A pair that was given up is not tried again with the same effort, so that an attempt
+//! takes time linear in what it looks at. What an attempt decides is certain, and later ones know it.
 
 use stubborn_system::LabelId;
 
 use crate::formula::{Formula, Formulas, Node};
 use crate::graph::{Graph, StateNumber, Stop};
 
-/// What is known of a formula in a state, in two bits.
+/// What is known of a formula in a state, in four bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     Nothing = 0,
@@ -25,6 +35,52 @@ enum Known {
     True = 2,
     /// A search for it has met the state and not left it.
     Open = 3,
+    /// It was given up in this attempt.
+    GivenUp = 4,
+}
+
+/// How hard an attempt tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Most states that an outermost search meets.
+    pub outer: usize,
+    /// Most states that a search within another one meets.
+    pub nested: usize,
+    /// Most states that all searches of the attempt meet.
+    pub together: usize,
+    /// In which order successors come; 0 for that of the model.
+    pub seed: u64,
+    /// Outermost searches for something in reach go breadth-first.
+    pub breadth_first: bool,
+}
+
+impl Effort {
+    /// As far as it takes.
+    pub const UNLIMITED: Self = Self {
+        outer: usize::MAX,
+        nested: usize::MAX,
+        together: usize::MAX,
+        seed: 0,
+        breadth_first: false,
+    };
+
+    /// The effort of the attempt of this number: each tries four times as hard as the one before, every
+    /// other one breadth-first.
+    pub fn of_attempt(number: u32) -> Self {
+        let nested = 64usize.saturating_mul(4usize.saturating_pow(number));
+        Self {
+            outer: nested.saturating_mul(16),
+            nested,
+            together: nested.saturating_mul(64),
+            seed: u64::from(number),
+            breadth_first: number.is_multiple_of(2),
+        }
+    }
+
+    /// Whether something can be given up.
+    fn is_limited(&self) -> bool {
+        self.together < usize::MAX
+    }
 }
 
 /// A formula that is being decided.
@@ -41,17 +97,51 @@ pub struct Evaluation<'f> {
     searches: Vec<Search>,
     /// Bytes that the graph's budget was asked for.
     accounted: usize,
+    effort: Effort,
+    /// States that searches may still meet in this attempt.
+    left: usize,
+    /// How many searches are within each other.
+    nesting: usize,
+    /// Slots and states that were given up in this attempt.
+    given_up: Vec<(u16, StateNumber)>,
 }
 
 /// The stacks of a search for one formula; kept, because searches are many.
 #[derive(Default)]
 struct Search {
-    /// The path: a state, its next successor, and the lowest open state it leads to.
-    path: Vec<(StateNumber, u32, u32)>,
+    path: Vec<Frame>,
     /// Open states in the order they were met.
     open: Vec<StateNumber>,
-    /// For open states, their place in `open`.
+    /// For open states, their place in `open`; breadth-first, the place of the state before.
     place: Vec<u32>,
+}
+
+/// A state of the path of a search.
+#[derive(Clone, Copy)]
+struct Frame {
+    state: StateNumber,
+    /// Its next successor.
+    next: u32,
+    /// The lowest open state it leads to.
+    low: u32,
+    /// Whether it leads to, or is, a state of which something is not known.
+    unsure: bool,
+}
+
+/// What a state alone says of an until.
+enum Look {
+    Value(Option<bool>),
+    /// It depends on the successors; and on something that is not known, if it is unsure.
+    Onward {
+        unsure: bool,
+    },
+}
+
+/// Of all paths or of some.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Exists,
+    All,
 }
 
 impl<'f> Evaluation<'f> {
@@ -86,10 +176,14 @@ impl<'f> Evaluation<'f> {
             formula,
             labels,
             slots,
-            stride: usize::from(count).div_ceil(4).max(1),
+            stride: usize::from(count).div_ceil(2).max(1),
             values: Vec::new(),
             searches: (0..count).map(|_| Search::default()).collect(),
             accounted: 0,
+            effort: Effort::UNLIMITED,
+            left: usize::MAX,
+            nesting: 0,
+            given_up: Vec::new(),
         }
     }
 
@@ -105,12 +199,24 @@ impl<'f> Evaluation<'f> {
 
     /// Whether the formula holds in all initial states.
     pub fn holds(&mut self, graph: &mut Graph<'_>) -> Result<bool, Stop> {
-        let mut holds = true;
+        // Without limits nothing is given up.
+        let value = self.attempt(graph, Effort::UNLIMITED)?;
+        value.ok_or(Stop::Interrupted)
+    }
+
+    /// Whether the formula holds in all initial states, as far as the effort tells.
+    pub fn attempt(&mut self, graph: &mut Graph<'_>, effort: Effort) -> Result<Option<bool>, Stop> {
+        self.begin(effort);
+        let mut holds = Some(true);
         for state in graph.initial()? {
-            holds = self.holds_in(graph, self.formula, state)?;
-            if !holds {
-                break;
-            }
+            holds = match self.value(graph, self.formula, state)? {
+                Some(true) => holds,
+                Some(false) => {
+                    holds = Some(false);
+                    break;
+                }
+                None => None,
+            };
         }
         graph.conclude()?;
         Ok(holds)
@@ -123,60 +229,121 @@ impl<'f> Evaluation<'f> {
         formula: Formula,
         state: StateNumber,
     ) -> Result<bool, Stop> {
+        self.begin(Effort::UNLIMITED);
+        let value = self.value(graph, formula, state)?;
+        value.ok_or(Stop::Interrupted)
+    }
+
+    /// Tries again what was given up.
+    fn begin(&mut self, effort: Effort) {
+        self.effort = effort;
+        self.left = effort.together;
+        let mut given_up = std::mem::take(&mut self.given_up);
+        for (slot, state) in given_up.drain(..) {
+            self.store(usize::from(slot), state, Known::Nothing);
+        }
+        self.given_up = given_up;
+    }
+
+    /// Whether a part of the formula holds in a state; none if that was given up.
+    fn value(
+        &mut self,
+        graph: &mut Graph<'_>,
+        formula: Formula,
+        state: StateNumber,
+    ) -> Result<Option<bool>, Stop> {
         match self.formulas.node(formula) {
-            Node::Constant(value) => return Ok(value),
-            Node::Not(inner) => return Ok(!self.holds_in(graph, inner, state)?),
-            Node::And(a, b) => {
-                let (a, b) = self.cheaper_first(a, b);
-                return Ok(self.holds_in(graph, a, state)? && self.holds_in(graph, b, state)?);
-            }
-            Node::Or(a, b) => {
-                let (a, b) = self.cheaper_first(a, b);
-                return Ok(self.holds_in(graph, a, state)? || self.holds_in(graph, b, state)?);
-            }
+            Node::Constant(value) => return Ok(Some(value)),
+            Node::Not(inner) => return Ok(self.value(graph, inner, state)?.map(|value| !value)),
+            Node::And(a, b) => return self.joined(graph, (a, b), false, state),
+            Node::Or(a, b) => return self.joined(graph, (a, b), true, state),
             _ => {}
         }
         match self.known(formula, state) {
-            Known::True => return Ok(true),
-            Known::False => return Ok(false),
+            Known::True => return Ok(Some(true)),
+            Known::False => return Ok(Some(false)),
+            Known::GivenUp => return Ok(None),
             Known::Nothing | Known::Open => {}
         }
         let value = match self.formulas.node(formula) {
-            Node::Atom(number) => graph.label(state, self.labels[number as usize])?,
-            Node::ExistsNext(inner) => {
-                let mut found = false;
-                for number in 0..graph.degree(state)? {
-                    let next = graph.successor(state, number);
-                    found = self.holds_in(graph, inner, next)?;
-                    if found {
-                        break;
-                    }
-                }
-                found
-            }
+            Node::Atom(number) => Some(graph.label(state, self.labels[number as usize])?),
+            Node::ExistsNext(inner) => self.exists_next(graph, inner, state)?,
             Node::ExistsUntil(before, reach) => {
-                return self.search(graph, formula, state, |this, graph, state| {
-                    this.exists_until(graph, formula, (before, reach), state)
+                let breadth_first = self.effort.breadth_first && self.nesting == 0;
+                return self.search(graph, formula, |this, graph| match breadth_first {
+                    true => this.in_reach(graph, formula, (before, reach), state),
+                    false => this.exists_until(graph, formula, (before, reach), state),
                 });
             }
             Node::AllUntil(before, reach) => {
-                return self.search(graph, formula, state, |this, graph, state| {
+                return self.search(graph, formula, |this, graph| {
                     this.all_until(graph, formula, (before, reach), state)
                 });
             }
-            Node::Constant(_) | Node::Not(_) | Node::And(..) | Node::Or(..) => false,
+            Node::Constant(_) | Node::Not(_) | Node::And(..) | Node::Or(..) => None,
         };
-        self.set(graph, formula, state, value.into())?;
+        self.set(graph, formula, state, value)?;
         Ok(value)
     }
 
-    /// What nests less deeply costs less, and may spare the other.
-    fn cheaper_first(&self, a: Formula, b: Formula) -> (Formula, Formula) {
-        if self.formulas.depth(a) <= self.formulas.depth(b) {
-            (a, b)
-        } else {
-            (b, a)
+    /// A conjunction or disjunction, which one part with the `decisive` value decides. What nests less
+    /// deeply costs less, and may spare the other.
+    fn joined(
+        &mut self,
+        graph: &mut Graph<'_>,
+        (a, b): (Formula, Formula),
+        decisive: bool,
+        state: StateNumber,
+    ) -> Result<Option<bool>, Stop> {
+        let swap = self.formulas.depth(a) > self.formulas.depth(b);
+        let (a, b) = if swap { (b, a) } else { (a, b) };
+        let first = self.value(graph, a, state)?;
+        if first == Some(decisive) {
+            return Ok(first);
         }
+        let second = self.value(graph, b, state)?;
+        let known = second == Some(decisive) || first.is_some();
+        Ok(second.filter(|_| known))
+    }
+
+    fn exists_next(
+        &mut self,
+        graph: &mut Graph<'_>,
+        inner: Formula,
+        state: StateNumber,
+    ) -> Result<Option<bool>, Stop> {
+        let Some(degree) = self.degree(graph, state)? else {
+            return Ok(None);
+        };
+        let mut value = Some(false);
+        for number in 0..degree {
+            match self.value(graph, inner, graph.successor(state, number))? {
+                Some(true) => return Ok(Some(true)),
+                Some(false) => {}
+                None => value = None,
+            }
+        }
+        Ok(value)
+    }
+
+    /// How many successors a state has. Where one cannot be told, that is an end of the attempt
+    /// only if nothing may be given up.
+    fn degree(&mut self, graph: &mut Graph<'_>, state: StateNumber) -> Result<Option<u32>, Stop> {
+        match graph.degree(state) {
+            Err(Stop::Failure(_)) if self.effort.is_limited() => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// The successor that comes as this number, in the order of the attempt.
+    fn successor(&self, graph: &Graph<'_>, state: StateNumber, number: u32, degree: u32) -> u32 {
+        if self.effort.seed == 0 || degree < 2 {
+            return graph.successor(state, number);
+        }
+        let mixed = (u64::from(state) ^ self.effort.seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let first = ((mixed >> 32) % u64::from(degree)) as u32;
+        let number = (u64::from(number) + u64::from(first)) % u64::from(degree);
+        graph.successor(state, number as u32)
     }
 
     /// Runs a search. One that is stopped leaves nothing open behind.
@@ -184,19 +351,49 @@ impl<'f> Evaluation<'f> {
         &mut self,
         graph: &mut Graph<'_>,
         formula: Formula,
-        state: StateNumber,
-        run: impl FnOnce(&mut Self, &mut Graph<'_>, StateNumber) -> Result<bool, Stop>,
-    ) -> Result<bool, Stop> {
-        let result = run(self, graph, state);
+        run: impl FnOnce(&mut Self, &mut Graph<'_>) -> Result<Option<bool>, Stop>,
+    ) -> Result<Option<bool>, Stop> {
+        self.nesting += 1;
+        let result = run(self, graph);
+        self.nesting -= 1;
         let slot = self.slot(formula);
         self.searches[slot].path.clear();
-        let mut open = std::mem::take(&mut self.searches[slot].open);
         // A search that came to its end has none.
-        for state in open.drain(..) {
-            self.store(slot, state, Known::Nothing);
+        let left = if matches!(result, Ok(None)) {
+            Known::GivenUp
+        } else {
+            Known::Nothing
+        };
+        self.close(slot, 0, left);
+        result
+    }
+
+    /// Gives the states that were opened from a place on a value.
+    fn close(&mut self, slot: usize, place: usize, value: Known) {
+        let mut open = std::mem::take(&mut self.searches[slot].open);
+        for state in open.drain(place..) {
+            self.store(slot, state, value);
+            if value == Known::GivenUp {
+                self.given_up.push((slot as u16, state));
+            }
         }
         self.searches[slot].open = open;
-        result
+    }
+
+    /// Whether a search that has met so many states may meet one more.
+    fn may_go_on(&mut self, met: &mut usize) -> bool {
+        let most = match self.nesting {
+            0 | 1 => self.effort.outer,
+            _ => self.effort.nested,
+        };
+        if *met >= most || self.left == 0 {
+            return false;
+        }
+        *met += 1;
+        if self.effort.is_limited() {
+            self.left -= 1;
+        }
+        true
     }
 
     /// Decides `E (before U reach)` in a state, and in all states that the search meets.
@@ -206,61 +403,156 @@ impl<'f> Evaluation<'f> {
         formula: Formula,
         parts: (Formula, Formula),
         root: StateNumber,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Option<bool>, Stop> {
         let slot = self.slot(formula);
-        if let Some(value) = self.settled(graph, formula, parts, root)? {
-            return Ok(value);
+        let mut met = 0;
+        match self.look(graph, formula, Until::Exists, parts, root)? {
+            Look::Value(value) => return Ok(value),
+            Look::Onward { unsure } => self.enter(graph, slot, root, unsure)?,
         }
-        self.enter(graph, slot, root)?;
-        while let Some(&(state, at, low)) = self.searches[slot].path.last() {
-            if at == graph.degree(state)? {
+        let mut sure = true;
+        while let Some(&frame) = self.searches[slot].path.last() {
+            let degree = self.degree(graph, frame.state)?;
+            if degree.is_none_or(|degree| frame.next == degree) {
+                let unsure = frame.unsure || degree.is_none();
                 let search = &mut self.searches[slot];
                 search.path.pop();
-                let place = search.place[state as usize];
-                if low == place {
-                    // The component is left, and nothing beyond it was found.
-                    while self.searches[slot].open.len() > place as usize {
-                        if let Some(state) = self.searches[slot].open.pop() {
-                            self.store(slot, state, Known::False);
-                        }
+                let place = search.place[frame.state as usize];
+                if let Some(parent) = search.path.last_mut() {
+                    parent.unsure |= unsure;
+                    if frame.low != place {
+                        parent.low = parent.low.min(frame.low);
                     }
-                } else if let Some(parent) = search.path.last_mut() {
-                    parent.2 = parent.2.min(low);
                 }
+                if frame.low == place {
+                    // The component is left, and nothing beyond it was found.
+                    let value = if unsure { Known::GivenUp } else { Known::False };
+                    self.close(slot, place as usize, value);
+                }
+                sure = !unsure;
                 continue;
             }
-            let next = graph.successor(state, at);
+            let next = self.successor(graph, frame.state, frame.next, degree.unwrap_or(0));
             if let Some(top) = self.searches[slot].path.last_mut() {
-                top.1 += 1;
+                top.next += 1;
             }
             let found = match self.known(formula, next) {
-                Known::True => true,
-                Known::False => false,
+                Known::True => Some(true),
+                Known::False => Some(false),
+                Known::GivenUp => None,
                 Known::Open => {
                     let search = &mut self.searches[slot];
                     let place = search.place[next as usize];
                     if let Some(top) = search.path.last_mut() {
-                        top.2 = top.2.min(place);
+                        top.low = top.low.min(place);
                     }
-                    false
+                    Some(false)
                 }
-                Known::Nothing => match self.settled(graph, formula, parts, next)? {
-                    Some(value) => value,
-                    None => {
-                        self.enter(graph, slot, next)?;
-                        false
+                Known::Nothing => {
+                    if !self.may_go_on(&mut met) {
+                        return Ok(None);
                     }
-                },
+                    match self.look(graph, formula, Until::Exists, parts, next)? {
+                        Look::Value(value) => value,
+                        Look::Onward { unsure } => {
+                            self.enter(graph, slot, next, unsure)?;
+                            Some(false)
+                        }
+                    }
+                }
             };
-            if found {
-                // All that is open leads to the path, and the path to what was found.
-                while let Some(state) = self.searches[slot].open.pop() {
-                    self.store(slot, state, Known::True);
+            match found {
+                Some(true) => {
+                    // All that is open leads to the path, and the path to what was found.
+                    self.close(slot, 0, Known::True);
+                    return Ok(Some(true));
                 }
-                return Ok(true);
+                Some(false) => {}
+                None => {
+                    if let Some(top) = self.searches[slot].path.last_mut() {
+                        top.unsure = true;
+                    }
+                }
             }
         }
-        Ok(false)
+        Ok(sure.then_some(false))
+    }
+
+    /// As [`exists_until`](Self::exists_until), breadth-first: finds what is near.
+    fn in_reach(
+        &mut self,
+        graph: &mut Graph<'_>,
+        formula: Formula,
+        parts: (Formula, Formula),
+        root: StateNumber,
+    ) -> Result<Option<bool>, Stop> {
+        let slot = self.slot(formula);
+        let (mut met, mut sure) = (0, true);
+        match self.look(graph, formula, Until::Exists, parts, root)? {
+            Look::Value(value) => return Ok(value),
+            Look::Onward { unsure } => {
+                sure &= !unsure;
+                self.open(graph, slot, root, 0)?;
+            }
+        }
+        let mut at = 0;
+        while let Some(&state) = self.searches[slot].open.get(at) {
+            let degree = self.degree(graph, state)?;
+            sure &= degree.is_some();
+            for number in 0..degree.unwrap_or(0) {
+                let next = graph.successor(state, number);
+                let found = match self.known(formula, next) {
+                    Known::True => Some(true),
+                    Known::False | Known::Open => Some(false),
+                    Known::GivenUp => None,
+                    Known::Nothing => {
+                        if !self.may_go_on(&mut met) {
+                            return Ok(None);
+                        }
+                        match self.look(graph, formula, Until::Exists, parts, next)? {
+                            Look::Value(value) => value,
+                            Look::Onward { unsure } => {
+                                sure &= !unsure;
+                                self.open(graph, slot, next, at as u32)?;
+                                Some(false)
+                            }
+                        }
+                    }
+                };
+                match found {
+                    Some(true) => {
+                        self.close_way(slot, at);
+                        return Ok(Some(true));
+                    }
+                    Some(false) => {}
+                    None => sure = false,
+                }
+            }
+            at += 1;
+        }
+        if sure {
+            self.close(slot, 0, Known::False);
+        }
+        Ok(sure.then_some(false))
+    }
+
+    /// What leads to an open state leads to what was found there; of the rest nothing is known.
+    fn close_way(&mut self, slot: usize, found: usize) {
+        let mut way = Vec::new();
+        let mut at = found;
+        loop {
+            let search = &self.searches[slot];
+            let state = search.open[at];
+            way.push(state);
+            if at == 0 {
+                break;
+            }
+            at = search.place[state as usize] as usize;
+        }
+        self.close(slot, 0, Known::Nothing);
+        for state in way {
+            self.store(slot, state, Known::True);
+        }
     }
 
     /// Decides `A (before U reach)` in a state: looks for a run that ends or goes round without
@@ -271,66 +563,101 @@ impl<'f> Evaluation<'f> {
         formula: Formula,
         parts: (Formula, Formula),
         root: StateNumber,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Option<bool>, Stop> {
         let slot = self.slot(formula);
-        if let Some(value) = self.settled(graph, formula, parts, root)? {
-            return Ok(value);
+        let mut met = 0;
+        match self.look(graph, formula, Until::All, parts, root)? {
+            Look::Value(value) => return Ok(value),
+            Look::Onward { unsure } => self.enter(graph, slot, root, unsure)?,
         }
-        self.enter(graph, slot, root)?;
-        while let Some(&(state, at, _)) = self.searches[slot].path.last() {
-            let degree = graph.degree(state)?;
-            if at == degree && degree > 0 {
-                self.searches[slot].path.pop();
-                self.searches[slot].open.pop();
-                self.store(slot, state, Known::True);
+        let mut sure = true;
+        while let Some(&frame) = self.searches[slot].path.last() {
+            let degree = self.degree(graph, frame.state)?;
+            if degree.is_none_or(|degree| degree > 0 && frame.next == degree) {
+                sure = !frame.unsure && degree.is_some();
+                let search = &mut self.searches[slot];
+                search.path.pop();
+                if let Some(parent) = search.path.last_mut() {
+                    parent.unsure |= !sure;
+                }
+                let place = search.open.len() - 1;
+                let value = if sure { Known::True } else { Known::GivenUp };
+                self.close(slot, place, value);
                 continue;
             }
-            let fails = degree == 0 || {
-                let next = graph.successor(state, at);
+            let degree = degree.unwrap_or(0);
+            let value = if degree == 0 {
+                Some(false)
+            } else {
+                let next = self.successor(graph, frame.state, frame.next, degree);
                 if let Some(top) = self.searches[slot].path.last_mut() {
-                    top.1 += 1;
+                    top.next += 1;
                 }
                 match self.known(formula, next) {
-                    Known::True => false,
-                    Known::False | Known::Open => true,
-                    Known::Nothing => match self.settled(graph, formula, parts, next)? {
-                        Some(value) => !value,
-                        None => {
-                            self.enter(graph, slot, next)?;
-                            false
+                    Known::True => Some(true),
+                    Known::False | Known::Open => Some(false),
+                    Known::GivenUp => None,
+                    Known::Nothing => {
+                        if !self.may_go_on(&mut met) {
+                            return Ok(None);
                         }
-                    },
+                        match self.look(graph, formula, Until::All, parts, next)? {
+                            Look::Value(value) => value,
+                            Look::Onward { unsure } => {
+                                self.enter(graph, slot, next, unsure)?;
+                                Some(true)
+                            }
+                        }
+                    }
                 }
             };
-            if fails {
-                while let Some(state) = self.searches[slot].open.pop() {
-                    self.store(slot, state, Known::False);
+            match value {
+                Some(false) => {
+                    self.close(slot, 0, Known::False);
+                    return Ok(Some(false));
                 }
-                return Ok(false);
+                Some(true) => {}
+                None => {
+                    if let Some(top) = self.searches[slot].path.last_mut() {
+                        top.unsure = true;
+                    }
+                }
             }
         }
-        Ok(true)
+        Ok(sure.then_some(true))
     }
 
     /// The value of an until in a state, where the state alone decides.
-    fn settled(
+    fn look(
         &mut self,
         graph: &mut Graph<'_>,
         formula: Formula,
+        until: Until,
         (before, reach): (Formula, Formula),
         state: StateNumber,
-    ) -> Result<Option<bool>, Stop> {
-        // Where the first is the cheaper one, it may spare the second; but it must not be asked
-        // where the second is all there is to ask.
-        let value = if self.holds_in(graph, reach, state)? {
-            true
-        } else if !self.holds_in(graph, before, state)? {
-            false
-        } else {
-            return Ok(None);
+    ) -> Result<Look, Stop> {
+        let reached = self.value(graph, reach, state)?;
+        if reached == Some(true) {
+            self.set(graph, formula, state, reached)?;
+            return Ok(Look::Value(reached));
+        }
+        let before = self.value(graph, before, state)?;
+        // A run that is looked for leads through states that surely satisfy the first; a run against
+        // it through states that surely do not satisfy the second.
+        let value = match (until, before, reached) {
+            (_, Some(false), value) => value,
+            (Until::Exists, Some(true), _) => {
+                let unsure = reached.is_none();
+                return Ok(Look::Onward { unsure });
+            }
+            (Until::All, _, Some(_)) => {
+                let unsure = before.is_none();
+                return Ok(Look::Onward { unsure });
+            }
+            (Until::Exists, None, _) | (Until::All, _, None) => None,
         };
-        self.set(graph, formula, state, value.into())?;
-        Ok(Some(value))
+        self.set(graph, formula, state, value)?;
+        Ok(Look::Value(value))
     }
 
     /// Begins with a state that is not settled.
@@ -339,9 +666,28 @@ impl<'f> Evaluation<'f> {
         graph: &mut Graph<'_>,
         slot: usize,
         state: StateNumber,
+        unsure: bool,
+    ) -> Result<(), Stop> {
+        let place = self.searches[slot].open.len() as u32;
+        self.open(graph, slot, state, place)?;
+        self.searches[slot].path.push(Frame {
+            state,
+            next: 0,
+            low: place,
+            unsure,
+        });
+        Ok(())
+    }
+
+    /// Opens a state with a place to remember.
+    fn open(
+        &mut self,
+        graph: &mut Graph<'_>,
+        slot: usize,
+        state: StateNumber,
+        place: u32,
     ) -> Result<(), Stop> {
         self.make_room(graph)?;
-        self.store(slot, state, Known::Open);
         let search = &mut self.searches[slot];
         if search.place.len() <= state as usize {
             let before = search.place.capacity();
@@ -350,11 +696,10 @@ impl<'f> Evaluation<'f> {
             self.accounted += more;
             graph.account(more)?;
         }
+        self.store(slot, state, Known::Open);
         let search = &mut self.searches[slot];
-        let place = search.open.len() as u32;
         search.place[state as usize] = place;
         search.open.push(state);
-        search.path.push((state, 0, place));
         Ok(())
     }
 
@@ -364,13 +709,14 @@ impl<'f> Evaluation<'f> {
 
     fn known(&self, formula: Formula, state: StateNumber) -> Known {
         let slot = self.slot(formula);
-        let at = state as usize * self.stride + slot / 4;
+        let at = state as usize * self.stride + slot / 2;
         let byte = self.values.get(at).copied().unwrap_or(0);
-        match byte >> (2 * (slot % 4)) & 3 {
+        match byte >> (4 * (slot % 2)) & 15 {
             0 => Known::Nothing,
             1 => Known::False,
             2 => Known::True,
-            _ => Known::Open,
+            3 => Known::Open,
+            _ => Known::GivenUp,
         }
     }
 
@@ -379,10 +725,19 @@ impl<'f> Evaluation<'f> {
         graph: &mut Graph<'_>,
         formula: Formula,
         state: StateNumber,
-        value: Known,
+        value: Option<bool>,
     ) -> Result<(), Stop> {
         self.make_room(graph)?;
-        self.store(self.slot(formula), state, value);
+        let slot = self.slot(formula);
+        let known = match value {
+            Some(true) => Known::True,
+            Some(false) => Known::False,
+            None => Known::GivenUp,
+        };
+        self.store(slot, state, known);
+        if known == Known::GivenUp {
+            self.given_up.push((slot as u16, state));
+        }
         Ok(())
     }
 
@@ -400,23 +755,18 @@ impl<'f> Evaluation<'f> {
     }
 
     fn store(&mut self, slot: usize, state: StateNumber, value: Known) {
-        let shift = 2 * (slot % 4);
-        let byte = &mut self.values[state as usize * self.stride + slot / 4];
-        *byte = *byte & !(3 << shift) | (value as u8) << shift;
+        let shift = 4 * (slot % 2);
+        let byte = &mut self.values[state as usize * self.stride + slot / 2];
+        *byte = *byte & !(15 << shift) | (value as u8) << shift;
     }
 
     /// Gives back what was taken of the graph's memory; nothing is known afterwards.
     pub fn forget(&mut self, graph: &Graph<'_>) {
         graph.release(std::mem::take(&mut self.accounted));
         self.values = Vec::new();
+        self.given_up = Vec::new();
         self.searches
             .iter_mut()
             .for_each(|s| *s = Search::default());
-    }
-}
-
-impl From<bool> for Known {
-    fn from(value: bool) -> Self {
-        if value { Known::True } else { Known::False }
     }
 }

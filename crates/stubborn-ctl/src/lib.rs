@@ -50,7 +50,7 @@ mod formula;
 mod graph;
 mod parse;
 
-pub use evaluate::Evaluation;
+pub use evaluate::{Effort, Evaluation};
 pub use explain::{Ending, Explanation, Reason};
 pub use formula::{Formula, Formulas, Node};
 pub use graph::{Graph, Space, StateNumber, Stop};

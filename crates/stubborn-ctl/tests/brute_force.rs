@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use stubborn_ctl::{
-    Ending, Evaluation, Explanation, Formula, Formulas, Graph, Node, Reason, Space, Stop,
+    Effort, Ending, Evaluation, Explanation, Formula, Formulas, Graph, Node, Reason, Space, Stop,
 };
 use stubborn_net::{
     Atom, CompareOp, IntExpr, Net, NetBuilder, NetSystem, PlaceId, Preserve, Reduced,
@@ -324,9 +324,23 @@ fn check(
     }
 }
 
-fn compare(nets: usize, seed: u64) -> (usize, [usize; 2]) {
+/// An effort that is often too small.
+fn little_effort(random: &mut Random) -> Effort {
+    Effort {
+        outer: 1 + random.below(5),
+        nested: 1 + random.below(2),
+        together: 1 + random.below(6),
+        seed: random.below(3) as u64,
+        breadth_first: random.below(2) == 0,
+    }
+}
+
+/// How many formulas were compared, how many of them attempts decided and gave up, and how many do not
+/// hold and hold.
+fn compare(nets: usize, seed: u64) -> (usize, [usize; 2], [usize; 2]) {
     let mut random = Random::new(seed);
-    let (mut compared, mut verdicts) = (0, [0, 0]);
+    let mut efforts = Random::new(seed);
+    let (mut compared, mut attempts, mut verdicts) = (0, [0, 0], [0, 0]);
     for number in 0..nets {
         let system = random_net(&mut random);
         let atoms = system.structure().labels.len();
@@ -357,6 +371,13 @@ fn compare(nets: usize, seed: u64) -> (usize, [usize; 2]) {
             assert_eq!(same, expected, "net {number}: {written:?}");
             let mut evaluation = Evaluation::new(&formulas, formula, labels.clone());
             let shown = formulas.display(formula).to_string();
+            for _ in 0..efforts.below(4) {
+                let effort = little_effort(&mut efforts);
+                let known = evaluation.attempt(&mut graph, effort).unwrap();
+                let right = known.is_none_or(|value| value == expected[0]);
+                assert!(right, "net {number}: {shown} with {effort:?}");
+                attempts[usize::from(known.is_none())] += 1;
+            }
             let holds = evaluation.holds(&mut graph);
             assert_eq!(holds, Ok(expected[0]), "net {number}: {shown}");
             // And wherever a part is asked for.
@@ -378,22 +399,23 @@ fn compare(nets: usize, seed: u64) -> (usize, [usize; 2]) {
             verdicts[usize::from(expected[0])] += 1;
         }
     }
-    (compared, verdicts)
+    (compared, attempts, verdicts)
 }
 
 #[test]
 fn verdicts_are_those_of_labelling() {
-    let (compared, verdicts) = compare(400, 0x00c7_15ee_d000_0001);
+    let (compared, attempts, verdicts) = compare(400, 0x00c7_15ee_d000_0001);
     assert!(
         compared > 700 && verdicts.iter().all(|n| *n > 200),
         "{compared} {verdicts:?}"
     );
+    assert!(attempts.iter().all(|n| *n > 50), "{attempts:?}");
 }
 
 #[test]
 #[ignore = "long: 10,000 nets with four formulas each"]
 fn many_verdicts_are_those_of_labelling() {
-    let (compared, _) = compare(10_000, 0x00c7_15ee_d000_0002);
+    let (compared, ..) = compare(10_000, 0x00c7_15ee_d000_0002);
     assert!(compared > 20_000, "{compared}");
 }
 
@@ -587,4 +609,64 @@ fn a_limit_is_no_verdict_and_a_longer_time_gives_one() {
     let mut graph = Graph::new(&system, &space, &limits);
     let mut evaluation = Evaluation::new(&formulas, reach, vec![LabelId::new(0)]);
     assert_eq!(evaluation.holds(&mut graph), Ok(true));
+}
+
+/// One part that has no end does not hide another one that is near, whichever comes first; what was
+/// given up is tried again with more effort.
+#[test]
+fn an_attempt_does_not_get_lost() {
+    // A counter without an end, and beside it a switch that is used at most once.
+    let mut builder = NetBuilder::new("source");
+    let [p, on, off] = [("p", 0), ("on", 0), ("off", 1)].map(|(n, m)| builder.place(n, m));
+    let t = builder.transition("t");
+    builder.output(t, p, 1);
+    let use_it = builder.transition("switch");
+    builder.input(off, use_it, 1);
+    builder.output(use_it, on, 1);
+    for (place, weight) in [(p, 700), (on, 1)] {
+        let watcher = builder.transition("watcher");
+        builder.input(place, watcher, weight);
+        builder.output(watcher, place, weight);
+    }
+    let system = NetSystem::new(builder.build().unwrap()).unwrap();
+    let labels: Vec<LabelId> = ["p >= 700", "on >= 1"]
+        .map(|text| {
+            let mut all = system.structure().labels.iter();
+            LabelId::new(all.position(|label| label.text == text).unwrap())
+        })
+        .to_vec();
+    let mut formulas = Formulas::new();
+    let (high, on) = (formulas.atom("high"), formulas.atom("on"));
+    let far = formulas.exists_finally(high);
+    let near = formulas.exists_next(on);
+    let either = formulas.or(far, near);
+    let nested = formulas.and(on, either);
+    let first = Effort::of_attempt(0);
+    let limits = Limits::default();
+    for (formula, soon) in [
+        (far, [None, None]),
+        (either, [Some(true); 2]),
+        // Depth-first the counter comes first.
+        (formulas.exists_finally(nested), [None, Some(true)]),
+    ] {
+        let space = Space::new(&system, &limits).unwrap();
+        let mut graph = Graph::new(&system, &space, &limits);
+        let mut evaluation = Evaluation::new(&formulas, formula, labels.clone());
+        let little = Effort {
+            outer: 300,
+            nested: 8,
+            ..first
+        };
+        for (breadth_first, soon) in [false, true].into_iter().zip(soon) {
+            let effort = Effort {
+                breadth_first,
+                ..little
+            };
+            let shown = formulas.display(formula);
+            assert_eq!(evaluation.attempt(&mut graph, effort), Ok(soon), "{shown}");
+        }
+        assert!(graph.len() < 10_000);
+        let more = Effort::of_attempt(3);
+        assert_eq!(evaluation.attempt(&mut graph, more), Ok(Some(true)));
+    }
 }

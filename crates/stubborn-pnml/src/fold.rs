@@ -26,6 +26,9 @@
 //! bounds of the file's places and all temporal logics over these are kept; numbers of states and
 //! steps are not.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use rapidhash::RapidHashMap;
 use stubborn_system::{Budget, Patience};
 
@@ -109,23 +112,21 @@ fn classes(model: &Model, budget: &Budget) -> Option<Vec<u32>> {
     let mut images: Interned<Vec<(u32, Weight)>> = Interned::new();
     let mut image = vec![u32::MAX; net.transition_count()];
     let mut signatures: Interned<Vec<(u32, u32)>> = Interned::new();
-    // In the beginning everything is to be looked at; then what leads to a class that was split.
-    let mut stale: Vec<TransitionId> = net.transitions().collect();
-    let mut dirty: Vec<PlaceId> = net.places().collect();
-    loop {
-        for t in stale.drain(..) {
-            if patience.spent().is_some() {
-                return None;
-            }
-            let now = images.number(hat(net.post(t), &classes.of)?);
-            if std::mem::replace(&mut image[t.index()], now) != now {
-                dirty.extend(net.pre(t).iter().map(|arc| arc.node));
-            }
+    for t in net.transitions() {
+        if patience.spent().is_some() {
+            return None;
         }
-        dirty.sort_unstable();
-        dirty.dedup();
-        if dirty.is_empty() {
-            return Some(classes.of);
+        image[t.index()] = images.number(hat(net.post(t), &classes.of)?);
+    }
+    // In the beginning everything is to be looked at; then what leads to a class that was split.
+    let mut dirty = Dirty::new(net.place_count());
+    for place in net.places() {
+        dirty.add(place, &classes, takers[place.index()].len());
+    }
+    let mut stale: Vec<TransitionId> = Vec::new();
+    while let Some((class, places)) = dirty.cheapest() {
+        if patience.spent().is_some() {
+            return None;
         }
         let mut signature = |place: PlaceId| {
             let takers = takers[place.index()].iter();
@@ -135,15 +136,73 @@ fn classes(model: &Model, budget: &Budget) -> Option<Vec<u32>> {
             taken.dedup();
             signatures.number(taken)
         };
-        if patience.spent().is_some() {
-            return None;
-        }
-        for moved in classes.split(&dirty, &mut signature) {
+        for moved in classes.split(class, &places, &mut signature) {
             stale.extend(net.producers(moved).iter().map(|arc| arc.node));
         }
-        dirty.clear();
         stale.sort_unstable();
         stale.dedup();
+        for t in stale.drain(..) {
+            if patience.spent().is_some() {
+                return None;
+            }
+            let now = images.number(hat(net.post(t), &classes.of)?);
+            if std::mem::replace(&mut image[t.index()], now) != now {
+                for arc in net.pre(t) {
+                    dirty.add(arc.node, &classes, takers[arc.node.index()].len());
+                }
+            }
+        }
+    }
+    Some(classes.of)
+}
+
+/// Places that are to be looked at, by their classes. What costs little comes first: a chain of
+/// colours (a counter) splits step by step, and what costs much would be looked at after each step.
+struct Dirty {
+    listed: Vec<bool>,
+    /// For each class its places, and what they cost together.
+    classes: RapidHashMap<u32, (usize, Vec<PlaceId>)>,
+    /// Costs and classes; those with an outdated cost are passed over.
+    queue: BinaryHeap<Reverse<(usize, u32)>>,
+}
+
+impl Dirty {
+    fn new(places: usize) -> Self {
+        Self {
+            listed: vec![false; places],
+            classes: RapidHashMap::default(),
+            queue: BinaryHeap::new(),
+        }
+    }
+
+    fn add(&mut self, place: PlaceId, classes: &Classes, cost: usize) {
+        let class = classes.of[place.index()];
+        // One place alone cannot be split from others.
+        let alone = classes.members[class as usize].len() == 1;
+        if alone || std::mem::replace(&mut self.listed[place.index()], true) {
+            return;
+        }
+        let (sum, list) = self.classes.entry(class).or_default();
+        *sum += cost;
+        list.push(place);
+        self.queue.push(Reverse((*sum, class)));
+    }
+
+    /// Takes the class that costs least, with its places in order.
+    fn cheapest(&mut self) -> Option<(u32, Vec<PlaceId>)> {
+        while let Some(Reverse((cost, class))) = self.queue.pop() {
+            if self
+                .classes
+                .get(&class)
+                .is_some_and(|(sum, _)| *sum == cost)
+            {
+                let (_, mut places) = self.classes.remove(&class)?;
+                places.sort_unstable();
+                places.iter().for_each(|p| self.listed[p.index()] = false);
+                return Some((class, places));
+            }
+        }
+        None
     }
 }
 
@@ -164,41 +223,43 @@ impl Classes {
         }
     }
 
-    /// Splits the classes of some places by signatures. All other places of a class have one
-    /// and the same. The places that are in a new class now.
+    /// Splits a class by signatures, of which only those of some places, in order, may have changed: all
+    /// other places of the class have one and the same. The places that are in a new class now.
     fn split(
         &mut self,
+        class: u32,
         dirty: &[PlaceId],
         signature: &mut impl FnMut(PlaceId) -> u32,
     ) -> Vec<PlaceId> {
+        let members = std::mem::take(&mut self.members[class as usize]);
+        let is_clean = |place: &PlaceId| dirty.binary_search(place).is_err();
+        let clean = members.iter().copied().find(is_clean).map(&mut *signature);
+        let signed: Vec<(u32, PlaceId)> = members
+            .into_iter()
+            .map(|place| match clean.filter(|_| is_clean(&place)) {
+                Some(same) => (same, place),
+                None => (signature(place), place),
+            })
+            .collect();
+        let mut sizes: RapidHashMap<u32, usize> = RapidHashMap::default();
+        for (part, _) in &signed {
+            *sizes.entry(*part).or_default() += 1;
+        }
+        // The largest part stays: what leads to the others is looked at again.
+        let stays = sizes.iter().max_by_key(|(part, size)| (**size, **part));
+        let mut parts: RapidHashMap<u32, u32> = RapidHashMap::default();
+        parts.extend(stays.map(|(part, _)| (*part, class)));
         let mut moved = Vec::new();
-        let mut by_class: Vec<(u32, PlaceId)> =
-            dirty.iter().map(|p| (self.of[p.index()], *p)).collect();
-        by_class.sort_unstable();
-        for group in by_class.chunk_by(|a, b| a.0 == b.0) {
-            let class = group[0].0;
-            let is_dirty = |place: &PlaceId| group.binary_search(&(class, *place)).is_ok();
-            let clean = self.members[class as usize].iter().find(|p| !is_dirty(p));
-            // What stays: the others, or the first of these.
-            let stays = signature(clean.copied().unwrap_or(group[0].1));
-            let mut parts: RapidHashMap<u32, u32> = RapidHashMap::default();
-            parts.insert(stays, class);
-            let before = moved.len();
-            for (_, place) in group {
-                let next = self.members.len() as u32;
-                let part = *parts.entry(signature(*place)).or_insert(next);
-                if part == next {
-                    self.members.push(Vec::new());
-                }
-                if part != class {
-                    self.of[place.index()] = part;
-                    self.members[part as usize].push(*place);
-                    moved.push(*place);
-                }
+        for (part, place) in signed {
+            let next = self.members.len() as u32;
+            let part = *parts.entry(part).or_insert(next);
+            if part == next {
+                self.members.push(Vec::new());
             }
-            if moved.len() > before {
-                let of = &self.of;
-                self.members[class as usize].retain(|place| of[place.index()] == class);
+            self.members[part as usize].push(place);
+            if part != class {
+                self.of[place.index()] = part;
+                moved.push(place);
             }
         }
         moved

@@ -133,6 +133,11 @@ fn compare_answers(limit: usize) {
                 if number % 100 == 1 {
                     let slow = formula.holds(system.net(), &|place| system.tokens(state, place));
                     assert_eq!(slow, Some(holds), "{id}");
+                    let tokens = |place| system.tokens(state, place);
+                    let near = formula.distance(system.net(), &tokens) == 0;
+                    assert_eq!(near, holds, "{id}");
+                    let not = formula.clone().negated();
+                    assert_eq!(not.distance(system.net(), &tokens) == 0, !holds, "{id}");
                 }
             }
             for (places, most, _, _) in &mut sums {

@@ -1,0 +1,86 @@
+//! Best-first search: markings that are nearest to a goal come first.
+//!
+//! Near is what [misses few tokens](Formula::distance). Of several that are as near, any comes first:
+//! neither a broad plateau nor a deep one swallows the search.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use stubborn_ctl::{Graph, Space, StateNumber, Stop};
+use stubborn_net::{Formula, NetSystem};
+use stubborn_search::Limits;
+
+/// Whether a marking that satisfies a state formula was found within limits.
+pub(crate) fn best_first(system: &NetSystem, formula: &Formula, limits: &Limits<'_>) -> bool {
+    let Ok(space) = Space::new(system, limits) else {
+        return false;
+    };
+    let mut graph = Graph::new(system, &space, limits);
+    search(system, formula, &mut graph).unwrap_or(false)
+}
+
+fn search(system: &NetSystem, formula: &Formula, graph: &mut Graph<'_>) -> Result<bool, Stop> {
+    let mut queue: BinaryHeap<Reverse<(u64, u32, StateNumber)>> = BinaryHeap::new();
+    let mut fresh = graph.initial()?;
+    loop {
+        for state in fresh.drain(..) {
+            let words = graph.state(state)?;
+            let distance = formula.distance(system.net(), &|place| system.tokens(words, place));
+            if distance == 0 {
+                return Ok(true);
+            }
+            // Some order that has nothing to do with the one of discovery.
+            let order = state.wrapping_mul(0x9e37_79b1).rotate_left(16);
+            queue.push(Reverse((distance, order, state)));
+        }
+        let Some(Reverse((_, _, state))) = queue.pop() else {
+            return Ok(false);
+        };
+        let known = graph.len() as StateNumber;
+        let degree = match graph.degree(state) {
+            // More tokens than fit: there are others.
+            Err(Stop::Failure(_)) => 0,
+            other => other?,
+        };
+        fresh.extend((0..degree).map(|n| graph.successor(state, n)));
+        fresh.retain(|next| *next >= known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stubborn_net::{Atom, CompareOp, IntExpr, NetBuilder};
+
+    use super::*;
+
+    /// Many counters: breadth-first, all sums up to the goal come before it.
+    #[test]
+    fn what_is_far_away_is_found_by_the_straight_way() {
+        let mut builder = NetBuilder::new("counters");
+        let counters: Vec<_> = (0..12)
+            .map(|n| {
+                let from = builder.place(&format!("from{n}"), 9);
+                let to = builder.place(&format!("to{n}"), 0);
+                let t = builder.transition(&format!("t{n}"));
+                builder.input(from, t, 1);
+                builder.output(t, to, 1);
+                to
+            })
+            .collect();
+        let system = NetSystem::new(builder.build().unwrap()).unwrap();
+        let at_least = |place, tokens| {
+            let (sum, least) = (IntExpr::tokens(vec![place]), IntExpr::constant(tokens));
+            Formula::Atom(Atom::Compare(CompareOp::GreaterOrEqual, sum, least))
+        };
+        let limits = Limits {
+            states: Some(2_000),
+            ..Limits::default()
+        };
+        let all = |tokens| {
+            let each = counters.iter().map(|place| at_least(*place, tokens));
+            Formula::And(each.collect())
+        };
+        assert!(best_first(&system, &all(9), &limits));
+        assert!(!best_first(&system, &all(10), &limits));
+    }
+}
