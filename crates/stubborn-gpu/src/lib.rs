@@ -37,7 +37,7 @@ mod way;
 
 use std::cell::OnceCell;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use stubborn_ir::{Model, VarId};
@@ -143,6 +143,8 @@ struct Asked {
     sets: Option<Sets>,
     /// Looks at runs.
     watch: Option<Watch>,
+    /// Some states of the model, once they are known.
+    sample: Arc<OnceLock<Vec<u32>>>,
 }
 
 /// How a program is made. A search that meets what does not fit begins again with another.
@@ -207,7 +209,7 @@ impl<'d> Engine<'d> {
             Asked {
                 targets: targets.to_vec(),
                 sets: Some(sets.clone()),
-                watch: None,
+                ..Asked::default()
             },
         )
     }
@@ -310,16 +312,13 @@ impl<'d> Engine<'d> {
 /// The model as it is packed, and where everything lies.
 fn packed(model: &Model, asked: &Asked, shape: Shape) -> Result<(Model, Packing), Refusal> {
     let (narrow, watcher) = narrowed(model, asked.watch.as_ref())?;
-    let sample = shape.slack.map(|slack| (sample::states(&narrow), slack));
+    let sample = || asked.sample.get_or_init(|| sample::states(&narrow));
+    let sample = shape.slack.map(|slack| (&sample()[..], slack));
     let wish = Wish {
         watcher,
         fewest_words: if shape.is_split { 2 } else { 1 },
     };
-    let packing = Packing::new(
-        &narrow,
-        sample.as_ref().map(|(states, slack)| (&states[..], *slack)),
-        wish,
-    );
+    let packing = Packing::new(&narrow, sample, wish);
     Ok((narrow, packing))
 }
 
