@@ -7,24 +7,38 @@
 //! ```
 
 mod paxos;
+mod register;
 mod two_phase;
 
 use std::process::Command;
 
-use stubborn_protocol::protocols::{paxos_register, two_phase_commit};
+use stubborn_protocol::protocols::{paxos_register, shared_register, two_phase_commit};
 use stubborn_protocol::{Model, Value};
 
-/// Checks all invariants without reduction, and counts states.
-fn ours<M: Value>(model: &Model<M>) -> u64 {
-    let report = model.check().unreduced().breadth_first().run().expect("a report");
+/// Checks all invariants, without reduction or as a check does by itself, and counts states.
+fn ours<M: Value>(tool: &str, model: &Model<M>) -> u64 {
+    let check = match tool {
+        "stubborn-full" => model.check().unreduced(),
+        _ => model.check(),
+    };
+    let report = check.run().expect("a report");
     assert!(report.holds(), "{report}");
     report.states()
 }
 
 fn run(tool: &str, protocol: &str, size: usize) -> u64 {
     match (tool, protocol) {
-        ("stubborn", "2pc") => ours(&two_phase_commit::protocol(size).0.build().expect("a model")),
-        ("stubborn", _) => ours(&paxos_register::protocol(3, size).0.build().expect("a model")),
+        ("stubborn-full" | "stubborn", "2pc") => {
+            ours(tool, &two_phase_commit::protocol(size).0.build().expect("a model"))
+        }
+        ("stubborn-full" | "stubborn", "register") => {
+            ours(tool, &shared_register::protocol(size, 2).build().expect("a model"))
+        }
+        ("stubborn-full" | "stubborn", _) => {
+            ours(tool, &paxos_register::protocol(3, size).0.build().expect("a model"))
+        }
+        ("stateright-bfs", "register") => register::states(size, true),
+        (_, "register") => register::states(size, false),
         ("stateright-bfs", "2pc") => two_phase::states(size, true),
         ("stateright-bfs", _) => paxos::states(size, true),
         (_, "2pc") => two_phase::states(size, false),
@@ -54,13 +68,20 @@ fn main() {
         return;
     }
     let rows: Vec<(&str, usize)> = match arguments.first().map(String::as_str) {
-        Some("large") => vec![("2pc", 7), ("2pc", 9), ("paxos", 2), ("paxos", 3)],
+        Some("large") => vec![
+            ("2pc", 7),
+            ("2pc", 9),
+            ("paxos", 2),
+            ("paxos", 3),
+            ("register", 2),
+            ("register", 3),
+        ],
         _ => vec![("2pc", 7), ("paxos", 2), ("paxos", 3)],
     };
     println!("| protocol | tool | states | CPU s | states per CPU s | peak MB | bytes a state |");
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
     for (protocol, size) in rows {
-        for tool in ["stubborn", "stateright-bfs", "stateright-dfs"] {
+        for tool in ["stubborn-full", "stubborn", "stateright-bfs", "stateright-dfs"] {
             let (before, _) = children();
             let itself = std::env::current_exe().expect("a path");
             let output = Command::new(itself)

@@ -429,3 +429,31 @@ fn the_guide_is_right_about_threads() {
         .filter(|s| s.contains("changes atomic"));
     assert_eq!(changes.count(), 2);
 }
+
+include!("../../../bench/threads/src/programs.rs");
+programs!(beside_others, stubborn_dpor);
+
+/// The column of `docs/results/protocols.md` that is ours, with the programs that others were given.
+#[test]
+fn the_table_beside_loom_and_shuttle_is_right() {
+    let known: [(fn(), u64, bool); 11] = [
+        (beside_others::lost_update, 2, true),
+        (beside_others::embrace, 2, true),
+        (beside_others::missed_signal, 3, true),
+        (beside_others::order_of_senders, 2, true),
+        (beside_others::check_then_act, 2, true),
+        (beside_others::adders, 90, false),
+        (beside_others::locked_adders, 90, false),
+        (beside_others::strangers, 36, false),
+        (beside_others::signal, 26, false),
+        (beside_others::flags, 3, false),
+        (beside_others::relaxed_flags, 3, false),
+    ];
+    for (number, (program, executions, has_bug)) in known.into_iter().enumerate() {
+        let found = match Check::new().run(program) {
+            Ok(all) => (all.executions, false),
+            Err(failure) => (failure.executions + 1, true),
+        };
+        assert_eq!(found, (executions, has_bug), "program {number}");
+    }
+}

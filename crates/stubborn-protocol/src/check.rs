@@ -15,12 +15,13 @@ use stubborn_search::{End, Limit, Limits, Order, Stop, StoreOptions, Target, Tra
 use stubborn_system::{LabelId, Patience, Random, RelationLevel, System};
 
 use crate::bounded::{Boundary, Bounded};
+use crate::channels::WithChannels;
 use crate::chart::Chart;
 use crate::coverage::Coverage;
 use crate::error::CheckError;
 use crate::executor::ProtocolExecutor;
 use crate::experiments::PrintedReduction;
-use crate::lazy::{MessageReduction, Met, Quotient, Tables, Watch};
+use crate::lazy::{MessageReduction, Met, Quotient, Tables, Watch, Without, superfluous};
 use crate::model::Model;
 use crate::network::Network;
 use crate::property::{PropertyRole, View};
@@ -90,6 +91,14 @@ const MOST_MOVES_OF_WALKS: usize = 50_000;
 /// reduced state costs more, and what it costs to learn.
 const WORTHWHILE: u64 = 2;
 
+/// To whom runs have to be fair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fairness {
+    Processes,
+    /// To channels, too.
+    Channels,
+}
+
 /// A check, ready to [run](Checker::run).
 pub struct Checker<'m, M> {
     model: &'m Model<M>,
@@ -102,7 +111,7 @@ pub struct Checker<'m, M> {
     limits: Limits<'m>,
     store: StoreOptions,
     stop: Stop,
-    fair: bool,
+    fair: Option<Fairness>,
     boundary: Option<Arc<Boundary<M>>>,
 }
 
@@ -142,7 +151,7 @@ impl<M: Value> Model<M> {
             limits: Limits::default(),
             store: StoreOptions::default(),
             stop: Stop::FirstViolation,
-            fair: false,
+            fair: None,
             boundary: None,
         }
     }
@@ -205,7 +214,10 @@ impl<'m, M: Value> Checker<'m, M> {
     /// quarters of what is free.
     pub fn limits(mut self, limits: Limits<'m>) -> Self {
         self.limits = limits;
-        self
+        match limits.depth {
+            Some(steps) => self.depth(steps),
+            None => self,
+        }
     }
 
     /// Goes on after the first violation, until all properties are violated or everything is
@@ -219,8 +231,23 @@ impl<'m, M: Value> Checker<'m, M> {
     /// [formulas](Self::formula), are about runs in which a process that can do something all the
     /// time does something again and again.
     pub fn fair(mut self) -> Self {
-        self.fair = true;
+        self.fair = Some(Fairness::Processes);
         self
+    }
+
+    /// The same, and a channel from one process to another that can deliver a message all the time
+    /// delivers one again and again. Losing messages is not delivering them. (Handlers of quorums take
+    /// messages from several channels, and belong to none.)
+    pub fn fair_channels(mut self) -> Self {
+        self.fair = Some(Fairness::Channels);
+        self
+    }
+
+    /// Looks at what can be reached in so many steps and no more, breadth-first and without
+    /// reduction. That is no answer to whether anything holds, unless there is nothing behind.
+    pub fn depth(mut self, steps: u64) -> Self {
+        self.limits.depth = Some(steps);
+        self.unreduced()
     }
 
     /// Takes no step from states where this does not hold: a part of the state space, without
@@ -274,7 +301,13 @@ impl<'m, M: Value> Checker<'m, M> {
         {
             self.look_for_the_good(&system, &mut report)?;
         }
-        report.coverage = Coverage::of(&self.model.inner);
+        let class = &self.model.inner.protocol.class;
+        let class = if self.symmetric {
+            class.as_slice()
+        } else {
+            &[]
+        };
+        report.coverage = Coverage::of(&self.model.inner, class);
         if report.complete && report.misuses.is_empty() {
             report.misuses = report.coverage.misspellings();
         }
@@ -288,12 +321,16 @@ impl<'m, M: Value> Checker<'m, M> {
 
     /// A reduction may choose a way that leaves the boundary where another one stays inside.
     fn fits_boundary(&self) -> Result<(), CheckError> {
-        match self.boundary.is_some() && self.reduction != Reduction::None {
-            true => Err(CheckError::Reduction(
-                "what lies within a boundary is explored without reduction".into(),
-            )),
-            false => Ok(()),
+        let is_bounded = self.boundary.is_some() || self.limits.depth.is_some();
+        if is_bounded && self.reduction != Reduction::None {
+            let why = "what lies within a boundary is explored without reduction";
+            return Err(CheckError::Reduction(why.into()));
         }
+        if self.limits.depth.is_some() && self.order != Order::BreadthFirst {
+            let why = "only breadth-first search knows how many steps there are to a state";
+            return Err(CheckError::Reduction(why.into()));
+        }
+        Ok(())
     }
 
     fn symmetric_system(&self) -> Result<Symmetric<'m, M>, CheckError> {
@@ -452,17 +489,22 @@ impl<'m, M: Value> Checker<'m, M> {
         // Something to begin with.
         self.walk(system);
         let mut drops = self.drops_useless_messages();
+        let left_out = superfluous(inner, self.ends);
+        let without = Without {
+            system,
+            left_out: &left_out,
+        };
         let mut pays = false;
         for search in 1.. {
             let met = self.met(system);
-            let Some(tables) = Tables::new(inner, &met, system.budget()) else {
+            let Some(tables) = Tables::new(inner, &met, &left_out, system.budget()) else {
                 let why = "none: there is too much to be related";
                 return self.unreduced_because(system, targets, why);
             };
             let size = tables.size;
             let tables = Arc::new(tables);
             let quotient = Quotient {
-                system,
+                system: &without,
                 inner,
                 tables: Arc::clone(&tables),
                 keeps_ends: self.ends,
@@ -470,7 +512,7 @@ impl<'m, M: Value> Checker<'m, M> {
             };
             let asked: &dyn System = match drops {
                 true => &quotient,
-                false => system,
+                false => &without,
             };
             let watch = Watch::new(self.limits.interrupt);
             let reduction = MessageReduction::new(inner, tables, &watch);
@@ -652,7 +694,7 @@ impl<'m, M: Value> Checker<'m, M> {
                 }),
                 Err(CheckError::Limit(why)) => {
                     report.complete = false;
-                    report.limit = Some(why);
+                    report.limit.get_or_insert(why);
                 }
                 Err(error) => return Err(error),
             }
@@ -676,7 +718,7 @@ impl<'m, M: Value> Checker<'m, M> {
                 ..ReductionOptions::default()
             },
             temporal: TemporalOptions {
-                weak_fairness: self.fair,
+                weak_fairness: self.fair.is_some(),
                 ..TemporalOptions::default()
             },
             ..CheckOptions::default()
@@ -707,6 +749,11 @@ impl<'m, M: Value> Checker<'m, M> {
                 stubborn_diagnostics::Diagnostic::error("PRT001", text, span)
             })
         };
+        if let Some(steps) = self.limits.depth {
+            return Err(CheckError::Limit(format!(
+                "what happens at last is not seen within {steps} steps: use `within`"
+            )));
+        }
         let (property, messages) =
             LtlProperty::parse(text, Syntax::Spin, &mut resolve, &Default::default());
         let Some(property) = property else {
@@ -724,11 +771,19 @@ impl<'m, M: Value> Checker<'m, M> {
             )
         })?;
         // Fairness looks at steps that a reduction may have left out.
-        let por = if self.fair { Por::None } else { por };
+        let por = if self.fair.is_some() { Por::None } else { por };
         let options = self.options(por);
         let question = TemporalQuestion {
             property: &property,
             finite_runs: FiniteRuns::default(),
+        };
+        let with_channels;
+        let system: &dyn System = match self.fair {
+            Some(Fairness::Channels) => {
+                with_channels = WithChannels::new(system);
+                &with_channels
+            }
+            _ => system,
         };
         let result = Planner::new(system, &options).check_temporal(question);
         let result = result?.result;

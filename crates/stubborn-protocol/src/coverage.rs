@@ -10,6 +10,7 @@ use std::fmt;
 
 use crate::model::{Inner, Role};
 use crate::moves::Move;
+use crate::protocol::Protocol;
 use crate::value::{Pid, Value};
 
 /// Collected by executors, for pairs of local state and inbox that they meet for the first time.
@@ -23,6 +24,40 @@ pub(crate) struct Seen {
     taken: BTreeSet<(Pid, u32)>,
 }
 
+impl Seen {
+    /// Adds what exchanges of processes make of it.
+    fn close<M>(&mut self, protocol: &Protocol<M>, class: &[Pid]) {
+        let everybody = |pairs: &mut BTreeSet<(Pid, u32)>| {
+            let some: Vec<u32> = pairs
+                .iter()
+                .filter(|(p, _)| class.contains(p))
+                .map(|(_, kind)| *kind)
+                .collect();
+            let pairs_of = |kind: u32| class.iter().map(move |p| (*p, kind));
+            pairs.extend(some.into_iter().flat_map(pairs_of));
+        };
+        everybody(&mut self.arrived);
+        everybody(&mut self.taken);
+        // They have the same handlers in the same order.
+        let of = |p: &Pid| -> Vec<usize> {
+            let handlers = protocol.handlers.iter().enumerate();
+            let own = handlers.filter(|(_, handler)| handler.process == *p);
+            own.map(|(number, _)| number).collect()
+        };
+        let all: Vec<Vec<usize>> = class.iter().map(of).collect();
+        let most = all.iter().map(Vec::len).max().unwrap_or(0);
+        for place in 0..most {
+            let alike: Vec<usize> = all
+                .iter()
+                .filter_map(|own| own.get(place).copied())
+                .collect();
+            if alike.iter().any(|handler| self.ran.contains(handler)) {
+                self.ran.extend(alike);
+            }
+        }
+    }
+}
+
 impl<M: Value> Inner<M> {
     /// Notes what a process can do.
     pub(crate) fn meet(&self, process: Pid, inbox: u32, moves: &[Move]) {
@@ -32,6 +67,12 @@ impl<M: Value> Inner<M> {
             seen.arrived.insert((process, kind(parcel.message)));
         }
         for step in moves {
+            // A reduction may take out of inboxes what makes no difference.
+            for (to, post) in &step.posts {
+                let sent = self.posts.get(*post).iter();
+                let sent = sent.map(|parcel| (*to, kind(parcel.message)));
+                seen.arrived.extend(sent);
+            }
             if let Role::Handler { handler, .. } = &self.actions[step.action as usize].role {
                 seen.ran.insert(*handler);
                 for parcel in &step.consumed {
@@ -79,9 +120,12 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    pub(crate) fn of<M: Value>(inner: &Inner<M>) -> Self {
-        let seen = inner.seen.lock().unwrap_or_else(|e| e.into_inner());
+    /// What happened to one of these interchangeable processes may happen to each, although only
+    /// representatives are explored.
+    pub(crate) fn of<M: Value>(inner: &Inner<M>, interchangeable: &[Pid]) -> Self {
+        let mut seen = inner.seen.lock().unwrap_or_else(|e| e.into_inner());
         let protocol = &inner.protocol;
+        seen.close(protocol, interchangeable);
         let handlers = protocol.handlers.iter().enumerate();
         let knowledge = |sends: bool| match inner.analysed.get()? {
             true => Some(Knowledge::Analysed),

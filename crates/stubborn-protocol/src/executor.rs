@@ -9,6 +9,7 @@ use stubborn_system::{Executor, LabelId, Outcome, Random, Successors, Transition
 
 use crate::handler::calmly;
 use crate::model::{Inner, Meaning};
+use crate::moves::Move;
 use crate::pairs::PairMap;
 use crate::property::View;
 use crate::value::{Pid, Value};
@@ -37,6 +38,8 @@ const MOST_ENTRIES: usize = 1 << 24;
 pub(crate) struct ProtocolExecutor<'m, M> {
     inner: &'m Inner<M>,
     error: Option<&'m [u32]>,
+    /// For each action, whether it is never taken; empty if there is none.
+    left_out: &'m [bool],
     processes: usize,
     /// For each process, local state and inbox to the number of a range of moves.
     known: Vec<PairMap>,
@@ -59,6 +62,7 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
         Self {
             inner,
             error,
+            left_out: &[],
             processes,
             known: (0..processes).map(|_| PairMap::new()).collect(),
             ranges: Vec::new(),
@@ -74,6 +78,12 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
                 })
                 .collect(),
         }
+    }
+
+    /// Never takes some actions.
+    pub(crate) fn without(mut self, left_out: &'m [bool]) -> Self {
+        self.left_out = left_out;
+        self
     }
 
     #[inline]
@@ -100,7 +110,9 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
             self.forget();
         }
         let start = self.moves.len() as u32;
-        let moves = self.inner.moves(Pid(process as u16), local, inbox);
+        let mut moves = self.inner.moves(Pid(process as u16), local, inbox);
+        let is_left_out = |step: &Move| self.left_out.get(step.action as usize) == Some(&true);
+        moves.retain(|step| !is_left_out(step));
         self.inner.meet(Pid(process as u16), inbox, &moves);
         self.inner
             .note_met(Pid(process as u16), local, inbox, &moves);

@@ -90,6 +90,7 @@
 mod analysis;
 mod bounded;
 mod builders;
+mod channels;
 mod chart;
 mod check;
 pub mod clients;

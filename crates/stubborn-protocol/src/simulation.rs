@@ -165,7 +165,7 @@ impl<M: Value> Simulation<'_, M> {
                 break;
             }
         }
-        report.coverage = Coverage::of(&self.model.inner);
+        report.coverage = Coverage::of(&self.model.inner, &[]);
         report
     }
 

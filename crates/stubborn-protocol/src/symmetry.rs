@@ -230,6 +230,11 @@ impl<'m, M: Value> Symmetric<'m, M> {
         }
     }
 
+    /// The steps of another executor, between representatives.
+    pub(crate) fn around<'s>(&'s self, plain: Box<dyn Executor + 's>) -> Box<dyn Executor + 's> {
+        Box::new(QuotientExecutor::new(plain, self.canoniser()))
+    }
+
     /// A run of the model itself through the orbits of a run of representatives.
     pub(crate) fn unfold(&self, trace: &Trace) -> Option<Trace> {
         let mut canoniser = self.canoniser();
@@ -318,8 +323,7 @@ impl<M: Value> System for Symmetric<'_, M> {
     }
 
     fn executor(&self) -> Box<dyn Executor + '_> {
-        let plain = self.model.executor();
-        Box::new(QuotientExecutor::new(plain, self.canoniser()))
+        self.around(self.model.executor())
     }
 
     fn relations(&self, _: RelationLevel) -> Relations {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use stubborn_protocol::protocols::primary_backup::{self, Setting};
 use stubborn_protocol::protocols::shared_register;
-use stubborn_protocol::{Limits, Protocol, Reduction, Report, Value};
+use stubborn_protocol::{Limits, Network, Protocol, Reduction, Report, Value, kind};
 
 fn run<M: Value>(name: &str, protocol: Protocol<M>, reduction: Reduction) -> (Report, f64) {
     let model = protocol.build().expect("a model");
@@ -138,4 +138,103 @@ fn what_is_met_later_revises_earlier_choices() {
         report.searches[0].0, "messages",
         "it takes several searches"
     );
+}
+
+/// Losses and crashes are left out only where nobody can tell.
+#[test]
+fn faults_that_matter_stay() {
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    enum Message {
+        First,
+        Second,
+    }
+    let holds = |p: Protocol<Message>, ends: bool| {
+        let model = p.build().expect("a model");
+        let [full, reduced] = [Reduction::None, Reduction::Messages].map(|reduction| {
+            let check = model.check().reduction(reduction);
+            let check = if ends { check.ends_too() } else { check };
+            let report = check.run().expect("a report");
+            assert!(report.complete || !report.failures.is_empty());
+            report
+        });
+        assert_eq!(full.holds(), reduced.holds(), "{full}{reduced}");
+        (full.holds(), full.states(), reduced.states())
+    };
+    // The first message is in the way of the second, unless it is lost.
+    let queue = |network, lossy| {
+        let mut p = Protocol::new("queue");
+        p.network(network);
+        if lossy {
+            p.lossy();
+        }
+        let sender = p.process("sender", ());
+        let taker = p.process("taker", 0_u8);
+        p.send_initially(sender, taker, Message::First);
+        p.send_initially(sender, taker, Message::Second);
+        p.on(taker, kind!(Message::Second)).then(|s, _, _| *s = 1);
+        p.on(taker, kind!(Message::First))
+            .only_if(|s| *s == 7)
+            .then(|_, _, _| ());
+        p.invariant_over("never", &[taker], |s| *s, |all| all[0] == 0);
+        p
+    };
+    assert!(!holds(queue(Network::Ordered, true), false).0);
+    assert!(holds(queue(Network::Ordered, false), false).0);
+    assert!(!holds(queue(Network::Unordered, false), false).0);
+
+    // Who comes back begins again.
+    let twice = |recovers: bool| {
+        let mut p = Protocol::new("twice");
+        let worker = p.process("worker", false);
+        let counter = p.process("counter", 0_u8);
+        p.action(worker, "works")
+            .when(|done| !*done)
+            .then(move |done, step| {
+                *done = true;
+                step.send(counter, Message::First);
+            });
+        p.on(counter, kind!(Message::First)).then(|n, _, _| *n += 1);
+        p.may_crash(&[worker], 1);
+        if recovers {
+            p.recovers(worker, |_| false);
+        }
+        p.invariant_over("once", &[counter], |n| *n, |all| all[0] < 2);
+        p
+    };
+    assert!(!holds(twice(true), false).0);
+    assert!(holds(twice(false), false).0);
+
+    // Somebody asks who has crashed.
+    let mut p = Protocol::new("crash");
+    let worker = p.process("worker", false);
+    p.may_crash(&[worker], 1);
+    p.invariant("nobody has crashed", move |view| !view.is_crashed(worker));
+    assert!(!holds(p, false).0);
+
+    // An answer that is lost is waited for, and an end.
+    let answer = |lossy: bool, crashes: bool| {
+        let mut p = Protocol::new("answer");
+        let asks = p.process("asks", false);
+        let answers = p.process("answers", ());
+        if lossy {
+            p.lossy();
+        }
+        if crashes {
+            p.may_crash(&[answers], 1);
+        }
+        p.send_initially(asks, answers, Message::First);
+        p.on(answers, kind!(Message::First))
+            .then(move |(), _, step| step.send(asks, Message::Second));
+        p.on(asks, kind!(Message::Second)).then(|s, _, _| *s = true);
+        p.may_stop_when(move |view| *view.state(asks));
+        p.invariant_over("nothing", &[asks], |s| *s, |_| true);
+        p
+    };
+    assert!(holds(answer(false, false), true).0);
+    assert!(!holds(answer(true, false), true).0);
+    assert!(!holds(answer(false, true), true).0);
+    // Without that question, there is nothing but the steps themselves.
+    let (_, full, reduced) = holds(answer(true, true), false);
+    let (_, _, calm) = holds(answer(false, false), false);
+    assert!(full > reduced && reduced == calm, "{full} {reduced} {calm}");
 }

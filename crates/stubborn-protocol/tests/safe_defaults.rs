@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use stubborn_protocol::{
-    CheckError, Knowledge, Limits, Protocol, ProtocolError, Reduction, RelationLevel, over,
+    CheckError, Checker, Knowledge, Limits, Protocol, ProtocolError, Reduction, RelationLevel,
+    kind, over,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -489,6 +490,71 @@ fn checks_stay_within_a_boundary() {
     assert!(report.holds());
     assert_eq!(report.states(), 51);
     assert!(!within(200).expect("a report").holds());
+}
+
+#[test]
+fn checks_stay_within_so_many_steps() {
+    let mut p = Protocol::<u32>::new("counter");
+    let a = p.process("a", 0_u32);
+    p.action(a, "counts")
+        .when(|n| *n < 500)
+        .then(|n, _| *n += 1);
+    p.invariant_of_each("small", &[a], |n| *n < 100);
+    p.sometimes("large", move |view| *view.state(a) == 60);
+    p.eventually("at last", move |view| *view.state(a) == 60);
+    let model = p.build().expect("a model");
+    let to = |steps| model.check().depth(steps).run().expect("a report");
+    let report = to(99);
+    // No answer, and the way to what would be one is not cut off too early.
+    assert!(report.failures.is_empty() && !report.complete && !report.holds());
+    assert!(report.to_string().contains("number of steps"), "{report}");
+    assert!(to(100).failure("small").is_some());
+    // A bound that cuts nothing off.
+    let mut p = Protocol::<u32>::new("steps");
+    let a = p.process("a", 0_u32);
+    p.action(a, "counts").when(|n| *n < 5).then(|n, _| *n += 1);
+    p.sometimes("all", move |view| *view.state(a) == 5);
+    let model = p.build().expect("a model");
+    assert!(model.check().depth(5).run().expect("a report").holds());
+    let report = model.check().depth(4).run().expect("a report");
+    assert!(report.failures.is_empty() && !report.complete);
+    let deep = model.check().depth(4).depth_first();
+    assert!(matches!(deep.run(), Err(CheckError::Reduction(_))));
+    let reduced = model.check().depth(4).reduction(Reduction::Messages);
+    assert!(matches!(reduced.run(), Err(CheckError::Reduction(_))));
+}
+
+/// A process that somebody talks to all the time is not neglected if it never listens to another, but
+/// the other's channel is.
+#[test]
+fn channels_are_treated_fairly() {
+    let listener = |lossy: bool| {
+        let mut p = Protocol::<Message>::new("listener");
+        if lossy {
+            p.lossy();
+        }
+        let listener = p.process("listener", 0_u8);
+        let talker = p.process("talker", ());
+        let shy = p.process("shy", ());
+        p.send_initially(talker, listener, Message::Request);
+        p.send_initially(shy, listener, Message::Grant);
+        p.on(talker, kind!(Message::Release))
+            .then(move |(), _, step| step.send(listener, Message::Request));
+        p.on(listener, kind!(Message::Request))
+            .then(move |_, _, step| step.send(talker, Message::Release));
+        p.on(listener, kind!(Message::Grant)).then(|n, _, _| *n = 1);
+        p.eventually("heard", move |view| *view.state(listener) == 1);
+        p.build().expect("a model")
+    };
+    let model = listener(false);
+    let holds = |check: Checker<'_, _>| check.run().expect("a report").holds();
+    assert!(!holds(model.check()));
+    assert!(!holds(model.check().fair()));
+    assert!(holds(model.check().fair_channels()));
+    assert!(!holds(listener(true).check().fair_channels()));
+    let formula = |check: Checker<'_, _>| check.formula("<> heard").expect("a verdict");
+    assert!(formula(model.check().fair()).is_some());
+    assert!(formula(model.check().fair_channels()).is_none());
 }
 
 #[test]

@@ -70,6 +70,47 @@ fn counterexamples_are_runs_of_the_protocol_itself() {
     assert!(report.states() <= 5);
 }
 
+/// Of representatives, only one of those who may get the token ever has it.
+#[test]
+fn what_happened_to_one_of_them_may_happen_to_each() {
+    let model = || {
+        let mut p = Protocol::<Token>::new("one token");
+        let server = p.process("server", true);
+        let workers = p.processes("worker", 3, 0_u8);
+        let to = workers.clone();
+        p.action(server, "gives")
+            .when(|has| *has)
+            .then(move |has, step| {
+                *has = false;
+                let lucky = to[step.choose(to.len())];
+                step.send(lucky, Token::Pass);
+            });
+        for worker in &workers {
+            p.on(*worker, "Pass").then(|s, _, _| *s = 1);
+            p.action(*worker, "ends")
+                .when(|s| *s == 1)
+                .then(|s, _| *s = 2);
+            p.action(*worker, "never")
+                .when(|s| *s == 3)
+                .then(|s, _| *s = 2);
+        }
+        p.invariant_of_each("few", &workers, |s| *s < 3);
+        p.interchangeable(&workers);
+        p.build().expect("a model")
+    };
+    let full = model().check().run().expect("a report");
+    let model = model();
+    let symmetric = model.check().symmetric();
+    let both = symmetric.clone().reduction(Reduction::Messages);
+    for check in [symmetric, both] {
+        let report = check.run().expect("a report");
+        assert!(report.holds() && report.states() < full.states());
+        assert_eq!(report.coverage, full.coverage);
+    }
+    let never = full.coverage.handlers.iter().filter(|h| !h.ran).count();
+    assert_eq!(never, 3);
+}
+
 /// Workers prepare on their own, then tell the server.
 #[test]
 fn both_reductions_keep_less_than_either() {

@@ -21,7 +21,7 @@ use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::packed::Packed;
 use crate::proviso::{Known, Ruling, SafetyProviso};
-use crate::result::SearchResult;
+use crate::result::{Limit, SearchResult};
 use crate::saved::{Reading, save_chunks};
 use crate::settle::Settling;
 use crate::team::Team;
@@ -296,6 +296,11 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
         }
         if control.found_enough() {
             control.stop_found();
+            return Err(Halt);
+        }
+        if control.is_too_deep(frontier.levels) {
+            *lock(&shared.next) = chunks;
+            control.stop_at(Limit::Depth);
             return Err(Halt);
         }
         let words: usize = chunks.iter().map(Packed::len).sum();

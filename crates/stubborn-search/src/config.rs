@@ -76,6 +76,9 @@ pub struct Limits<'a> {
     pub memory: Option<usize>,
     /// Longest time. (Building a trace afterwards is not counted.)
     pub time: Option<Duration>,
+    /// Most steps from an initial state to a state that is looked at, in breadth-first order; other
+    /// orders do not know it, and go further.
+    pub depth: Option<u64>,
     /// Stops the search when somebody sets it.
     pub interrupt: Option<&'a AtomicBool>,
     /// Stops the search when somebody sets it, with everything that it needs to go on; see

@@ -245,6 +245,11 @@ impl<'a> Control<'a> {
             .is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
+    /// Whether states so many steps from an initial one are not looked at any more.
+    pub(crate) fn is_too_deep(&self, depth: u64) -> bool {
+        self.limits.depth.is_some_and(|most| depth > most)
+    }
+
     /// Stops all threads at a limit, unless they stop already.
     #[cold]
     pub(crate) fn stop_at(&self, limit: Limit) {

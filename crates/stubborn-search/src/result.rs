@@ -38,16 +38,19 @@ pub enum Limit {
     Interrupted,
     /// The model needs more room than it was prepared with.
     Outgrown,
+    /// The number of steps.
+    Depth,
 }
 
 impl Limit {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::States,
         Self::Memory,
         Self::StoreFull,
         Self::Time,
         Self::Interrupted,
         Self::Outgrown,
+        Self::Depth,
     ];
 
     /// The one with this number.
@@ -204,6 +207,7 @@ impl std::fmt::Display for Limit {
         formatter.write_str(match self {
             Self::States => "the limit of states was reached",
             Self::Memory => "the memory limit was reached",
+            Self::Depth => "the limit on the number of steps was reached",
             Self::StoreFull => "the state store has no more numbers for states",
             Self::Time => "the time limit was reached",
             Self::Interrupted => "the search was interrupted",

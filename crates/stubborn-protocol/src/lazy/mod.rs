@@ -18,6 +18,8 @@
 //!    for one whose message is there, all of its process that may open it;
 //! 3. crashes count what is left of the crashes.
 //!
+//! Losses and crashes are [left out](self::faults) altogether where they make no difference.
+//!
 //! All enabled elements must be invisible to the properties. Such a set is a strong stubborn set
 //! (Valmari, *A stubborn attack on state explosion*, 1992) as far as what was met goes.
 //!
@@ -38,6 +40,7 @@
 //! ignoring lets this happen again and again, until the step is possible in a visited state; but
 //! then it was met.
 
+mod faults;
 mod inert;
 mod reduction;
 mod rows;
@@ -46,6 +49,7 @@ mod useless;
 
 use rapidhash::RapidHashSet;
 
+pub(crate) use faults::{Without, superfluous};
 pub(crate) use reduction::{MessageReduction, Watch};
 pub(crate) use tables::Tables;
 pub(crate) use useless::Quotient;

@@ -117,13 +117,23 @@ pub(super) struct Builder<'i, M> {
     /// What elements do in local states that were not met.
     others: RapidHashMap<(u32, u32), OutcomesId>,
     pub(super) elements: Vec<Element>,
+    /// One for each action.
+    left_out: &'i [bool],
     patience: Patience<'i>,
 }
 
 impl Tables {
     /// From everything that was met; `None` if that is too much, or the budget is spent.
-    pub(crate) fn new<M: Value>(inner: &Inner<M>, met: &Met, budget: &Budget) -> Option<Self> {
-        if inner.protocol.lossy && inner.protocol.network == Network::Duplicating {
+    /// Some actions are left out.
+    pub(crate) fn new<M: Value>(
+        inner: &Inner<M>,
+        met: &Met,
+        left_out: &[bool],
+        budget: &Budget,
+    ) -> Option<Self> {
+        let mut actions = inner.actions.iter().zip(left_out);
+        let loses = actions.any(|(action, left_out)| action.role == Role::Lose && !left_out);
+        if loses && inner.protocol.network == Network::Duplicating {
             // What is lost and sent again is there; what is sent again and lost is not.
             return None;
         }
@@ -133,6 +143,7 @@ impl Tables {
             numbers: RapidHashMap::default(),
             others: RapidHashMap::default(),
             elements: Vec::new(),
+            left_out,
             patience: Patience::new(budget, 256),
         };
         let count = inner.protocol.processes.len();
@@ -194,7 +205,7 @@ impl<M: Value> Builder<'_, M> {
     fn add_elements(&mut self, process: Pid, parcels: &[Parcel]) -> Option<()> {
         let inner = self.inner;
         for (number, action) in inner.actions.iter().enumerate() {
-            if action.process != process {
+            if action.process != process || self.left_out[number] {
                 continue;
             }
             let mut add = |consumed: Vec<Parcel>| {

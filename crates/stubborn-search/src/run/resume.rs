@@ -106,7 +106,7 @@ impl Search<'_> {
 }
 
 /// Ends, and why there is no trace, by their numbers.
-const ENDS: [End; 9] = [
+const ENDS: [End; 10] = [
     End::Complete,
     End::Lossy,
     End::Violation,
@@ -116,6 +116,7 @@ const ENDS: [End; 9] = [
     End::Limit(Limit::Time),
     End::Limit(Limit::Interrupted),
     End::Limit(Limit::Outgrown),
+    End::Limit(Limit::Depth),
 ];
 const MISSING: [TraceMissing; 4] = [
     TraceMissing::Memory,

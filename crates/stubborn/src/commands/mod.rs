@@ -555,6 +555,7 @@ impl Incomplete {
                 Limit::StoreFull => Some("store full"),
                 Limit::Time => Some("time"),
                 Limit::Interrupted => Some("interrupted"),
+                Limit::Depth => Some("depth"),
                 Limit::Outgrown => None,
             },
         }
