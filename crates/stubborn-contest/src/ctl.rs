@@ -10,6 +10,7 @@
 //! speaks of next markings. Each time there are some attempts with little effort, in different orders,
 //! before the search that gives nothing up.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -48,8 +49,9 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claim
     let count = claims.len().max(1);
     let time = examiner.slice(0.1 / count as f64, Duration::from_secs(10));
     let mut open = Vec::new();
+    let never_ends = OnceCell::new();
     for claim in claims {
-        match prepare(examiner, system, &claim, time) {
+        match prepare(examiner, system, &claim, &never_ends, time) {
             Some(claim) => open.push(claim),
             None => examiner.answer(&claim.id, Value::Unknown, &[]),
         }
@@ -362,8 +364,9 @@ fn with(
 }
 
 impl Open {
-    /// Parts that wait for what the state equation excludes are false wherever they stand.
-    fn refute(&mut self, system: &NetSystem, time: Duration) {
+    /// Parts that wait for what the state equation excludes are false wherever they stand; that there is
+    /// a next marking is true where it excludes deadlocks.
+    fn refute(&mut self, system: &NetSystem, never_ends: &OnceCell<bool>, time: Duration) {
         let end = Instant::now() + time;
         let net = system.net();
         let equation = StateEquation::new(net);
@@ -372,6 +375,17 @@ impl Open {
         untils_of(&self.formulas, self.formula, &mut untils);
         let mut left = untils.len() as u32;
         let mut known = HashMap::new();
+        let any = self.formulas.constant(true);
+        let next = self.formulas.exists_next(any);
+        let never_ends = || {
+            *never_ends.get_or_init(|| {
+                let deadlock = Formula::Atom(Atom::Deadlock);
+                linear.never(&equation, &deadlock, time)
+            })
+        };
+        if self.formulas.contains(self.formula, next) && never_ends() {
+            known.insert(next, true);
+        }
         for (until, reach) in untils {
             let time = end.saturating_duration_since(Instant::now()) / left;
             left -= 1;
@@ -429,6 +443,7 @@ fn prepare(
     examiner: &Examiner<'_>,
     system: &mut NetSystem,
     claim: &Claim,
+    never_ends: &OnceCell<bool>,
     time: Duration,
 ) -> Option<Open> {
     let started = Instant::now();
@@ -463,7 +478,7 @@ fn prepare(
             .collect(),
     };
     if examiner.options.equation {
-        open.refute(system, time.saturating_sub(started.elapsed()));
+        open.refute(system, never_ends, time.saturating_sub(started.elapsed()));
     }
     let mut parts = Vec::new();
     reachable_parts(&open.formulas, open.formula, &mut parts);

@@ -4,7 +4,8 @@
 //! `¬AF ¬f`. What the constructors rewrite holds for maximal runs, finite ones included; most of it is
 //! in Bønneland, Dyhr, Jensen, Johannsen and Srba, "Simplification of CTL formulae for efficient
 //! model checking of Petri nets" (2018): whatever leads to `EF f` has it already, so
-//! `E(g U EF f)`, `AF EF f` and so on are `EF f`.
+//! `E(g U EF f)`, `AF EF f` and so on are `EF f`. That a state has a successor, `EX true`, cannot come
+//! later than now either: a run that waits for it ends where it does not hold.
 
 use std::fmt;
 
@@ -93,6 +94,20 @@ impl Formulas {
         (atoms, next)
     }
 
+    /// Whether a formula is, or has as a part, another one.
+    pub fn contains(&self, formula: Formula, part: Formula) -> bool {
+        let any_of = |parts: &[Formula]| parts.iter().any(|f| self.contains(*f, part));
+        formula == part
+            || match self.node(formula) {
+                Node::Constant(_) | Node::Atom(_) => false,
+                Node::Not(f) | Node::ExistsNext(f) => any_of(&[f]),
+                Node::And(f, g)
+                | Node::Or(f, g)
+                | Node::ExistsUntil(f, g)
+                | Node::AllUntil(f, g) => any_of(&[f, g]),
+            }
+    }
+
     /// The formulas of the arena, operands before what is made of them.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
@@ -147,7 +162,9 @@ impl Formulas {
             (_, Node::Constant(true)) => left,
             (Node::Constant(false), _) | (_, Node::Constant(false)) => self.constant(false),
             _ if left == right => left,
-            _ if self.are_opposite(left, right) => self.constant(false),
+            _ if self.are_opposite(left, right) || self.are_at_odds(left, right) => {
+                self.constant(false)
+            }
             _ => self.make(Node::And(left, right)),
         }
     }
@@ -203,9 +220,9 @@ impl Formulas {
             (Node::Constant(true), Node::ExistsUntil(_, inner) | Node::AllUntil(_, inner)) => {
                 self.exists_until(before, inner)
             }
-            _ if self.is_in_reach(reach) => reach,
-            (_, Node::Or(a, b)) if self.is_in_reach(a) || self.is_in_reach(b) => {
-                let (reached, rest) = if self.is_in_reach(a) { (a, b) } else { (b, a) };
+            _ if self.is_now(reach) => reach,
+            (_, Node::Or(a, b)) if self.is_now(a) || self.is_now(b) => {
+                let (reached, rest) = if self.is_now(a) { (a, b) } else { (b, a) };
                 let rest = self.exists_until(before, rest);
                 self.or(reached, rest)
             }
@@ -218,9 +235,9 @@ impl Formulas {
         match (self.node(before), self.node(reach)) {
             (_, Node::Constant(_)) | (Node::Constant(false), _) => reach,
             (Node::Constant(true), Node::AllUntil(_, inner)) => self.all_until(before, inner),
-            _ if self.is_in_reach(reach) => reach,
-            (_, Node::Or(a, b)) if self.is_in_reach(a) || self.is_in_reach(b) => {
-                let (reached, rest) = if self.is_in_reach(a) { (a, b) } else { (b, a) };
+            _ if self.is_now(reach) => reach,
+            (_, Node::Or(a, b)) if self.is_now(a) || self.is_now(b) => {
+                let (reached, rest) = if self.is_now(a) { (a, b) } else { (b, a) };
                 let rest = self.all_until(before, rest);
                 self.or(reached, rest)
             }
@@ -231,6 +248,22 @@ impl Formulas {
     /// Whether it is `EF f`: if it holds later, it holds now.
     fn is_in_reach(&self, formula: Formula) -> bool {
         self.reachable(formula).is_some()
+    }
+
+    /// Whether it holds now if it holds later: `EF f`, or that there is a successor.
+    fn is_now(&self, formula: Formula) -> bool {
+        let is_next = |inner| self.node(inner) == Node::Constant(true);
+        self.is_in_reach(formula) || matches!(self.node(formula), Node::ExistsNext(f) if is_next(f))
+    }
+
+    /// Whether one says that some successor satisfies something, and the other that there is none.
+    fn are_at_odds(&self, left: Formula, right: Formula) -> bool {
+        let is_next = |f| matches!(self.node(f), Node::ExistsNext(_));
+        let is_end = |f| match self.node(f) {
+            Node::Not(inner) => self.is_now(inner) && is_next(inner),
+            _ => false,
+        };
+        is_next(left) && is_end(right) || is_end(left) && is_next(right)
     }
 
     /// The `f` of `EF f`.
