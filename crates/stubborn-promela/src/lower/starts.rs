@@ -21,9 +21,7 @@ use super::liveness::{each_basic, each_target};
 use super::{Missing, Start, Table, runs_of};
 use crate::ast::{Binary, Unary};
 use crate::flow::{Action, StateNr, Transition};
-use crate::hir::{
-    Basic, Expr, LeafInitial, Place, ProcId, Process, Program, Scalar, VarKey,
-};
+use crate::hir::{Basic, Expr, LeafInitial, Place, ProcId, Process, Program, Scalar, VarKey};
 
 /// Interleavings of more than so many states are not walked to the end.
 const STATES: usize = 20_000;
