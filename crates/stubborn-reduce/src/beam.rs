@@ -69,7 +69,10 @@ const PATIENCE: usize = 2;
 impl Beam {
     pub(crate) fn new(settings: &Settings, explain: bool) -> Self {
         Self {
-            policy: Policy::new(settings),
+            policy: Policy {
+                keeps_key: true,
+                ..Policy::new(settings)
+            },
             explain,
             contexts: Vec::new(),
             starts: Vec::new(),

@@ -19,6 +19,8 @@ pub(crate) struct Policy {
     pub(crate) weak: bool,
     pub(crate) scapegoat: Scapegoat,
     pub(crate) seed: u64,
+    /// The key is not taken out of the set afterwards.
+    pub(crate) keeps_key: bool,
 }
 
 impl Policy {
@@ -27,6 +29,7 @@ impl Policy {
             weak: settings.weak,
             scapegoat: settings.scapegoat,
             seed: settings.seed,
+            keeps_key: false,
         }
     }
 }
@@ -406,6 +409,9 @@ impl Growth {
 
     fn add_enabling_set(&mut self, view: &mut View<'_>, policy: Policy, t: u32) -> bool {
         let tables = view.tables;
+        if policy.keeps_key && self.is_outranked(tables, t) {
+            return true;
+        }
         let Some(set) = self.choose_for(view, t, policy) else {
             return false;
         };
@@ -415,6 +421,17 @@ impl Growth {
             Reason::MayEnable(because, label)
         });
         true
+    }
+
+    /// Whether the key keeps a disabled transition from becoming enabled: it stays enabled whatever
+    /// happens outside of the set, and has a higher priority.
+    #[inline]
+    fn is_outranked(&self, tables: &Tables, t: u32) -> bool {
+        let Some(own) = tables.priorities.get(t as usize).filter(|p| **p > 0) else {
+            return false;
+        };
+        self.key
+            .is_some_and(|key| tables.priorities[key as usize] < *own)
     }
 
     /// Gives up: all transitions.

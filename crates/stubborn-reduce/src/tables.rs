@@ -57,6 +57,8 @@ pub(crate) struct Tables {
     pub(crate) may_fail: bool,
     /// Transitions of low priority: they may be disabled although all guards hold.
     pub(crate) low_priority: Vec<u32>,
+    /// By transition; empty if all have the same.
+    pub(crate) priorities: Vec<u8>,
     /// Visible transitions, as bits.
     pub(crate) visible: Vec<u64>,
     /// See [`Plan::needs_invisible_key`].
@@ -160,10 +162,14 @@ impl Tables {
             .map(|(guards, excluders)| options_of(guards, excluders, half))
             .collect();
         let low_priority = structure.transitions.iter().enumerate();
-        let low_priority = low_priority
+        let low_priority: Vec<u32> = low_priority
             .filter(|(_, t)| t.priority > 0)
             .map(|(at, _)| at as u32)
             .collect();
+        let priorities = match low_priority.is_empty() {
+            true => Vec::new(),
+            false => structure.transitions.iter().map(|t| t.priority).collect(),
+        };
         Self {
             transitions,
             labels,
@@ -183,6 +189,7 @@ impl Tables {
             left: Rows::new(transitions, left),
             may_fail: structure.transitions.iter().any(|t| t.may_fail),
             low_priority,
+            priorities,
             visible,
             needs_invisible_key: plan.needs_invisible_key(),
             goals,

@@ -336,9 +336,10 @@ fn a_loop_must_not_hide_what_it_postpones() {
 }
 
 /// A transition of low priority can be disabled although all its guards hold: no enabling set
-/// is known then, and nothing may be left out because of it.
+/// is known then, and nothing may be left out because of it, unless the set has a key: while that is
+/// enabled, the transition is not.
 #[test]
-fn low_priority_leaves_nothing_to_rely_on() {
+fn low_priority_leaves_nothing_but_a_key_to_rely_on() {
     let mut tiny = Tiny::new(&[2, 2, 2]);
     let zero =
         |tiny: &mut Tiny, v: usize| tiny.label(format!("x{v} = 0"), &[v], move |s| s[v] == 0);
@@ -384,7 +385,11 @@ fn low_priority_leaves_nothing_to_rely_on() {
                 reduction.reducer().as_mut(),
                 &start,
             );
-            assert_eq!((kept.count(), set.len()), (2, 3), "{}", plan.settings);
+            let sizes = match config.algorithm {
+                Algorithm::Beam => (1, 2),
+                _ => (2, 3),
+            };
+            assert_eq!((kept.count(), set.len()), sizes, "{}", plan.settings);
         }
     }
 }

@@ -7,7 +7,8 @@
 //! do-not-left-accord had exactly such a mix-up.)
 //!
 //! A transition of [low priority](crate::Transition::priority) may be disabled although all
-//! its guards hold. No enabling set is known for it then: algorithms take all transitions.
+//! its guards hold. No enabling set is known for it then: algorithms take all transitions, unless
+//! something of a higher priority is sure to stay enabled.
 //!
 //! Notation as in Laarman, Pater, van de Pol, Hansen, *Guard-based partial-order
 //! reduction* (2014): necessary enabling and disabling sets `N_g`, do-not-accord `DNA`,

@@ -81,7 +81,11 @@ impl<'m> Pairs<'m> {
 
     /// Low priority: whether it is enabled depends on everything.
     pub(super) fn is_special(&self, t: TransitionId) -> bool {
-        self.model.structure().transition(t).priority > 0
+        self.priority(t) > 0
+    }
+
+    fn priority(&self, t: TransitionId) -> u8 {
+        self.model.structure().transition(t).priority
     }
 
     /// Whether the label can be turned to `to` by the transition.
@@ -124,7 +128,11 @@ impl<'m> Pairs<'m> {
     /// Whether the two can be in each other's way where both are enabled.
     pub(super) fn may_not_accord(&self, t: TransitionId, u: TransitionId) -> First {
         let (ts, us) = (self.support(t), self.support(u));
-        let special = self.is_special(t) || self.is_special(u);
+        // Of different priorities, only one is enabled at a time.
+        if self.priority(t) != self.priority(u) {
+            return First::Known(Decision::No);
+        }
+        let special = self.is_special(t);
         if t == u || (!special && !ts.conflicts(us)) || self.syntax.never_co_enabled(t, u) {
             return First::Known(Decision::No);
         }

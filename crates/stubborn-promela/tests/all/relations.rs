@@ -205,6 +205,25 @@ fn check_random(seeds: std::ops::Range<u64>) {
     }
 }
 
+/// What waits for everything else is in nobody's way: both are never enabled.
+#[test]
+fn timeouts_conflict_with_timeouts_alone() {
+    let text = "chan c = [1] of { byte };
+         active proctype A() { do :: c!1 :: timeout -> c?_ od }
+         active proctype B() { do :: c?_ :: timeout -> c!2 od }";
+    let loaded = load(Path::new("m.pml"), text, &Options::default(), &FileLoader);
+    let model = loaded.expect("it loads").model;
+    let priority = |t: TransitionId| model.structure().transition(t).priority;
+    let all: Vec<TransitionId> = model.structure().transition_ids().collect();
+    let relations = model.relations(RelationLevel::Reach);
+    let accord = |t, u| !relations.do_not_accord.0.contains(t, u);
+    let pairs = || all.iter().flat_map(|t| all.iter().map(|u| (*t, *u)));
+    let mut mixed = pairs().filter(|(t, u)| priority(*t) < priority(*u));
+    assert!(mixed.clone().count() > 0 && mixed.all(|(t, u)| accord(t, u) && accord(u, t)));
+    let mut late = pairs().filter(|(t, u)| t != u && priority(*t) > 0 && priority(*u) > 0);
+    assert!(late.any(|(t, u)| !accord(t, u)));
+}
+
 #[test]
 fn small_corpus_models_do_not_falsify_any_relation() {
     check_corpus(300, 100, &LEVELS[..2]);
