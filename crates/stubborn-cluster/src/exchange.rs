@@ -165,9 +165,9 @@ impl Exchange {
     }
 }
 
-/// To whom something belongs that is so many words: a hash of them, as even as by chance.
+/// A hash of words, for [`owner_of`]; its lower half is good for other things.
 #[inline]
-pub fn owner_of(words: impl IntoIterator<Item = u32>, size: u64) -> usize {
+pub fn hash_of(words: impl IntoIterator<Item = u32>) -> u64 {
     // Another function than that of tables, in which the states of one process would
     // otherwise lie side by side.
     let mut hash = 0x9e37_79b9_7f4a_7c15_u64;
@@ -177,6 +177,11 @@ pub fn owner_of(words: impl IntoIterator<Item = u32>, size: u64) -> usize {
     }
     // Once more: the parts of a lattice in one word would be more even than by chance, and so
     // regular.
-    hash = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash.wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// To whom something with such a hash belongs: as even as by chance.
+#[inline]
+pub fn owner_of(hash: u64, size: u64) -> usize {
     (((hash >> 32) * size) >> 32) as usize
 }

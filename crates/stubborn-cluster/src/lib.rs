@@ -48,7 +48,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-pub use exchange::{Arrival, Exchange, owner_of};
+pub use exchange::{Arrival, Exchange, hash_of, owner_of};
 pub use handshake::{JoinError, Meeting};
 pub use token::Token;
 

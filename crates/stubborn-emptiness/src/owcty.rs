@@ -14,7 +14,7 @@
 //! instead of memory: a byte and a counter for each node, beside the store. Depth-first order is
 //! what processes cannot share, so there are no cycle provisos, and no reduction.
 
-use stubborn_cluster::{Arrival, Cluster, Exchange, LEADER, Lost, owner_of};
+use stubborn_cluster::{Arrival, Cluster, Exchange, LEADER, Lost, hash_of, owner_of};
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
@@ -215,7 +215,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
     fn owner(&self, vector: &[u32]) -> usize {
         // The state of the system: it may stand still while the automaton moves.
         let state = vector[..self.width - 1].iter().copied();
-        owner_of(state, self.cluster.size() as u64)
+        owner_of(hash_of(state), self.cluster.size() as u64)
     }
 
     /// Follows the edges of some nodes; everybody does.

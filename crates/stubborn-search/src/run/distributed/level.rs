@@ -6,7 +6,7 @@ use std::time::Duration;
 use stubborn_cluster::{Cluster, Lost, Message};
 use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 
-use super::owners::Owners;
+use super::owners::{Owners, Sent};
 use super::{Status, Totals, bytes_of, numbers_of, topic};
 use crate::bfs::Frontier;
 use crate::context::Context;
@@ -74,6 +74,8 @@ pub(super) struct Walk<'a, 'c> {
     /// What is about to be stored here, and who asked.
     batch: Batch,
     askers: Vec<Asker>,
+    /// What was sent lately.
+    sent: Sent,
     /// What is about to be sent to each process.
     states: Vec<Vec<u8>>,
     queries: Vec<Vec<u8>>,
@@ -109,6 +111,7 @@ impl<'a, 'c> Walk<'a, 'c> {
             nowhere: context.store.cursor(),
             batch: context.store.batch(),
             askers: Vec::new(),
+            sent: Sent::new(context.search.system.layout().words()),
             states: none.clone(),
             queries: none.clone(),
             answers: none,
@@ -341,7 +344,7 @@ impl<'a, 'c> Walk<'a, 'c> {
     #[inline]
     fn pass_on(&mut self, number: usize, asker: Option<u32>) -> Result<(), Lost> {
         let successor = self.expander.successors().get(number);
-        let owner = self.owners.owner(successor.state);
+        let (owner, hash) = self.owners.owner_and_hash(successor.state);
         if owner == self.cluster.rank() {
             self.batch
                 .push(&self.cursor, successor.state, Some(successor.changed));
@@ -350,6 +353,10 @@ impl<'a, 'c> Walk<'a, 'c> {
                 true => self.flush(),
                 false => Ok(()),
             };
+        }
+        // (Who asks wants an answer each time.)
+        if asker.is_none() && self.sent.contains_or_insert(hash, successor.state) {
+            return Ok(());
         }
         let (frame, kind) = match asker {
             None => (&mut self.states[owner], STATES),
