@@ -166,6 +166,12 @@ fn table(
     rows.transpose()
 }
 
+/// Other systems resolve names at once anyway.
+#[cfg(unix)]
+const BIND_NOW: Option<i32> = Some(libc::RTLD_NOW | libc::RTLD_LOCAL);
+#[cfg(not(unix))]
+const BIND_NOW: Option<i32> = None;
+
 impl Exports {
     /// Loads a library and looks for the functions of a module.
     ///
@@ -176,8 +182,9 @@ impl Exports {
         let path = path
             .canonicalize()
             .map_err(|error| ModuleError::Unloadable(error.to_string()))?;
-        let library =
-            Library::open(&path).map_err(|error| ModuleError::Unloadable(error.to_string()))?;
+        // With all that it needs: what is missing later would end the program.
+        let library = Library::open_with_flags(&path, BIND_NOW)
+            .map_err(|error| ModuleError::Unloadable(error.to_string()))?;
         // SAFETY: only looked at.
         let spins = unsafe { library.symbol::<*const c_void>("spins_get_successor_all") }.is_ok();
         let names = Names {

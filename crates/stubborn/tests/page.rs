@@ -299,6 +299,27 @@ fn lassos_are_folded_with_what_the_property_sees() {
     assert!(accepting[from..].iter().any(|mark| *mark == true));
 }
 
+/// What shows that a formula of branching time holds, and what shows that it does not.
+#[test]
+fn branching_time_has_witnesses() {
+    let peterson = "examples/peterson.dve";
+    let formulas = ["EF P_0.critical", "AG (P_0.wait -> AF P_0.critical)"];
+    let asked = ["--only", "--ctl", formulas[0], "--ctl", formulas[1]];
+    let served = Served::new(&[&["serve", peterson], &asked[..]].concat());
+    let status = served.concluded();
+    for (at, verdict) in ["holds", "violated"].into_iter().enumerate() {
+        let answer = &status["answers"][at];
+        assert_eq!(answer["verdict"], verdict, "{status}");
+        let why = answer["why"].as_str().expect("a text");
+        assert!(why.contains("P_0"), "{why}");
+        let trace = served.ask(&format!("trace/{}", answer["trace"]));
+        assert!(
+            trace["steps"].as_array().is_some_and(|s| !s.is_empty()),
+            "{trace}"
+        );
+    }
+}
+
 #[test]
 fn the_graph_grows_and_shrinks_with_the_reduction() {
     let served = Served::new(&["serve", "examples/philosophers.dve", "--no-check"]);

@@ -178,13 +178,7 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
     if rows.is_empty() {
         return out;
     }
-    let bytes = geometric_mean(rows.iter().map(|row| row.bytes_per_state));
-    let _ = write!(out, "| *geometric mean* | | | | {bytes:.1} |");
-    for at in 0..args.threads.len() {
-        let rate = geometric_mean(rows.iter().filter_map(|row| row.rate(at)));
-        let speedup = geometric_mean(rows.iter().map(|r| r.speeds[0].wall / r.speeds[at].wall));
-        let _ = write!(out, " {} | {speedup:.2} × |", grouped(rate as u64));
-    }
+    out += &means(rows, args.threads.len());
     if with_spin {
         let pairs = || {
             rows.iter()
@@ -196,6 +190,22 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
         let _ = write!(out, " | {} | {ratio:.2} | | |", grouped(rate as u64));
     }
     out.push('\n');
+    out
+}
+
+/// Means of those runs that were long enough for their figures to say something.
+fn means(rows: &[Row], threads: usize) -> String {
+    let measured = |at: usize| {
+        let long = move |row: &&Row| row.rate(0).and(row.rate(at)).is_some();
+        rows.iter().filter(long)
+    };
+    let bytes = geometric_mean(measured(0).map(|row| row.bytes_per_state));
+    let mut out = format!("| *geometric mean* | | | | {bytes:.1} |");
+    for at in 0..threads {
+        let rate = geometric_mean(measured(at).filter_map(|row| row.rate(at)));
+        let speedup = geometric_mean(measured(at).map(|r| r.speeds[0].wall / r.speeds[at].wall));
+        let _ = write!(out, " {} | {speedup:.2} × |", grouped(rate.round() as u64));
+    }
     out
 }
 
@@ -239,21 +249,26 @@ mod tests {
 
     #[test]
     fn runs_of_no_length_are_not_in_the_mean() {
-        let row = |states: u64, processor: f64| Row {
+        let row = |states: u64, processor: f64, bytes_per_state: f64, wall: f64| Row {
             name: String::new(),
             states,
             transitions: 0,
             load: Duration::ZERO,
-            bytes_per_state: 1.0,
-            speeds: vec![Speed {
-                wall: 0.1,
-                processor,
-            }],
+            bytes_per_state,
+            speeds: [0.1, wall].map(|wall| Speed { wall, processor }).to_vec(),
             spin: None,
         };
-        let rows = [row(1000, 0.5), row(7, 0.0), row(4000, 0.5)];
-        let mean = geometric_mean(rows.iter().filter_map(|row| row.rate(0)));
-        assert!((mean - 4000.0).abs() < 1e-6, "{mean}");
+        let short = row(7, 0.0, 4000.0, 0.0001);
+        let rows = [
+            row(1000, 0.5, 10.0, 0.05),
+            short,
+            row(4000, 0.5, 10.0, 0.05),
+        ];
+        let means = means(&rows, 2);
+        assert_eq!(
+            means,
+            "| *geometric mean* | | | | 10.0 | 4,000 | 1.00 × | 4,000 | 2.00 × |"
+        );
         assert_eq!(geometric_mean(std::iter::empty()), 0.0);
     }
 }

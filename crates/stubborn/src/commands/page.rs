@@ -187,7 +187,10 @@ pub(super) fn conclude(
         let same = |t: &Temporal<'_>| t.name == answer.name;
         let at = subject.temporal.iter().position(same);
         let at = at.map(|at| subject.questions.len() + at);
-        let trace = temporal::trace_of(answer).cloned();
+        // What shows that a property of branching time holds is as interesting as what shows the contrary.
+        let branching = answer.branching.as_ref();
+        let witness = || branching.and_then(|found| found.trace.as_ref());
+        let trace = temporal::trace_of(answer).or_else(witness).cloned();
         let property = subject.temporal.iter().find(|t| same(t));
         let found = answer
             .result
@@ -197,8 +200,9 @@ pub(super) fn conclude(
             let why = RunExplanation::new(subject.system, property.property, &found.trace);
             story::reasons(subject.system, &why, &found.trace)
         });
+        let told = || branching.map(|found| found.story.trim_end().to_owned());
         answers.push(Answer {
-            why: why.unwrap_or_default(),
+            why: why.or_else(told).unwrap_or_default(),
             trace: trace.map(|trace| session.add_trace(&answer.title, trace, at)),
             title: answer.title.clone(),
             verdict: answer.verdict.name().into(),

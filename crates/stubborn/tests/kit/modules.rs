@@ -167,6 +167,13 @@ fn what_is_no_module_is_refused_and_what_lies_distrusted() {
     let Some(path) = module("liar.so", &["-DLIAR"]) else {
         return;
     };
+    // Something that the module needs is nowhere: a message, not the end of the program.
+    let incomplete = module("incomplete.so", &["-DINCOMPLETE"]).expect("there is a compiler");
+    let output = run(&["check", &incomplete]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stderr);
+    assert!(shown.contains("nowhere_to_be_found"), "{shown}");
+
     let output = run(&["check", "--por", "beam", &path]);
     let shown = String::from_utf8_lossy(&output.stderr);
     assert!(shown.contains("guards of this module"), "{shown}");
