@@ -156,19 +156,31 @@ impl<M: Value> MessageReducer<'_, M> {
         if !inbox.iter().all(|parcel| own.parcels.contains_key(parcel)) {
             return false;
         }
-        let queues = self.inner.protocol.network == Network::Ordered;
+        let words = own.open.words;
         let start = self.entries.len();
-        self.entries.resize(start + 2 * own.open.words, 0);
-        let (possible, there) = self.entries[start..].split_at_mut(own.open.words);
-        for e in 0..own.senders.len() {
-            let consumed = &self.tables.elements[64 * own.first_word + e].consumed;
-            if !consumed.iter().all(|m| inbox.contains(m)) {
-                continue;
-            }
-            there[e / 64] |= 1 << (e % 64);
-            let next = !queues || consumed.iter().all(|m| is_first(inbox, m));
-            if next && own.open.contains(place, e) {
-                possible[e / 64] |= 1 << (e % 64);
+        self.entries.resize(start + words, 0);
+        self.entries.extend_from_slice(&own.unconditional);
+        let (possible, there) = self.entries[start..].split_at_mut(words);
+        let mut add = |e: u32| there[e as usize / 64] |= 1 << (e % 64);
+        for parcel in inbox {
+            let number = own.parcels.get(parcel).copied().unwrap_or_default();
+            own.takers[number].iter().for_each(|e| add(*e));
+        }
+        let consumed = |e: u32| &self.tables.elements[64 * own.first_word + e as usize].consumed;
+        let all_there = |e: &&u32| consumed(**e).iter().all(|m| inbox.contains(m));
+        own.quorums.iter().filter(all_there).for_each(|e| add(*e));
+        let open = own.open.row(place).iter();
+        for (possible, (there, open)) in possible.iter_mut().zip(there.iter().zip(open)) {
+            *possible = there & open;
+        }
+        if self.inner.protocol.network == Network::Ordered {
+            for (at, word) in possible.iter_mut().enumerate() {
+                for bit in ones(*word) {
+                    let e = (64 * at + bit) as u32;
+                    if !consumed(e).iter().all(|m| is_first(inbox, m)) {
+                        *word &= !(1 << bit);
+                    }
+                }
             }
         }
         true

@@ -94,6 +94,12 @@ pub(super) struct ProcessTable {
     pub(super) senders: Vec<Vec<Box<[u64]>>>,
     /// Numbers of messages for the process.
     pub(super) parcels: RapidHashMap<Parcel, usize>,
+    /// For each of them, elements that take it and no other.
+    pub(super) takers: Vec<Vec<u32>>,
+    /// Elements that take several.
+    pub(super) quorums: Vec<u32>,
+    /// The set of those that take none.
+    pub(super) unconditional: Box<[u64]>,
     /// For each place, messages that change nothing in the process any more.
     pub(super) inert: Rows,
     /// For each message, what it leads to.
@@ -654,6 +660,22 @@ impl<M: Value> Builder<'_, M> {
                 }
             }
         }
+        let numbers: RapidHashMap<Parcel, usize> =
+            parcels.iter().enumerate().map(|(at, m)| (*m, at)).collect();
+        let mut takers = vec![Vec::new(); parcels.len()];
+        let mut quorums = Vec::new();
+        let mut unconditional = vec![0; open.words];
+        for (e, element) in self.elements[own.first..][..own.count].iter().enumerate() {
+            match element.consumed.as_ref() {
+                [] => unconditional[e / 64] |= 1 << (e % 64),
+                [one] => {
+                    if let Some(number) = numbers.get(one) {
+                        takers[*number].push(e as u32);
+                    }
+                }
+                _ => quorums.push(e as u32),
+            }
+        }
         let highest = locals.last().map_or(0, |l| *l as usize + 1);
         let mut places = vec![NOWHERE; highest];
         for (place, local) in locals.iter().enumerate() {
@@ -668,7 +690,10 @@ impl<M: Value> Builder<'_, M> {
             conflicts: Rows::new(0, 0),
             openers: Rows::new(0, 0),
             senders: Vec::new(),
-            parcels: parcels.iter().enumerate().map(|(at, m)| (*m, at)).collect(),
+            parcels: numbers,
+            takers,
+            quorums,
+            unconditional: unconditional.into(),
             inert,
             traces: Vec::new(),
             brings: None,
