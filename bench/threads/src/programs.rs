@@ -2,6 +2,7 @@
 // too.
 macro_rules! programs {
     ($name:ident, $($root:ident)::+) => {
+        /// The programs with one library.
         pub mod $name {
             use std::sync::Arc;
             use $($root)::+::sync::atomic::{AtomicUsize, Ordering::*};

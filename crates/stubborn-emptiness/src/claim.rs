@@ -8,6 +8,7 @@
 //! and that would change if it were cut.
 
 use rapidhash::RapidHashMap;
+#[cfg(feature = "programs")]
 use stubborn_ir::{BinaryOp, Expr, Program, UnaryOp};
 use stubborn_ltl::automaton::Draft;
 use stubborn_ltl::guard::Guard;
@@ -24,21 +25,7 @@ pub struct ClaimGuards {
 }
 
 impl ClaimGuards {
-    /// Takes the guards of a claim apart. Adds labels to the program, so this comes before
-    /// the program becomes a system.
-    pub fn new(program: &mut Program, claim: &Claim) -> Self {
-        let mut this = Self::whole();
-        for label in claim.edges.iter().filter_map(|edge| edge.guard) {
-            if !this.of_label.contains_key(&label) {
-                let expr = program.labels[label.index()].expr.clone();
-                let guard = this.guard(program, &expr, label);
-                this.of_label.insert(label, guard);
-            }
-        }
-        this
-    }
-
-    /// The same without a program: every label is a proposition of its own.
+    /// Every label is a proposition of its own.
     pub fn unrelated(claim: &Claim) -> Self {
         let mut this = Self::whole();
         for label in claim.edges.iter().filter_map(|edge| edge.guard) {
@@ -68,6 +55,23 @@ impl ClaimGuards {
             self.labels.len() - 1
         });
         self.draft.guards.variable(number as u32)
+    }
+}
+
+#[cfg(feature = "programs")]
+impl ClaimGuards {
+    /// Takes the guards of a claim apart. Adds labels to the program, so this comes before
+    /// the program becomes a system.
+    pub fn new(program: &mut Program, claim: &Claim) -> Self {
+        let mut this = Self::whole();
+        for label in claim.edges.iter().filter_map(|edge| edge.guard) {
+            if !this.of_label.contains_key(&label) {
+                let expr = program.labels[label.index()].expr.clone();
+                let guard = this.guard(program, &expr, label);
+                this.of_label.insert(label, guard);
+            }
+        }
+        this
     }
 
     fn guard(&mut self, program: &mut Program, expr: &Expr, whole: LabelId) -> Guard {

@@ -45,10 +45,10 @@ fn replication_shrinks() {
         ..Setting::default()
     };
     let with = |s: Setting| share(&format!("{s:?}"), || primary_backup::protocol(s));
-    assert!(with(setting(1, 2, true)) < 0.56);
-    assert!(with(setting(2, 1, true)) < 0.52);
-    assert!(with(setting(1, 2, false)) < 0.32);
-    assert!(with(setting(2, 2, false)) < 0.11);
+    assert!(with(setting(1, 2, true)) < 0.04);
+    assert!(with(setting(2, 1, true)) < 0.02);
+    assert!(with(setting(1, 2, false)) < 0.15);
+    assert!(with(setting(2, 2, false)) < 0.03);
 }
 
 #[test]

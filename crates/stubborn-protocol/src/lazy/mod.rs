@@ -81,11 +81,9 @@ impl<M: Value> crate::model::Inner<M> {
         for parcel in self.inboxes.get(inbox) {
             met.parcels.insert((process, *parcel));
         }
+        // (What a step leaves in the inbox was there before.)
         for step in moves {
             met.locals.insert((process, step.local));
-            for parcel in self.inboxes.get(step.inbox) {
-                met.parcels.insert((process, *parcel));
-            }
             for (to, post) in &step.posts {
                 for parcel in self.posts.get(*post) {
                     met.parcels.insert((*to, *parcel));

@@ -72,6 +72,7 @@ impl<M: Value> Reduction for MessageReduction<'_, M> {
             current: vec![0; processes],
             enabled: BitSet::new(count),
             avoided: BitSet::new(count),
+            relevant: BitSet::new(count),
             set: BitSet::new(count),
             count: 0,
             open: Vec::new(),
@@ -108,6 +109,9 @@ struct MessageReducer<'m, M> {
     /// What no set may have that is enabled: visible elements, and enabled ones whose closure is
     /// known, because one that contains it is not better.
     avoided: BitSet,
+    /// Elements whose messages are there or may come. Others never happen, as far as is known, so
+    /// there is nothing to wait for, and no set needs them.
+    relevant: BitSet,
     set: BitSet,
     /// Enabled ones in the set.
     count: usize,
@@ -152,19 +156,31 @@ impl<M: Value> MessageReducer<'_, M> {
         if !inbox.iter().all(|parcel| own.parcels.contains_key(parcel)) {
             return false;
         }
-        let queues = self.inner.protocol.network == Network::Ordered;
+        let words = own.open.words;
         let start = self.entries.len();
-        self.entries.resize(start + 2 * own.open.words, 0);
-        let (possible, there) = self.entries[start..].split_at_mut(own.open.words);
-        for e in 0..own.senders.len() {
-            let consumed = &self.tables.elements[64 * own.first_word + e].consumed;
-            if !consumed.iter().all(|m| inbox.contains(m)) {
-                continue;
-            }
-            there[e / 64] |= 1 << (e % 64);
-            let next = !queues || consumed.iter().all(|m| is_first(inbox, m));
-            if next && own.open.contains(place, e) {
-                possible[e / 64] |= 1 << (e % 64);
+        self.entries.resize(start + words, 0);
+        self.entries.extend_from_slice(&own.unconditional);
+        let (possible, there) = self.entries[start..].split_at_mut(words);
+        let mut add = |e: u32| there[e as usize / 64] |= 1 << (e % 64);
+        for parcel in inbox {
+            let number = own.parcels.get(parcel).copied().unwrap_or_default();
+            own.takers[number].iter().for_each(|e| add(*e));
+        }
+        let consumed = |e: u32| &self.tables.elements[64 * own.first_word + e as usize].consumed;
+        let all_there = |e: &&u32| consumed(**e).iter().all(|m| inbox.contains(m));
+        own.quorums.iter().filter(all_there).for_each(|e| add(*e));
+        let open = own.open.row(place).iter();
+        for (possible, (there, open)) in possible.iter_mut().zip(there.iter().zip(open)) {
+            *possible = there & open;
+        }
+        if self.inner.protocol.network == Network::Ordered {
+            for (at, word) in possible.iter_mut().enumerate() {
+                for bit in ones(*word) {
+                    let e = (64 * at + bit) as u32;
+                    if !consumed(e).iter().all(|m| is_first(inbox, m)) {
+                        *word &= !(1 << bit);
+                    }
+                }
             }
         }
         true
@@ -181,9 +197,10 @@ impl<M: Value> MessageReducer<'_, M> {
         let set = self.set.words_mut()[first_word..].iter_mut();
         let enabled = self.enabled.words()[first_word..].iter();
         let avoided = self.avoided.words()[first_word..].iter();
-        let rows = set.zip(enabled).zip(avoided).zip(words);
-        for (at, (((set, enabled), avoided), word)) in rows.enumerate() {
-            let new = word & !*set;
+        let relevant = self.relevant.words()[first_word..].iter();
+        let rows = set.zip(enabled).zip(avoided).zip(relevant).zip(words);
+        for (at, ((((set, enabled), avoided), relevant), word)) in rows.enumerate() {
+            let new = word & relevant & !*set;
             if new == 0 {
                 continue;
             }
@@ -299,6 +316,20 @@ impl<M: Value> MessageReducer<'_, M> {
             self.enabled.words_mut()[own.first_word..][..words]
                 .copy_from_slice(&self.entries[start..][..words]);
         }
+        let relevant = self.relevant.words_mut();
+        relevant.copy_from_slice(tables.quorums.words());
+        for (p, own) in tables.processes.iter().enumerate() {
+            let there = &self.entries[self.current[p] + own.open.words..][..own.open.words];
+            let own_words = relevant[own.first_word..].iter_mut();
+            own_words.zip(there).for_each(|(r, t)| *r |= t);
+            match &own.brings {
+                Some(brings) => {
+                    let row = brings.row(self.places[p]).iter();
+                    relevant.iter_mut().zip(row).for_each(|(r, b)| *r |= b);
+                }
+                None => relevant.fill(u64::MAX),
+            }
+        }
         if state[self.inner.extra_word] == 0 {
             let crashes = tables.crashes.words();
             let enabled = self.enabled.words_mut().iter_mut();
@@ -331,7 +362,7 @@ impl<M: Value> Reducer for MessageReducer<'_, M> {
                 .words_mut()
                 .copy_from_slice(tables.visible.words());
             let mut least = self.enabled.count();
-            for word in 0..self.enabled.words().len() {
+            'seeds: for word in 0..self.enabled.words().len() {
                 for bit in ones(self.enabled.words()[word] & !tables.visible.words()[word]) {
                     let seed = (64 * word + bit) as u32;
                     if self.close(state, seed, least).is_ok() {
@@ -339,9 +370,9 @@ impl<M: Value> Reducer for MessageReducer<'_, M> {
                         self.best.words_mut().copy_from_slice(self.set.words());
                     }
                     self.avoided.insert(seed as usize);
-                }
-                if least == 1 {
-                    break;
+                    if least == 1 {
+                        break 'seeds;
+                    }
                 }
             }
         }

@@ -68,6 +68,8 @@ pub(crate) struct Tables {
     pub(super) visible: BitSet,
     pub(super) crashes: BitSet,
     pub(super) recoveries: BitSet,
+    /// Elements that take several messages.
+    pub(super) quorums: BitSet,
     /// How much was met when they were made.
     pub(crate) size: usize,
 }
@@ -92,10 +94,19 @@ pub(super) struct ProcessTable {
     pub(super) senders: Vec<Vec<Box<[u64]>>>,
     /// Numbers of messages for the process.
     pub(super) parcels: RapidHashMap<Parcel, usize>,
+    /// For each of them, elements that take it and no other.
+    pub(super) takers: Vec<Vec<u32>>,
+    /// Elements that take several.
+    pub(super) quorums: Vec<u32>,
+    /// The set of those that take none.
+    pub(super) unconditional: Box<[u64]>,
     /// For each place, messages that change nothing in the process any more.
     pub(super) inert: Rows,
     /// For each message, what it leads to.
     pub(super) traces: Vec<Traces>,
+    /// For each place, elements of all processes whose only message may still come from there;
+    /// `None` if that is too much to be kept.
+    pub(super) brings: Option<Rows>,
 }
 
 impl ProcessTable {
@@ -406,20 +417,11 @@ impl<M: Value> Builder<'_, M> {
         let mut senders: RapidHashMap<(Pid, Parcel), Box<[u64]>> = RapidHashMap::default();
         let mut processes = Vec::new();
         for (p, own) in owns.iter().enumerate() {
-            let mut conflicts = Rows::new(own.count, own.count);
-            let mut openers = Rows::new(own.count, own.count);
-            for a in 0..own.count {
-                for b in a + 1..own.count {
-                    if self.conflict(own, own.first + a, own.first + b)? {
-                        conflicts.insert(a, b);
-                        conflicts.insert(b, a);
-                    }
-                }
-                for opener in self.openers(own, own.first + a)? {
-                    openers.insert(a, opener - own.first);
-                }
-                if self.is_visible(own, locals, own.first + a) {
-                    visible.insert(own.first + a);
+            let conflicts = self.conflicts(own)?;
+            let openers = self.openers(own)?;
+            for element in own.first..own.first + own.count {
+                if self.is_visible(own, locals, element) {
+                    visible.insert(element);
                 }
             }
             for (place, _) in locals[p].iter().enumerate() {
@@ -453,6 +455,10 @@ impl<M: Value> Builder<'_, M> {
                 .collect();
         }
         self.trace(owns, parcels, &mut processes);
+        let brings = self.brings(&processes, locals);
+        for (table, brings) in processes.iter_mut().zip(brings) {
+            table.brings = brings;
+        }
         let by = |wanted: Role| -> BitSet {
             let mut found = BitSet::new(count);
             for (at, e) in self.elements.iter().enumerate() {
@@ -462,7 +468,14 @@ impl<M: Value> Builder<'_, M> {
             }
             found
         };
+        let mut quorums = BitSet::new(count);
+        let several = |e: &Element| e.consumed.len() > 1;
+        let numbers = (0..count).filter(|at| several(&self.elements[*at]));
+        numbers.for_each(|at| {
+            quorums.insert(at);
+        });
         Some(Tables {
+            quorums,
             crashes: by(Role::Crash),
             recoveries: by(Role::Recover),
             processes,
@@ -472,48 +485,99 @@ impl<M: Value> Builder<'_, M> {
         })
     }
 
-    /// Whether two elements of a process want the same message, or do not commute where both are
-    /// possible.
-    fn conflict(&mut self, own: &Own, a: usize, b: usize) -> Option<bool> {
-        let inner = self.inner;
-        let loses = |e: usize| inner.actions[self.elements[e].action as usize].role == Role::Lose;
-        let consumes = inner.protocol.network.consumes() || loses(a) || loses(b);
-        let (one, other) = (&self.elements[a].consumed, &self.elements[b].consumed);
-        if consumes && one.iter().any(|m| other.contains(m)) {
-            return Some(true);
-        }
-        if loses(a) || loses(b) {
-            return Some(false);
-        }
-        for place in 0..own.places.len() {
-            let row = place * own.count;
-            let both =
-                own.outcomes[row + a - own.first] != 0 && own.outcomes[row + b - own.first] != 0;
-            if both && !self.commute(own, place, a, b)? {
-                return Some(true);
+    /// For each process and place, elements whose only message is still to come from there.
+    fn brings(&self, processes: &[ProcessTable], locals: &[Vec<u32>]) -> Vec<Option<Rows>> {
+        let count = self.elements.len();
+        let mut found: Vec<Option<Rows>> = locals
+            .iter()
+            .map(|places| {
+                let fits = places.len() * count.div_ceil(64) <= MOST_COMBINATIONS;
+                fits.then(|| Rows::new(places.len(), count))
+            })
+            .collect();
+        for (at, element) in self.elements.iter().enumerate() {
+            let [message] = element.consumed.as_ref() else {
+                continue;
+            };
+            let receiver = &processes[element.process.index()];
+            let senders = &receiver.senders[at - 64 * receiver.first_word][0];
+            let from = message.from.index();
+            let Some(rows) = &mut found[from] else {
+                continue;
+            };
+            let future = &processes[from].future;
+            for place in 0..locals[from].len() {
+                let mut both = senders.iter().zip(future.row(place));
+                if both.any(|(s, f)| s & f != 0) {
+                    rows.insert(place, at);
+                }
             }
         }
-        Some(false)
+        found
     }
 
-    /// Elements that make another one possible in some local state.
-    fn openers(&mut self, own: &Own, element: usize) -> Option<Vec<usize>> {
-        let mut found = Vec::new();
-        for v in own.first..own.first + own.count {
-            for place in 0..own.places.len() {
-                let row = place * own.count;
-                if own.outcomes[row + element - own.first] != 0 {
-                    continue;
+    /// Elements of a process that want the same message, or do not commute where both are possible.
+    fn conflicts(&mut self, own: &Own) -> Option<Rows> {
+        let inner = self.inner;
+        let mut found = Rows::new(own.count, own.count);
+        let loses: Vec<bool> = self.elements[own.first..][..own.count]
+            .iter()
+            .map(|e| inner.actions[e.action as usize].role == Role::Lose)
+            .collect();
+        for a in 0..own.count {
+            for b in a + 1..own.count {
+                let consumes = inner.protocol.network.consumes() || loses[a] || loses[b];
+                let of = |e: usize| &self.elements[own.first + e].consumed;
+                if consumes && of(a).iter().any(|m| of(b).contains(m)) {
+                    found.insert(a, b);
+                    found.insert(b, a);
                 }
-                let id = own.outcomes[row + v - own.first] as usize;
-                let after: Vec<u32> = self.lists[id].iter().map(|o| o.local).collect();
-                let mut opens = false;
-                for local in after {
-                    opens |= self.outcomes(own, local, element)? != 0;
+            }
+        }
+        let mut open = Vec::new();
+        for place in 0..own.places.len() {
+            let is_open = |e: &usize| own.outcomes[place * own.count + e] != 0 && !loses[*e];
+            open.clear();
+            open.extend((0..own.count).filter(is_open));
+            for (at, a) in open.iter().enumerate() {
+                for b in &open[at + 1..] {
+                    if !found.contains(*a, *b)
+                        && !self.commute(own, place, own.first + a, own.first + b)?
+                    {
+                        found.insert(*a, *b);
+                        found.insert(*b, *a);
+                    }
                 }
-                if opens {
-                    found.push(v);
-                    break;
+            }
+        }
+        Some(found)
+    }
+
+    /// For each element of a process, those that make it possible in some local state.
+    fn openers(&mut self, own: &Own) -> Option<Rows> {
+        let mut found = Rows::new(own.count, own.count);
+        for place in 0..own.places.len() {
+            let here = place * own.count..(place + 1) * own.count;
+            for v in 0..own.count {
+                let id = own.outcomes[here.start + v] as usize;
+                for number in 0..self.lists[id].len() {
+                    let after = self.lists[id][number].local;
+                    let known = own.places.get(&after).copied();
+                    if known == Some(place) {
+                        continue;
+                    }
+                    for e in 0..own.count {
+                        if own.outcomes[here.start + e] != 0 || found.contains(e, v) {
+                            continue;
+                        }
+                        let later = match known {
+                            Some(next) => own.outcomes[next * own.count + e],
+                            None => self.outcomes(own, after, own.first + e)?,
+                        };
+                        if later != 0 {
+                            found.insert(e, v);
+                        }
+                    }
                 }
             }
         }
@@ -596,6 +660,22 @@ impl<M: Value> Builder<'_, M> {
                 }
             }
         }
+        let numbers: RapidHashMap<Parcel, usize> =
+            parcels.iter().enumerate().map(|(at, m)| (*m, at)).collect();
+        let mut takers = vec![Vec::new(); parcels.len()];
+        let mut quorums = Vec::new();
+        let mut unconditional = vec![0; open.words];
+        for (e, element) in self.elements[own.first..][..own.count].iter().enumerate() {
+            match element.consumed.as_ref() {
+                [] => unconditional[e / 64] |= 1 << (e % 64),
+                [one] => {
+                    if let Some(number) = numbers.get(one) {
+                        takers[*number].push(e as u32);
+                    }
+                }
+                _ => quorums.push(e as u32),
+            }
+        }
         let highest = locals.last().map_or(0, |l| *l as usize + 1);
         let mut places = vec![NOWHERE; highest];
         for (place, local) in locals.iter().enumerate() {
@@ -610,9 +690,13 @@ impl<M: Value> Builder<'_, M> {
             conflicts: Rows::new(0, 0),
             openers: Rows::new(0, 0),
             senders: Vec::new(),
-            parcels: parcels.iter().enumerate().map(|(at, m)| (*m, at)).collect(),
+            parcels: numbers,
+            takers,
+            quorums,
+            unconditional: unconditional.into(),
             inert,
             traces: Vec::new(),
+            brings: None,
         }
     }
 }
