@@ -48,6 +48,27 @@ fn features_can_be_left_out() {
     }
 }
 
+/// Version 0.1.0 lost assertions in chains of more than 2,000 steps, and took chains of more than
+/// 262,144 steps for endless, and loops of more than a million rounds in a d_step.
+#[test]
+fn some_programs_are_long_chains() {
+    let mut lengths = std::collections::BTreeSet::new();
+    for seed in 0..1000 {
+        let program = case(seed, &everything()).program;
+        let processes = program.parts.iter().filter(|n| n.kind == Kind::Process);
+        let bodies = processes.filter_map(|process| process.parts.last()?.parts.first());
+        for body in bodies.filter(|n| [Kind::Atomic, Kind::DStep].contains(&n.kind)) {
+            for rounds in [5000, 300_000, 1_200_000] {
+                let long = |n: &Node| n.kind == Kind::Number && n.number == rounds;
+                if body.any(&mut |node| long(node)) {
+                    lengths.insert((body.kind == Kind::Atomic, rounds));
+                }
+            }
+        }
+    }
+    assert_eq!(lengths.len(), 5, "{lengths:?}");
+}
+
 #[test]
 fn every_statement_has_a_text() {
     for seed in 0..500 {

@@ -3,6 +3,7 @@
 //! Every program uses a random part of all features (Groce, Zhang, Eide, Chen, Regehr, *Swarm
 //! testing*, 2012): what is everywhere hides what is rare, and few features make small programs.
 
+mod chains;
 mod claims;
 mod expressions;
 mod statements;
@@ -12,9 +13,7 @@ use std::collections::BTreeSet;
 use crate::minimise::Shrink;
 use crate::random::Random;
 
-use crate::promela::ast::{
-    Kind, Node, assign, binary, condition, leaf, named, node, number, place, sequence, with,
-};
+use crate::promela::ast::{Kind, Node, assign, leaf, named, node, place, sequence, with};
 
 /// Everything that a program may have or lack.
 pub const FEATURES: &[&str] = &[
@@ -91,10 +90,14 @@ pub const FEATURES: &[&str] = &[
     "xr",
     "next",
     "growth",
+    "long chain",
 ];
 
 /// What many programs have: other features show what they do to these.
 const OFTEN: &[&str] = &["assert", "atomic", "d_step"];
+
+/// What programs may have that are one long chain.
+const WITH_LONG_CHAINS: &[&str] = &["long chain", "assert", "ltl", "never", "end", "d_step"];
 
 /// A program, and how it is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,8 +190,19 @@ pub fn case(seed: u64, features: &Features) -> Case {
     if chosen.contains("trouble in atomic") && random.chance(2, 3) {
         chosen.remove("assert");
     }
+    // Each state in which a long chain begins costs a walk: few of them, and nothing else.
+    let chain = ["long chain", "atomic"].map(|feature| chosen.contains(feature)) == [true; 2]
+        && random.chance(1, 2);
+    if chain {
+        chosen.retain(|feature| WITH_LONG_CHAINS.contains(feature));
+    } else {
+        chosen.remove("long chain");
+    }
     let mut generator = Generator::new(random, chosen);
-    generator.program();
+    match chain {
+        true => generator.long_chain(),
+        false => generator.program(),
+    }
     let limit = match generator.on("process limit") {
         true => generator.active.max(1) + generator.random.between(0, 2),
         false => generator.active + 4,
@@ -700,39 +714,6 @@ impl Generator {
         let statements = self.statements(count, depth);
         body.extend(statements);
         (body, locals)
-    }
-
-    /// A long way to something new: a process that is started late, or a variable that
-    /// becomes large.
-    fn growth(&mut self) {
-        let goal = self.random.between(20, 70);
-        let counter = |generator: &mut Self, last: Vec<Node>| {
-            let name = generator.fresh("n");
-            let of = named(Kind::Type, "byte");
-            generator
-                .units
-                .push(node(Kind::Declaration, name.clone(), 0, vec![of]));
-            let more = sequence(vec![
-                condition(binary("<", place(&name), number(goal))),
-                with(Kind::Increment, vec![place(&name)]),
-            ]);
-            let stop = sequence(vec![
-                condition(binary("==", place(&name), number(goal))),
-                leaf(Kind::Break),
-            ]);
-            let mut body = vec![with(Kind::Do, vec![more, stop])];
-            body.extend(last);
-            let parts = vec![leaf(Kind::Parameters), sequence(body)];
-            let name = generator.fresh("P");
-            generator.units.push(node(Kind::Process, name, 1, parts));
-            generator.active += 1;
-        };
-        self.process(0);
-        let start = self.start();
-        counter(self, vec![condition(start)]);
-        if self.random.chance(1, 2) {
-            counter(self, Vec::new());
-        }
     }
 
     /// Puts the labels that are jumped to, and some with a meaning, before statements.

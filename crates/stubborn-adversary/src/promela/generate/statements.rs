@@ -169,7 +169,6 @@ impl Generator {
         vec![sequence(step), sequence(vec![otherwise, leave])]
     }
 
-    /// A loop of many rounds, for inside of an atomic sequence.
     /// An assertion that mostly fails, on a way that comes back, that meets another one, or on which a
     /// step fails next.
     fn trouble(&mut self) -> Vec<Node> {
@@ -202,6 +201,7 @@ impl Generator {
         }
     }
 
+    /// A loop of many rounds, for inside of an atomic sequence.
     pub(super) fn long_loop(&mut self) -> Vec<Node> {
         let wide = |v: &&Variable| {
             v.elements == 0 && matches!(v.of, Type::Number("int" | "short" | "byte", _))
