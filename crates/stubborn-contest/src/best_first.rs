@@ -10,16 +10,22 @@ use stubborn_ctl::{Graph, Space, StateNumber, Stop};
 use stubborn_net::{Formula, NetSystem};
 use stubborn_search::Limits;
 
-/// Whether a marking that satisfies a state formula was found within limits.
-pub(crate) fn best_first(system: &NetSystem, formula: &Formula, limits: &Limits<'_>) -> bool {
-    let Ok(space) = Space::new(system, limits) else {
-        return false;
-    };
+/// A state that satisfies a state formula, if one was found within limits.
+pub(crate) fn best_first(
+    system: &NetSystem,
+    formula: &Formula,
+    limits: &Limits<'_>,
+) -> Option<Vec<u32>> {
+    let space = Space::new(system, limits).ok()?;
     let mut graph = Graph::new(system, &space, limits);
-    search(system, formula, &mut graph).unwrap_or(false)
+    search(system, formula, &mut graph).ok()?
 }
 
-fn search(system: &NetSystem, formula: &Formula, graph: &mut Graph<'_>) -> Result<bool, Stop> {
+fn search(
+    system: &NetSystem,
+    formula: &Formula,
+    graph: &mut Graph<'_>,
+) -> Result<Option<Vec<u32>>, Stop> {
     let mut queue: BinaryHeap<Reverse<(u64, u32, StateNumber)>> = BinaryHeap::new();
     let mut fresh = graph.initial()?;
     loop {
@@ -27,14 +33,14 @@ fn search(system: &NetSystem, formula: &Formula, graph: &mut Graph<'_>) -> Resul
             let words = graph.state(state)?;
             let distance = formula.distance(system.net(), &|place| system.tokens(words, place));
             if distance == 0 {
-                return Ok(true);
+                return Ok(Some(words.to_vec()));
             }
             // Some order that has nothing to do with the one of discovery.
             let order = state.wrapping_mul(0x9e37_79b1).rotate_left(16);
             queue.push(Reverse((distance, order, state)));
         }
         let Some(Reverse((_, _, state))) = queue.pop() else {
-            return Ok(false);
+            return Ok(None);
         };
         let known = graph.len() as StateNumber;
         let degree = match graph.degree(state) {
@@ -80,7 +86,8 @@ mod tests {
             let each = counters.iter().map(|place| at_least(*place, tokens));
             Formula::And(each.collect())
         };
-        assert!(best_first(&system, &all(9), &limits));
-        assert!(!best_first(&system, &all(10), &limits));
+        let found = best_first(&system, &all(9), &limits).unwrap();
+        assert_eq!(system.tokens(&found, counters[0]), 9);
+        assert_eq!(best_first(&system, &all(10), &limits), None);
     }
 }

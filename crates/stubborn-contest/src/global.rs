@@ -8,18 +8,23 @@
 //! for transitions of a set of *candidates*, and stop when what was found, or what was excluded,
 //! decides. Stubborn sets that contain all candidates keep every way to each of them.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use stubborn_net::{
-    Atom, BoundSource, Formula, Linearise, NetSystem, PlaceId, Relaxed, StateEquation, TransitionId,
+    Atom, BoundSource, CompareOp, Formula, IntExpr, Linearise, NetSystem, PlaceId, Relaxed,
+    StateEquation, TransitionId,
 };
 use stubborn_plan::reduction::Made;
 use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Outcome, Successors, System};
 
 use crate::answer::{Technique, Value};
+use crate::best_first::best_first;
 use crate::examiner::{Coverage, Examiner, SHORT, Way};
+use crate::reachability;
 use crate::walk::walk;
 
 /// What can fire, as far as it is known.
@@ -33,6 +38,8 @@ pub(crate) enum Fires {
 /// For each transition of the net, whether it can fire.
 pub(crate) struct Firing {
     pub(crate) of: Vec<Fires>,
+    /// Groups of a question of which some transition can fire, whichever it is.
+    groups: BTreeSet<usize>,
 }
 
 impl Firing {
@@ -44,6 +51,7 @@ impl Firing {
         };
         Self {
             of: system.net().transitions().map(known).collect(),
+            groups: BTreeSet::new(),
         }
     }
 
@@ -71,9 +79,12 @@ pub(crate) trait ByFiring: Sync {
     /// The answer, once what is known decides.
     fn decide(&self, firing: &Firing) -> Option<bool>;
 
-    /// Transitions of which it is worth knowing whether they can fire: of one candidate for an
-    /// early end, or of all.
-    fn candidates(&self, firing: &Firing) -> Vec<Vec<TransitionId>>;
+    /// Groups of transitions of which it is worth knowing whether they can fire: of one candidate
+    /// for an early end, or of all. Each with its number.
+    fn candidates(&self, firing: &Firing) -> Vec<(usize, Vec<TransitionId>)>;
+
+    /// What can be reached if and only if some transition of a group can fire.
+    fn goal(&self, group: usize, candidates: &[TransitionId]) -> Formula;
 }
 
 /// Every transition of the file can fire.
@@ -101,27 +112,33 @@ impl QuasiLive {
 
 impl ByFiring for QuasiLive {
     fn decide(&self, firing: &Firing) -> Option<bool> {
-        let mut groups = self.groups.iter();
-        if groups
+        let groups = self.groups.iter().enumerate();
+        let mut open = groups.filter(|(number, _)| !firing.groups.contains(number));
+        if open
             .clone()
-            .any(|g| self.is_known(g, firing, Fires::Never))
+            .any(|(_, g)| self.is_known(g, firing, Fires::Never))
         {
             return Some(false);
         }
-        groups
-            .all(|g| self.is_known(g, firing, Fires::Sometime))
+        open.all(|(_, g)| self.is_known(g, firing, Fires::Sometime))
             .then_some(true)
     }
 
-    fn candidates(&self, firing: &Firing) -> Vec<Vec<TransitionId>> {
-        let open = |g: &&Range<u32>| !self.is_known(g, firing, Fires::Sometime);
-        let unknown = |g: &Range<u32>| {
-            let members = g.clone().map(TransitionId);
-            members
-                .filter(|t| firing.of[t.index()] == Fires::Unknown)
-                .collect()
+    fn candidates(&self, firing: &Firing) -> Vec<(usize, Vec<TransitionId>)> {
+        let open = |(number, g): &(usize, &Range<u32>)| {
+            !firing.groups.contains(number) && !self.is_known(g, firing, Fires::Sometime)
         };
-        self.groups.iter().filter(open).map(unknown).collect()
+        let unknown = |(number, g): (usize, &Range<u32>)| {
+            let members = g.clone().map(TransitionId);
+            let unknown = members.filter(|t| firing.of[t.index()] == Fires::Unknown);
+            (number, unknown.collect())
+        };
+        let groups = self.groups.iter().enumerate();
+        groups.filter(open).map(unknown).collect()
+    }
+
+    fn goal(&self, _: usize, candidates: &[TransitionId]) -> Formula {
+        Formula::Atom(Atom::Fireable(candidates.to_vec()))
     }
 }
 
@@ -129,6 +146,8 @@ impl ByFiring for QuasiLive {
 pub(crate) struct Stable {
     /// For each place of the file, the transitions that change its tokens.
     changers: Vec<Vec<TransitionId>>,
+    /// For each place of the file, those of the net, and how many tokens they have in the beginning.
+    tokens: Vec<(Vec<PlaceId>, u64)>,
 }
 
 impl Stable {
@@ -136,10 +155,15 @@ impl Stable {
         let net = &examiner.model.net;
         let mut group_of = vec![0usize; net.place_count()];
         let mut groups = 0;
+        let mut tokens = Vec::new();
         for (_, range) in examiner.model.place_groups() {
-            for place in range {
-                group_of[place as usize] = groups;
+            let places: Vec<PlaceId> = range.map(PlaceId).collect();
+            for place in &places {
+                group_of[place.index()] = groups;
             }
+            let initial = places.iter().map(|place| net.initial(*place));
+            let sum = initial.fold(0, u64::saturating_add);
+            tokens.push((places, sum));
             groups += 1;
         }
         let mut changers = vec![Vec::new(); groups];
@@ -158,35 +182,43 @@ impl Stable {
                 }
             }
         }
-        Self { changers }
+        Self { changers, tokens }
     }
 }
 
 impl ByFiring for Stable {
     fn decide(&self, firing: &Firing) -> Option<bool> {
         let fires = |t: &TransitionId, wanted| firing.of[t.index()] == wanted;
-        let mut groups = self.changers.iter();
-        if groups
+        let groups = self.changers.iter().enumerate();
+        let mut open = groups.filter(|(number, _)| !firing.groups.contains(number));
+        if open
             .clone()
-            .any(|changers| changers.iter().all(|t| fires(t, Fires::Never)))
+            .any(|(_, changers)| changers.iter().all(|t| fires(t, Fires::Never)))
         {
             return Some(true);
         }
-        groups
-            .all(|changers| changers.iter().any(|t| fires(t, Fires::Sometime)))
+        open.all(|(_, changers)| changers.iter().any(|t| fires(t, Fires::Sometime)))
             .then_some(false)
     }
 
-    fn candidates(&self, firing: &Firing) -> Vec<Vec<TransitionId>> {
+    fn candidates(&self, firing: &Firing) -> Vec<(usize, Vec<TransitionId>)> {
         let is = |t: &&TransitionId, wanted| firing.of[t.index()] == wanted;
-        self.changers
-            .iter()
-            .filter(|changers| !changers.iter().any(|t| is(&t, Fires::Sometime)))
-            .map(|changers| {
+        let groups = self.changers.iter().enumerate();
+        groups
+            .filter(|(number, _)| !firing.groups.contains(number))
+            .filter(|(_, changers)| !changers.iter().any(|t| is(&t, Fires::Sometime)))
+            .map(|(number, changers)| {
                 let unknown = changers.iter().filter(|t| is(t, Fires::Unknown));
-                unknown.copied().collect()
+                (number, unknown.copied().collect())
             })
             .collect()
+    }
+
+    fn goal(&self, group: usize, _: &[TransitionId]) -> Formula {
+        let (places, initial) = &self.tokens[group];
+        let now = IntExpr::tokens(places.clone());
+        let other = IntExpr::constant(*initial);
+        Formula::Atom(Atom::Compare(CompareOp::NotEqual, now, other))
     }
 }
 
@@ -218,23 +250,23 @@ pub(crate) fn decide(
     if let Some(value) = search(examiner, system, question, firing, None, SHORT) {
         return Some((value, SEARCHED.to_vec()));
     }
-    if examiner.options.walks {
-        let time = examiner.slice(0.03, Duration::from_secs(2));
-        let mut decided = None;
-        walk(system, time, &mut |_: &[u32], successors: &Successors| {
-            if firing.see(successors) {
-                decided = question.decide(firing);
-            }
-            decided.is_none()
-        });
-        if let Some(value) = decided {
-            return Some((value, vec![Technique::RandomWalk]));
-        }
+    let walked = Some(vec![Technique::RandomWalk]);
+    let short = examiner.slice(0.03, Duration::from_secs(2));
+    if let Some(value) = by_walks(examiner, system, question, firing, short) {
+        return Some(value).zip(walked);
     }
     if examiner.options.equation
         && let Some(value) = exclude(examiner, system, question, firing)
     {
         return Some((value, vec![Technique::LinearProgramming]));
+    }
+    if let Some(value) = one_by_one(examiner, system, question, firing, false) {
+        return Some((value, SEARCHED.to_vec()));
+    }
+    if let Some(value) = one_by_one(examiner, system, question, firing, true) {
+        let mut techniques = SEARCHED.to_vec();
+        techniques.push(Technique::StructuralReduction);
+        return Some((value, techniques));
     }
     if let Some(value) = search(examiner, system, question, firing, None, 0.4) {
         return Some((value, SEARCHED.to_vec()));
@@ -247,7 +279,83 @@ pub(crate) fn decide(
         techniques.push(Technique::StubbornSets);
         return Some((value, techniques));
     }
-    None
+    // Walks have no end of their own.
+    examiner.options.time?;
+    by_walks(examiner, system, question, firing, examiner.left()).zip(walked)
+}
+
+/// Walks at random for a time.
+fn by_walks(
+    examiner: &Examiner<'_>,
+    system: &NetSystem,
+    question: &dyn ByFiring,
+    firing: &mut Firing,
+    time: Duration,
+) -> Option<bool> {
+    if !examiner.options.walks || examiner.is_over() {
+        return None;
+    }
+    let mut decided = None;
+    let interrupt = examiner.options.interrupt;
+    walk(system, time, &mut |_: &[u32], successors: &Successors| {
+        if firing.see(successors) {
+            decided = question.decide(firing);
+        }
+        decided.is_none() && !interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    });
+    decided
+}
+
+/// Asks of each group of candidates whether some transition of it can fire, in a part of the time: on
+/// the net, best-first; or on one that is made smaller for the question.
+fn one_by_one(
+    examiner: &Examiner<'_>,
+    system: &NetSystem,
+    question: &dyn ByFiring,
+    firing: &mut Firing,
+    smaller: bool,
+) -> Option<bool> {
+    let mut executor = system.executor();
+    let mut successors = Successors::new(system.layout().words());
+    let until = examiner.left().mul_f64(0.7);
+    let mut tried = BTreeSet::new();
+    loop {
+        let mut groups = question.candidates(firing);
+        groups.retain(|(number, group)| !group.is_empty() && !tried.contains(number));
+        let open = groups.len();
+        let (number, group) = groups.into_iter().next()?;
+        let left = examiner.left().saturating_sub(until);
+        if examiner.is_over() || left.is_zero() {
+            return None;
+        }
+        tried.insert(number);
+        let time = left.mul_f64(2.0 / (open + 1) as f64);
+        if smaller {
+            let goal = question.goal(number, &group);
+            match reachability::search_alone(examiner, system, &goal, time) {
+                Some(true) => {
+                    firing.groups.insert(number);
+                }
+                Some(false) => {
+                    for t in group {
+                        firing.of[t.index()] = Fires::Never;
+                    }
+                }
+                None => continue,
+            }
+        } else {
+            let enabled = Formula::Atom(Atom::Fireable(group));
+            let Some(state) = best_first(system, &enabled, &examiner.limits(time)) else {
+                continue;
+            };
+            successors.clear();
+            executor.successors(&state, &mut successors);
+            firing.see(&successors);
+        }
+        if let Some(value) = question.decide(firing) {
+            return Some(value);
+        }
+    }
 }
 
 /// Sets that keep every way to the question's candidates.
@@ -257,7 +365,8 @@ fn for_candidates<'s>(
     question: &dyn ByFiring,
     firing: &Firing,
 ) -> Option<Made<'s>> {
-    let wanted = question.candidates(firing).into_iter().flatten();
+    let candidates = question.candidates(firing).into_iter();
+    let wanted = candidates.flat_map(|(_, group)| group);
     let mut goals = Goals {
         any_of: Vec::new(),
         transitions: wanted
@@ -313,8 +422,8 @@ fn exclude(
     let each = examiner.slice(0.05, Duration::from_secs(5));
     let mut groups = question.candidates(firing);
     // Small ones decide soonest.
-    groups.sort_by_key(Vec::len);
-    for group in groups {
+    groups.sort_by_key(|(_, group)| group.len());
+    for (_, group) in groups {
         for transition in group {
             if examiner.is_over() || examiner.left() < until {
                 return None;
@@ -459,6 +568,15 @@ mod tests {
             Some(&reduction),
             0.5,
         );
+        // Group by group, in nets made for them and in the net.
+        for smaller in [true, false] {
+            let mut firing = Firing::new(&system);
+            let value = one_by_one(examiner, &system, question, &mut firing, smaller);
+            assert!(
+                value.is_none() || full.is_none() || value == full,
+                "{smaller}"
+            );
+        }
         Some((full?, reduced?))
     }
 

@@ -175,7 +175,7 @@ fn one_by_one(
     });
 }
 
-/// Looks for one goal in a net made for it.
+/// Looks for one goal in a net made for it, or in the net itself.
 fn search(
     examiner: &Examiner<'_>,
     whole: &NetSystem,
@@ -183,15 +183,7 @@ fn search(
     time: Duration,
 ) -> Option<(bool, Vec<Technique>)> {
     let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
-    let original = &examiner.model.net;
-    let watched: Vec<PlaceId> = goal.formula.places(original);
-    let reduced = examiner.reduced(original, &Preserve::Places(watched));
-    let own = reduced.and_then(|reduced| {
-        let formula = reduced.translate(&goal.formula, original)?;
-        let mut own = examiner.smaller(whole, &reduced)?;
-        let label = own.add_label(formula.clone())?;
-        Some((own, label, formula))
-    });
+    let own = made_for(examiner, whole, &goal.formula);
     if own.is_some() {
         techniques.push(Technique::StructuralReduction);
     }
@@ -199,15 +191,52 @@ fn search(
         Some((own, label, formula)) => (own, *label, formula),
         None => (whole, *label, &goal.formula),
     };
+    let (found, with_sets) = search_in(examiner, system, label, formula, time)?;
+    techniques.extend(with_sets.then_some(Technique::StubbornSets));
+    Some((found, techniques))
+}
+
+/// Whether a state formula can become true, by a search in a net made for it; none if there is no such
+/// net, or no answer within the time.
+pub(crate) fn search_alone(
+    examiner: &Examiner<'_>,
+    whole: &NetSystem,
+    formula: &Formula,
+    time: Duration,
+) -> Option<bool> {
+    let (own, label, formula) = made_for(examiner, whole, formula)?;
+    Some(search_in(examiner, &own, label, &formula, time)?.0)
+}
+
+/// A net made smaller around the places of a state formula, with its label and itself there.
+fn made_for(
+    examiner: &Examiner<'_>,
+    whole: &NetSystem,
+    formula: &Formula,
+) -> Option<(NetSystem, LabelId, Formula)> {
+    let original = &examiner.model.net;
+    let watched: Vec<PlaceId> = formula.places(original);
+    let reduced = examiner.reduced(original, &Preserve::Places(watched))?;
+    let formula = reduced.translate(formula, original)?;
+    let mut own = examiner.smaller(whole, &reduced)?;
+    let label = own.add_label(formula.clone())?;
+    Some((own, label, formula))
+}
+
+/// Looks for a goal; whether it is there, and whether stubborn sets were used to find out.
+fn search_in(
+    examiner: &Examiner<'_>,
+    system: &NetSystem,
+    label: LabelId,
+    formula: &Formula,
+    time: Duration,
+) -> Option<(bool, bool)> {
     let started = Instant::now();
-    if best_first(system, formula, &examiner.limits(time.mul_f64(GUIDED))) {
-        return Some((true, techniques));
+    if best_first(system, formula, &examiner.limits(time.mul_f64(GUIDED))).is_some() {
+        return Some((true, false));
     }
     let time = time.saturating_sub(started.elapsed());
     let reduction = examiner.reduction(system, Aim::Goals(Goals::labels([label])));
-    if reduction.is_some() {
-        techniques.push(Technique::StubbornSets);
-    }
     let mut found = false;
     let mut executor = system.executor();
     let mut look = |state: &[u32], _: &Successors| {
@@ -217,5 +246,5 @@ fn search(
     let way = Way::breadth_first(time);
     let coverage = examiner.explore(system, reduction.as_ref(), way, &mut look);
     let known = found || coverage == Coverage::Complete;
-    known.then_some((found, techniques))
+    known.then_some((found, reduction.is_some()))
 }

@@ -1,7 +1,8 @@
 //! Random walks: the cheapest way to a witness.
 //!
-//! A walk fires enabled transitions at random and starts over at a deadlock, or after a number
-//! of steps that grows from walk to walk. What it sees is reachable, whatever it misses. The
+//! A walk fires enabled transitions at random, every other time one of those that were fired least
+//! often, so that it does not stay where most of the steps are. It starts over at a deadlock, or after a
+//! number of steps that grows from walk to walk. What it sees is reachable, whatever it misses. The
 //! numbers depend on nothing but the net, so that a run can be repeated.
 
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ pub(crate) fn walk(system: &NetSystem, time: Duration, visitor: &mut Visitor<'_>
     let mut successors = Successors::new(words);
     let initial = system.initial_states();
     let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
+    let mut fired = vec![0u32; system.structure().transitions.len()];
     let mut steps = SHORT;
     let mut patience = 0;
     loop {
@@ -44,7 +46,7 @@ pub(crate) fn walk(system: &NetSystem, time: Duration, visitor: &mut Visitor<'_>
             if !visitor(&state, &successors) {
                 return;
             }
-            let Some(next) = choose(&successors, &mut random) else {
+            let Some(next) = choose(&successors, &mut fired, &mut random) else {
                 break;
             };
             state.copy_from_slice(successors.state(next));
@@ -58,10 +60,20 @@ pub(crate) fn walk(system: &NetSystem, time: Duration, visitor: &mut Visitor<'_>
 }
 
 /// One of the steps that do not fail.
-fn choose(successors: &Successors, random: &mut Random) -> Option<usize> {
+fn choose(successors: &Successors, fired: &mut [u32], random: &mut Random) -> Option<usize> {
     if successors.is_empty() {
         return None;
     }
-    let chosen = random.below(successors.len());
+    let count = successors.len();
+    let first = random.below(count);
+    let transition = |number: usize| successors.transitions()[number].index();
+    let chosen = match random.below(2) {
+        0 => first,
+        _ => (0..count)
+            .map(|number| (first + number) % count)
+            .min_by_key(|number| fired[transition(*number)])?,
+    };
+    let times = &mut fired[transition(chosen)];
+    *times = times.saturating_add(1);
     (successors.outcome(chosen) == Outcome::FINE).then_some(chosen)
 }
