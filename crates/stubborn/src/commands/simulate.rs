@@ -54,9 +54,9 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
     let mut status = Status::Fine;
     let mut trace = if let Some(file) = &args.drawing.trail {
         let path = trail_file(file, &args.model.model);
-        trail(args, &mut model, &path, &mut status)?
+        trail(args, &mut model, &path)?
     } else if let Some((path, saved)) = &saved {
-        replay(args, &model, path, saved, &mut status)?
+        replay(args, &model, path, saved)?
     } else if args.interactive {
         Trace::new(&model.reference().initial_states()[..model.reference().layout().words()])
     } else if let Some(runs) = args.runs {
@@ -127,7 +127,6 @@ fn replay(
     model: &LoadedModel,
     path: &Path,
     saved: &SavedTrace,
-    status: &mut Status,
 ) -> Result<Trace, Failure> {
     let trace = replayed(model, path, saved)?;
     let mut walk = Walk::new(model, args.states);
@@ -140,24 +139,15 @@ fn replay(
     if trace.cycle_start().is_none() {
         walk.end(&trace);
     }
-    // By hand, it is said where the walk goes on.
-    if !args.interactive {
-        *status = walk.conclude(&trace);
-        if *status == Status::Fine && saved.violates {
-            print(&format!("saved as a violation of: {}\n", saved.shows));
-            *status = Status::Violated;
-        }
+    // By hand, it is said where the walk goes on. That the run could be followed is what the status says.
+    if !args.interactive && walk.conclude(&trace) == Status::Fine && saved.violates {
+        print(&format!("saved as a violation of: {}\n", saved.shows));
     }
     Ok(trace)
 }
 
 /// Follows a trail.
-fn trail(
-    args: &SimulateArgs,
-    model: &mut LoadedModel,
-    path: &Path,
-    status: &mut Status,
-) -> Result<Trace, Failure> {
+fn trail(args: &SimulateArgs, model: &mut LoadedModel, path: &Path) -> Result<Trace, Failure> {
     let shown = path.display();
     let text = read_text(path)?;
     let trace =
@@ -170,7 +160,7 @@ fn trail(
     walk.show_all(&trace);
     walk.end(&trace);
     if !args.interactive {
-        *status = walk.conclude(&trace);
+        walk.conclude(&trace);
     }
     Ok(trace)
 }
