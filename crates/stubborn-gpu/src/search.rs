@@ -214,8 +214,15 @@ impl Sizes {
             }
             larger
         };
-        // In quarters.
-        [32, 16, 8, 6, 5].map(times).into_iter().find(fits)
+        // In quarters. Numbers of nodes are parts of keys, which quotients leave little room for.
+        let first = match short {
+            Short::Nodes if self.slots == 8 => 8,
+            _ => 32,
+        };
+        let factors = [32, 16, 8, 6, 5]
+            .into_iter()
+            .filter(|factor| *factor <= first);
+        factors.map(times).find(fits)
     }
 
     fn table_bytes(self) -> u64 {
