@@ -71,6 +71,7 @@ mod memory;
 mod packed;
 mod progress;
 pub mod proviso;
+mod recent;
 mod replay;
 mod rerun;
 mod result;

@@ -27,6 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use stubborn_cluster::hash_of;
 use stubborn_store::saved::{Sink, Source};
 use stubborn_store::{MemoryBudget, Store, StoreKind, StoreOptions};
 use stubborn_system::BitSet;
@@ -38,6 +39,7 @@ use crate::control::Halt;
 use crate::engine::{Engine, Explore};
 use crate::expand::{Choice, Expander};
 use crate::proviso::{Known, Ruling};
+use crate::recent::Recent;
 use crate::rerun::Path;
 use crate::result::{Limit, SearchResult, TraceMissing};
 use crate::runs::{Merge, Run, Writer, subtract};
@@ -49,6 +51,9 @@ const GROUP: u64 = 32;
 /// Bytes of successors in memory, at least and at most.
 const LEAST: usize = 1 << 20;
 const MOST: usize = 1 << 30;
+
+/// Bytes of states that were collected lately.
+const RECENT: usize = 1 << 20;
 
 /// Threads with a common store as long as memory lasts, then files in a folder; breadth-first.
 #[derive(Clone, Debug)]
@@ -294,6 +299,7 @@ impl Explore for Spilling<'_> {
         let mut walk = Walk {
             expander: context.expander(Preference::Least),
             context: &context,
+            recent: Recent::new(levels.width, RECENT),
             levels,
             most: most.unwrap_or(u64::MAX),
         };
@@ -360,6 +366,8 @@ struct Walk<'a, 'l> {
     context: &'a Context<'a>,
     expander: Expander<'a>,
     levels: &'l mut Levels,
+    /// What was collected lately, on this level or an earlier one.
+    recent: Recent,
     most: u64,
 }
 
@@ -432,14 +440,15 @@ impl Walk<'_, '_> {
                 Choice::All => {
                     self.expander.count_all();
                     for number in 0..self.expander.successors().len() {
-                        buffer.push(self.expander.successors().state(number), self.levels)?;
+                        let state = self.expander.successors().state(number);
+                        buffer.push_new(state, &mut self.recent, self.levels)?;
                     }
                 }
                 Choice::Some => {
                     self.expander.count_chosen();
                     for at in &self.expander.chosen {
                         let state = self.expander.successors().state(*at as usize);
-                        buffer.push(state, self.levels)?;
+                        buffer.push_new(state, &mut self.recent, self.levels)?;
                         if let Some(reduced) = &mut reduced {
                             reduced.kept.push_numbered(state, number, self.levels)?;
                         }
@@ -519,7 +528,7 @@ impl Walk<'_, '_> {
                 self.expander.count_rest();
                 for at in &self.expander.rest {
                     let state = self.expander.successors().state(*at as usize);
-                    buffer.push(state, self.levels)?;
+                    buffer.push_new(state, &mut self.recent, self.levels)?;
                 }
             }
             number += 1;
@@ -693,6 +702,15 @@ impl Buffer {
         self.push(state, levels)?;
         self.words.extend([(number >> 32) as u32, number as u32]);
         Ok(())
+    }
+
+    /// Collects a state, unless it was collected lately.
+    #[inline]
+    fn push_new(&mut self, state: &[u32], recent: &mut Recent, levels: &Levels) -> io::Result<()> {
+        match recent.contains_or_insert(hash_of(state.iter().copied()), state) {
+            true => Ok(()),
+            false => self.push(state, levels),
+        }
     }
 
     fn push(&mut self, state: &[u32], levels: &Levels) -> io::Result<()> {

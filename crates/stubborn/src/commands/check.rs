@@ -248,7 +248,8 @@ fn refuse_checkpoints(
     asked: &Asked<'_>,
 ) -> Result<(), Failure> {
     let obstacle = if !asked.temporal.is_empty() {
-        "temporal properties (`--property` names the others)"
+        "temporal properties: a check that goes along one run cannot be taken up in the middle \
+         (`--property` names the others)"
     } else if args.spin.coverage {
         "--coverage"
     } else {

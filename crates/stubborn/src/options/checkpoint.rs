@@ -81,6 +81,17 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "FILE", help_heading = "Search")]
     hosts: Option<PathBuf>,
 
+    /// Start no processes, and wait for those that come to this address with --join
+    ///
+    /// They are started with the command that was given at first.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        help_heading = "Search",
+        requires = "processes"
+    )]
+    listen: Option<String>,
+
     /// Stop after so many states
     #[arg(long, value_name = "N", help_heading = "Limits",
           value_parser = clap::value_parser!(u64).range(1..))]
@@ -119,6 +130,7 @@ impl ResumeArgs {
             }
             cluster.processes = self.processes;
             cluster.hosts.clone_from(&self.hosts);
+            cluster.listen.clone_from(&self.listen);
         }
         search.threads = self.threads.unwrap_or(search.threads);
         search.max_states = self.max_states.or(search.max_states);

@@ -318,6 +318,45 @@ fn a_list_of_hosts_is_enough() {
     assert!(said.contains("elsewhere"), "{said}");
 }
 
+/// What was begun with processes that came by themselves can be taken up in both ways.
+#[test]
+fn processes_that_came_need_not_come_again() {
+    let place = folder("several-listen");
+    let model = model(&place);
+    let undisturbed = output(&["explore", &model, "--json", "--processes", "1"]);
+    let checkpoints = place.join("checkpoints").display().to_string();
+    let port = std::net::TcpListener::bind("127.0.0.1:0");
+    let address = port
+        .and_then(|port| port.local_addr())
+        .expect("a port is free");
+    let address = address.to_string();
+    let run = |arguments: &[&str]| {
+        stubborn(arguments)
+            .env("STUBBORN_TOKEN", "0123456789abcdef0123")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts")
+    };
+    let first = ["explore", &model, "--json", "--checkpoint", &checkpoints];
+    let begin = |most: &str| {
+        let listen = ["--processes", "2", "--listen", &address, "--max-states"];
+        let leader = match most {
+            "5000" => run(&[&first[..], &listen, &[most]].concat()),
+            _ => run(&[&["resume", &checkpoints, "--json"][..], &listen, &[most]].concat()),
+        };
+        let worker = run(&[&first[..], &["--join", &address]].concat());
+        let said = leader.wait_with_output().expect("a child of ours");
+        let _ = worker.wait_with_output();
+        assert_eq!(said.status.code(), Some(3), "{most}: {said:?}");
+    };
+    begin("5000");
+    begin("20000");
+    let more = ["--processes", "3", "--max-states", "90000000"];
+    let end = output(&[&["resume", &checkpoints, "--json"][..], &more].concat());
+    assert_eq!(essence(&end), essence(&undisturbed), "{end:?}");
+}
+
 /// Each started by hand, as a scheduler does; one has another model.
 #[test]
 fn processes_find_each_other_by_address_and_token() {

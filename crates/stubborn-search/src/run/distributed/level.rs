@@ -6,7 +6,7 @@ use std::time::Duration;
 use stubborn_cluster::{Cluster, Lost, Message};
 use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 
-use super::owners::{Owners, Sent};
+use super::owners::Owners;
 use super::{Status, Totals, bytes_of, numbers_of, topic};
 use crate::bfs::Frontier;
 use crate::context::Context;
@@ -15,6 +15,7 @@ use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::memory::Words;
 use crate::proviso::{Known, Ruling};
+use crate::recent::Recent;
 use crate::result::{Limit, SearchResult};
 use crate::violation::Preference;
 
@@ -22,6 +23,8 @@ use crate::violation::Preference;
 const GROUP: usize = 32;
 /// Bytes of a batch for another process.
 const FRAME: usize = 64 << 10;
+/// Bytes of states that were sent lately: about a level of a search that fits into memory.
+const SENT: usize = 8 << 20;
 /// How long a process waits for messages before it looks at the clock.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -75,7 +78,7 @@ pub(super) struct Walk<'a, 'c> {
     batch: Batch,
     askers: Vec<Asker>,
     /// What was sent lately.
-    sent: Sent,
+    sent: Recent,
     /// What is about to be sent to each process.
     states: Vec<Vec<u8>>,
     queries: Vec<Vec<u8>>,
@@ -111,7 +114,7 @@ impl<'a, 'c> Walk<'a, 'c> {
             nowhere: context.store.cursor(),
             batch: context.store.batch(),
             askers: Vec::new(),
-            sent: Sent::new(context.search.system.layout().words()),
+            sent: Recent::new(context.search.system.layout().words(), SENT),
             states: none.clone(),
             queries: none.clone(),
             answers: none,

@@ -26,7 +26,7 @@ impl Owners {
         owner_of(self.hash(state), self.size)
     }
 
-    /// The same, and what [`Sent`] wants to know.
+    /// The same, and what [`Recent`](crate::recent::Recent) wants to know.
     #[inline]
     pub(super) fn owner_and_hash(&self, state: &[u32]) -> (usize, u64) {
         let hash = self.hash(state);
@@ -51,57 +51,9 @@ impl Owners {
     }
 }
 
-/// States that were sent to their owners lately: most successors are found several times, one soon
-/// after the other, and need not travel again.
-pub(super) struct Sent {
-    width: usize,
-    words: Vec<u32>,
-    is_used: Vec<bool>,
-}
-
-impl Sent {
-    /// Words of all states that are remembered: two mebibytes.
-    const WORDS: usize = 1 << 19;
-
-    /// For states of so many words.
-    pub(super) fn new(width: usize) -> Self {
-        let places = 1 << (Self::WORDS / width.max(1)).max(1).ilog2();
-        Self {
-            width,
-            words: vec![0; places * width],
-            is_used: vec![false; places],
-        }
-    }
-
-    /// Whether a state is remembered; it is from now on.
-    #[inline]
-    pub(super) fn contains_or_insert(&mut self, hash: u64, state: &[u32]) -> bool {
-        let at = hash as u32 as usize & (self.is_used.len() - 1);
-        let place = &mut self.words[at * self.width..][..self.width];
-        if self.is_used[at] && *place == *state {
-            return true;
-        }
-        self.is_used[at] = true;
-        place.copy_from_slice(state);
-        false
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A state is remembered until another one takes its place, and never taken for another one.
-    #[test]
-    fn what_was_sent_is_remembered() {
-        let mut sent = Sent::new(2);
-        assert!(!sent.contains_or_insert(7, &[0, 0]), "nothing was sent yet");
-        assert!(sent.contains_or_insert(7, &[0, 0]));
-        assert!(!sent.contains_or_insert(7, &[0, 1]), "the same hash");
-        assert!(!sent.contains_or_insert(7, &[0, 0]), "it was replaced");
-        assert!(!sent.contains_or_insert(u64::MAX, &[0, 0]));
-        assert!(!Sent::new(1 << 20).contains_or_insert(9, &vec![0; 1 << 20]));
-    }
 
     /// The largest of many parts is as large as that of a fair draw, although states are as
     /// regular as they can be: a lattice of small numbers, in words or packed into one.
