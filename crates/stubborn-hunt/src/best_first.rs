@@ -67,7 +67,10 @@ pub(crate) fn search(
     let (structure, words) = (system.structure(), system.layout().words());
     let distance = match target {
         Target::Deadlock | Target::InvalidEnd => Vec::new(),
-        _ => distances(structure, shared.relations(), target),
+        _ => match shared.relations() {
+            Some(relations) => distances(structure, relations, target),
+            None => return Ok(Turn::Nothing),
+        },
     };
     let most = usize::try_from(size)
         .unwrap_or(usize::MAX)

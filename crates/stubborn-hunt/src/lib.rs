@@ -54,6 +54,9 @@ const FIRST_TURN: u64 = 1 << 9;
 const LONGEST_TURN: u64 = 1 << 28;
 /// From so many states on, a depth-first search stores a few bits of each.
 const BITSTATE: u64 = 1 << 22;
+/// About so many pairs of transitions are related in the time of a state. (Not a time: the same seed hunts in the same
+/// way on every machine.)
+const RELATED_PER_STATE: u64 = 16;
 /// How often the observer is called.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -217,6 +220,8 @@ struct Shared<'h, 'a> {
     /// Somebody has caught something, or there is nothing left to look for.
     over: AtomicBool,
     relations: OnceLock<Relations>,
+    /// Somebody computes them.
+    relating: AtomicBool,
     report: Mutex<Report>,
     steps: AtomicU64,
     states: AtomicU64,
@@ -316,6 +321,7 @@ impl<'h, 'a> Shared<'h, 'a> {
             over: AtomicBool::new(strategies.is_empty()),
             strategies,
             relations: OnceLock::new(),
+            relating: AtomicBool::new(false),
             report: Mutex::new(Report {
                 caught: None,
                 strategy: None,
@@ -474,10 +480,21 @@ impl<'h, 'a> Shared<'h, 'a> {
         });
     }
 
-    fn relations(&self) -> &Relations {
-        let level = RelationLevel::Syntax;
-        self.relations
-            .get_or_init(|| self.hunt.system.relations(level))
+    /// The relations, if they are there or do not take longer than the hunt until now: they may take minutes where
+    /// there are thousands of transitions. Who comes while somebody computes them does something else.
+    fn relations(&self) -> Option<&Relations> {
+        if self.relations.get().is_none() {
+            let transitions = self.hunt.system.structure().transitions.len() as u64;
+            let hunted = self.states.load(Ordering::Relaxed) + self.steps.load(Ordering::Relaxed);
+            let is_early = hunted < transitions * transitions / RELATED_PER_STATE;
+            if is_early || self.relating.swap(true, Ordering::Relaxed) {
+                return None;
+            }
+            let relations = self.hunt.system.relations(RelationLevel::Syntax);
+            // (Nobody else sets them.)
+            let _ = self.relations.set(relations);
+        }
+        self.relations.get()
     }
 
     fn limits(&self, states: u64) -> Limits<'_> {
@@ -549,7 +566,10 @@ impl<'h, 'a> Shared<'h, 'a> {
         };
         let mut planner = Planner::new(hunt.system, &options).replayed_on(hunt.reference);
         if reduced {
-            planner = planner.with_relations(self.relations());
+            let Some(relations) = self.relations() else {
+                return Ok(Turn::Nothing);
+            };
+            planner = planner.with_relations(relations);
         }
         let found = planner.check(hunt.targets, Stop::FirstViolation)?;
         let mut report = self.report();
@@ -596,9 +616,13 @@ impl<'h, 'a> Shared<'h, 'a> {
             }
             None => {
                 // Reduced in every other round.
-                let por = match round % 2 {
-                    1 => Por::Chosen(Config::new(Algorithm::Beam)),
-                    _ => Por::None,
+                let relations = match round % 2 {
+                    1 => self.relations(),
+                    _ => None,
+                };
+                let por = match relations {
+                    Some(_) => Por::Chosen(Config::new(Algorithm::Beam)),
+                    None => Por::None,
                 };
                 let options = CheckOptions {
                     limits: self.limits(size),
@@ -610,8 +634,8 @@ impl<'h, 'a> Shared<'h, 'a> {
                     ..CheckOptions::default()
                 };
                 let mut planner = Planner::new(hunt.system, &options).replayed_on(hunt.reference);
-                if round % 2 == 1 {
-                    planner = planner.with_relations(self.relations());
+                if let Some(relations) = relations {
+                    planner = planner.with_relations(relations);
                 }
                 planner.check_temporal(question)?.result
             }

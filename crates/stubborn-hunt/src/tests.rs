@@ -193,3 +193,31 @@ fn searches_go_on_where_they_were() {
         }
     }
 }
+
+/// Relations of thousands of transitions take longer than many violations: nobody waits for them at the start,
+/// nor while somebody else computes them.
+#[test]
+fn relations_are_not_waited_for() {
+    let mut program = Program::new("many");
+    let x = program.variable(Variable::integer("x", 0, 400, 0));
+    for value in 0..400 {
+        let here = program.label(Expr::equal(Expr::Var(x), Expr::Const(value)));
+        let site = program.out_of_range_site("x", None);
+        program.command(Command {
+            name: format!("from {value}"),
+            guards: vec![here],
+            body: vec![Statement::assign(x, Expr::Const(value + 1), site)],
+            ..Command::default()
+        });
+    }
+    let model = Model::new(program).expect("it is small");
+    let hunt = hunt(&model, &[Target::Deadlock], &[]);
+    let shared = Shared::new(&hunt);
+    assert!(shared.relations().is_none());
+    shared.steps.store(400 * 400, Ordering::Relaxed);
+    shared.relating.store(true, Ordering::Relaxed);
+    assert!(shared.relations().is_none());
+    shared.relating.store(false, Ordering::Relaxed);
+    assert!(shared.relations().is_some());
+    assert!(shared.relations().is_some(), "they stay");
+}

@@ -511,7 +511,7 @@ fn the_page_works_in_a_browser() {
     let served = Served::new(&["serve", "examples/philosophers.dve"]);
     served.concluded();
     // The counterexample, three steps back, another way from there, undone.
-    let keys = "?trace=0&keys=ArrowLeft,ArrowLeft,ArrowLeft,1,g,k,t,t,a,q";
+    let keys = "?trace=0&keys=ArrowLeft,ArrowLeft,ArrowLeft,1,g,g,g,k,t,t,a,q";
     let Some(page) = in_browser(&(served.url() + keys), &[]) else {
         return;
     };
@@ -524,6 +524,13 @@ fn the_page_works_in_a_browser() {
     shown("by hand, left");
     shown("class=\"margin taken\"");
     shown("<mark");
+    // The graph grows further each time.
+    let counts = page.split_once("id=\"counts\"").expect("counts").1;
+    let counts = counts.split_once('>').expect("a tag").1;
+    let counts = counts.split('<').next().expect("a text");
+    let numbers = counts.split(|c: char| !c.is_ascii_digit());
+    let most = numbers.filter_map(|n| n.parse::<u32>().ok()).max();
+    assert!(most > Some(120), "{counts}");
     assert!(
         page.contains("<div id=\"message\" role=\"alert\" hidden"),
         "{page}"
