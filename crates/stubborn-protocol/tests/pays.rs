@@ -106,6 +106,31 @@ fn reports_say_why_nothing_is_reduced() {
     assert_eq!(report.searches[0].0, "none: it would not pay");
 }
 
+#[test]
+fn what_pays_is_reduced_without_being_asked_for() {
+    let mut p = Protocol::<u32>::new("workers");
+    let collector = p.process("collector", 0_u32);
+    for worker in p.processes("worker", 4, 0_u32) {
+        p.action(worker, "works")
+            .when(|n| *n < 25)
+            .then(move |n, step| {
+                *n += 1;
+                if *n == 25 {
+                    step.send(collector, 1);
+                }
+            });
+    }
+    p.on_any(collector).then(|n, m, _| *n += m.message);
+    p.invariant_over("four", &[collector], |n| *n, |all| all[0] <= 4);
+    let (report, _) = run("workers", p, Reduction::Auto);
+    assert!(report.holds());
+    let (how, result) = &report.searches[0];
+    assert!(
+        how.starts_with("messages") && result.states < 1_000,
+        "{how}"
+    );
+}
+
 /// At the beginning nothing speaks against letting the taker act first: the message that it would
 /// take otherwise is sent much later, by a sender that forgets where it was at every wrong step, so
 /// that no random walk gets there either.

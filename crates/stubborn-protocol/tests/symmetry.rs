@@ -75,13 +75,17 @@ fn counterexamples_are_runs_of_the_protocol_itself() {
 fn what_happened_to_one_of_them_may_happen_to_each() {
     let model = || {
         let mut p = Protocol::<Token>::new("one token");
-        let server = p.process("server", true);
+        let server = p.process("server", 0_u16);
         let workers = p.processes("worker", 3, 0_u8);
         let to = workers.clone();
+        // Longer than anybody looks at all exchanges.
+        p.action(server, "waits")
+            .when(|n| *n < 500)
+            .then(|n, _| *n += 1);
         p.action(server, "gives")
-            .when(|has| *has)
-            .then(move |has, step| {
-                *has = false;
+            .when(|n| *n == 500)
+            .then(move |n, step| {
+                *n += 1;
                 let lucky = to[step.choose(to.len())];
                 step.send(lucky, Token::Pass);
             });

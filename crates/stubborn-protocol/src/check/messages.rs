@@ -27,6 +27,9 @@ const MOST_MOVES_OF_WALKS: usize = 50_000;
 /// reduced state costs more, and what it costs to learn.
 const WORTHWHILE: u64 = 2;
 
+/// What part of the states is enough to see that hardly anything is left out.
+const FIRST_LOOK: u64 = 8;
+
 impl<M: Value> Checker<'_, M> {
     /// Without reduction as long as there are few states, then between messages if that pays.
     pub(super) fn where_it_pays(
@@ -111,7 +114,8 @@ impl<M: Value> Checker<'_, M> {
         let inner = &self.model.inner;
         let most = self.limits.states.unwrap_or(u64::MAX);
         // If that does not help, little is lost.
-        let mut cap = full.map_or(most, |_| (PATIENCE / WORTHWHILE).min(most));
+        let trial = (PATIENCE / WORTHWHILE).min(most);
+        let mut cap = full.map_or(most, |_| trial.min(PATIENCE / FIRST_LOOK));
         // Something to begin with.
         self.walk(system);
         let mut drops = self.drops_useless_messages();
@@ -172,16 +176,22 @@ impl<M: Value> Checker<'_, M> {
                 End::Complete => grown,
                 End::Limit(Limit::Interrupted) => watch.has_met_something_new(),
                 End::Limit(Limit::States) if cap < most => {
-                    let is_deep = |full: &[u64]| result.level_sizes.len() >= full.len();
-                    if !std::mem::replace(&mut pays, true) && full.is_some_and(|f| !is_deep(f)) {
+                    let is_first = cap < trial;
+                    let levels = &result.level_sizes;
+                    let is_in_vain = |full: &[u64]| match is_first {
+                        true => leaves_nearly_all(levels, full),
+                        false => levels.len() < full.len(),
+                    };
+                    if !pays && full.is_some_and(is_in_vain) {
                         let why = "none: it would not pay";
                         return self.unreduced_because(system, targets, why);
                     }
-                    // Where nothing new is met, nothing new is expected.
-                    cap = if grown {
-                        cap.saturating_mul(4).min(most)
-                    } else {
-                        most
+                    pays |= !is_first;
+                    cap = match grown {
+                        _ if is_first => trial,
+                        true => cap.saturating_mul(4).min(most),
+                        // Where nothing new is met, nothing new is expected.
+                        false => most,
                     };
                     true
                 }
@@ -222,4 +232,11 @@ impl<M: Value> Checker<'_, M> {
             Network::Ordered => false,
         }
     }
+}
+
+/// Whether a reduced search has nine tenths of the states of an unreduced one, as deep as it got.
+fn leaves_nearly_all(reduced: &[u64], full: &[u64]) -> bool {
+    let depth = reduced.len().min(full.len());
+    let states = |levels: &[u64]| levels[..depth].iter().sum::<u64>();
+    states(reduced).saturating_mul(10) >= states(full).saturating_mul(9)
 }
