@@ -466,7 +466,7 @@ fn an_interrupt_ends_with_what_was_learnt() {
 fn memory_and_time_limits_end_cleanly() {
     let path = endless();
     let path = path.to_str().expect("a plain name");
-    for limit in [["--memory-limit", "20M"], ["--timeout", "0.2"]] {
+    for limit in [["--memory-limit", "40M"], ["--timeout", "0.2"]] {
         let output = run(&["check", path, "-q", limit[0], limit[1]]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(3), "{text}");
