@@ -7,10 +7,11 @@ use stubborn_search::{Distributed, Limit, SearchError};
 use stubborn_store::{Store, StoreError, StoreKind, StoreOptions};
 use stubborn_system::FieldKind;
 
-use crate::check::{Check, CheckResult, CheckVerdict, FEWEST_SEARCHED, MOST_SEARCHED, Setting};
+use crate::check::{Check, FEWEST_SEARCHED, MOST_SEARCHED, Setting};
 use crate::lasso;
 use crate::owcty::{Owcty, Stop, topic};
 use crate::pulse::limit_of;
+use crate::result::{CheckResult, CheckVerdict};
 
 fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
     cluster.lock().unwrap_or_else(PoisonError::into_inner)

@@ -50,7 +50,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `check`, `property`, `claim` | what goes in and what comes out |
+//! | `check`, `property`, `claim`, `result` | what goes in and what comes out |
 //! | `prepare`, `shared` | when a reduced product is sound |
 //! | `steering` | sets that are driven by the automaton's state |
 //! | `branching` | reductions for branching time |
@@ -88,6 +88,7 @@ pub mod proviso;
 mod pulse;
 #[cfg(test)]
 mod regressions;
+mod result;
 mod shared;
 mod shortest;
 pub mod space;
@@ -97,9 +98,7 @@ pub mod walk;
 mod watch;
 
 pub use branching::BranchingReduction;
-pub use check::{
-    Check, CheckResult, CheckVerdict, FiniteRuns, PutBack, ReductionRequest, ReductionUse,
-};
+pub use check::{Check, FiniteRuns, PutBack, ReductionRequest};
 pub use claim::ClaimGuards;
 pub use experiments::Compared;
 pub use explore::{Exploration, ExplorationResult};
@@ -108,6 +107,7 @@ pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
 pub use proviso::{CycleProviso, UnknownProviso};
+pub use result::{CheckResult, CheckVerdict, ReductionUse};
 pub use space::Counts;
 pub use sticky::{StickyReduction, sticky_transitions};
 pub use walk::{Emptiness, UnknownEmptiness};

@@ -245,7 +245,7 @@ impl<'a> Product<'a> {
             for (target, marks) in &self.moves {
                 let (word, marks) = self.after(own[0], *target, *marks, transition);
                 let first = out.marks.len().saturating_sub(SAME);
-                let before = out
+                let mut before = out
                     .words
                     .chunks_exact(words + 1)
                     .zip(&out.marks)
@@ -253,7 +253,7 @@ impl<'a> Product<'a> {
                 let is_same = |(vector, known): (&[u32], &Marks)| {
                     vector[words] == word && *known == marks && vector[..words] == *state
                 };
-                if !before.map(is_same).any(|same| same) {
+                if !before.any(is_same) {
                     out.words.extend_from_slice(state);
                     out.words.push(word);
                     out.marks.push(marks);

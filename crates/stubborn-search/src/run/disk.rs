@@ -520,7 +520,7 @@ impl Walk<'_, '_> {
         let mut states = level.read()?;
         let mut number = 0;
         while let Some(state) = states.next()? {
-            if number as u64 % GROUP == 0 {
+            if (number as u64).is_multiple_of(GROUP) {
                 self.tick(depth)?;
             }
             if reduced.waits.contains(number) {

@@ -23,8 +23,8 @@ use crate::violation::Preference;
 const GROUP: usize = 32;
 /// Bytes of a batch for another process.
 const FRAME: usize = 64 << 10;
-/// Bytes of states that were sent lately: about a level of a search that fits into memory.
-const SENT: usize = 8 << 20;
+/// Bytes of states that were sent lately: more take longer to look at than they save.
+const SENT: usize = 2 << 20;
 /// How long a process waits for messages before it looks at the clock.
 const PATIENCE: Duration = Duration::from_millis(100);
 
