@@ -25,6 +25,9 @@ pub struct Watch {
     accepting: u64,
 }
 
+/// Conditions of which one must hold, and where the automaton goes then.
+pub(crate) type Move = (Vec<Cube>, u32);
+
 impl Watch {
     /// With the labels of its propositions; where runs end, they go on by repeating the last state, or do not
     /// count.
@@ -80,8 +83,8 @@ impl Watch {
         self.accepting
     }
 
-    /// Where it can go: for each state, the targets with their conditions.
-    pub(crate) fn edges(&self) -> Result<Vec<Vec<(Vec<Cube>, u32)>>, Refusal> {
+    /// Where it can go, for each state.
+    pub(crate) fn edges(&self) -> Result<Vec<Vec<Move>>, Refusal> {
         let mut guards = self.automaton.guards().clone();
         let mut of = |state| {
             let edges = self.automaton.edges(state).iter();
