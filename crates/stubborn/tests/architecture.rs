@@ -76,7 +76,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "system",
         ],
     ),
-    ("gpu", &["ir", "search", "system"]),
+    ("gpu", &["ir", "ltl", "search", "system"]),
     (
         "hunt",
         &["emptiness", "ltl", "plan", "reduce", "search", "system"],
