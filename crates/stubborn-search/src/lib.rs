@@ -67,6 +67,7 @@ pub mod engine;
 mod entry;
 mod expand;
 mod flags;
+mod halves;
 mod memory;
 mod packed;
 mod progress;

@@ -1,6 +1,7 @@
 //! Random differential tests of all exact stores against a standard set.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use stubborn_store::{MemoryBudget, StateHandle, Store, StoreError, StoreKind, StoreOptions};
 
 /// A small generator of pseudo-random numbers (splitmix).
@@ -132,6 +133,23 @@ fn exact_stores_agree_with_a_set_for_many_widths() {
                 &StoreOptions::new(kind),
             );
         }
+    }
+}
+
+#[test]
+fn trees_with_other_halves_agree_with_a_set() {
+    let mut random = Random(3);
+    for width in (2..=20).chain([64, 65, 130]) {
+        let mut words: Vec<u32> = (0..width).collect();
+        for at in (1..words.len()).rev() {
+            words.swap(at, random.below(at as u64 + 1) as usize);
+        }
+        let right = words.split_off(1 + random.below(u64::from(width) - 1) as usize);
+        let options = StoreOptions {
+            halves: Some(Arc::new([words, right])),
+            ..StoreOptions::default()
+        };
+        random_walk(width as usize, 1_000, &options);
     }
 }
 
