@@ -58,6 +58,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arrange;
 mod bfs;
 mod config;
 mod context;
@@ -67,7 +68,7 @@ pub mod engine;
 mod entry;
 mod expand;
 mod flags;
-mod halves;
+
 mod memory;
 mod packed;
 mod progress;

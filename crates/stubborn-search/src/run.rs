@@ -5,16 +5,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use stubborn_store::{Halves, MemoryBudget, Store, StoreError, StoreOptions};
+use stubborn_store::{Leaves, MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::Spent;
 
+use crate::arrange::{NOT_SMALL, better_tree};
 use crate::config::{Order, Search, SearchError, Target};
 use crate::context::{Context, Sum};
 use crate::control::Control;
 use crate::engine::Found;
 use crate::entry::EntryShape;
 use crate::expand::Checks;
-use crate::halves::{NOT_SMALL, better};
 use crate::memory::{Ledger, peak_resident_bytes};
 use crate::replay::{confirm, replay};
 use crate::rerun::{Path, find_ways};
@@ -51,7 +51,7 @@ impl Search<'_> {
         let store = Store::new(words, &self.store, &budget);
         let mut exploration = self.begin_with(store, budget);
         // Whoever is shown every state sees each once.
-        exploration.may_start_again = self.visitor.is_none() && self.store.halves.is_none();
+        exploration.may_start_again = self.visitor.is_none() && self.store.leaves.is_none();
         Ok(exploration)
     }
 
@@ -227,7 +227,7 @@ pub struct Exploration<'a> {
     frontier: bfs::Frontier,
     /// What is left, in depth-first order.
     waiting: dfs::Waiting,
-    /// With other halves of the tree, when it is not small any more.
+    /// With another tree, when it is not small any more.
     may_start_again: bool,
 }
 
@@ -283,20 +283,20 @@ impl Exploration<'_> {
             }
             self.may_start_again = false;
             let store = self.store.as_ref().ok();
-            if let Some(halves) = store.and_then(|store| better(self.parts.search, store)) {
-                self.start_again(halves);
+            if let Some(leaves) = store.and_then(|s| better_tree(self.parts.search, s)) {
+                self.start_again(leaves);
             }
         }
         self.explore_on(most);
     }
 
-    /// Forgets everything that was explored, and starts with other halves of the tree.
-    fn start_again(&mut self, halves: Halves) {
+    /// Forgets everything that was explored, and starts with another tree.
+    fn start_again(&mut self, leaves: Leaves) {
         let search = self.parts.search;
         // Its memory is needed.
         self.store = Err(StoreError::Full);
         let options = StoreOptions {
-            halves: Some(Arc::new(halves)),
+            leaves: Some(Arc::new(leaves)),
             ..search.store.clone()
         };
         let store = Store::new(search.system.layout().words(), &options, &self.budget);

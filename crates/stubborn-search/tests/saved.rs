@@ -368,10 +368,10 @@ fn lopsided() -> Model {
     Model::new(program).expect("a well-formed program")
 }
 
-/// A search that is not small starts again with other halves of the tree: with the same counts, in
+/// A search that is not small starts again with another tree: with the same counts, in
 /// less memory, and that can be written down.
 #[test]
-fn a_large_search_starts_again_with_other_halves() {
+fn a_large_search_starts_again_with_another_tree() {
     let model = lopsided();
     let all = |_: &[u32], _: &Successors| true;
     let usual = run(&Search {

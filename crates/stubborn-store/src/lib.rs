@@ -88,6 +88,6 @@ mod worker;
 pub use batch::Batch;
 pub use budget::{MemoryBudget, OutOfMemory};
 pub use cursor::Cursor;
-pub use shape::Halves;
+pub use shape::{Leaves, NO_WORD};
 pub use store::{Inserted, StateHandle, Store, StoreError, StoreKind, StoreOptions};
 pub use worker::{NotKept, Worker};

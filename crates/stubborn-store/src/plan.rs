@@ -478,8 +478,8 @@ mod tests {
     #[test]
     fn nodes_come_after_those_below_them() {
         // Leaves at positions 2, 6, 14 and 15.
-        let halves = Arc::new([vec![6], vec![0, 1, 2, 3, 4, 5]]);
-        let shape = Shape::new(7, Some(&halves));
+        let leaves = vec![(2, [6, NO_WORD]), (6, [0, 1]), (14, [2, 3]), (15, [4, 5])];
+        let shape = Shape::new(7, Some(&leaves));
         let template = Template::new(&shape, &[u64::MAX]);
         let positions: Vec<u32> = template.nodes.iter().map(|node| node.position).collect();
         assert_eq!(positions, [7, 3, 1]);

@@ -9,7 +9,7 @@ use crate::nodes::SpareIds;
 use crate::plain::Plain;
 use crate::plan::TreePlan;
 use crate::quotient::NoRoom;
-use crate::shape::{Halves, Shape};
+use crate::shape::{Leaves, Shape};
 use crate::sync::{AtomicBool, AtomicU64, Ordering, OwnLine};
 use crate::tree::{Shortage, Tree};
 use crate::worker::Worker;
@@ -132,9 +132,10 @@ pub struct StoreOptions {
     pub bitstate_bytes: Option<usize>,
     /// Bits that a bitstate store sets for each state.
     pub bitstate_bits: u32,
-    /// The words of both halves of a tree, for vectors about which more is known than their
-    /// width. A tree is small if neither half has nearly as many values as there are vectors.
-    pub halves: Option<Arc<Halves>>,
+    /// The leaves of a tree, for vectors about which more is known than their width; what is no
+    /// tree of such vectors is not used. A tree is small if neither half has nearly as many values
+    /// as there are vectors, and fast if what changes often is near the root.
+    pub leaves: Option<Arc<Leaves>>,
     /// For tests: grow all tables by the least step after each so many insertions.
     pub force_growth_every: Option<u64>,
 }
@@ -147,7 +148,7 @@ impl Default for StoreOptions {
             growth_factor: 1.5,
             bitstate_bytes: None,
             bitstate_bits: 3,
-            halves: None,
+            leaves: None,
             force_growth_every: None,
         }
     }
@@ -205,7 +206,7 @@ impl Store {
         };
         let capacity = options.initial_capacity;
         let is_tree = kind == StoreKind::Tree;
-        let shape = is_tree.then(|| Shape::new(width, options.halves.as_ref()));
+        let shape = is_tree.then(|| Shape::new(width, options.leaves.as_deref()));
         let tables = match (kind, &shape) {
             (_, Some(shape)) => Tables::Tree(Tree::new(budget, shape.clone(), capacity)?),
             (StoreKind::Tree | StoreKind::Plain, None) => {
@@ -297,9 +298,13 @@ impl Store {
         (self.kind == StoreKind::Plain).then(|| handle.to_bits() as u32)
     }
 
-    /// The halves that vectors of `width` words, at least two, have in a tree if nobody says more.
-    pub fn usual_halves(width: usize) -> Halves {
-        Shape::halves_of(width)
+    /// The leaves that trees of vectors of `width` words, at least two, have if nobody says more.
+    pub fn usual_leaves(width: usize) -> Leaves {
+        let shape = Shape::new(width, None);
+        let leaves = shape.leaves();
+        leaves
+            .map(|(position, words)| (position as u32, words))
+            .collect()
     }
 
     /// Shows all states with their flags, in any order, until `visit` says that it has seen enough.
