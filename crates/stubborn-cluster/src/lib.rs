@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod exchange;
+mod gather;
 mod handshake;
 mod link;
 mod token;

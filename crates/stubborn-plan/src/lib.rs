@@ -44,12 +44,11 @@ use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use keeping::Keeping;
 use stubborn_reduce::ConfigError;
 use stubborn_search::{Limits, SearchError};
 use stubborn_system::{Relations, System};
 
-pub use keeping::{Keeper, Next, kept_before};
+pub use keeping::{Keeper, Keeping, Next, kept_before};
 pub use options::{CheckOptions, Por, ProvisoChoice, ReductionOptions, TemporalOptions};
 pub use safety::{Answer, Report, Run};
 pub use temporal::{TemporalEngine, TemporalQuestion, TemporalRun};
@@ -165,8 +164,6 @@ pub struct Planner<'m> {
     /// Somebody has computed them already.
     known_relations: Option<&'m Relations>,
     relations: OnceLock<Relations>,
-    /// What is kept for another run to go on with, if anything is.
-    keeping: Option<Keeping<'m>>,
     started: Instant,
     /// See [`allot`](Self::allot).
     allotted: Mutex<Option<Instant>>,
@@ -187,7 +184,6 @@ impl<'m> Planner<'m> {
             options,
             known_relations: None,
             relations: OnceLock::new(),
-            keeping: options.keeper.map(Keeping::new),
             started: Instant::now(),
             allotted: Mutex::new(None),
         }
@@ -229,7 +225,7 @@ impl<'m> Planner<'m> {
     /// Whether a search has met what defeats reductions, now or before the check was taken up.
     fn is_defeated(&self) -> bool {
         let was_defeated = |keeping: &Keeping<'_>| keeping.was_defeated();
-        self.system.defeats_reduction() || self.keeping.as_ref().is_some_and(was_defeated)
+        self.system.defeats_reduction() || self.options.keeping.is_some_and(was_defeated)
     }
 
     /// Gives what is asked from now on at most so much time, of what the options and the budget
@@ -260,8 +256,8 @@ impl<'m> Planner<'m> {
         let allotted = end.map(|end| end.saturating_duration_since(Instant::now()));
         Limits {
             time: chosen.into_iter().chain(allotted).min(),
-            pause: match self.options.keeper {
-                Some(keeper) => Some(keeper.pause()),
+            pause: match self.options.keeping {
+                Some(keeping) => Some(keeping.keeper.pause()),
                 None => self.options.limits.pause,
             },
             ..self.options.limits
