@@ -9,6 +9,8 @@ use stubborn_ir::{Command, Expr, Model, Program, Statement, VarId, Variable};
 use stubborn_emptiness::{FiniteRuns, Property, SteeringMode};
 use stubborn_ltl::formula::Formulas;
 use stubborn_ltl::parser::{AnyName, Syntax, parse};
+use stubborn_ltl::stutter::normalise_stutter;
+use stubborn_ltl::translate::translate;
 use stubborn_plan::{
     CheckError, CheckOptions, Keeper, Keeping, Next, Planner, Por, ReductionOptions, Report,
     TemporalQuestion, TemporalRun,
@@ -92,6 +94,27 @@ fn property(text: &str, labels: &[LabelId]) -> Property {
     property.expect("a small automaton")
 }
 
+/// The words that are stutter-equivalent to one of a random formula: many of their automata are
+/// neither deterministic nor in stutter normal form.
+fn closure(seed: u64, labels: &[LabelId]) -> Option<Property> {
+    let mut formulas = Formulas::new();
+    for name in ["p", "q"] {
+        formulas.proposition(name);
+    }
+    let random = &mut stubborn_ltl::random::Random::new(seed);
+    let formula = random.formula(&mut formulas, 2, 5);
+    let automaton = translate(&formulas, formula, &Default::default()).ok()?;
+    let mut draft = normalise_stutter(&automaton)?.automaton.draft();
+    draft.reduce();
+    let closed = draft.finish();
+    if closed.is_deterministic() || closed.state_count() > 6 {
+        return None;
+    }
+    let of_name = |name: &String| labels[usize::from(name == "q")];
+    let own = closed.propositions().iter().map(of_name).collect();
+    Some(Property::from_automaton(closed, own))
+}
+
 /// What must be the same of a temporal check.
 fn run_facts(run: &TemporalRun) -> String {
     let r = &run.result;
@@ -115,7 +138,7 @@ fn temporal_checks_that_are_stopped_give_the_same_answer() {
         "([] <> p) -> (<> [] q || [] <> q)",
     ];
     let (mut stops, mut reduced, mut by_state, mut several) = (0, 0, 0, 0);
-    for round in 0..60 {
+    for round in 0..80 {
         let (model, labels) = rings(4, 3 + round % 2, round % 3 == 0);
         let reduction = match round % 4 {
             0 => ReductionOptions::none(),
@@ -133,7 +156,11 @@ fn temporal_checks_that_are_stopped_give_the_same_answer() {
             ..CheckOptions::default()
         };
         options.temporal.steering = *random.pick(&[SteeringMode::Off, SteeringMode::Mixed]);
-        let properties = [0, 1].map(|_| property(texts[random.below(texts.len())], &labels));
+        let properties = [0, 1].map(|_| {
+            let seed = 1 + random.below(1 << 20) as u64;
+            let random_one = closure(seed, &labels).filter(|_| round % 4 == 1);
+            random_one.unwrap_or_else(|| property(texts[random.below(texts.len())], &labels))
+        });
         let ask = |system: &dyn System, options: &CheckOptions<'_>| -> Vec<String> {
             let planner = Planner::new(system, options).replayed_on(&model);
             let answers = properties.iter().map(|property| {
@@ -174,7 +201,7 @@ fn temporal_checks_that_are_stopped_give_the_same_answer() {
         assert_eq!(answers, undisturbed, "round {round}");
     }
     assert!(
-        stops > 100 && reduced > 10 && by_state > 3 && several > 10,
+        stops > 100 && reduced > 10 && by_state > 1 && several > 10,
         "{stops} {reduced} {by_state} {several}"
     );
 }
