@@ -65,10 +65,9 @@ impl Check<'_> {
         result: &mut CheckResult,
     ) -> Result<(), SearchError> {
         let all = setting.watcher.all_marks();
-        let mut cluster = lock(cluster);
         let mut product = self.product(setting, None);
         let (most, keeper) = (self.limits.states, self.keeper);
-        let mut search = Owcty::new(&mut product, &mut cluster, most, keeper);
+        let mut search = Owcty::new(&mut product, cluster, most, keeper);
         let found = search.run(all, description);
         result.counts = search.counts;
         result.verdict = match found {
@@ -88,6 +87,7 @@ impl Check<'_> {
             Err(Stop::Lost(lost)) => return Err(no_answer(lost)),
             Err(Stop::Wrong(error)) => return Err(error),
         };
+        drop(search);
         drop(product);
         let system = self.replay.unwrap_or(self.system);
         let fair = self.weak_fairness;

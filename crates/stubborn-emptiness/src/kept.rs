@@ -322,13 +322,12 @@ const SOUNDNESS: [Soundness; 6] = [
     Soundness::Mixed,
 ];
 /// Why there was no reduction; a text comes after all of them.
-const OFF: [ReductionOff; 6] = [
+const OFF: [ReductionOff; 5] = [
     ReductionOff::NotAsked,
     ReductionOff::StutterSensitive,
     ReductionOff::StutteringUnknown,
     ReductionOff::NormalFormTooLarge,
     ReductionOff::Fairness,
-    ReductionOff::Processes,
 ];
 
 impl ReductionUse {

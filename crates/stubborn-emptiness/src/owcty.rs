@@ -19,7 +19,9 @@
 //! written down, and can be taken up by another number of processes.
 
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stubborn_cluster::{Arrival, Cluster, Exchange, LEADER, Lost, hash_of, owner_of};
 use stubborn_ltl::automaton::Marks;
@@ -116,10 +118,50 @@ struct At {
 /// once more, and where the cycle begins.
 pub(crate) type Run = (Vec<u32>, usize);
 
+/// The place of this process among others, which is left while somebody else speaks.
+struct Seat<'o> {
+    cluster: &'o Mutex<Cluster>,
+    taken: Option<MutexGuard<'o, Cluster>>,
+}
+
+impl<'o> Seat<'o> {
+    fn new(cluster: &'o Mutex<Cluster>) -> Self {
+        let mut seat = Self {
+            cluster,
+            taken: None,
+        };
+        seat.take();
+        seat
+    }
+
+    fn take(&mut self) {
+        let lock = || self.cluster.lock().unwrap_or_else(PoisonError::into_inner);
+        self.taken.get_or_insert_with(lock);
+    }
+
+    fn leave(&mut self) {
+        self.taken = None;
+    }
+}
+
+impl Deref for Seat<'_> {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        self.taken.as_ref().expect("the seat is taken")
+    }
+}
+
+impl DerefMut for Seat<'_> {
+    fn deref_mut(&mut self) -> &mut Cluster {
+        self.taken.as_mut().expect("the seat is taken")
+    }
+}
+
 /// This process's part of a product.
 pub(crate) struct Owcty<'o, 'p> {
     product: &'o mut Product<'p>,
-    cluster: &'o mut Cluster,
+    cluster: Seat<'o>,
     exchange: Exchange,
     /// The words of a node.
     width: usize,
@@ -153,10 +195,11 @@ struct Round {
 impl<'o, 'p> Owcty<'o, 'p> {
     pub(crate) fn new(
         product: &'o mut Product<'p>,
-        cluster: &'o mut Cluster,
+        cluster: &'o Mutex<Cluster>,
         most_states: Option<u64>,
         keeper: Option<&'o dyn CheckKeeper>,
     ) -> Self {
+        let cluster = Seat::new(cluster);
         Self {
             width: product.width(),
             exchange: Exchange::new(cluster.size()),
@@ -292,7 +335,15 @@ impl<'o, 'p> Owcty<'o, 'p> {
         let Some(keeper) = self.keeper else {
             return false;
         };
-        keeper.keep(limit, &mut |sink| self.save(description, sink))
+        self.cluster.leave();
+        let goes_on = keeper.keep(limit, &mut |sink| {
+            self.cluster.take();
+            let saved = self.save(description, sink);
+            self.cluster.leave();
+            saved
+        });
+        self.cluster.take();
+        goes_on
     }
 
     fn save(&mut self, description: &str, sink: &mut Sink<'_>) -> io::Result<()> {
@@ -362,9 +413,9 @@ impl<'o, 'p> Owcty<'o, 'p> {
             })
             .map_err(Stop::Wrong)?;
         }
-        self.exchange.end(self.cluster)?;
+        self.exchange.end(&mut self.cluster)?;
         loop {
-            match self.exchange.wait(self.cluster)? {
+            match self.exchange.wait(&mut self.cluster)? {
                 Arrival::Records(words) => {
                     for record in words.chunks_exact(self.width + 2) {
                         self.own(record);
@@ -402,7 +453,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
             let owner = self.owner(&record[..self.width]);
             match owner == self.cluster.rank() {
                 true => self.own(&record),
-                false => self.exchange.put(self.cluster, owner, record)?,
+                false => (self.exchange).put(&mut self.cluster, owner, &record, &[])?,
             }
         }
         Ok(())
@@ -451,16 +502,16 @@ impl<'o, 'p> Owcty<'o, 'p> {
             if self.exchange.is_halted() {
                 break;
             }
-            while let Arrival::Records(words) = self.exchange.poll(self.cluster)? {
+            while let Arrival::Records(words) = self.exchange.poll(&mut self.cluster)? {
                 self.take(&words, pass);
             }
             for number in group {
                 self.expand(*number, pass)?;
             }
         }
-        self.exchange.end(self.cluster)?;
+        self.exchange.end(&mut self.cluster)?;
         loop {
-            match self.exchange.wait(self.cluster)? {
+            match self.exchange.wait(&mut self.cluster)? {
                 Arrival::Records(words) => self.take(&words, pass),
                 Arrival::Nothing => self.look(frontier.len())?,
                 Arrival::Over => return self.agree(),
@@ -480,7 +531,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         }
         match self.limit {
             None => Ok(()),
-            Some(_) => Ok(self.exchange.halt(self.cluster)?),
+            Some(_) => Ok(self.exchange.halt(&mut self.cluster)?),
         }
     }
 
@@ -489,7 +540,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         let mut vectors = std::mem::take(&mut self.vectors);
         if let Err(limit) = self.product.vectors_of(Node(number.into()), &mut vectors) {
             self.limit = Some(limit);
-            return Ok(self.exchange.halt(self.cluster)?);
+            return Ok(self.exchange.halt(&mut self.cluster)?);
         }
         if pass == Pass::Explore {
             self.own.transitions += vectors.marks.len() as u64;
@@ -507,14 +558,9 @@ impl<'o, 'p> Owcty<'o, 'p> {
                 self.arrive(vector, origin, pass);
                 continue;
             }
-            let record = vector.iter().copied();
-            match self.origins {
-                None => self.exchange.put(self.cluster, owner, record)?,
-                Some(_) => {
-                    let origin = [(origin >> 32) as u32, origin as u32];
-                    (self.exchange).put(self.cluster, owner, record.chain(origin))?;
-                }
-            }
+            let origin = [(origin >> 32) as u32, origin as u32];
+            let origin = self.origins.as_ref().map_or(&[][..], |_| &origin);
+            (self.exchange).put(&mut self.cluster, owner, vector, origin)?;
         }
         self.vectors = vectors;
         Ok(())

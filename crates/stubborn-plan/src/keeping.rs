@@ -14,7 +14,7 @@ use stubborn_emptiness::{CheckKeeper, CheckResult, CheckVerdict};
 use stubborn_search::{
     End, Engine, Explore, Limit, ResumeError, Search, SearchError, SearchResult, Sink, Source,
 };
-use stubborn_system::{Spent, System};
+use stubborn_system::Spent;
 
 use crate::auto::Decision;
 use crate::temporal::{TemporalQuestion, TemporalRun};
@@ -172,7 +172,8 @@ impl<'m> Keeping<'m> {
         exploration: &dyn Explore,
         decision: &Decision,
     ) -> Next {
-        let is_defeated = planner.is_defeated();
+        // Whoever is lost is noticed when the search goes on.
+        let is_defeated = planner.is_defeated().unwrap_or(false);
         self.keeper.keep(&mut |output| {
             let sink = &mut Sink::new(output);
             self.state().write(is_defeated, decision, sink)?;
@@ -205,7 +206,7 @@ impl<'m> Keeping<'m> {
     /// The next check of a temporal property: what it found, if it is done, and otherwise who keeps it.
     pub(crate) fn check<'k>(
         &'k self,
-        planner: &'k Planner<'_>,
+        planner: &'k Planner<'k>,
         question: TemporalQuestion<'_>,
     ) -> Result<Result<TemporalRun, CheckKeeping<'k>>, CheckError> {
         let fairness = planner.options.temporal.weak_fairness;
@@ -222,7 +223,7 @@ impl<'m> Keeping<'m> {
             let decision = left.as_ref().map(|left| left.decision.clone());
             CheckKeeping {
                 keeping: self,
-                system: planner.system,
+                planner,
                 is_begun: left.is_some(),
                 decision: Mutex::new(decision.unwrap_or_else(Decision::nobodys)),
                 left: Mutex::new(left),
@@ -234,7 +235,7 @@ impl<'m> Keeping<'m> {
 /// Keeps one check of a temporal property.
 pub(crate) struct CheckKeeping<'k> {
     keeping: &'k Keeping<'k>,
-    system: &'k dyn System,
+    planner: &'k Planner<'k>,
     /// It is the one that was not done.
     pub(crate) is_begun: bool,
     /// Of what is being done now: the states at which it is asked, if that is to come, and
@@ -286,7 +287,8 @@ impl CheckKeeper for CheckKeeping<'_> {
         if limit.is_some() && !is_full {
             return false;
         }
-        let was_defeated = self.keeping.was_defeated() || self.system.defeats_reduction();
+        // Whoever is lost is noticed when the walk goes on.
+        let was_defeated = self.planner.is_defeated().unwrap_or(false);
         let next = self.keeping.keeper.keep(&mut |output| {
             let sink = &mut Sink::new(output);
             self.keeping.state().write(was_defeated, &decision, sink)?;
@@ -295,7 +297,7 @@ impl CheckKeeper for CheckKeeping<'_> {
         match next {
             Next::GoOn => limit.is_none(),
             Next::End(why) => {
-                self.system.budget().end(why);
+                self.planner.system.budget().end(why);
                 false
             }
         }

@@ -44,6 +44,7 @@ use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use stubborn_cluster::Cluster;
 use stubborn_reduce::ConfigError;
 use stubborn_search::{Limits, SearchError};
 use stubborn_system::{Relations, System};
@@ -156,6 +157,9 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
+/// What several processes agree on here: whether any of them has met what defeats reductions.
+const DEFEATED: u8 = 60;
+
 /// A system to be asked, and how.
 pub struct Planner<'m> {
     system: &'m dyn System,
@@ -222,10 +226,26 @@ impl<'m> Planner<'m> {
         is_measured || self.known_relations.is_some() || self.relations.get().is_some()
     }
 
-    /// Whether a search has met what defeats reductions, now or before the check was taken up.
-    fn is_defeated(&self) -> bool {
+    /// Whether a search has met what defeats reductions, now or before the check was taken up, in any
+    /// of several processes; all of them must ask.
+    fn is_defeated(&self) -> Result<bool, CheckError> {
         let was_defeated = |keeping: &Keeping<'_>| keeping.was_defeated();
-        self.system.defeats_reduction() || self.options.keeping.is_some_and(was_defeated)
+        let own = self.system.defeats_reduction() || self.options.keeping.is_some_and(was_defeated);
+        let Some(cluster) = self.cluster() else {
+            return Ok(own);
+        };
+        let mut cluster = cluster.lock().unwrap_or_else(PoisonError::into_inner);
+        let any = |all: Vec<Vec<u8>>| all.into_iter().max().unwrap_or_default();
+        match cluster.agree(DEFEATED, vec![own.into()], any) {
+            Ok(agreed) => Ok(agreed.contains(&1)),
+            Err(lost) => Err(SearchError::NoAnswer(lost.to_string()).into()),
+        }
+    }
+
+    /// The processes that share the work, if there are several.
+    fn cluster(&self) -> Option<&'m Mutex<Cluster>> {
+        let mut engines = self.options.engines.iter();
+        engines.find_map(|engine| engine.cluster())
     }
 
     /// Gives what is asked from now on at most so much time, of what the options and the budget

@@ -92,7 +92,7 @@ impl<'m> Planner<'m> {
         let parts = plan.len();
         for (at, mut planned) in plan.into_iter().enumerate() {
             let mut found = run_one_of(&planned, parts - at)?;
-            if planned.made.is_some() && self.is_defeated() {
+            if planned.made.is_some() && self.is_defeated()? {
                 planned.made = None;
                 found = run_one_of(&planned, parts - at)?;
             }
@@ -140,7 +140,7 @@ impl<'m> Planner<'m> {
             Por::Chosen(config) => self.chosen(&question, config)?,
         };
         let found = run(plan.first().unwrap_or(&unreduced), None)?;
-        match !plan.is_empty() && self.is_defeated() {
+        match !plan.is_empty() && self.is_defeated()? {
             true => run(&unreduced, None),
             false => Ok(found),
         }

@@ -7,9 +7,6 @@
 //! of the states: if it ends, that is the answer, and if not, the check goes on where it was, and
 //! tries again later. So reduction costs a fraction of the unreduced check at most.
 
-use std::sync::Mutex;
-
-use stubborn_cluster::Cluster;
 use stubborn_emptiness::{
     Check, CheckKeeper, CheckResult, CheckVerdict, Exploration, FiniteRuns, Fitting, Property, ReductionRequest,
     ReductionUse, SteeringMode,
@@ -153,18 +150,10 @@ impl<'m> Planner<'m> {
             },
         };
         let is_reduced = matches!(found.result.reduction, ReductionUse::On { .. });
-        match is_reduced && self.is_defeated() {
+        match is_reduced && self.is_defeated()? {
             true => run(self.unreduced(question), false),
             false => Ok(found),
         }
-    }
-
-    /// The processes that share the work, if there are several.
-    fn cluster(&self) -> Option<&'m Mutex<Cluster>> {
-        self.options
-            .engines
-            .iter()
-            .find_map(|engine| engine.cluster())
     }
 
     /// Without reduction, as long as none pays; `run` runs the reduced check.
