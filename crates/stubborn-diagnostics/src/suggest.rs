@@ -17,7 +17,10 @@ pub fn closest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Opt
         .filter(|(distance, _)| *distance <= allowed)
         // Endings are forgotten more often than beginnings.
         .min_by_key(|(distance, candidate)| {
-            let alike = name.bytes().zip(candidate.bytes()).take_while(|(a, b)| a == b);
+            let alike = name
+                .bytes()
+                .zip(candidate.bytes())
+                .take_while(|(a, b)| a == b);
             (*distance, Reverse(alike.count()), *candidate)
         })
         .map(|(_, candidate)| candidate)

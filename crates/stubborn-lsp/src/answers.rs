@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use lsp_types::{
     Diagnostic, DiagnosticSeverity, DiagnosticTag, DocumentHighlight, DocumentHighlightKind,
-    DocumentSymbol, DocumentSymbolResponse, FormattingOptions, GotoDefinitionResponse, Hover, HoverContents, Location,
-    MarkupContent, MarkupKind, NumberOrString, Position, Range, SymbolKind, TextEdit, Uri,
-    WorkspaceEdit,
+    DocumentSymbol, DocumentSymbolResponse, FormattingOptions, GotoDefinitionResponse, Hover,
+    HoverContents, Location, MarkupContent, MarkupKind, NumberOrString, Position, Range,
+    SymbolKind, TextEdit, Uri, WorkspaceEdit,
 };
 use stubborn_diagnostics::Span;
 

@@ -269,18 +269,25 @@ mod tests {
     /// Nothing but blanks at the beginnings and ends of lines changes, whatever the text is.
     #[test]
     fn only_blanks_change() {
-        let words = ["do", "od", "{", "}", "\"", "/*", "*/", "//", "\n", " ", "trans", ";", "é", "::", "'", "\\", "#", "\r\n", "(", "\t"];
+        let words = [
+            "do", "od", "{", "}", "\"", "/*", "*/", "//", "\n", " ", "trans", ";", "é", "::", "'",
+            "\\", "#", "\r\n", "(", "\t",
+        ];
         let mut seed = 7u64;
         for _ in 0..2000 {
             let mut text = String::new();
             for _ in 0..30 {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                seed = seed
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
                 text += words[(seed >> 33) as usize % words.len()];
             }
             for language in [Language::Dve, Language::Promela] {
                 let out = formatted(&text, language, "    ");
                 let lines = |text: &str| -> Vec<String> {
-                    text.split('\n').map(|l| l.trim_matches([' ', '\t', '\r']).to_owned()).collect()
+                    text.split('\n')
+                        .map(|l| l.trim_matches([' ', '\t', '\r']).to_owned())
+                        .collect()
                 };
                 assert_eq!(lines(&out), lines(&text), "{text:?}");
             }

@@ -107,7 +107,9 @@ pub(crate) fn wrong_command(error: &clap::Error) -> ! {
         ));
         std::process::exit(Status::Wrong.code().into());
     }
-    let is_number = unknown.as_ref().is_some_and(|text| text.parse::<f64>().is_ok());
+    let is_number = unknown
+        .as_ref()
+        .is_some_and(|text| text.parse::<f64>().is_ok());
     if error.kind() == ErrorKind::UnknownArgument && is_number {
         // Nor is a negative number meant to be the name of a model.
         let argument = unknown.unwrap_or_default();

@@ -425,9 +425,8 @@ fn json_text(
 fn coverage_json(all: &[spin::Unreached]) -> Value {
     let process = |process: &spin::Unreached| {
         let statements = process.statements.iter();
-        let statements = statements.map(
-            |one| json!({"location": one.place, "state": one.state, "text": one.text}),
-        );
+        let statements = statements
+            .map(|one| json!({"location": one.place, "state": one.state, "text": one.text}));
         json!({
             "process": process.process,
             "statements": process.all,
@@ -650,7 +649,11 @@ fn coverage(model: &LoadedModel, report: &Report) -> String {
     for process in all {
         let _ = writeln!(out, "\nunreached in {}", process.process);
         for one in &process.statements {
-            let _ = writeln!(out, "  {}, state {}, \"{}\"", one.place, one.state, one.text);
+            let _ = writeln!(
+                out,
+                "  {}, state {}, \"{}\"",
+                one.place, one.state, one.text
+            );
         }
         let _ = writeln!(
             out,

@@ -59,8 +59,7 @@ fn experiments(chosen: &ChosenArgs) -> Result<Vec<Experiment>, Failure> {
 
 /// An experiment in a file; its printed table lies beside it, or is a shipped one.
 fn own_experiment(path: &Path) -> Result<Experiment, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::unreadable(path, &error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let beside = |name: &str| {
         let file = path.with_file_name(name).with_extension("tsv");
@@ -152,12 +151,16 @@ fn run_experiments(args: &LabRunArgs) -> Result<Status, Failure> {
     missing.sort_unstable();
     missing.dedup();
     let why = missing.first().and_then(|first| corpus.path(first).err());
-    let why = why.unwrap_or_else(|| "no corpus here: docs/lab.md says where its models come from".into());
+    let why =
+        why.unwrap_or_else(|| "no corpus here: docs/lab.md says where its models come from".into());
     if runs.is_empty() {
         print(&format!("None of the models was found: {why}.\n"));
     } else if let Some(first) = missing.first() {
         let models = counted(missing.len() as u64, "model");
-        print(&format!("Not found: {models}, among them {}: {why}.\n", first.name()));
+        print(&format!(
+            "Not found: {models}, among them {}: {why}.\n",
+            first.name()
+        ));
     }
     let is_whole = summary.left == 0 && !runs.is_empty() && missing.is_empty();
     Ok(if is_whole {
