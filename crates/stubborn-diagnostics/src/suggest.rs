@@ -1,12 +1,10 @@
 //! Guesses at what a misspelt name was meant to be.
 
-use std::cmp::Reverse;
-
 /// How many names are compared with a misspelt one: messages must stay cheap.
 const COMPARED: usize = 2_000;
 
-/// The candidate with the fewest edits, if there are few enough; of several, the one that begins alike
-/// for longest, and then by the alphabet, because the order of a hash map is not fixed.
+/// The candidate with the fewest edits, if there are few enough; ties are broken
+/// by the alphabet, because the order of a hash map is not fixed.
 pub fn closest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     // Of very short names only the case may differ: any two letters are alike otherwise.
     let allowed = (name.len() / 3).min(3);
@@ -15,14 +13,7 @@ pub fn closest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Opt
         .take(COMPARED)
         .map(|candidate| (edits(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= allowed)
-        // Endings are forgotten more often than beginnings.
-        .min_by_key(|(distance, candidate)| {
-            let alike = name
-                .bytes()
-                .zip(candidate.bytes())
-                .take_while(|(a, b)| a == b);
-            (*distance, Reverse(alike.count()), *candidate)
-        })
+        .min()
         .map(|(_, candidate)| candidate)
 }
 
@@ -62,10 +53,8 @@ mod tests {
         assert_eq!(edits("abcd", "badc"), 2);
         assert_eq!(
             closest("conter", ["counter", "center", "x"].into_iter()),
-            Some("counter")
+            Some("center")
         );
-        assert_eq!(closest("byt", ["bit", "byte"].into_iter()), Some("byte"));
-        assert_eq!(closest("abx", ["aby", "abc"].into_iter()), Some("abc"));
         assert_eq!(closest("q", ["p", "counter"].into_iter()), None);
         assert_eq!(closest("cs", ["CS", "ct"].into_iter()), Some("CS"));
     }
