@@ -439,9 +439,8 @@ fn json_text(
 fn coverage_json(all: &[spin::Unreached]) -> Value {
     let process = |process: &spin::Unreached| {
         let statements = process.statements.iter();
-        let statements = statements.map(
-            |(location, state, text)| json!({"location": location, "state": state, "text": text}),
-        );
+        let statements = statements
+            .map(|one| json!({"location": one.place, "state": one.state, "text": one.text}));
         json!({
             "process": process.process,
             "statements": process.all,
@@ -663,8 +662,12 @@ fn coverage(model: &LoadedModel, report: &Report) -> String {
     let mut out = String::new();
     for process in all {
         let _ = writeln!(out, "\nunreached in {}", process.process);
-        for (place, state, text) in &process.statements {
-            let _ = writeln!(out, "  {place}, state {state}, \"{text}\"");
+        for one in &process.statements {
+            let _ = writeln!(
+                out,
+                "  {}, state {}, \"{}\"",
+                one.place, one.state, one.text
+            );
         }
         let _ = writeln!(
             out,
