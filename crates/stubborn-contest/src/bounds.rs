@@ -170,12 +170,10 @@ fn lower(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
             let reached = i64::try_from(most).ok();
             let reached = reached.and_then(|most| Linear::new(weights, most));
             let left = time.saturating_sub(started.elapsed());
-            match reached {
-                Some(reached) if equation.excludes_with_traps(&[reached], left) => {
-                    question.most = Some(most - 1);
-                }
-                _ => break,
+            if !reached.is_some_and(|reached| equation.excludes_with_traps(&[reached], left)) {
+                break;
             }
+            question.most = Some(most - 1);
         }
     }
 }

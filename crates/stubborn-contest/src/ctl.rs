@@ -757,3 +757,150 @@ impl Translation<'_> {
         joined
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stubborn_net::NetBuilder;
+    use stubborn_pnml::Model;
+    use stubborn_system::Random;
+
+    use super::*;
+    use crate::examiner::Options;
+    use crate::testing::cyclic_net;
+
+    const TIME: Duration = Duration::from_secs(60);
+
+    /// A formula without next about some propositions.
+    fn random_formula(random: &mut Random, formulas: &mut Formulas, depth: usize) -> Ctl {
+        if depth == 0 {
+            return formulas.atom(&random.below(2).to_string());
+        }
+        let f = random_formula(random, formulas, depth - 1);
+        let g = random_formula(random, formulas, depth - 1);
+        match random.below(8) {
+            0 => formulas.not(f),
+            1 => formulas.and(f, g),
+            2 => formulas.or(f, g),
+            3 => formulas.exists_until(f, g),
+            4 => formulas.all_until(f, g),
+            5 => formulas.exists_globally(f),
+            6 => formulas.all_globally(f),
+            _ => formulas.exists_finally(f),
+        }
+    }
+
+    /// The value of a formula, and how many states were looked at.
+    fn decide_in(
+        system: &NetSystem,
+        formulas: &Formulas,
+        formula: Ctl,
+        labels: &[LabelId],
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(bool, usize), Stop> {
+        let limits = Limits {
+            states: Some(2_000),
+            ..Limits::default()
+        };
+        let space = Space::new(system, &limits)?;
+        let mut graph = Graph::reduced(system, &space, &limits, reduction);
+        let mut evaluation = Evaluation::new(formulas, formula, labels.to_vec());
+        let value = evaluation.holds(&mut graph)?;
+        Ok((value, graph.len()))
+    }
+
+    /// Verdicts on reduced graphs are those on full ones. Chains of steps that nobody sees close in
+    /// many of these nets.
+    #[test]
+    fn reduced_graphs_keep_branching_time() {
+        let mut random = Random::new(0x0c71_0c71_0c71_0001);
+        let (mut verdicts, mut smaller) = ([0, 0], 0);
+        for number in 0..1_500 {
+            let mut system = NetSystem::new(cyclic_net(&mut random)).unwrap();
+            let places = system.net().place_count();
+            let labels: Vec<LabelId> = (0..2)
+                .map(|_| {
+                    let place = PlaceId(random.below(places) as u32);
+                    let tokens = stubborn_net::IntExpr::tokens(vec![place]);
+                    let one = stubborn_net::IntExpr::constant(1);
+                    let op = stubborn_net::CompareOp::GreaterOrEqual;
+                    let marked = Formula::Atom(Atom::Compare(op, tokens, one));
+                    system.add_label(marked).unwrap()
+                })
+                .collect();
+            let relations = system.relations(RelationLevel::Reach);
+            let config = Config::new(Algorithm::Beam);
+            let reduction =
+                BranchingReduction::new(&system, &relations, &config, labels.clone()).unwrap();
+            for _ in 0..4 {
+                let mut formulas = Formulas::new();
+                formulas.atom("0");
+                formulas.atom("1");
+                let formula = random_formula(&mut random, &mut formulas, 3);
+                let decide =
+                    |reduction| decide_in(&system, &formulas, formula, &labels, reduction);
+                if let (Ok((full, all)), Ok((reduced, some))) =
+                    (decide(None), decide(Some(&reduction)))
+                {
+                    assert_eq!(full, reduced, "net {number}");
+                    verdicts[usize::from(full)] += 1;
+                    smaller += usize::from(some < all);
+                }
+            }
+        }
+        assert!(verdicts.iter().all(|n| *n > 800), "{verdicts:?}");
+        assert!(smaller > 60, "{smaller}");
+    }
+
+    /// Two that use something up, one that goes round, and a formula about each: what is left of the
+    /// formulas before anything is searched.
+    #[test]
+    fn what_is_used_up_decides_formulas() {
+        let mut builder = NetBuilder::new("n");
+        let [stock, a, b] =
+            [("stock", 9), ("a", 1), ("b", 0)].map(|(name, tokens)| builder.place(name, tokens));
+        for (name, from, to) in [
+            ("use", stock, None),
+            ("there", a, Some(b)),
+            ("back", b, Some(a)),
+        ] {
+            let t = builder.transition(name);
+            builder.input(from, t, 1);
+            to.into_iter().for_each(|to| builder.output(t, to, 1));
+        }
+        let model = Model::from_net(builder.build().unwrap());
+        let options = Options::default();
+        let mut out = |_| {};
+        let examiner = Examiner::new(&model, &options, Instant::now(), &mut out);
+        let fireable = |t: u32| {
+            let enabled = Atom::Fireable(vec![TransitionId(t)]);
+            Box::new(Branching::State(Formula::Atom(enabled)))
+        };
+        let always = |inner| Branching::Globally(Paths::All, inner);
+        let sometime = |inner| Box::new(Branching::Finally(Paths::Some, inner));
+        let either = Box::new(Branching::Or(vec![*fireable(1), *fireable(2)]));
+        let next = |paths, t| Box::new(Branching::Next(paths, fireable(t)));
+        for (formula, expected) in [
+            // `use` and `there` alone end; `there` and `back` do not.
+            (always(fireable(0)), Some(false)),
+            (always(fireable(1)), Some(false)),
+            (always(either.clone()), Some(true)),
+            // After the last `use` there is none.
+            (always(sometime(fireable(0))), Some(false)),
+            (always(sometime(fireable(1))), None),
+            // Never both `there` and, after a step that is not `there`, `back`.
+            (always(next(Paths::Some, 1)), None),
+        ] {
+            let mut system = NetSystem::new(model.net.clone()).unwrap();
+            let claim = Claim {
+                id: String::new(),
+                formula: formula.clone(),
+            };
+            let open = prepare(&examiner, &mut system, &claim, &Facts::default(), TIME).unwrap();
+            let value = match open.formulas.node(open.formula) {
+                Node::Constant(value) => Some(value),
+                _ => None,
+            };
+            assert_eq!(value, expected, "{formula:?}");
+        }
+    }
+}
