@@ -101,7 +101,14 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claim
         (3..6, 0.4, Some(&relations)),
         (5..8, 1.0, None),
     ] {
-        evaluate_alone(examiner, system, &mut alone, attempts, share * part, relations);
+        evaluate_alone(
+            examiner,
+            system,
+            &mut alone,
+            attempts,
+            share * part,
+            relations,
+        );
     }
     evaluate(examiner, system, &mut together, &[(2..6, 0.4), (6..9, 1.0)]);
     let open = alone.into_iter().map(|(claim, _)| claim);
@@ -525,12 +532,8 @@ impl Open {
     /// A statement about one marking that a part implies; or that implies the part, if it is not
     /// to be `implied`.
     fn at_most(&self, net: &Net, part: Ctl, implied: bool) -> Formula {
-        let both = |a, b, implied| {
-            vec![
-                self.at_most(net, a, implied),
-                self.at_most(net, b, implied),
-            ]
-        };
+        let both =
+            |a, b, implied| vec![self.at_most(net, a, implied), self.at_most(net, b, implied)];
         match self.formulas.node(part) {
             Node::Atom(number) => self.statements[number as usize].0.clone(),
             Node::Constant(value) => Formula::Atom(Atom::Constant(value)),
@@ -582,7 +585,10 @@ fn before_next(net: &Net, statement: &Formula) -> Option<Formula> {
     let enabled = |transitions| Formula::Atom(Atom::Fireable(transitions));
     let mut cases = Vec::with_capacity(changing.len() + 1);
     for t in changing {
-        cases.push(Formula::And(vec![enabled(vec![t]), statement.after(net, t)?]));
+        cases.push(Formula::And(vec![
+            enabled(vec![t]),
+            statement.after(net, t)?,
+        ]));
     }
     cases.push(Formula::And(vec![enabled(other), statement.clone()]));
     Some(Formula::Or(cases))
@@ -596,14 +602,14 @@ fn some_enabled(net: &Net, statement: &Formula, value: bool) -> Option<Vec<Trans
         Formula::Atom(Atom::Fireable(transitions)) if value => Some(transitions.clone()),
         Formula::Atom(Atom::Constant(constant)) if *constant != value => Some(Vec::new()),
         Formula::And(parts) | Formula::Or(parts) => {
-            let mut each = parts.iter().map(|part| some_enabled(net, part, value));
+            let each = parts.iter().map(|part| some_enabled(net, part, value));
             if matches!(statement, Formula::Or(_)) == value {
                 let all = each.collect::<Option<Vec<_>>>()?;
                 return Some(all.concat());
             }
             let takes = |t: &TransitionId| net.effects(*t).any(|(_, effect)| effect < 0);
             let cost = |steps: &Vec<TransitionId>| (!steps.iter().all(takes), steps.len());
-            each.by_ref().flatten().min_by_key(cost)
+            each.flatten().min_by_key(cost)
         }
         _ => None,
     }
@@ -836,8 +842,7 @@ mod tests {
                 formulas.atom("0");
                 formulas.atom("1");
                 let formula = random_formula(&mut random, &mut formulas, 3);
-                let decide =
-                    |reduction| decide_in(&system, &formulas, formula, &labels, reduction);
+                let decide = |reduction| decide_in(&system, &formulas, formula, &labels, reduction);
                 if let (Ok((full, all)), Ok((reduced, some))) =
                     (decide(None), decide(Some(&reduction)))
                 {

@@ -307,8 +307,11 @@ fn a_sample_of_all_questions_is_answered() {
             };
             let number = |p: &ContestProperty| numbered(&p.id, &all, instance, name);
             let asked = |p: &&ContestProperty| known.iter().any(|(id, _)| *id == number(p));
-            let (some, names): (Vec<_>, Vec<_>) =
-                all.iter().filter(asked).map(|p| (p.clone(), number(p))).unzip();
+            let (some, names): (Vec<_>, Vec<_>) = all
+                .iter()
+                .filter(asked)
+                .map(|p| (p.clone(), number(p)))
+                .unzip();
             let mut options = within(seconds * some.len().max(1) as u64);
             options.memory = Some(2 << 30);
             let mut found = HashMap::new();

@@ -16,7 +16,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
+use microlp::{ComparisonOp, OptimizationDirection, Problem, Solution, Variable};
 
 use crate::exact::{self, Row};
 use crate::ids::{PlaceId, TransitionId};
@@ -90,7 +90,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Denominators that are tried when a floating-point vector is turned into fractions. Vertices
 /// of the programs of nets are nearly always among them.
-pub(crate) const DENOMINATORS: [u32; 14] = [1, 2, 3, 4, 6, 8, 12, 5, 10, 60, 7, 840, 27_720, 720_720];
+pub(crate) const DENOMINATORS: [u32; 14] =
+    [1, 2, 3, 4, 6, 8, 12, 5, 10, 60, 7, 840, 27_720, 720_720];
 
 /// The state equation of a net.
 pub struct StateEquation<'n> {
@@ -354,11 +355,23 @@ impl StateEquation<'_> {
         self.columns.iter().map(row).collect()
     }
 
+    /// A solution of a program, if there is one and it is found in time.
+    pub(crate) fn solution(&self, mut problem: Problem, time: Duration) -> Option<Solution> {
+        problem.set_time_limit(time);
+        let started = Instant::now();
+        let outcome = problem.solve();
+        // The solver looks at the clock only now and then: one that does not keep its time now
+        // will not do so the next time.
+        if started.elapsed() > 2 * time + PATIENCE {
+            self.usable.set(false);
+        }
+        outcome.ok()?.into_solution().ok()
+    }
+
     /// Looks for weights `y ≥ 0` and multipliers `0 ≤ λ ≤ 1`, best for the wish, such that no
     /// transition increases the sum `(given + y + Aᵀ·λ)·m`.
     fn solve(&self, wish: &Wish<'_>, time: Duration) -> Option<Found> {
         let mut problem = Problem::new(wish.direction);
-        problem.set_time_limit(time);
         let sign = match wish.direction {
             OptimizationDirection::Maximize => -1.0,
             OptimizationDirection::Minimize => 1.0,
@@ -379,14 +392,7 @@ impl StateEquation<'_> {
                 .collect();
             problem.add_constraint(factors, ComparisonOp::Le, row.most as f64);
         }
-        let started = Instant::now();
-        let outcome = problem.solve();
-        // The solver looks at the clock only now and then: one that does not keep its time now
-        // will not do so the next time.
-        if started.elapsed() > 2 * time + PATIENCE {
-            self.usable.set(false);
-        }
-        let solution = outcome.ok()?.into_solution().ok()?;
+        let solution = self.solution(problem, time)?;
         Some(Found {
             objective: solution.objective(),
             values: variables.iter().map(|v| solution.var_value(*v)).collect(),

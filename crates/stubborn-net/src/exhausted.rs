@@ -53,7 +53,6 @@ impl StateEquation<'_> {
             return true;
         }
         let mut problem = Problem::new(OptimizationDirection::Minimize);
-        problem.set_time_limit(time);
         let mut places: Vec<PlaceId> = columns.iter().flatten().map(|(p, _)| *p).collect();
         places.sort_unstable();
         places.dedup();
@@ -71,7 +70,7 @@ impl StateEquation<'_> {
             });
             problem.add_constraint(factors.collect::<Vec<_>>(), ComparisonOp::Le, -1.0);
         }
-        let Some(solution) = problem.solve().ok().and_then(|o| o.into_solution().ok()) else {
+        let Some(solution) = self.solution(problem, time) else {
             return false;
         };
         let values: Vec<f64> = variables.iter().map(|v| solution.var_value(*v)).collect();
@@ -96,7 +95,6 @@ impl StateEquation<'_> {
         }
         let places = self.net.place_count();
         let mut problem = Problem::new(OptimizationDirection::Maximize);
-        problem.set_time_limit(time);
         let mut variables: Vec<_> = (0..places)
             .map(|_| problem.add_var(0.0, (0.0, f64::INFINITY)))
             .collect();
@@ -114,7 +112,7 @@ impl StateEquation<'_> {
             let factors: Vec<_> = factors.map(|(v, f)| (variables[*v], *f as f64)).collect();
             problem.add_constraint(factors, ComparisonOp::Le, 0.0);
         }
-        let solution = problem.solve().ok()?.into_solution().ok()?;
+        let solution = self.solution(problem, time)?;
         if solution.objective() < 1e-7 {
             return None;
         }

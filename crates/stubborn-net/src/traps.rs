@@ -60,7 +60,6 @@ impl StateEquation<'_> {
         }
         let net = self.net;
         let mut problem = Problem::new(OptimizationDirection::Minimize);
-        problem.set_time_limit(time);
         let firings: Vec<_> = self
             .columns
             .iter()
@@ -90,7 +89,7 @@ impl StateEquation<'_> {
                 problem.add_constraint(used, ComparisonOp::Ge, least);
             }
         }
-        let solution = problem.solve().ok()?.into_solution().ok()?;
+        let solution = self.solution(problem, time)?;
         let tokens = |place: PlaceId| {
             let steps = rows[place.index()].iter();
             let change = steps.map(|(at, e)| solution.var_value(firings[*at]) * *e as f64);

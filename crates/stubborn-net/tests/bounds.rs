@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 use common::{corpus, instances, load_instance, random_net};
 use stubborn_net::{
-    Atom, BoundSource, Bounds, CompareOp, Formula, IntExpr, InvariantBudget, Invariants, Linear, Net,
-    NetBuilder, PlaceId, Preserve, Reduced, ReductionRules, StateEquation, TransitionId,
+    Atom, BoundSource, Bounds, CompareOp, Formula, IntExpr, InvariantBudget, Invariants, Linear,
+    Net, NetBuilder, PlaceId, Preserve, Reduced, ReductionRules, StateEquation, TransitionId,
 };
 use stubborn_system::Random;
 
@@ -148,34 +148,38 @@ fn too_many_semiflows_leave_no_place_without_a_bound() {
     assert!(entries < 100_000, "{entries}");
 }
 
-/// Pairs of places with a token each: those that traps exclude are in no reachable marking, and they
-/// exclude more than the state equation alone.
+/// Pairs of places, marked or empty: what traps exclude is in no reachable marking, and they exclude
+/// more than the state equation alone.
 #[test]
 fn traps_exclude_nothing_that_is_reachable() {
     let mut random = Random::new(0x07a9_07a9_07a9_0001);
     let (mut alone, mut together) = (0, 0);
-    for number in 0..600 {
+    for number in 0..400 {
         let net = random_net(&mut random);
         let Some(all) = markings(&net, 300) else {
             continue;
         };
         let equation = StateEquation::new(&net);
         let with_traps = StateEquation::new(&net);
-        for a in net.places() {
-            for b in net.places().filter(|b| *b >= a) {
-                let both = [a, b].map(|place| Linear::new([(place, 1)], 1).unwrap());
-                let reached = |m: &Vec<u64>| m[a.index()] > 0 && m[b.index()] > 0;
-                let excluded = with_traps.excludes_with_traps(&both, TIME);
-                assert!(
-                    !excluded || !all.iter().any(reached),
-                    "net {number}: {a:?} {b:?}"
-                );
-                alone += usize::from(equation.excludes(&both, TIME));
-                together += usize::from(excluded);
-            }
+        let places: Vec<PlaceId> = net.places().collect();
+        for _ in 0..12 {
+            let wanted = [(); 2].map(|()| (*random.pick(&places), random.one_in(2)));
+            let constraint = |(place, marked): (PlaceId, bool)| match marked {
+                true => Linear::new([(place, 1)], 1).unwrap(),
+                false => Linear::new([(place, -1)], 0).unwrap(),
+            };
+            let both = wanted.map(constraint);
+            let reached = |m: &Vec<u64>| wanted.iter().all(|(p, w)| (m[p.index()] > 0) == *w);
+            let excluded = with_traps.excludes_with_traps(&both, TIME);
+            assert!(
+                !excluded || !all.iter().any(reached),
+                "net {number}: {wanted:?}"
+            );
+            alone += usize::from(equation.excludes(&both, TIME));
+            together += usize::from(excluded);
         }
     }
-    assert!(alone > 100 && together > alone, "{alone} {together}");
+    assert!(alone > 100 && together > alone + 20, "{alone} {together}");
 }
 
 /// What holds after a step is told before it.
@@ -220,5 +224,5 @@ fn statements_move_backwards_over_steps() {
             }
         }
     }
-    assert!(seen.iter().all(|n| *n > 500), "{seen:?}");
+    assert!(seen.iter().all(|n| *n > 400), "{seen:?}");
 }
