@@ -171,7 +171,9 @@ mod tests {
                 assert!(!(*live && ends[t]), "net {number} transition {t}");
             }
             let short = Duration::from_millis(2);
-            if let Some(group) = groups.find(|g| walks_to_an_end(&system, &[g.clone()], short)) {
+            if let Some(group) =
+                groups.find(|g| walks_to_an_end(&system, std::slice::from_ref(g), short))
+            {
                 assert!(!expected[group.start as usize], "net {number} {group:?}");
                 by_walks += 1;
             }
