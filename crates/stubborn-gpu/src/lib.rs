@@ -261,9 +261,16 @@ impl<'d> Engine<'d> {
         )
     }
 
-    fn compile(&self, model: &Arc<Model>, asked: Asked, shape: Shape) -> Result<Compiled, Failure> {
+    fn compile(
+        &self,
+        model: &Arc<Model>,
+        asked: Asked,
+        mut shape: Shape,
+    ) -> Result<Compiled, Failure> {
         let started = Instant::now();
         let (narrow, packing) = packed(model, &asked, shape)?;
+        // A key that will not fit is no reason to compile twice.
+        shape.has_quotients &= packing.words > 1 || packing.longest_word() <= asked.one_word;
         let translation = translate::translate(&narrow, packing, &asked)?;
         let proviso = asked.sets.as_ref().is_some_and(Sets::has_proviso);
         let local = self.device.info().local_memory as usize;
