@@ -224,13 +224,12 @@ impl Configuration {
         }
         self.maybe(random, 3, "--order", &["bfs", "dfs", "dfs"]);
         self.maybe(random, 4, "--threads", &["2", "3", "4"]);
-        match task {
-            // Others are refused there.
-            Task::Temporal => self.maybe(random, 4, "--store", &["tree", "plain"]),
-            _ => self.maybe(random, 3, "--store", &["tree", "plain"]),
-        }
+        let exact = matches!(task, Task::Temporal | Task::Branching);
+        // Others are refused there, or make no difference.
+        let chance = if exact { 4 } else { 3 };
+        self.maybe(random, chance, "--store", &["tree", "plain"]);
         // These are slow to set up.
-        if task != Task::Temporal && !self.has("--store") {
+        if !exact && !self.has("--store") {
             self.maybe(random, 30, "--store", &["bitstate", "compact"]);
         }
         if random.chance(1, 4) {

@@ -414,6 +414,7 @@ impl Arena for Automata {
 
 #[cfg(test)]
 mod tests {
+    use super::attempt::automaton_of;
     use super::*;
 
     /// The first few attempts of a seed, as commands and files.

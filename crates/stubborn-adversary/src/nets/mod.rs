@@ -479,7 +479,8 @@ impl Maker<'_> {
             }
             let may_reduce = matches!(task, Task::Safety | Task::Goals | Task::ExploreReduced);
             let has_cycle_proviso = task == Task::ExploreReduced && configuration.has("--proviso");
-            if may_reduce && !has_cycle_proviso && random.chance(1, 3) {
+            let may_reduce = may_reduce && !has_cycle_proviso && !configuration.hunts;
+            if may_reduce && random.chance(1, 3) {
                 let rules = ["dead", "transitions", "places", "post", "pre"];
                 let some: Vec<&str> = rules.into_iter().filter(|_| random.chance(1, 2)).collect();
                 match some.is_empty() || random.chance(1, 2) {
