@@ -23,6 +23,9 @@ const WALKS: usize = 32;
 const STEPS: usize = 32;
 /// Words of the widest states that are looked at.
 const WIDEST: usize = 64;
+/// Words of narrow states, and values of the whole in a sample that says little about them.
+const NARROW: usize = 6;
+const FEW_STATES: f64 = 1_000.0;
 /// Most words of which two are moved at once.
 const MOST_PAIRED: usize = 16;
 /// Values of both halves, for each of the whole: fewer make no difference, and with fewer than the
@@ -32,7 +35,7 @@ const MANY_VALUES: f64 = 0.03;
 /// It is worth starting again if there are fewer values by this factor, and not more nodes to look
 /// up by the other one.
 const FEWER_VALUES: f64 = 0.7;
-const MORE_NODES: f64 = 1.25;
+const MORE_NODES: f64 = 1.1;
 /// Or if there are fewer nodes to look up by this one.
 const FEWER_NODES: f64 = 0.8;
 
@@ -50,8 +53,11 @@ pub(crate) fn better_tree(search: &Search<'_>, store: &Store) -> Option<Leaves> 
     // The same halves, but what changes often at the top.
     let sorted = arranged(&split, &steps);
     let before = split.cost();
-    let share = before / sample.whole();
-    if share > SOME_VALUES {
+    let whole = sample.whole();
+    let share = before / whole;
+    // The usual tree of a narrow state is a good one: it takes more to know better.
+    let knows_enough = width > NARROW || whole > FEW_STATES;
+    if knows_enough && share > SOME_VALUES {
         let after = split.improve();
         let leaves = arranged(&split, &steps);
         // Nodes are dearer where every state has one of its own.
