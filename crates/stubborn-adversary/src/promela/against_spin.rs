@@ -15,6 +15,9 @@ use super::spin::{NoAnswer, Search, Spin};
 /// More states than this are not compared.
 const STATES: &str = "20000";
 
+/// More ways than this hardly any atomic sequence has.
+const MOST_WAYS: u64 = 32;
+
 /// The arena `spin`.
 #[derive(Debug)]
 pub struct AgainstSpin {
@@ -129,13 +132,13 @@ impl<'a> Judge<'a> {
         if self.case.message_loss { &["-m"] } else { &[] }
     }
 
-    /// The program as it is counted: what only a claim mentions is part of SPIN's states even if
-    /// the claim is not checked, which is for `_last` alone of importance.
+    /// The program as it is counted: what only a formula mentions is part of SPIN's states even if
+    /// it is not checked, which is for `_last` alone of importance. (What a never claim mentions is
+    /// part of them here, too.)
     fn unclaimed(&self) -> Node {
         let mut program = self.case.program.clone();
         if program.mentions("_last") {
-            let claims = [Kind::Ltl, Kind::Never];
-            program.parts.retain(|unit| !claims.contains(&unit.kind));
+            program.parts.retain(|unit| unit.kind != Kind::Ltl);
         }
         program
     }
@@ -308,10 +311,13 @@ impl<'a> Judge<'a> {
         self.comparisons += 1;
         // There is one state for all that fails.
         let failed = u64::from(search.failing > 0);
-        // An `else` beside a guard that fails does so, too; SPIN does not come to it.
-        let beside = match self.case.program.has(Kind::Else) {
-            true => search.failing,
-            false => 0,
+        // An `else` beside a guard that fails does so, too; SPIN does not come to it. A step that
+        // fails in an atomic sequence is counted for each way through it.
+        let program = &self.case.program;
+        let beside = match (program.has(Kind::Atomic), program.has(Kind::Else)) {
+            (true, _) => search.failing * MOST_WAYS,
+            (false, true) => search.failing,
+            (false, false) => 0,
         };
         // Ways through a long atomic sequence that meet are one from there on.
         let long = |node: &Node| node.kind == Kind::Number && node.number >= 200;
