@@ -329,7 +329,8 @@ impl<'a> Check<'a> {
         let mut steering = self.steering;
         let only_visible = self.expansion == PutBack::Visible && self.threads <= 1;
         if only_visible {
-            // Which states are expanded everywhere is known, but not with what.
+            // A choice, not a condition: which states are expanded everywhere would be known, but not with
+            // what.
             (fitting, steering) = (Fitting::Normalise, SteeringMode::Off);
         }
         if self.relaxed_visibility {

@@ -168,6 +168,8 @@ pub struct Planner<'m> {
     /// Somebody has computed them already.
     known_relations: Option<&'m Relations>,
     relations: OnceLock<Relations>,
+    /// Where others look for them, too.
+    shared: Option<&'m OnceLock<Relations>>,
     started: Instant,
     /// See [`allot`](Self::allot).
     allotted: Mutex<Option<Instant>>,
@@ -188,6 +190,7 @@ impl<'m> Planner<'m> {
             options,
             known_relations: None,
             relations: OnceLock::new(),
+            shared: None,
             started: Instant::now(),
             allotted: Mutex::new(None),
         }
@@ -211,19 +214,34 @@ impl<'m> Planner<'m> {
         }
     }
 
+    /// With a place for the relations of the system, at the level that the options say: whoever needs
+    /// them first puts them there for all others who know the place.
+    #[must_use]
+    pub fn sharing_relations(self, place: Option<&'m OnceLock<Relations>>) -> Self {
+        Self {
+            shared: place,
+            ..self
+        }
+    }
+
+    /// Where relations are put that are computed.
+    fn place(&self) -> &OnceLock<Relations> {
+        self.shared.unwrap_or(&self.relations)
+    }
+
     /// The relations of the system, at the level that the options say; computed once.
     fn analysed_relations(&self) -> &Relations {
         if let Some(known) = self.known_relations {
             return known;
         }
         let level = self.options.reduction.relations;
-        self.relations.get_or_init(|| self.system.relations(level))
+        self.place().get_or_init(|| self.system.relations(level))
     }
 
     /// Whether relations would take no time.
-    fn knows_relations(&self) -> bool {
+    pub fn knows_relations(&self) -> bool {
         let is_measured = self.options.reduction.measured.is_some();
-        is_measured || self.known_relations.is_some() || self.relations.get().is_some()
+        is_measured || self.known_relations.is_some() || self.place().get().is_some()
     }
 
     /// Whether a search has met what defeats reductions, now or before the check was taken up, in any

@@ -15,7 +15,7 @@ use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReducti
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_system::Reduction;
 
-use crate::auto::{Decision, LARGEST_SHARE, state_share};
+use crate::auto::{Decision, LARGEST_SHARE, Share, state_share};
 use crate::keeping::CheckKeeping;
 use crate::options::{Por, TemporalOptions};
 use crate::{CheckError, Planner};
@@ -239,13 +239,14 @@ impl<'m> Planner<'m> {
                 asked.share = Some(share);
                 asked.is_unpaid = true;
                 // At the user's limit, nothing is lost by trying.
-                asked.reduce = share <= LARGEST_SHARE || states >= most;
+                asked.reduce = share.priced() <= LARGEST_SHARE || states >= most;
             }
             Err(error) => asked.answer = Some(Err(error)),
         }
-        if asked.answer.is_none() && !asked.reduce {
+        if let (None, false, Some(share)) = (&asked.answer, asked.reduce, asked.share) {
             // Only trying tells how small sets for the automaton's state make the product.
-            asked.answer = self.trial(question, states / TRIAL).transpose();
+            let few = states as f64 / share.price;
+            asked.answer = self.trial(question, few as u64 / TRIAL).transpose();
         }
         if asked.answer.is_some() || asked.reduce || states >= most {
             return None;
@@ -324,9 +325,9 @@ impl<'m> Planner<'m> {
 
     /// Which share of the system's states a reduction leaves that keeps stutter-invariant
     /// properties; 1 for others.
-    fn share(&self, property: &Property) -> Result<f64, CheckError> {
+    fn share(&self, property: &Property) -> Result<Share, CheckError> {
         if property.is_stutter_invariant() != Some(true) {
-            return Ok(1.0);
+            return Ok(Share::ALL);
         }
         let aim = Aim::Traces {
             labels: property.used_labels(),
@@ -406,7 +407,7 @@ fn first_pause(transitions: u64) -> u64 {
 #[derive(Default)]
 struct Asked {
     /// Of the system's states, left by a reduction.
-    share: Option<f64>,
+    share: Option<Share>,
     /// That was looked at, now or before the check was taken up.
     is_unpaid: bool,
     /// The check is to be reduced.

@@ -2,6 +2,7 @@
 
 pub(super) mod asked;
 mod belief;
+mod merged;
 mod rounds;
 mod suite;
 mod suite_file;
@@ -26,8 +27,8 @@ use stubborn::{
 use self::asked::Asked;
 use super::race::Use;
 use super::{
-    Figures, Incomplete, budget, figures_json, growing_together, load_with, search_options,
-    why_incomplete, write_file,
+    Figures, Incomplete, budget, figures_json, growing_together, search_options, why_incomplete,
+    write_file,
 };
 use crate::checkpoint::Checkpoints;
 use crate::cluster::Team;
@@ -95,7 +96,9 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         budget: Arc::clone(&budget),
         ..LoadOptions::default()
     };
-    let (mut model, load_time) = load_with(model_args, load_options, quiet)?;
+    let loading = Instant::now();
+    let (mut model, is_merged) = merged::load(args, model_args, &load_options, quiet)?;
+    let load_time = loading.elapsed();
     // What a reduction leaves out would look as if it could not be reached.
     let default_reduction = if args.spin.coverage { "none" } else { "auto" };
     let mut options = search_options(&args.search, &args.reduction, default_reduction, &model)?;
@@ -194,6 +197,16 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         Ok(results)
     });
     let mut results = super::or_resume(checkpoints.as_deref(), results)?;
+    results.unreached = belief::unreached(args, &model, &results);
+    results.is_merged = is_merged;
+    if is_merged && results.has_found_something() {
+        know_already(args, &model, &results, load_time);
+        let written = merged::retell(args, model_args, load_options, &options, &mut results)?;
+        if let Some(written) = written {
+            model = written;
+        }
+        results.time = started.elapsed();
+    }
     drop(line);
     results.traffic = team.as_ref().and_then(Team::traffic);
     if team.as_ref().is_some_and(Team::is_worker) {
@@ -204,21 +217,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         checkpoints.end();
     }
 
-    if results.verdict() == Verdict::Violated {
-        let object = json_text(args, &model, &results, load_time, false);
-        let brief = brief(&results, Paint::for_stdout());
-        let is_object = args.output.json;
-        watch::know(move |reason| LastWords {
-            text: match is_object {
-                true => object.clone(),
-                false => format!("{brief}\n(no steps to show: {reason})\n"),
-            },
-            object: object.clone(),
-            status: Status::Violated,
-        });
-    } else {
-        watch::conclude();
-    }
+    know_already(args, &model, &results, load_time);
     let object = |traces| json_text(args, &model, &results, load_time, traces);
     let output = match args.output.json {
         true => object(true),
@@ -244,6 +243,24 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         checkpoints.conclude(results.verdict() != Verdict::Unknown);
     }
     Ok(results.verdict().into())
+}
+
+/// From now on, what is violated is said even if there is no time for more.
+fn know_already(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) {
+    if results.verdict() != Verdict::Violated {
+        return;
+    }
+    let object = json_text(args, model, results, load, false);
+    let brief = brief(results, Paint::for_stdout());
+    let is_object = args.output.json;
+    watch::know(move |reason| LastWords {
+        text: match is_object {
+            true => object.clone(),
+            false => format!("{brief}\n(no steps to show: {reason})\n"),
+        },
+        object: object.clone(),
+        status: Status::Violated,
+    });
 }
 
 /// What can be answered without checkpoints only.
@@ -284,6 +301,12 @@ struct Results {
     time: Duration,
     /// What several processes have exchanged.
     traffic: Option<String>,
+    /// What no run does, in words.
+    unreached: String,
+    /// Steps that nobody notices were left out, see [`merged`].
+    is_merged: bool,
+    /// So are they in the runs that are told.
+    is_told_merged: bool,
 }
 
 impl Results {
@@ -303,6 +326,12 @@ impl Results {
         } else {
             Verdict::Holds
         }
+    }
+
+    /// Whether there is a run to tell.
+    fn has_found_something(&self) -> bool {
+        let mut answers = self.report.answers.iter();
+        answers.any(|answer| answer.violation.is_some()) || self.verdict() == Verdict::Violated
     }
 
     /// The numbers of all searches, those of temporal properties last.
@@ -394,6 +423,9 @@ fn json_text(
     let total = results.total(&runs);
     let mut object = figures_json(model, &args.search, &results.reductions(), &total, load);
     object.insert("verdict".into(), json!(results.verdict().name()));
+    if model.language() == Language::Promela {
+        object.insert("merged".into(), json!(results.is_merged));
+    }
     let report = &results.report;
     let properties = report.answers.iter().map(|answer| {
         let trace = trace_of(answer).filter(|_| traces);
@@ -440,9 +472,8 @@ fn json_text(
 fn coverage_json(all: &[spin::Unreached]) -> Value {
     let process = |process: &spin::Unreached| {
         let statements = process.statements.iter();
-        let statements = statements.map(
-            |(location, state, text)| json!({"location": location, "state": state, "text": text}),
-        );
+        let statements = statements
+            .map(|one| json!({"location": one.place, "state": one.state, "text": one.text}));
         json!({
             "process": process.process,
             "statements": process.all,
@@ -499,9 +530,11 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         out += &coverage(model, report);
     }
     if !args.output.quiet {
-        let unreached = belief::unreached(args, model, results);
-        if !unreached.is_empty() {
-            let _ = write!(out, "\n{unreached}");
+        if results.is_told_merged {
+            out += "\n(steps that nobody else notices are left out; --as-written shows them)\n";
+        }
+        if !results.unreached.is_empty() {
+            let _ = write!(out, "\n{}", results.unreached);
         }
         out.push('\n');
         out += &belief::not_asked(model, results);
@@ -664,8 +697,12 @@ fn coverage(model: &LoadedModel, report: &Report) -> String {
     let mut out = String::new();
     for process in all {
         let _ = writeln!(out, "\nunreached in {}", process.process);
-        for (place, state, text) in &process.statements {
-            let _ = writeln!(out, "  {place}, state {state}, \"{text}\"");
+        for one in &process.statements {
+            let _ = writeln!(
+                out,
+                "  {}, state {}, \"{}\"",
+                one.place, one.state, one.text
+            );
         }
         let _ = writeln!(
             out,
@@ -708,6 +745,9 @@ fn statistics(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Du
         let _ = write!(out, "errors: {}, ", errors.count());
     }
     out += &total.line(&results.reductions(), model.language());
+    if results.is_merged {
+        out += ", statements merged";
+    }
     if runs.len() > 1 {
         let _ = write!(out, ", in {} searches", runs.len());
     }

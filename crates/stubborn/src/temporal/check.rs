@@ -186,6 +186,9 @@ impl Checker<'_> {
                 property,
                 finite_runs: self.options.temporal.finite_runs,
             };
+            if matches!(options.reduction.por, Por::Auto) && !self.planner.knows_relations() {
+                options.reduction.por = Por::None;
+            }
             // (What goes wrong here is about a question that nobody has asked.)
             let found = planner(self.model, &options).check_temporal(changed).ok()?;
             left = left.checked_sub(found.result.counts.states)?;

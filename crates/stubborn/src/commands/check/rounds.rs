@@ -100,7 +100,7 @@ fn is_late(answer: &TemporalAnswer) -> bool {
 
 /// Puts new answers in the place of old ones. Searches that answered nothing are forgotten: others
 /// have done their work.
-fn merge(results: &mut Results, new: Results) {
+pub(super) fn merge(results: &mut Results, new: Results) {
     let report = &mut results.report;
     let before = report.runs.len();
     for mut answer in new.report.answers {
