@@ -323,12 +323,12 @@ fn stopped(name: &str, way: &[&str], limits: &[&str]) -> (String, Value) {
 
 #[test]
 fn a_limit_of_states_can_be_raised() {
-    for (at, way) in [0, 1, 4, 10, 12, 13].map(|at| WAYS[at]).iter().enumerate() {
+    for (at, way) in [0, 1, 4, 10, 13].map(|at| WAYS[at]).iter().enumerate() {
         let name = format!("states-{at}");
-        let (checkpoints, undisturbed) = stopped(&name, way, &["--max-states", "20000"]);
+        let (checkpoints, undisturbed) = stopped(&name, way, &["--max-states", "10000"]);
         let again = output(&["resume", &checkpoints, "--json"]);
         assert_eq!(again.status.code(), Some(3), "the same limit: {again:?}");
-        let most = ["--max-states", "50000"];
+        let most = ["--max-states", "20000"];
         let again = output(&[&["resume", &checkpoints, "--json"][..], &most].concat());
         assert_eq!(again.status.code(), Some(3), "{again:?}");
         let most = ["--max-states", "90000000", "--memory-limit", "2G"];
