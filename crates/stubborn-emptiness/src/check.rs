@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use rapidhash::RapidHashSet;
-use stubborn_cluster::Cluster;
+use stubborn_cluster::{Cluster, hash_of};
+use stubborn_ltl::hoa::write_hoa;
 use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
@@ -476,12 +477,18 @@ impl<'a> Check<'a> {
 
     /// What must be the same for a check to go on.
     pub(crate) fn description(&self, prepared: &Prepared) -> String {
+        let automaton = write_hoa(&prepared.automaton, None);
+        let labels = self
+            .property
+            .labels()
+            .iter()
+            .map(|label| label.index() as u32);
+        let hash = hash_of(automaton.bytes().map(u32::from).chain(labels));
         format!(
-            "{} of a product with {} states of an automaton with {} sets; store {:?}, fairness {}, \
-             finite runs {:?}, reduction {}",
+            "{} of a product with {} states of automaton {hash:x}; store {:?}, fairness {}, finite \
+             runs {:?}, reduction {}",
             self.emptiness.name(),
             prepared.automaton.state_count(),
-            prepared.automaton.acceptance_sets(),
             self.store.kind,
             self.weak_fairness,
             self.finite_runs,
@@ -683,7 +690,8 @@ impl<'a> Check<'a> {
             let (Err(limit), Some(keeper), true) = (found, keeper, walk.can_go_on()) else {
                 break found;
             };
-            let mut write = |sink: &mut Sink<'_>| self.save(prepared, setting, everywhere, &walk, sink);
+            let mut write =
+                |sink: &mut Sink<'_>| self.save(prepared, setting, everywhere, &walk, sink);
             let is_paused = keeper.pause().load(Ordering::Relaxed);
             if !keeper.keep((!is_paused).then_some(limit), &mut write) {
                 break found;

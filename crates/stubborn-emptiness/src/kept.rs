@@ -237,7 +237,11 @@ impl<S: Space> Walk<'_, S> {
             let word = source.number()?;
             let is = |bit| word & bit != 0;
             let own = place(word & 0xffff_ffff)?;
-            let mut edge = || source.at_most(MANY, "no such edge").map(|edge| edge as usize);
+            let mut edge = || {
+                source
+                    .at_most(MANY, "no such edge")
+                    .map(|edge| edge as usize)
+            };
             let [first_edge, next_edge, first_postponed] = [edge()?, edge()?, edge()?];
             let needs = source.number()?;
             let depth_of = |word: u64| match bounded(word & 0xffff_ffff)? {
@@ -400,7 +404,10 @@ impl CheckResult {
         };
         let trace = &found.trace;
         // Where it ends, the last state counts as a cycle of its own.
-        let mut states: Vec<u32> = (0..=trace.len()).flat_map(|at| trace.state(at)).copied().collect();
+        let mut states: Vec<u32> = (0..=trace.len())
+            .flat_map(|at| trace.state(at))
+            .copied()
+            .collect();
         let start = match found.ends {
             true => {
                 states.extend_from_slice(trace.state(trace.len()));

@@ -381,7 +381,12 @@ impl<'o, 'p> Owcty<'o, 'p> {
                 let words = product.node_words(Node(number as u64));
                 let words = words.map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
                 let known = [u32::from(*flags), *incoming];
-                record.extend(words.iter().chain(&known).flat_map(|word| word.to_le_bytes()));
+                record.extend(
+                    words
+                        .iter()
+                        .chain(&known)
+                        .flat_map(|word| word.to_le_bytes()),
+                );
                 if record.len() >= RECORDS {
                     sink.bytes(&record)?;
                     record.clear();
@@ -439,7 +444,11 @@ impl<'o, 'p> Owcty<'o, 'p> {
         };
         self.counts.depth = depth;
         // They are added up.
-        self.own.transitions = if self.cluster.is_leader() { transitions } else { 0 };
+        self.own.transitions = if self.cluster.is_leader() {
+            transitions
+        } else {
+            0
+        };
         Ok(())
     }
 
@@ -640,7 +649,9 @@ impl<'o, 'p> Owcty<'o, 'p> {
             self.own.transitions,
             limit,
             most.map_or(0, |most| most.saturating_add(1)),
-            pause.is_some_and(|flag| flag.load(Ordering::Relaxed)).into(),
+            pause
+                .is_some_and(|flag| flag.load(Ordering::Relaxed))
+                .into(),
         ];
         let own = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
         let agreed = self.cluster.agree(topic::ROUND, own, |all| {

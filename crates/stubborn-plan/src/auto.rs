@@ -448,7 +448,10 @@ mod tests {
         let (dear, _) = share(20_000);
         assert!(dear.price > 5.0 && dear.priced() > 5.0, "{dear:?}");
         let (too_dear, sets) = share(10_000_000);
-        assert!(too_dear.price > HIGHEST_PRICE && sets <= FEW_STATES, "{sets}");
+        assert!(
+            too_dear.price > HIGHEST_PRICE && sets <= FEW_STATES,
+            "{sets}"
+        );
     }
 
     #[test]

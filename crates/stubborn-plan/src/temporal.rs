@@ -8,8 +8,8 @@
 //! tries again later. So reduction costs a fraction of the unreduced check at most.
 
 use stubborn_emptiness::{
-    Check, CheckKeeper, CheckResult, CheckVerdict, Exploration, FiniteRuns, Fitting, Property, ReductionRequest,
-    ReductionUse, SteeringMode,
+    Check, CheckKeeper, CheckResult, CheckVerdict, Exploration, FiniteRuns, Fitting, Property,
+    ReductionRequest, ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
@@ -122,7 +122,9 @@ impl<'m> Planner<'m> {
         question: TemporalQuestion<'_>,
         kept: Option<&CheckKeeping<'_>>,
     ) -> Result<TemporalRun, CheckError> {
-        let begun = kept.filter(|kept| kept.is_begun).map(CheckKeeping::decision);
+        let begun = kept
+            .filter(|kept| kept.is_begun)
+            .map(CheckKeeping::decision);
         let run = |check: Check<'_>, is_reduced: bool| {
             if let Some(kept) = kept {
                 kept.decide(Decision::of_check(u64::MAX, is_reduced));
@@ -205,9 +207,10 @@ impl<'m> Planner<'m> {
         match asked.answer {
             Some(answer) => Ok(answer?.into()),
             // Fewer states may fit.
-            None if (out_of_memory || asked.reduce) && !self.is_over() => {
-                run(self.reduced(question, Config::new(Algorithm::Beam), None)?, true)
-            }
+            None if (out_of_memory || asked.reduce) && !self.is_over() => run(
+                self.reduced(question, Config::new(Algorithm::Beam), None)?,
+                true,
+            ),
             None => Ok(TemporalRun {
                 result,
                 unpaid: asked.is_unpaid,

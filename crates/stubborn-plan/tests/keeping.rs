@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use stubborn_emptiness::{CycleProviso, FiniteRuns, Property, SteeringMode};
 use stubborn_ir::{Command, Expr, Model, Program, Statement, VarId, Variable};
-use stubborn_emptiness::{FiniteRuns, Property, SteeringMode};
 use stubborn_ltl::formula::Formulas;
 use stubborn_ltl::parser::{AnyName, Syntax, parse};
 use stubborn_ltl::stutter::normalise_stutter;
@@ -165,14 +165,22 @@ fn temporal_checks_that_are_stopped_give_the_same_answer() {
             let planner = Planner::new(system, options).replayed_on(&model);
             let answers = properties.iter().map(|property| {
                 let finite_runs = FiniteRuns::Stutter;
-                let question = TemporalQuestion { property, finite_runs };
+                let question = TemporalQuestion {
+                    property,
+                    finite_runs,
+                };
                 let run = planner.check_temporal(question).expect("nothing is wrong");
                 run_facts(&run)
             });
             answers.collect()
         };
         let undisturbed = ask(&model, &options);
-        let of_kind = |kind: &str| undisturbed.iter().filter(|facts| facts.contains(kind)).count();
+        let of_kind = |kind: &str| {
+            undisturbed
+                .iter()
+                .filter(|facts| facts.contains(kind))
+                .count()
+        };
         reduced += of_kind("On {");
         by_state += of_kind("ByState");
         let keeper = InMemory::default();
@@ -204,6 +212,61 @@ fn temporal_checks_that_are_stopped_give_the_same_answer() {
         stops > 100 && reduced > 10 && by_state > 1 && several > 10,
         "{stops} {reduced} {by_state} {several}"
     );
+}
+
+/// Bytes that nobody has written are an error or another check, never a panic. (That they are the right ones
+/// is for checksums to tell.)
+#[test]
+fn damaged_walks_do_not_break_anything() {
+    let random = &mut Random::new(13);
+    let (model, labels) = rings(4, 3, true);
+    let property = property("[] (p -> <> q)", &labels);
+    let keeper = InMemory::default();
+    let check = |left: u64, proviso: CycleProviso| {
+        let keeping = Keeping::new(&keeper);
+        let mut options = CheckOptions {
+            keeping: Some(&keeping),
+            reduction: ReductionOptions {
+                por: Por::Chosen(Config::new(Algorithm::Deletion)),
+                cycle_proviso: Some(proviso),
+                ..ReductionOptions::default()
+            },
+            ..CheckOptions::default()
+        };
+        options.temporal.steering = SteeringMode::Off;
+        let system = Pausing {
+            inner: &model,
+            keeper: &keeper,
+            left: AtomicU64::new(left),
+            budget: Budget::unlimited(),
+        };
+        let finite_runs = FiniteRuns::Stutter;
+        let question = TemporalQuestion {
+            property: &property,
+            finite_runs,
+        };
+        let run = Planner::new(&system, &options).check_temporal(question);
+        keeper.flag.store(false, Ordering::Relaxed);
+        run.map(|_| ())
+    };
+    let mut refused = 0;
+    for proviso in ["stab", "colored-highlink"] {
+        let proviso: CycleProviso = proviso.parse().unwrap_or_default();
+        check(70, proviso).expect("it is stopped");
+        let good = keeper.kept.lock().unwrap().clone().expect("it was kept");
+        for _ in 0..300 {
+            let mut bytes = good.clone();
+            let at = random.below(bytes.len());
+            match random.below(3) {
+                0 => bytes.truncate(at),
+                1 => bytes[at] ^= 1 << random.below(8),
+                _ => bytes[at] = random.below(256) as u8,
+            }
+            *keeper.kept.lock().unwrap() = Some(bytes);
+            refused += usize::from(check(u64::MAX, proviso).is_err());
+        }
+    }
+    assert!(refused > 100, "{refused}");
 }
 
 /// Wants a pause after so many states were expanded.

@@ -19,8 +19,9 @@ use stubborn::plan::{Keeper, Keeping, TemporalEngine};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::Engine;
 use stubborn::{
-    Answer, CheckOptions, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions, Question,
-    QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
+    Answer, CheckOptions, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions,
+    Question, QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation,
+    spin, story,
 };
 
 use self::asked::Asked;

@@ -78,11 +78,7 @@ pub(crate) struct FormulaArgs {
     /// Look at weakly fair runs only: who could move all the time moves again and again
     ///
     /// As SPIN's -f. Turns reduction off for temporal properties.
-    #[arg(
-        long,
-        conflicts_with = "ctl",
-        help_heading = "Temporal properties"
-    )]
+    #[arg(long, conflicts_with = "ctl", help_heading = "Temporal properties")]
     pub(crate) fairness: bool,
 }
 

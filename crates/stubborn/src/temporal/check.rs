@@ -71,8 +71,7 @@ pub fn check_temporal(
     let answers = properties.iter().enumerate().map(|(at, property)| {
         checker.planner.allot(None);
         // (What is kept goes on where it was, and so with the same property.)
-        if let (Some(left), 2.., None) =
-            (checker.planner.time_left(), parts - at, options.keeping)
+        if let (Some(left), 2.., None) = (checker.planner.time_left(), parts - at, options.keeping)
         {
             let share = left / u32::try_from(parts - at).unwrap_or(u32::MAX);
             checker.planner.allot(Some(share));

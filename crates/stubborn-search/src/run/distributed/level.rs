@@ -73,11 +73,7 @@ pub(super) struct Walk<'a, 'c> {
     pub(super) expander: Expander<'a>,
     pub(super) worker: Worker<'a>,
     pub(super) cursor: Cursor,
-    /// A state that was stored lately: what comes from others is compared with it, since much of it
-    /// is the same.
-    near: Cursor,
-    /// Where in the batch the last of those is.
-    last_foreign: Option<usize>,
+    nowhere: Cursor,
     /// What is about to be stored here, and who asked.
     batch: Batch,
     askers: Vec<Asker>,
@@ -115,8 +111,7 @@ impl<'a, 'c> Walk<'a, 'c> {
             expander: context.expander(Preference::Least),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
-            near: context.store.cursor(),
-            last_foreign: None,
+            nowhere: context.store.cursor(),
             batch: context.store.batch(),
             askers: Vec::new(),
             sent: Recent::new(context.search.system.layout().words(), SENT),
@@ -462,8 +457,7 @@ impl<'a, 'c> Walk<'a, 'c> {
 
     /// Stores a state that came from anywhere.
     fn store(&mut self, state: &[u32], asker: Asker) -> Result<(), Lost> {
-        self.last_foreign = Some(self.batch.len());
-        self.batch.push(&self.near, state, None);
+        self.batch.push(&self.nowhere, state, None);
         self.askers.push(asker);
         match self.batch.is_full() {
             true => self.flush(),
@@ -506,10 +500,6 @@ impl<'a, 'c> Walk<'a, 'c> {
                 }
                 Asker::Nobody => {}
             }
-        }
-        let stored = self.batch.inserted();
-        if let Some(last) = self.last_foreign.take().and_then(|last| stored.get(last)) {
-            let _ = self.worker.load(last.handle, &mut self.near);
         }
         self.batch.clear();
         self.askers.clear();
