@@ -272,7 +272,7 @@ impl<'n> Search<'n> {
     /// A trap that was marked and that the places without tokens contain.
     fn marked_trap(&self) -> Option<Vec<u32>> {
         let empty: Vec<bool> = self.tokens.iter().map(|t| *t == Tokens::None).collect();
-        let trap = marked_trap(self.net, empty)?;
+        let trap = marked_trap(self.net, empty, self.end)?;
         Some(trap.into_iter().map(|place| place.0).collect())
     }
 

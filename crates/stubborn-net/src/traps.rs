@@ -37,7 +37,7 @@ impl StateEquation<'_> {
                 return true;
             }
             let empty = self.empty_places(constraints, left());
-            let Some(trap) = empty.and_then(|empty| marked_trap(self.net, empty)) else {
+            let Some(trap) = empty.and_then(|empty| marked_trap(self.net, empty, end)) else {
                 return false;
             };
             let Some(cut) = Linear::new(trap.into_iter().map(|place| (place, 1)), 1) else {
@@ -99,17 +99,20 @@ impl StateEquation<'_> {
     }
 }
 
-/// A small trap inside a set of places that was marked in the beginning, if there is one.
-pub(crate) fn marked_trap(net: &Net, mut inside: Vec<bool>) -> Option<Vec<PlaceId>> {
-    if !shrink_to_trap(net, &mut inside) {
+/// A trap inside a set of places that was marked in the beginning, if there is one; a small one, as far
+/// as there is time until `end`.
+pub(crate) fn marked_trap(net: &Net, mut inside: Vec<bool>, end: Instant) -> Option<Vec<PlaceId>> {
+    let all = net.places().filter(|p| inside[p.index()]).collect();
+    if !shrink_to_trap(net, &mut inside, all) {
         return None;
     }
     // Leave out what can be left out: a small trap excludes more.
     for place in net.places() {
-        if inside[place.index()] {
+        if inside[place.index()] && Instant::now() < end {
             let mut without = inside.clone();
             without[place.index()] = false;
-            if shrink_to_trap(net, &mut without) {
+            let open = givers_inputs(net, place);
+            if shrink_to_trap(net, &mut without, open) {
                 inside = without;
             }
         }
@@ -117,9 +120,16 @@ pub(crate) fn marked_trap(net: &Net, mut inside: Vec<bool>) -> Option<Vec<PlaceI
     Some(net.places().filter(|p| inside[p.index()]).collect())
 }
 
+/// The places that may have been given back to by a place alone.
+fn givers_inputs(net: &Net, place: PlaceId) -> Vec<PlaceId> {
+    let givers = net.producers(place).iter();
+    let inputs = givers.flat_map(|arc| net.pre(arc.node).iter().map(|arc| arc.node));
+    inputs.collect()
+}
+
 /// Removes places until the rest is a trap, the largest inside; true if it was marked in
-/// the beginning.
-fn shrink_to_trap(net: &Net, inside: &mut [bool]) -> bool {
+/// the beginning. Only the `open` ones may be taken from without giving back.
+fn shrink_to_trap(net: &Net, inside: &mut [bool], mut open: Vec<PlaceId>) -> bool {
     let is_marked = |inside: &[bool]| {
         net.places()
             .any(|p| inside[p.index()] && net.initial(p) > 0)
@@ -130,7 +140,6 @@ fn shrink_to_trap(net: &Net, inside: &mut [bool]) -> bool {
     let gives_back = |t: crate::ids::TransitionId, inside: &[bool]| {
         net.post(t).iter().any(|arc| inside[arc.node.index()])
     };
-    let mut open: Vec<PlaceId> = net.places().filter(|p| inside[p.index()]).collect();
     while let Some(place) = open.pop() {
         if !inside[place.index()] {
             continue;
@@ -141,10 +150,7 @@ fn shrink_to_trap(net: &Net, inside: &mut [bool]) -> bool {
         }
         inside[place.index()] = false;
         // Those that gave to it may give back to nothing now.
-        for arc in net.producers(place) {
-            let inputs = net.pre(arc.node).iter().map(|arc| arc.node);
-            open.extend(inputs.filter(|p| inside[p.index()]));
-        }
+        open.extend(givers_inputs(net, place));
     }
     is_marked(inside)
 }
