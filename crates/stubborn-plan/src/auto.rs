@@ -36,10 +36,12 @@ pub(crate) const LARGEST_SHARE: f64 = 0.4;
 /// With at most this share, it pays even if nothing is to come but a proof that that is so: the
 /// reduced searches take a small part of what was done.
 const SMALL_SHARE: f64 = 0.1;
-/// What it takes to find a set, in [units](Reduction::work), where a reduced state costs so much more.
-/// Only what is beyond that counts...
+/// What it takes to find a set, in [units](Reduction::work), where a reduced state costs that much.
+/// Only what is beyond that counts: needham.4, production_cell.5, lifts.7 and the Promela models leader,
+/// peterson4, brp and iprotocol2 stay below...
 const USUAL_WORK: f64 = 800.0;
-/// ... and this is what a full state takes.
+/// ... and this is what a full state takes. (firewire_link.7 in Promela, 1,538 transitions: 47 full states
+/// for a reduced one, by the clock about 20.)
 const STATE_WORK: f64 = 600.0;
 /// States of a reduced search that are looked at.
 const COMPARED_STATES: u64 = 20_000;
@@ -290,9 +292,6 @@ pub(crate) fn state_share(
     let common = full.len().min(reduced.len()).saturating_sub(1);
     let count = |levels: &[u64]| levels[..common].iter().sum::<u64>();
     let share = count(&reduced) as f64 / count(full).max(1) as f64;
-    if std::env::var_os("PML_DEBUG").is_some() {
-        eprintln!("price {price:.2}, share {share:.3}");
-    }
     Share {
         states: share,
         price,
