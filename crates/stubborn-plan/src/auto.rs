@@ -74,6 +74,39 @@ impl Decision {
         }
     }
 
+    /// About a check of a temporal property: with how many states it is asked, if that is to come,
+    /// and whether it is reduced.
+    pub(crate) fn of_check(next_pause: u64, reduce: bool) -> Self {
+        Self {
+            next_pause,
+            reduce,
+            ..Self::nobodys()
+        }
+    }
+
+    /// The same, not reduced so far, and whether it was found that this would not pay.
+    pub(crate) fn of_auto(next_pause: u64, is_unpaid: bool) -> Self {
+        Self {
+            next_pause,
+            compared_levels: is_unpaid.then_some(0),
+            ..Self::nobodys()
+        }
+    }
+
+    pub(crate) fn next_pause(&self) -> u64 {
+        self.next_pause
+    }
+
+    /// Whether it was asked how much a reduction leaves.
+    pub(crate) fn was_compared(&self) -> bool {
+        self.compared_levels.is_some()
+    }
+
+    /// Whether somebody will be asked.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.next_pause < u64::MAX
+    }
+
     /// Whether reduced searches begin.
     pub(crate) fn reduces(&self) -> bool {
         self.reduce

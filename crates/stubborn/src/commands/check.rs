@@ -14,11 +14,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stubborn::plan::{Keeper, TemporalEngine};
+use stubborn::emptiness::{CycleProviso, Emptiness};
+use stubborn::plan::{Keeper, Keeping, TemporalEngine};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::Engine;
 use stubborn::{
-    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions, Question,
+    Answer, CheckOptions, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions, Question,
     QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
@@ -118,7 +119,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         ));
     }
     if args.checkpoint.checkpoint.is_some() {
-        refuse_checkpoints(args, model_args, &asked)?;
+        refuse_checkpoints(args, model_args, &asked, &options)?;
     }
     let is_branching = |one: &&Temporal| matches!(one.property, Err(Obstacle::Branching(_)));
     let has_obstacle = args.spin.coverage || asked.temporal.iter().any(is_branching);
@@ -144,8 +145,8 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         let growth = checkpoints.as_ref().map(|kept| kept.growth());
         (growth.unwrap_or_default(), &mut model)
     })?;
-    options.keeper = match &together {
-        Some(together) => Some(together),
+    let keeper = match &together {
+        Some(together) => Some(together as &dyn Keeper),
         None => keeper,
     };
     let several = team.as_ref().map(Team::engine);
@@ -161,13 +162,18 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
             checkpoints.is_about(model);
         }
         let card = stubborn::GraphicsCard::new(model);
-        let mut options = options.clone();
+        // A larger model begins anew.
+        let keeping = keeper.map(Keeping::new);
+        let mut options = CheckOptions {
+            keeping: keeping.as_ref(),
+            ..options.clone()
+        };
         options.temporal_engine = on_card.then_some(&card as &dyn TemporalEngine);
         let on_its_own = [&card as &dyn Engine];
         if on_card {
             options.engines = &on_its_own;
         }
-        let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
+        let safety = |questions: &[Question], options: &CheckOptions<'_>| {
             if with_card {
                 return super::race_with_card(model, options, judge, &|options| {
                     stubborn::check(model, questions, options)
@@ -175,19 +181,17 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
             }
             let only = on_card.then_some(&card as &dyn Engine).or(several);
             let engines = super::engines(only, disk.as_ref());
-            let options = stubborn::CheckOptions {
+            let options = CheckOptions {
                 engines: &engines,
                 ..options.clone()
             };
             match args.net.structural {
-                None => {
-                    let report = stubborn::check(model, questions, &options);
-                    Checkpoints::about(checkpoints.as_ref(), model, report)
-                }
+                None => stubborn::check(model, questions, &options),
                 Some(rules) => stubborn::check_smaller(model, questions, rules, &options),
             }
         };
-        let mut results = rounds::answer(model, &asked, &options, &safety)?;
+        let results = rounds::answer(model, &asked, &options, &safety);
+        let mut results = Checkpoints::about(checkpoints.as_ref(), model, results)?;
         results.time = started.elapsed();
         Ok(results)
     });
@@ -263,10 +267,20 @@ fn refuse_checkpoints(
     args: &CheckArgs,
     model: &ModelArgs,
     asked: &Asked<'_>,
+    options: &CheckOptions<'_>,
 ) -> Result<(), Failure> {
-    let obstacle = if !asked.temporal.is_empty() {
-        "temporal properties: a check that goes along one run cannot be taken up in the middle \
-         (`--property` names the others)"
+    let is_branching = |one: &&Temporal| matches!(one.property, Err(Obstacle::Branching(_)));
+    let has_runs = asked.temporal.iter().any(|one| one.property.is_ok());
+    let is_alone = !args.cluster.is_asked_for();
+    let goes_ahead = |proviso: CycleProviso| proviso.goes_ahead();
+    let obstacle = if asked.temporal.iter().any(is_branching) {
+        "properties of branching time (`--property` names the others)"
+    } else if has_runs && is_alone && options.threads > 1 {
+        "temporal properties on several threads: they follow one run each"
+    } else if has_runs && is_alone && options.temporal.emptiness != Emptiness::Components {
+        "`--emptiness ndfs`"
+    } else if has_runs && is_alone && options.reduction.cycle_proviso.is_some_and(goes_ahead) {
+        "cycle provisos that look ahead"
     } else if args.spin.coverage {
         "--coverage"
     } else {
@@ -457,9 +471,8 @@ fn json_text(
 fn coverage_json(all: &[spin::Unreached]) -> Value {
     let process = |process: &spin::Unreached| {
         let statements = process.statements.iter();
-        let statements = statements.map(
-            |(location, state, text)| json!({"location": location, "state": state, "text": text}),
-        );
+        let statements = statements
+            .map(|one| json!({"location": one.place, "state": one.state, "text": one.text}));
         json!({
             "process": process.process,
             "statements": process.all,
@@ -683,8 +696,12 @@ fn coverage(model: &LoadedModel, report: &Report) -> String {
     let mut out = String::new();
     for process in all {
         let _ = writeln!(out, "\nunreached in {}", process.process);
-        for (place, state, text) in &process.statements {
-            let _ = writeln!(out, "  {place}, state {state}, \"{text}\"");
+        for one in &process.statements {
+            let _ = writeln!(
+                out,
+                "  {}, state {}, \"{}\"",
+                one.place, one.state, one.text
+            );
         }
         let _ = writeln!(
             out,

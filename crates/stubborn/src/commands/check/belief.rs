@@ -43,7 +43,13 @@ pub(super) fn unreached(args: &CheckArgs, model: &LoadedModel, results: &Results
         Some(processes) => {
             let all = processes.iter().flat_map(|process| {
                 let statements = process.statements.iter();
-                statements.map(|(place, _, text)| format!("{place}: {text}"))
+                statements.map(|one| {
+                    let note = match one.is_reached_elsewhere {
+                        true => "  (in one use of it; in another, some run does)",
+                        false => "",
+                    };
+                    format!("{}: {}{note}", one.place, one.text)
+                })
             });
             all.collect::<Vec<_>>()
         }
