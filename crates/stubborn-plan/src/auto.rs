@@ -37,8 +37,7 @@ pub(crate) const LARGEST_SHARE: f64 = 0.4;
 /// reduced searches take a small part of what was done.
 const SMALL_SHARE: f64 = 0.1;
 /// What it takes to find a set, in [units](Reduction::work), where a reduced state costs that much.
-/// Only what is beyond that counts: needham.4, production_cell.5, lifts.7 and the Promela models leader,
-/// peterson4, brp and iprotocol2 stay below...
+/// Only what is beyond that counts: train-gate.6 and SPIN's leader and peterson4 stay below...
 const USUAL_WORK: f64 = 800.0;
 /// ... and this is what a full state takes. (firewire_link.7 in Promela, 1,538 transitions: 47 full states
 /// for a reduced one, by the clock about 20.)
@@ -450,7 +449,10 @@ mod tests {
         let (dear, _) = share(20_000);
         assert!(dear.price > 5.0 && dear.priced() > 5.0, "{dear:?}");
         let (too_dear, sets) = share(10_000_000);
-        assert!(too_dear.price > HIGHEST_PRICE && sets <= FEW_STATES, "{sets}");
+        assert!(
+            too_dear.price > HIGHEST_PRICE && sets <= FEW_STATES,
+            "{sets}"
+        );
     }
 
     #[test]
