@@ -36,10 +36,11 @@ pub(crate) const LARGEST_SHARE: f64 = 0.4;
 /// With at most this share, it pays even if nothing is to come but a proof that that is so: the
 /// reduced searches take a small part of what was done.
 const SMALL_SHARE: f64 = 0.1;
-/// What it takes to find a set, in [units](Reduction::work), where a reduced state costs so much more.
-/// Only what is beyond that counts...
+/// What it takes to find a set, in [units](Reduction::work), where a reduced state costs that much.
+/// Only what is beyond that counts: train-gate.6 and SPIN's leader and peterson4 stay below...
 const USUAL_WORK: f64 = 800.0;
-/// ... and this is what a full state takes.
+/// ... and this is what a full state takes. (firewire_link.7 in Promela, 1,538 transitions: 47 full states
+/// for a reduced one, by the clock about 20.)
 const STATE_WORK: f64 = 600.0;
 /// States of a reduced search that are looked at.
 const COMPARED_STATES: u64 = 20_000;
