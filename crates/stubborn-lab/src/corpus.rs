@@ -60,7 +60,8 @@ impl fmt::Display for ModelName {
     }
 }
 
-/// The examples of this repository: above the working folder, or above the program.
+/// The examples of this repository: above the working folder, above the program, where a package puts
+/// them beside it, or where it was built.
 fn examples() -> Option<PathBuf> {
     let here = std::env::current_dir().ok();
     let program = std::env::current_exe().ok();
@@ -69,9 +70,12 @@ fn examples() -> Option<PathBuf> {
         .chain(&program)
         .flat_map(|path| path.ancestors());
     // Other folders are called so, too.
-    let folders = places.map(|path| path.join("examples"));
+    let folders = places.flat_map(|path| {
+        ["examples", "share/doc/stubborn/examples"].map(|inside| path.join(inside))
+    });
+    let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     folders
-        .into_iter()
+        .chain([PathBuf::from(built)])
         .find(|folder| folder.join("peterson.dve").is_file())
 }
 
@@ -119,7 +123,7 @@ impl Corpus {
                 let folder = self
                     .examples
                     .as_ref()
-                    .ok_or("no folder `examples` of the repository here")?;
+                    .ok_or("the folder `examples` of the repository is not here")?;
                 return existing(folder.join(name));
             }
             // Built into the program: its name is what the command takes.
@@ -127,7 +131,7 @@ impl Corpus {
             suite => return Err(format!("there is no suite `{suite}`")),
         };
         let root = self.root.as_ref();
-        let root = root.ok_or("no corpus here (STUBBORN_CORPUS names its folder)")?;
+        let root = root.ok_or("no corpus here: STUBBORN_CORPUS names its folder, docs/lab.md says where its models come from")?;
         existing(root.join(inside))
     }
 

@@ -4,17 +4,33 @@ use std::collections::{BTreeMap, HashMap};
 
 use lsp_types::{
     Diagnostic, DiagnosticSeverity, DiagnosticTag, DocumentHighlight, DocumentHighlightKind,
-    DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, Hover, HoverContents, Location,
-    MarkupContent, MarkupKind, NumberOrString, Position, Range, SymbolKind, TextEdit, Uri,
-    WorkspaceEdit,
+    DocumentSymbol, DocumentSymbolResponse, FormattingOptions, GotoDefinitionResponse, Hover,
+    HoverContents, Location, MarkupContent, MarkupKind, NumberOrString, Position, Range,
+    SymbolKind, TextEdit, Uri, WorkspaceEdit,
 };
 use stubborn_diagnostics::Span;
 
 use crate::documents::{Document, Shallow};
 use crate::index::{Index, Kind, Symbol};
-use crate::position::Encoding;
+use crate::position::{Encoding, Lines};
 use crate::uri::uri_of;
-use crate::{Language, ValueRange, dve};
+use crate::{Language, ValueRange, dve, format};
+
+/// The changes that indent a document as the editor wants it.
+pub(crate) fn formatting(
+    document: &Document,
+    options: &FormattingOptions,
+    encoding: Encoding,
+) -> Vec<TextEdit> {
+    let unit = match options.insert_spaces {
+        true => " ".repeat(options.tab_size.clamp(1, 16) as usize),
+        false => "\t".to_owned(),
+    };
+    let lines = Lines::new(&document.text);
+    let edits = format::edits(&document.text, document.language, &unit).into_iter();
+    let edit = |(span, by)| TextEdit::new(lines.range(&document.text, span, encoding), by);
+    edits.map(edit).collect()
+}
 
 /// The place in the index of a position in the model's own file.
 pub(crate) fn offset(index: &Index, position: Position, encoding: Encoding) -> Option<u32> {

@@ -16,6 +16,7 @@ mod answers;
 mod completion;
 mod documents;
 mod dve;
+mod format;
 mod index;
 mod lenses;
 mod position;

@@ -136,6 +136,7 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             trigger_characters: Some(vec![".".into(), ">".into(), "@".into()]),
             ..CompletionOptions::default()
         }),
+        document_formatting_provider: Some(OneOf::Left(true)),
         code_lens_provider: Some(CodeLensOptions {
             resolve_provider: Some(false),
         }),
@@ -483,6 +484,12 @@ impl Server {
                         place.position,
                         encoding,
                     ))
+                })
+            }
+            ask::Formatting::METHOD => {
+                let params = extract::<ask::Formatting>(request)?;
+                self.about(&params.text_document.uri, |document, _| {
+                    Some(answers::formatting(document, &params.options, encoding))
                 })
             }
             ask::CodeLensRequest::METHOD => {

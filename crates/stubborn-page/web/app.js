@@ -137,7 +137,7 @@ function renderState() {
   const { values } = state;
   const last = at ? new Set(run.steps[at - 1].changes.map(([field]) => field)) : new Set();
   const value = (field) => el("span", { class: `value${last.has(field) ? " changed" : ""}` }, `${model.fields[field].name.replace(/^.*\.(?=[^.\]]+$)/, "")} = ${values[field]}`);
-  const shown = (field) => showAll || last.has(field) || !["0", "false", ""].includes(values[field]);
+  const shown = (field) => showAll || last.has(field) || !["0", "false", "", "[]", "{}"].includes(values[field]);
   const own = (process) => model.fields.map((field, number) => ({ ...field, number })).filter((field) => field.kind === "value" && field.process === process).filter((field) => shown(field.number));
   const rows = [];
   if (state.error) rows.push(el("div", { class: "problem" }, "The last step has failed: runs end here."));
@@ -164,8 +164,12 @@ function renderState() {
       "li",
       { class: `${planned ? "planned " : ""}${left ? "left" : ""}`, onclick: () => take(number) },
       el("button", { class: "step", "aria-label": `take step ${number + 1}` }, String(number + 1)),
-      el("span", { class: "name" }, dot(transition.processes), transition.title),
-      el("span", { class: "changes" }, changes.join(", "), ...(step.problems ?? []).map((text) => el("div", { class: "problem" }, text))),
+      el(
+        "span",
+        { class: "what" },
+        el("span", { class: "name" }, dot(transition.processes), transition.title),
+        el("span", { class: "changes" }, changes.join(", "), ...(step.problems ?? []).map((text) => el("div", { class: "problem" }, text))),
+      ),
       left ? el("span", { class: "tag left" }, "left out") : planned ? el("span", { class: "tag" }, "next") : null,
     );
   });

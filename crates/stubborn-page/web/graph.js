@@ -263,24 +263,28 @@ export class Graph {
     this.paint();
   }
 
-  fit() {
+  // Shows all, unless it would have to be smaller than `least`; says whether it did.
+  fit(least = 0) {
     if (this.stale) this.layout();
-    if (!this.shown.length) return;
+    if (!this.shown.length) return false;
     const { clientWidth: width, clientHeight: height } = this.canvas;
     const xs = this.shown.map((node) => node.x);
     const ys = this.shown.map((node) => node.y);
     const low = [xs.reduce((a, b) => Math.min(a, b)), ys.reduce((a, b) => Math.min(a, b))];
     const high = [xs.reduce((a, b) => Math.max(a, b)), ys.reduce((a, b) => Math.max(a, b))];
     const zoom = Math.min(1.4, (width - 60) / (high[0] - low[0] + 1), (height - 50) / (high[1] - low[1] + 1));
+    if (zoom < least) return false;
     this.view.zoom = Math.max(0.02, zoom);
     this.view.x = width / 2 - ((low[0] + high[0]) / 2) * this.view.zoom;
     this.view.y = height / 2 - ((low[1] + high[1]) / 2) * this.view.zoom;
     this.paint();
+    return true;
   }
 
-  // Brings the current state into view; only moves if it has to, unless it must.
+  // Brings the current state into view; only moves if it has to, unless it must: then a small graph is shown whole.
   show(must) {
     if (this.stale) this.layout();
+    if (must && this.fit(0.7)) return;
     const node = this.nodes.get(this.current);
     if (!node) return this.paint();
     const { clientWidth: width, clientHeight: height } = this.canvas;
@@ -289,7 +293,7 @@ export class Graph {
     const [x, y] = [node.x * view.zoom + view.x, node.y * view.zoom + view.y];
     const outside = x < 60 || x > width - 120 || y < 40 || y > height - 40;
     if (outside || must) {
-      view.x += width * 0.4 - x;
+      view.x += width * (node.steps?.length ? 0.4 : 0.75) - x;
       view.y += height / 2 - y;
     }
     this.paint();

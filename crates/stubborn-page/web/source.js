@@ -21,6 +21,7 @@ export class Source {
     select.replaceChildren(...shown.map(({ name, at }) => el("option", { value: at }, name)));
     select.onchange = () => this.open(Number(select.value));
     $("source-panel").hidden = !model.files.length;
+    document.querySelector("main").classList.toggle("bare", !model.files.length);
     if (model.files.length) this.open(0);
   }
 

@@ -22,6 +22,7 @@
 pub mod exports;
 mod hand;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -242,8 +243,15 @@ impl Module {
             }
             self.label(name, fields(&tests), Meaning::Own(number));
         }
+        let mut names: HashMap<String, usize> = HashMap::new();
         for number in 0..self.exports.transitions {
             let id = TransitionId::new(number);
+            let mut name = as_written(&self.exports.transition_name(number, &self.types));
+            let uses = names.entry(name.clone()).or_default();
+            *uses += 1;
+            if *uses > 1 {
+                name += &format!(" #{uses}");
+            }
             let reads = fields(&self.exports.reads(number)?);
             let mut guards = Vec::new();
             match self.exports.guards_of(number)? {
@@ -259,7 +267,7 @@ impl Module {
                 }
             }
             self.structure.transitions.push(Transition {
-                name: self.exports.transition_name(number, &self.types),
+                name,
                 guards,
                 reads,
                 writes: fields(&self.exports.writes(number)?),
@@ -495,5 +503,45 @@ impl System for Module {
         let values = &self.types[self.type_of[field.index()]].values;
         let named = usize::try_from(value).ok().and_then(|at| values.get(at));
         named.cloned().unwrap_or_else(|| value.to_string())
+    }
+}
+
+/// A statement as its author knows it: of SpinS's
+/// `group 0 (P_0) m.pml:15 (state 3) <invalid end state> [x = 1] -1`, that is `P_0:15 x = 1`. Statements that
+/// SpinS has made itself have no line.
+fn as_written(name: &str) -> String {
+    let parts = || {
+        let (number, rest) = name.strip_prefix("group ")?.split_once(" (")?;
+        number.parse::<u32>().ok()?;
+        let (process, rest) = rest.split_once(") ")?;
+        let (place, rest) = rest.split_once(" (state ")?;
+        let line = place.rsplit_once(':')?.1.parse::<i32>().ok()?;
+        let (_, statement) = rest.split_once('[')?;
+        let (statement, _) = statement.rsplit_once(']')?;
+        Some(match line {
+            1.. => format!("{process}:{line} {statement}"),
+            _ => format!("{process}: {statement}"),
+        })
+    };
+    parts().unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_written;
+
+    #[test]
+    fn statements_of_spins_are_named_as_they_are_written() {
+        for (name, wanted) in [
+            (
+                "group 0 (P_0) a b.pml:15 (state 3) <invalid end state> [(a[1] == 0)] -1",
+                "P_0:15 (a[1] == 0)",
+            ),
+            ("group 21 (P_2) m.pml:-1 (state 1) [tau] -1", "P_2: tau"),
+            ("group therapy (at noon) [x]", "group therapy (at noon) [x]"),
+            ("P0 takes", "P0 takes"),
+        ] {
+            assert_eq!(as_written(name), wanted);
+        }
     }
 }

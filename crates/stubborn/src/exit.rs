@@ -107,6 +107,17 @@ pub(crate) fn wrong_command(error: &clap::Error) -> ! {
         ));
         std::process::exit(Status::Wrong.code().into());
     }
+    let is_number = unknown
+        .as_ref()
+        .is_some_and(|text| text.parse::<f64>().is_ok());
+    if error.kind() == ErrorKind::UnknownArgument && is_number {
+        // Nor is a negative number meant to be the name of a model.
+        let argument = unknown.unwrap_or_default();
+        terminal::print_error(&format!(
+            "error: unexpected argument '{argument}' found: numbers are 0 or more\n\nFor more information, try '--help'.\n"
+        ));
+        std::process::exit(Status::Wrong.code().into());
+    }
     error.exit()
 }
 
@@ -147,6 +158,18 @@ impl Failure {
     /// The user can do something about it.
     pub(crate) fn wrong(message: impl fmt::Display) -> Self {
         Self::new(format!("error: {message}\n"), Status::Wrong)
+    }
+
+    /// A file that the user names cannot be read.
+    pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file".into(),
+            std::io::ErrorKind::IsADirectory => "it is a folder".into(),
+            std::io::ErrorKind::InvalidData => "it is no text in UTF-8".into(),
+            std::io::ErrorKind::PermissionDenied => "it may not be read (permissions)".into(),
+            _ => error.to_string(),
+        };
+        Self::wrong(format!("cannot read {}: {why}", path.display()))
     }
 
     /// A limit was reached before anything is known.

@@ -126,10 +126,24 @@ pub fn single_steps(model: &LoadedModel, trace: &Trace) -> Trace {
 pub struct Unreached {
     /// `proctype P`, or `init`.
     pub process: String,
-    /// Each with its place, its state number as SPIN counts, and its text.
-    pub statements: Vec<(String, usize, String)>,
+    /// What is not reached.
+    pub statements: Vec<Statement>,
     /// How many statements the process type has.
     pub all: usize,
+}
+
+/// A statement of a process type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// File, line and column.
+    pub place: String,
+    /// The number of its state as SPIN counts.
+    pub state: usize,
+    /// What is written there, in one line.
+    pub text: String,
+    /// Whether the same text was reached where it stands for another one: an inline is used several
+    /// times.
+    pub is_reached_elsewhere: bool,
 }
 
 /// What no search has reached so far, by process type. `None` unless the model was loaded to
@@ -165,7 +179,25 @@ pub fn unreached_by(model: &LoadedModel, fired: &BitSet) -> Option<Vec<Unreached
             unknown.extend(info.parts.iter().map(|(_, kind, _)| kind.0));
         }
     }
+    add_dead_steps(loaded, &mut reached);
     Some(all_unreached(model, loaded, &reached, &unknown))
+}
+
+/// Adds the steps that leave dead locations: whoever comes there takes them, whether or not they are
+/// left out.
+fn add_dead_steps(loaded: &Loaded, reached: &mut BTreeSet<(usize, usize)>) {
+    for (at, process) in loaded.program.processes.iter().enumerate() {
+        let flow = &process.flow;
+        for step in flow.states.iter().flat_map(|state| &state.transitions) {
+            let mut last = step;
+            while reached.contains(&(at, last.number))
+                && let Some(next) = flow.dead_step(last.target)
+                && reached.insert((at, next.number))
+            {
+                last = next;
+            }
+        }
+    }
 }
 
 /// The statements that are not among those reached, but for process types of which nothing is known.
@@ -176,6 +208,16 @@ fn all_unreached(
     unknown: &BTreeSet<usize>,
 ) -> Vec<Unreached> {
     let mut all = Vec::new();
+    let written = |span| (loaded.sources.origin(span), loaded.sources.slice(span));
+    let processes = loaded.program.processes.iter().enumerate();
+    let steps = processes.flat_map(|(at, process)| {
+        let steps = process.flow.states.iter().flat_map(|s| &s.transitions);
+        steps.map(move |step| ((at, step.number), step.span))
+    });
+    let reached_texts: BTreeSet<_> = steps
+        .filter(|(step, _)| reached.contains(step))
+        .map(|(_, span)| written(span))
+        .collect();
     for (at, process) in loaded.program.processes.iter().enumerate() {
         let name = match process.kind {
             ProcessKind::Init => "init".to_owned(),
@@ -206,7 +248,12 @@ fn all_unreached(
                 text.truncate(cut);
                 text += "...";
             }
-            (model.text().place(span), number + 1, text)
+            Statement {
+                place: model.text().place(span),
+                state: number + 1,
+                text,
+                is_reached_elsewhere: reached_texts.contains(&written(span)),
+            }
         };
         all.push(Unreached {
             process: name,

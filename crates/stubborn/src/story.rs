@@ -135,8 +135,13 @@ pub fn changes(
         out.extend(transfer(system, channel, before, after));
     }
     let movers = &structure.transition(transition).processes;
+    // What a process has had is of no interest once it is gone.
+    let is_gone = |process: &ProcessId| {
+        let location = structure.processes[process.index()].location;
+        location.is_some_and(|at| system.value_text(at, layout.get(after, at)) == ENDED)
+    };
     for (at, field) in layout.fields().iter().enumerate() {
-        if field.get(before) == field.get(after) {
+        if field.get(before) == field.get(after) || field.process.as_ref().is_some_and(is_gone) {
             continue;
         }
         match &field.kind {

@@ -95,6 +95,26 @@ fn infinite_runs_are_found() {
     assert_eq!(code, Some(0), "{object:#}");
 }
 
+/// A proposition without a value is a violation here as it is for `check`, and told as one.
+#[test]
+fn propositions_without_a_value_are_found() {
+    let text = "byte arr[2]; byte a;
+        process P { state s; init s; trans s -> s { guard a < 3; effect a = a + 1; }; }
+        system async;";
+    let model = file("no_value.dve", text);
+    for (formula, steps) in [("[] (arr[a] == 0)", 2), ("! \"a % 0\"", 0)] {
+        let (found, status) = object(&[&model, "--only", "--ltl", formula]);
+        assert_eq!(status, Some(1), "{formula}: {found}");
+        let trace = &found["properties"][0]["trace"];
+        let length = |part: &str| trace[part].as_array().map(Vec::len);
+        assert_eq!(
+            (length("stem"), length("cycle")),
+            (Some(steps), Some(0)),
+            "{found}"
+        );
+    }
+}
+
 #[test]
 fn nothing_found_is_no_answer() {
     let path = counters("nothing.dve");
@@ -141,4 +161,91 @@ fn models_that_grow_are_hunted_in() {
     let path = file("grows.pml", text);
     let (object, code) = object(&[&path]);
     assert_eq!(code, Some(1), "{object:#}");
+}
+
+/// What a command takes, in seconds of processor time, and whether it found a violation.
+fn measured(program: &str, arguments: &[&str]) -> (f64, bool) {
+    // Of all children that were waited for, in hundredths of a second.
+    let ticks = || -> Option<f64> {
+        let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(fields.get(13)?.parse::<f64>().ok()? + fields.get(14)?.parse::<f64>().ok()?)
+    };
+    let before = ticks().unwrap_or_default();
+    let output = Command::new(program)
+        .args(arguments)
+        .args(["--timeout", "20", "--threads", "1", "--quiet"])
+        .output()
+        .expect("the program starts");
+    let took = (ticks().unwrap_or_default() - before) / 100.0;
+    (took, output.status.code() == Some(1))
+}
+
+/// The violated rows of the corpus, hunted and checked. Figures mean something with the program of a release
+/// build, which STUBBORN_PROGRAM names; STUBBORN_EVERY=10 takes every tenth row.
+#[test]
+#[ignore = "long: every violated model of the corpus, twice"]
+fn hunting_is_no_slower_than_checking() {
+    let (Some(beem), Some(promela)) = (
+        stubborn_corpus::folder("beem"),
+        stubborn_corpus::folder("promela"),
+    ) else {
+        return;
+    };
+    let read = |file: PathBuf| -> Vec<Vec<String>> {
+        let text = std::fs::read_to_string(file).expect("a table");
+        let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+        rows.map(|row| row.split('\t').map(str::to_owned).collect())
+            .collect()
+    };
+    let number = |cell: &String| cell.parse::<u64>().unwrap_or(0);
+    let mut rows: Vec<(&str, String, Vec<String>)> = Vec::new();
+    for row in read(beem.join("EXPECTED.tsv")) {
+        if number(&row[1]) > 20_000 && number(&row[3]) > 0 {
+            let file = beem.join(format!("models/{}.dve", row[0]));
+            let only = ["--property", "deadlock"].map(str::to_owned).to_vec();
+            rows.push(("BEEM, deadlocks", file.display().to_string(), only));
+        }
+    }
+    for row in read(promela.join("EXPECTED.tsv")) {
+        if number(&row[2]) > 2_000 && number(&row[4]) > 0 {
+            let file = promela.join(&row[0]).display().to_string();
+            let language = ["--language", "promela"].map(str::to_owned).to_vec();
+            rows.push(("Promela", file, language));
+        }
+    }
+    for row in read(beem.join("EXPECTED-PROPS.tsv")) {
+        if row[3] == "LTL" && row[4] == "no" {
+            let file = beem.join(&row[7]);
+            let text = std::fs::read_to_string(&file).expect("a model");
+            let (_, name) = text.rsplit_once("property ").expect("a property process");
+            let name = name.trim().trim_end_matches(';').trim();
+            let only = vec!["--property".into(), format!("no run of the process {name}")];
+            rows.push(("BEEM, formulas", file.display().to_string(), only));
+        }
+    }
+    let set = |name: &str| std::env::var(name).ok();
+    let program = set("STUBBORN_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_stubborn").into());
+    let every: usize = set("STUBBORN_EVERY").map_or(1, |n| n.parse().expect("a number"));
+    let (mut faster, mut all, mut only_hunt) = (0, 0, 0);
+    for (kind, file, options) in rows.iter().step_by(every) {
+        if !Path::new(file).exists() {
+            continue;
+        }
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let run = |command| measured(&program, &[&[command, file.as_str()], &options[..]].concat());
+        let (hunted, found) = run("hunt");
+        let (checked, answered) = run("check");
+        if !found && !answered {
+            println!("{kind}\t{file}\tneither");
+            continue;
+        }
+        let is_faster = found && (!answered || hunted <= (checked * 1.1).max(checked + 0.02));
+        all += 1;
+        faster += u32::from(is_faster);
+        only_hunt += u32::from(!answered);
+        println!("{kind}\t{file}\thunt {hunted:.2} {found}\tcheck {checked:.2} {answered}\t{is_faster}");
+    }
+    println!("hunt is no slower in {faster} of {all}; {only_hunt} were found by it alone");
+    assert!(faster * 10 >= all * 8, "{faster} of {all}");
 }

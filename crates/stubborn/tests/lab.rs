@@ -197,6 +197,15 @@ fn a_lab_without_models_is_no_success() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("None of the models was found"), "{text}");
+    assert!(text.contains("docs/lab.md"), "{text}");
+    // The examples are found from here, too.
+    let output = std::process::Command::new(&program)
+        .args(["lab", "run", "tiny", "--quick", "--results", "tiny.jsonl"])
+        .env("STUBBORN_CORPUS", "nowhere")
+        .current_dir(folder.path())
+        .output()
+        .expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 /// With some of the models only, what there is is run, and the rest is named and no success.

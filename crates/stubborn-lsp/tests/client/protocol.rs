@@ -210,3 +210,27 @@ fn programs_end_with_the_server() {
     drop(client);
     assert!(!process.exists());
 }
+
+/// Only blanks are replaced, as wide as the editor says, and counted as agreed.
+#[test]
+fn documents_are_formatted() {
+    let uri = "file:///m/format.pml";
+    let mut client = Client::new();
+    assert_eq!(client.capabilities["documentFormattingProvider"], true);
+    client.open(uri, "active proctype P() {\nskip /* 𝄞 */ \n}\n");
+    let mut asked = |options: Value| {
+        let parameters = json!({ "textDocument": { "uri": uri }, "options": options });
+        let answer = client.ask("textDocument/formatting", parameters);
+        answer.expect("changes")
+    };
+    let edit = |from: u32, to: u32, text: &str| {
+        json!({
+            "range": { "start": { "line": 1, "character": from }, "end": { "line": 1, "character": to } },
+            "newText": text,
+        })
+    };
+    let wide = asked(json!({ "tabSize": 3, "insertSpaces": true }));
+    assert_eq!(wide, json!([edit(0, 0, "   "), edit(13, 14, "")]));
+    let tabs = asked(json!({ "tabSize": 8, "insertSpaces": false }));
+    assert_eq!(tabs[0], edit(0, 0, "\t"));
+}

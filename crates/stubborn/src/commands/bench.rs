@@ -187,7 +187,9 @@ fn table(args: &BenchArgs, rows: &[Row]) -> String {
         let rate = geometric_mean(pairs().map(|(_, peer)| peer.rate()));
         let ratios = pairs().filter_map(|(row, peer)| Some(row.rate(0)? / peer.rate()));
         let ratio = geometric_mean(ratios);
-        let _ = write!(out, " | {} | {ratio:.2} | | |", grouped(rate as u64));
+        let rate = rate.map(|rate| grouped(rate as u64));
+        let ratio = ratio.map(|ratio| format!("{ratio:.2}"));
+        let _ = write!(out, " | {} | {} | | |", or_none(rate), or_none(ratio));
     }
     out.push('\n');
     out
@@ -200,25 +202,28 @@ fn means(rows: &[Row], threads: usize) -> String {
         rows.iter().filter(long)
     };
     let bytes = geometric_mean(measured(0).map(|row| row.bytes_per_state));
-    let mut out = format!("| *geometric mean* | | | | {bytes:.1} |");
+    let bytes = bytes.map(|bytes| format!("{bytes:.1}"));
+    let mut out = format!("| *geometric mean* | | | | {} |", or_none(bytes));
     for at in 0..threads {
         let rate = geometric_mean(measured(at).filter_map(|row| row.rate(at)));
         let speedup = geometric_mean(measured(at).map(|r| r.speeds[0].wall / r.speeds[at].wall));
-        let _ = write!(out, " {} | {speedup:.2} × |", grouped(rate.round() as u64));
+        let rate = rate.map(|rate| grouped(rate.round() as u64));
+        let speedup = speedup.map(|speedup| format!("{speedup:.2} ×"));
+        let _ = write!(out, " {} | {} |", or_none(rate), or_none(speedup));
     }
     out
 }
 
-/// 0 of nothing.
-fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values = values.peekable();
-    if values.peek().is_none() {
-        return 0.0;
-    }
+fn or_none(figure: Option<String>) -> String {
+    figure.unwrap_or_else(|| "none".into())
+}
+
+/// Nothing has none.
+fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0), |(sum, count), v| {
         (sum + v.max(1e-12).ln(), count + 1)
     });
-    (sum / f64::from(count.max(1))).exp()
+    (count > 0).then(|| (sum / f64::from(count)).exp())
 }
 
 /// Processor time of all threads so far, in hundredths of a second.
@@ -269,6 +274,9 @@ mod tests {
             means,
             "| *geometric mean* | | | | 10.0 | 4,000 | 1.00 × | 4,000 | 2.00 × |"
         );
-        assert_eq!(geometric_mean(std::iter::empty()), 0.0);
+        assert_eq!(
+            super::means(&rows[1..2], 1),
+            "| *geometric mean* | | | | none | none | none |"
+        );
     }
 }

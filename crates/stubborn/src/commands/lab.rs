@@ -59,8 +59,7 @@ fn experiments(chosen: &ChosenArgs) -> Result<Vec<Experiment>, Failure> {
 
 /// An experiment in a file; its printed table lies beside it, or is a shipped one.
 fn own_experiment(path: &Path) -> Result<Experiment, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::wrong(format!("cannot read {}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let beside = |name: &str| {
         let file = path.with_file_name(name).with_extension("tsv");
@@ -97,7 +96,8 @@ fn list(args: &LabListArgs) -> Result<Status, Failure> {
         }
     }
     if corpus.root().is_none() {
-        text += "\nThere is no corpus here: STUBBORN_CORPUS names its folder.\n";
+        text += "\nThere is no corpus here: STUBBORN_CORPUS names its folder; docs/lab.md says where its \
+                 models come from.\n";
     }
     print(&text);
     Ok(Status::Fine)
@@ -147,16 +147,19 @@ fn run_experiments(args: &LabRunArgs) -> Result<Status, Failure> {
     let mut missing: Vec<_> = chosen
         .iter()
         .flat_map(|experiment| plan::missing(experiment, &corpus))
-        .map(|model| model.name().to_owned())
         .collect();
     missing.sort_unstable();
     missing.dedup();
+    let why = missing.first().and_then(|first| corpus.path(first).err());
+    let why =
+        why.unwrap_or_else(|| "no corpus here: docs/lab.md says where its models come from".into());
     if runs.is_empty() {
-        print("None of the models was found: STUBBORN_CORPUS names the folder of the corpus.\n");
+        print(&format!("None of the models was found: {why}.\n"));
     } else if let Some(first) = missing.first() {
         let models = counted(missing.len() as u64, "model");
         print(&format!(
-            "Not found: {models}, among them {first}: STUBBORN_CORPUS names the folder of the corpus.\n"
+            "Not found: {models}, among them {}: {why}.\n",
+            first.name()
         ));
     }
     let is_whole = summary.left == 0 && !runs.is_empty() && missing.is_empty();

@@ -267,11 +267,11 @@ fn wrong(source: &SourceFile, messages: &[Diagnostic]) -> Failure {
 fn read(path: &Path) -> Result<SourceFile, Failure> {
     let shown = path.display().to_string();
     let unreadable = |why: String| Failure::wrong(format!("cannot read {shown}: {why}"));
-    let metadata = std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?;
+    let metadata = std::fs::metadata(path).map_err(|e| Failure::unreadable(path, &e))?;
     if metadata.len() > MOST_BYTES {
         return Err(unreadable("it is too large".into()));
     }
-    let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
+    let bytes = std::fs::read(path).map_err(|e| Failure::unreadable(path, &e))?;
     match stubborn::pnml::decode(bytes) {
         Ok(text) => Ok(SourceFile::new(shown, text)),
         Err(problem) => {

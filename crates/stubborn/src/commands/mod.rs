@@ -636,12 +636,10 @@ fn why_stopped(model: &LoadedModel, limit: Limit) -> String {
 fn read_file(path: &std::path::Path) -> Result<String, Failure> {
     /// Longest file that is read.
     const LARGEST: u64 = 256 << 20;
-    let shown = path.display();
-    let unreadable =
-        |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
+    let unreadable = |error| Failure::unreadable(path, &error);
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > LARGEST {
-        return Err(Failure::wrong(format!("{shown} is too large")));
+        return Err(Failure::wrong(format!("{} is too large", path.display())));
     }
     std::fs::read_to_string(path).map_err(unreadable)
 }

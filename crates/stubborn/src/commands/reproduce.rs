@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{read_file, write_file};
 use crate::exit::{Failure, Status};
 use crate::options::ReproduceArgs;
-use crate::terminal::{Paint, print};
+use crate::terminal::{Paint, counted, print};
 
 /// The first words of a bundle.
 const FORMAT: &str = "stubborn bundle";
@@ -73,9 +73,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Failure> {
     (bundle.exit_status, bundle.result) = result_of(&bundle)?;
     let text = serde_json::to_string_pretty(&bundle).unwrap_or_default();
     write_file(&args.bundle, &(text + "\n"))?;
-    let (status, files) = (bundle.exit_status, bundle.files.len());
+    let status = bundle.exit_status;
+    let files = counted(bundle.files.len() as u64, "file");
     print(&format!(
-        "{}: exit status {status}, with {files} files\n",
+        "{}: exit status {status}, with {files}\n",
         args.bundle.display()
     ));
     Ok(Status::Fine)

@@ -93,13 +93,12 @@ pub(super) fn foresee(model: &mut LoadedModel) -> Result<(), Failure> {
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {
-    let shown = path.display();
-    let unreadable =
-        |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
+    let unreadable = |error| Failure::unreadable(path, &error);
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > LARGEST_TRACE {
         return Err(Failure::wrong(format!(
-            "{shown} is too large for a trace file"
+            "{} is too large for a trace file",
+            path.display()
         )));
     }
     std::fs::read_to_string(path).map_err(unreadable)

@@ -102,8 +102,7 @@ fn follow(
     mapping: &Mapping,
 ) -> Result<Option<Outcome>, Failure> {
     let shown = args.log.display();
-    let unreadable =
-        |error: std::io::Error| Failure::wrong(format!("cannot read {shown}: {error}"));
+    let unreadable = |error| Failure::unreadable(&args.log, &error);
     let file = std::fs::File::open(&args.log).map_err(unreadable)?;
     let system = model.system();
     system.budget().begin("following the log");
@@ -176,7 +175,11 @@ fn text(args: &TraceCheckArgs, model: &LoadedModel, outcome: &Outcome) -> String
     let events = counted(outcome.explained as u64, "event");
     let Some((line, event, why)) = &outcome.stopped else {
         let label = paint.good("explained");
-        return format!("{label}  {events}, by a run of {}\n", model.name());
+        let mut out = format!("{label}  {events}, by a run of {}\n", model.name());
+        if outcome.explained == 0 {
+            out += "(the log has no events)\n";
+        }
+        return out;
     };
     let mut out = format!(
         "{}  {}:{line}: {}\n",
