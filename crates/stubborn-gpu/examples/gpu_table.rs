@@ -47,7 +47,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         let begun = Instant::now();
-        let model = support::load(&Path::new(folder).join(file));
+        let path = Path::new(folder).join(file);
+        let Some(model) = path.exists().then(|| support::try_load(&path)).flatten() else {
+            println!("{file} FAILED to load");
+            continue;
+        };
         let load = begun.elapsed();
         let compiled = match engine.takes(&model, &[]) {
             Ok(compiled) => compiled,

@@ -34,7 +34,7 @@ const MOST_WORDS: usize = 64;
 /// Most commands; compilers of cards are slow.
 const MOST_COMMANDS: usize = 4_000;
 /// From so many bytes of commands on, compiling takes longer than most searches.
-const LONG_TEXT: usize = 40 << 10;
+const LONG_TEXT: usize = 76 << 10;
 /// Longest text.
 const LONGEST_TEXT: usize = 4 << 20;
 /// Most targets: their numbers are bits of a word.
