@@ -213,7 +213,12 @@ fn hunting_is_no_slower_than_checking() {
             continue;
         }
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let run = |command| measured(&program, &[&[command, file.as_str()], &options[..]].concat());
+        let run = |command| {
+            measured(
+                &program,
+                &[&[command, file.as_str()], &options[..]].concat(),
+            )
+        };
         let (hunted, found) = run("hunt");
         let (checked, answered) = run("check");
         if !found && !answered {
@@ -224,7 +229,9 @@ fn hunting_is_no_slower_than_checking() {
         all += 1;
         faster += u32::from(is_faster);
         only_hunt += u32::from(!answered);
-        println!("{kind}\t{file}\thunt {hunted:.2} {found}\tcheck {checked:.2} {answered}\t{is_faster}");
+        println!(
+            "{kind}\t{file}\thunt {hunted:.2} {found}\tcheck {checked:.2} {answered}\t{is_faster}"
+        );
     }
     println!("hunt is no slower in {faster} of {all}; {only_hunt} were found by it alone");
     assert!(faster * 10 >= all * 8, "{faster} of {all}");
