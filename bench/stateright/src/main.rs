@@ -7,12 +7,13 @@
 //! ```
 
 mod paxos;
+mod raft;
 mod register;
 mod two_phase;
 
 use std::process::Command;
 
-use stubborn_protocol::protocols::{paxos_register, shared_register, two_phase_commit};
+use stubborn_protocol::protocols::{paxos_register, raft as our_raft, shared_register, two_phase_commit};
 use stubborn_protocol::{Model, Value};
 
 /// Checks all invariants, without reduction or as a check does by itself, and counts states.
@@ -26,19 +27,29 @@ fn ours<M: Value>(tool: &str, model: &Model<M>) -> u64 {
     report.states()
 }
 
+/// A size is a number; where there are two, such as servers and clients, or terms and entries, each is
+/// a digit of it.
 fn run(tool: &str, protocol: &str, size: usize) -> u64 {
     match (tool, protocol) {
         ("stubborn-full" | "stubborn", "2pc") => {
             ours(tool, &two_phase_commit::protocol(size).0.build().expect("a model"))
         }
         ("stubborn-full" | "stubborn", "register") => {
-            ours(tool, &shared_register::protocol(size, 2).build().expect("a model"))
+            ours(tool, &shared_register::protocol(size / 10, size % 10).build().expect("a model"))
+        }
+        ("stubborn-full" | "stubborn", "raft") => {
+            let setting = our_raft::Setting {
+                terms: (size / 10) as u8,
+                entries: size % 10,
+                ..our_raft::Setting::default()
+            };
+            ours(tool, &our_raft::protocol(setting).build().expect("a model"))
         }
         ("stubborn-full" | "stubborn", _) => {
             ours(tool, &paxos_register::protocol(3, size).0.build().expect("a model"))
         }
-        ("stateright-bfs", "register") => register::states(size, true),
-        (_, "register") => register::states(size, false),
+        (_, "register") => register::states(size / 10, size % 10, tool == "stateright-bfs"),
+        (_, "raft") => raft::states((size / 10) as u8, size % 10, tool == "stateright-bfs"),
         ("stateright-bfs", "2pc") => two_phase::states(size, true),
         ("stateright-bfs", _) => paxos::states(size, true),
         (_, "2pc") => two_phase::states(size, false),
@@ -73,8 +84,10 @@ fn main() {
             ("2pc", 9),
             ("paxos", 2),
             ("paxos", 3),
-            ("register", 2),
-            ("register", 3),
+            ("register", 22),
+            ("register", 24),
+            ("raft", 12),
+            ("raft", 30),
         ],
         _ => vec![("2pc", 7), ("paxos", 2), ("paxos", 3)],
     };

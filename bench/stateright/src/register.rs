@@ -135,8 +135,7 @@ impl Actor for Server {
     }
 }
 
-pub fn states(servers: usize, breadth_first: bool) -> u64 {
-    let clients = 2;
+pub fn states(servers: usize, clients: usize, breadth_first: bool) -> u64 {
     let actors = (0..servers).map(|at| RegisterActor::Server(Server(model_peers(at, servers))));
     let model = ActorModel::new((), LinearizabilityTester::new(Register('\0')))
         .actors(actors)

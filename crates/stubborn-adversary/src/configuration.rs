@@ -17,6 +17,8 @@ pub enum Task {
     Goals,
     /// `check` of what can be seen in runs.
     Temporal,
+    /// `check` of what can be seen in trees of runs.
+    Branching,
 }
 
 /// Options with their values; each can be left out alone.
@@ -24,7 +26,12 @@ pub enum Task {
 pub struct Configuration {
     /// An option and its value, if it has one, in each.
     pub groups: Vec<Vec<String>>,
+    /// Whether `hunt` is asked instead of `check`.
+    pub hunts: bool,
 }
+
+/// The folder of checkpoints.
+pub const SAVED: &str = "saved";
 
 const ALGORITHMS: [&str; 10] = [
     "closure", "beam", "clostar", "deletion", "clodel", "inc", "ample1", "ample2", "goal", "lpor",
@@ -63,7 +70,7 @@ const PROVISO_RULES: [&str; 9] = [
 ];
 
 /// Options with all their values, as far as there are few: what the coverage should have.
-const VALUES: [(&str, &[&str]); 17] = [
+const VALUES: [(&str, &[&str]); 19] = [
     ("--por", &ALGORITHMS),
     ("--por", &["none"]),
     ("--relations", &RELATIONS),
@@ -76,6 +83,8 @@ const VALUES: [(&str, &[&str]); 17] = [
     ("--engine", &["compiled", "interpreted"]),
     ("--order", &["bfs", "dfs"]),
     ("--threads", &["2", "3", "4"]),
+    ("--processes", &["2", "3"]),
+    ("--spill", &["spilled"]),
     ("--steering", &["off", "mixed", "only"]),
     ("--visibility", &["vi", "c2", "relaxed"]),
     ("--expand", &["all", "visible"]),
@@ -105,8 +114,10 @@ pub fn features(safety: bool) -> Vec<String> {
         });
         names.extend(values.map(|value| format!("option {option} {value}")));
     }
+    names.push("way hunt".into());
     if safety {
         names.push("option --relations FILE".into());
+        names.push("way resume".into());
     }
     for rule in PROVISO_RULES {
         names.push(format!("proviso {rule}"));
@@ -118,9 +129,13 @@ impl Configuration {
     /// A random one.
     pub fn random(random: &mut Random, task: Task) -> Self {
         let mut made = Self::default();
+        if matches!(task, Task::Safety | Task::Goals | Task::Temporal) && random.chance(1, 40) {
+            made.hunt(random, task);
+            return made;
+        }
         made.search(random, task);
         match task {
-            Task::Explore => {}
+            Task::Explore | Task::Branching => {}
             Task::ExploreReduced => made.reduction(random, task),
             Task::Safety | Task::Goals | Task::Temporal => {
                 if random.chance(4, 5) {
@@ -161,6 +176,22 @@ impl Configuration {
         }
     }
 
+    /// Looks for violations by short searches.
+    fn hunt(&mut self, random: &mut Random, task: Task) {
+        self.hunts = true;
+        self.push("--timeout", Some("0.5"));
+        let threads = (1 + random.below(2)).to_string();
+        self.push("--threads", Some(&threads));
+        let seed = random.below(1000).to_string();
+        self.push("--seed", Some(&seed));
+        if task == Task::Temporal {
+            self.maybe(random, 4, "--finite-runs", &["stutter", "ignore"]);
+            if random.chance(1, 8) {
+                self.push("--fairness", None);
+            }
+        }
+    }
+
     fn search(&mut self, random: &mut Random, task: Task) {
         self.maybe(
             random,
@@ -168,15 +199,37 @@ impl Configuration {
             "--engine",
             &["compiled", "interpreted", "interpreted"],
         );
+        // These have their own order and store.
+        match (random.below(75), task) {
+            (_, Task::Branching) | (3.., _) => {}
+            (0, _) => {
+                self.push("--processes", Some(*random.pick(&["2", "3"])));
+                return;
+            }
+            (1, _) => {
+                self.push("--spill", Some("spilled"));
+                // With this little, everything is on disk.
+                self.push("--memory-limit", Some(*random.pick(&["16M", "20M", "24M"])));
+                return;
+            }
+            (_, Task::Temporal) => {}
+            (_, _) => {
+                let (states, words) = (1 + random.below(60), ["--checkpoint", SAVED]);
+                let every = ["--checkpoint-every", "0s", "--max-states"];
+                let mut group: Vec<String> =
+                    words.iter().chain(&every).map(|w| (*w).into()).collect();
+                group.push(states.to_string());
+                self.groups.push(group);
+            }
+        }
         self.maybe(random, 3, "--order", &["bfs", "dfs", "dfs"]);
         self.maybe(random, 4, "--threads", &["2", "3", "4"]);
-        match task {
-            // Others are refused there.
-            Task::Temporal => self.maybe(random, 4, "--store", &["tree", "plain"]),
-            _ => self.maybe(random, 3, "--store", &["tree", "plain"]),
-        }
+        let exact = matches!(task, Task::Temporal | Task::Branching);
+        // Others are refused there, or make no difference.
+        let chance = if exact { 4 } else { 3 };
+        self.maybe(random, chance, "--store", &["tree", "plain"]);
         // These are slow to set up.
-        if task != Task::Temporal && !self.has("--store") {
+        if !exact && !self.has("--store") {
             self.maybe(random, 30, "--store", &["bitstate", "compact"]);
         }
         if random.chance(1, 4) {
@@ -243,10 +296,17 @@ impl Configuration {
         }
         let depth_first = self.value("--order") == Some("dfs");
         match task {
-            Task::Explore => {}
+            Task::Explore | Task::Branching => {}
             Task::ExploreReduced => {
                 if random.chance(1, 4) {
-                    let ways = ["--order", "--threads", "--store"];
+                    let ways = [
+                        "--order",
+                        "--threads",
+                        "--store",
+                        "--processes",
+                        "--spill",
+                        "--checkpoint",
+                    ];
                     self.groups
                         .retain(|group| !ways.contains(&group[0].as_str()));
                     let proviso = cycle_proviso(random);
@@ -290,12 +350,14 @@ impl Configuration {
             Task::Temporal if !self.has("--por") => 2,
             _ => 12,
         };
-        if random.chance(1, whole) {
+        if random.chance(1, whole) && !self.has("--checkpoint") {
             let most = [10, 100, 1000][random.below(3)];
             let states = (1 + random.below(most)).to_string();
             self.push("--max-states", Some(&states));
         }
-        self.maybe(random, 40, "--memory-limit", &["1K", "100K", "1M", "none"]);
+        if !self.has("--memory-limit") {
+            self.maybe(random, 40, "--memory-limit", &["1K", "100K", "1M", "none"]);
+        }
         self.maybe(random, 40, "--timeout", &["0", "0.0001", "0.001", "60"]);
     }
 
@@ -367,12 +429,16 @@ impl Configuration {
 
     /// Counts what it has.
     pub fn note(&self, coverage: &mut Coverage) {
+        if self.hunts {
+            coverage.note("way hunt");
+        }
         for group in &self.groups {
             let value = group.get(1).map(String::as_str);
             match (group[0].as_str(), value) {
                 ("--seed" | "--shuffle" | "--max-states" | "--memory-limit" | "--timeout", _) => {
                     coverage.note(&format!("option {}", group[0]));
                 }
+                ("--checkpoint", _) => coverage.note("way resume"),
                 (option, None) if option.starts_with("--structural=") => {
                     coverage.note("option --structural=RULES");
                 }
@@ -430,7 +496,8 @@ fn cycle_proviso(random: &mut Random) -> String {
 impl Shrink for Configuration {
     fn candidates(&self) -> Vec<Self> {
         let fewer = without_some(&self.groups).into_iter();
-        let mut all: Vec<Self> = fewer.map(|groups| Self { groups }).collect();
+        let hunts = self.hunts;
+        let mut all: Vec<Self> = fewer.map(|groups| Self { groups, hunts }).collect();
         for (number, group) in self.groups.iter().enumerate() {
             let simpler = match (group[0].as_str(), group.get(1).map(String::as_str)) {
                 ("--threads", Some("3" | "4")) => "2",
@@ -439,7 +506,7 @@ impl Shrink for Configuration {
             };
             let mut groups = self.groups.clone();
             groups[number][1] = simpler.to_owned();
-            all.push(Self { groups });
+            all.push(Self { groups, hunts });
         }
         all
     }
@@ -460,6 +527,7 @@ mod tests {
                 Task::Safety,
                 Task::Goals,
                 Task::Temporal,
+                Task::Branching,
             ] {
                 Configuration::random(&mut random, task).note(&mut coverage);
             }

@@ -1,6 +1,7 @@
 //! Random formulas, smaller ones, and how they are written.
 
 use crate::random::Random;
+use crate::reference::ctl::is_temporal;
 use crate::reference::ltl::Formula;
 
 /// How formulas are written.
@@ -123,6 +124,45 @@ pub fn text(formula: &Formula, propositions: &[String], syntax: Syntax) -> Strin
     }
 }
 
+/// The text of a formula of branching time; see [`crate::reference::ctl`] for `some`.
+pub fn branching_text(formula: &Formula, propositions: &[String], some: u64) -> String {
+    branching(formula, propositions, some, &mut 0)
+}
+
+fn branching(formula: &Formula, propositions: &[String], some: u64, next: &mut u32) -> String {
+    let quantifier = match some >> (*next % 64) & 1 {
+        1 => "E",
+        _ => "A",
+    };
+    *next += u32::from(is_temporal(formula));
+    let mut operands = Vec::new();
+    for operand in formula.operands() {
+        operands.push(branching(operand, propositions, some, next));
+    }
+    let unary = |operator: &str| format!("{operator} ({})", operands[0]);
+    let binary = |operator: &str| format!("({}) {operator} ({})", operands[0], operands[1]);
+    match formula {
+        Formula::True => "true".into(),
+        Formula::False => "false".into(),
+        Formula::Proposition(number) => propositions[*number].clone(),
+        Formula::Not(_) => unary("!"),
+        Formula::And(..) => binary("&&"),
+        Formula::Or(..) => binary("||"),
+        Formula::Implies(..) => binary("->"),
+        Formula::Equivalent(..) => binary("<->"),
+        Formula::Next(_) => unary(&format!("{quantifier}X")),
+        Formula::Finally(_) => unary(&format!("{quantifier}F")),
+        Formula::Globally(_) => unary(&format!("{quantifier}G")),
+        Formula::Until(..) => format!("{quantifier} ({})", binary("U")),
+        Formula::WeakUntil(..) => format!("{quantifier} ({})", binary("W")),
+        Formula::Release(..) => format!("{quantifier} ({})", binary("R")),
+        Formula::StrongRelease(..) => format!(
+            "{quantifier} (({}) U (({}) && ({})))",
+            operands[1], operands[0], operands[1]
+        ),
+    }
+}
+
 /// The operator, for the coverage.
 pub fn operator(formula: &Formula) -> &'static str {
     match formula {
@@ -229,6 +269,18 @@ mod tests {
         assert_eq!(
             text(&formula, &names, Syntax::Spot),
             "G ((\"x\") R (\"x\"))"
+        );
+    }
+
+    #[test]
+    fn formulas_of_branching_time_have_quantifiers() {
+        let p = || Box::new(Formula::Proposition(0));
+        let until = Formula::StrongRelease(Box::new(Formula::Next(p())), p());
+        let formula = Formula::Globally(Box::new(until));
+        let names = ["x".to_owned()];
+        assert_eq!(
+            branching_text(&formula, &names, 0b101),
+            "EG (A ((x) U ((EX (x)) && (x))))"
         );
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::arena::{Mismatch, Round};
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, SAVED};
 use crate::coverage::Coverage;
 use crate::minimise::{Shrink, minimise};
 use crate::subject::{Run, Status, Subject};
@@ -20,7 +20,14 @@ pub enum Truth {
     Violated,
     /// Both answers can be defended.
     Open,
+    /// So can having no answer.
+    Undefined,
+    /// There must be no answer.
+    Unknown,
 }
+
+/// The kind of properties that hold if there is a state of some kind: a trace shows that they do.
+pub const REACH: &str = "reach";
 
 impl Truth {
     /// Of something bad that happens, or not.
@@ -118,9 +125,11 @@ pub struct Wrong {
 }
 
 /// Most time for one run. Most take some milliseconds; the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// What is noted where there was no answer in time.
 pub const LATE: &str = "outcome late";
+/// Goes on with what was cut off by its number of states.
+const RESUME: [&str; 5] = ["resume", SAVED, "--max-states", "1000000", "--json"];
 /// Where traces are saved.
 const TRACE: &str = "trace.json";
 
@@ -129,6 +138,9 @@ impl Experiment<'_> {
     pub fn command(&self) -> Vec<String> {
         let mut words = self.arguments.clone();
         words.extend(self.configuration.arguments());
+        if self.configuration.hunts {
+            words[0] = "hunt".into();
+        }
         if self.replay.is_some() {
             words.extend(["--trace".to_owned(), TRACE.to_owned()]);
         }
@@ -174,7 +186,10 @@ impl Experiment<'_> {
                 (None, _) => return refusal(&run),
             }
         }
-        let run = subject.run(folder.path(), &self.command(), PATIENCE);
+        let mut run = subject.run(folder.path(), &self.command(), PATIENCE);
+        if self.configuration.has("--checkpoint") && is_unfinished(&run) {
+            run = subject.run(folder.path(), &RESUME, PATIENCE);
+        }
         if let Some(crash) = run.crash() {
             return Judgement::Wrong(Wrong {
                 what: "crash".into(),
@@ -331,7 +346,12 @@ impl Experiment<'_> {
                 ("unknown", 0) => 3,
                 _ => worst,
             };
-            if verdict == "violated" {
+            let shown = if known.kind == REACH {
+                "holds"
+            } else {
+                "violated"
+            };
+            if verdict == shown {
                 answers_given += self.counterexample(known, &answer["trace"])?;
             }
         }
@@ -363,10 +383,22 @@ impl Experiment<'_> {
                 got: verdict.to_owned(),
             })
         };
+        // What a search has to see everything for.
+        let proved = if known.kind == REACH {
+            "violated"
+        } else {
+            "holds"
+        };
         match (verdict, known.truth) {
             ("holds", Truth::Violated) => wrong(format!("{} holds, but is violated", known.kind)),
             ("violated", Truth::Holds) => wrong(format!("{} violated, but holds", known.kind)),
-            ("holds", _) if lossy => wrong(format!("{} holds by a lossy store", known.kind)),
+            ("holds" | "violated", Truth::Unknown) => {
+                wrong(format!("{} has an answer without a value", known.kind))
+            }
+            ("unknown", Truth::Undefined | Truth::Unknown) => Ok(()),
+            (verdict, _) if lossy && verdict == proved => {
+                wrong(format!("{} {proved} by a lossy store", known.kind))
+            }
             ("unknown", _) if !lossy && !limited => {
                 wrong(format!("{} unknown without a limit", known.kind))
             }
@@ -383,7 +415,7 @@ impl Experiment<'_> {
         }
         let mut looks = 0;
         let length = trace["stem"].as_array().map(Vec::len);
-        if let Some(shortest) = known.shortest {
+        if let Some(shortest) = known.shortest.filter(|_| !self.configuration.hunts) {
             looks += 1;
             if length != Some(shortest) {
                 return Err(Wrong {
@@ -403,6 +435,15 @@ impl Experiment<'_> {
         }
         Ok(looks)
     }
+}
+
+/// Whether a limit has cut something off that can be gone on with.
+fn is_unfinished(run: &Run) -> bool {
+    let answers = run
+        .json
+        .iter()
+        .filter_map(|answer| answer["properties"].as_array());
+    run.status == Status::Exit(3) || answers.flatten().any(|one| one["verdict"] == "unknown")
 }
 
 fn refusal(run: &Run) -> Judgement {

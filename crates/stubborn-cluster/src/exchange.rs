@@ -72,7 +72,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Sends a record, soon.
+    /// Sends a record of two parts, soon.
     ///
     /// # Errors
     /// If somebody is lost.
@@ -81,10 +81,12 @@ impl Exchange {
         &mut self,
         cluster: &mut Cluster,
         to: usize,
-        record: impl IntoIterator<Item = u32>,
+        record: &[u32],
+        more: &[u32],
     ) -> Result<(), Lost> {
         let batch = &mut self.batches[to];
-        batch.extend(record.into_iter().flat_map(u32::to_le_bytes));
+        append_words(batch, record);
+        append_words(batch, more);
         match batch.len() >= BATCH {
             true => self.send(cluster, to),
             false => Ok(()),
@@ -162,6 +164,17 @@ impl Exchange {
                 Arrival::Records(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
             }
         }
+    }
+}
+
+/// Appends words as they travel. (One loop over whole words, which is a copy.)
+#[inline]
+pub fn append_words(bytes: &mut Vec<u8>, words: &[u32]) {
+    let begin = bytes.len();
+    bytes.resize(begin + size_of_val(words), 0);
+    let (places, _) = bytes[begin..].as_chunks_mut();
+    for (place, word) in places.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
     }
 }
 

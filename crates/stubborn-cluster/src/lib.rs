@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod exchange;
+mod gather;
 mod handshake;
 mod link;
 mod token;
@@ -48,7 +49,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-pub use exchange::{Arrival, Exchange, hash_of, owner_of};
+pub use exchange::{Arrival, Exchange, append_words, hash_of, owner_of};
 pub use handshake::{JoinError, Meeting};
 pub use token::Token;
 

@@ -6,10 +6,11 @@
 //! contain what increases the sum, whatever its value is now, so they lead to every larger
 //! value, and hence to the largest.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stubborn_net::{
-    Atom, CompareOp, Formula, IntExpr, NetOptions, NetSystem, PlaceId, Preserve, StateEquation,
+    Atom, CompareOp, Formula, IntExpr, Linear, NetOptions, NetSystem, PlaceId, Preserve,
+    StateEquation,
 };
 use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Successors, System};
@@ -66,6 +67,14 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: V
             examiner,
             &mut open,
             &[Technique::LinearProgramming, Technique::RandomWalk],
+        );
+    }
+    if examiner.options.equation && examiner.options.traps && !examiner.is_over() {
+        lower(examiner, system, &mut open);
+        settle(
+            examiner,
+            &mut open,
+            &[Technique::LinearProgramming, Technique::Topological],
         );
     }
     if examiner.options.walks {
@@ -147,6 +156,25 @@ fn prove(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
             .map(|place| (*place, 1))
             .collect();
         question.most = equation.bound(&weights, time);
+    }
+}
+
+/// Lowers upper bounds as long as traps exclude that they are reached.
+fn lower(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
+    let equation = StateEquation::new(system.net());
+    let time = examiner.slice(0.1 / open.len().max(1) as f64, Duration::from_secs(10));
+    for question in open {
+        let started = Instant::now();
+        while let Some(most) = question.most.filter(|most| *most > question.least) {
+            let weights = question.bound.places.iter().map(|place| (*place, 1));
+            let reached = i64::try_from(most).ok();
+            let reached = reached.and_then(|most| Linear::new(weights, most));
+            let left = time.saturating_sub(started.elapsed());
+            if !reached.is_some_and(|reached| equation.excludes_with_traps(&[reached], left)) {
+                break;
+            }
+            question.most = Some(most - 1);
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 //!
 //! Statements about single markings that the state equation decides become constants, which
 //! often makes a formula small or constant; so do parts that wait for something of which it tells
-//! that it never comes, whatever the temporal operators in it mean. Parts `EF p` outside all
+//! that it never comes, whatever the temporal operators in it mean, and parts `AG p` that would let
+//! transitions go on for ever that use something up. Parts `EF p` outside all
 //! other temporal operators are questions about reachability and answered as such, with all that is
 //! there for those. The rest is decided on the fly, for a short time on one graph that all
-//! formulas of the file share, then each on a net that is made smaller around its places, unless it
-//! speaks of next markings. Each time there are some attempts with little effort, in different orders,
+//! formulas of the file share, then each on a net that is made smaller around its places, and for a
+//! while on a reduced graph, unless it speaks of next markings. Each time there are some attempts with little effort, in different orders,
 //! before the search that gives nothing up.
 
 use std::cell::OnceCell;
@@ -16,15 +17,21 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use stubborn_ctl::{Effort, Evaluation, Formula as Ctl, Formulas, Graph, Node, Space, Stop};
+use stubborn_emptiness::BranchingReduction;
 use stubborn_net::{
-    Atom, Branching, Formula, Linearise, NetSystem, Paths, PlaceId, Preserve, StateEquation,
+    Atom, Branching, Formula, Linearise, Net, NetSystem, Paths, PlaceId, Preserve, StateEquation,
+    TransitionId,
 };
+use stubborn_reduce::{Algorithm, Config};
 use stubborn_search::Limits;
-use stubborn_system::LabelId;
+use stubborn_system::{LabelId, Reduction, RelationLevel, Relations, System};
 
 use crate::answer::{Line, Technique, Value};
-use crate::examiner::Examiner;
+use crate::examiner::{Examiner, MOST_TRANSITIONS};
 use crate::reachability;
+
+/// Longer statements than this are not made in place of next ones.
+const LONGEST: usize = 2_000;
 
 /// A formula that the initial marking should satisfy.
 pub(crate) struct Claim {
@@ -44,14 +51,28 @@ struct Open {
     techniques: Vec<Technique>,
 }
 
+/// What is found out about the net when the first claim asks for it.
+#[derive(Default)]
+struct Facts {
+    /// Whether traps may be looked for.
+    traps: bool,
+    /// That there is no deadlock.
+    never_ends: OnceCell<bool>,
+    /// For each transition, that no run fires it for ever.
+    exhausted: OnceCell<Vec<bool>>,
+}
+
 /// Answers all claims; what cannot be answered is said so.
 pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
     let count = claims.len().max(1);
     let time = examiner.slice(0.1 / count as f64, Duration::from_secs(10));
     let mut open = Vec::new();
-    let never_ends = OnceCell::new();
+    let facts = Facts {
+        traps: examiner.options.traps,
+        ..Facts::default()
+    };
     for claim in claims {
-        match prepare(examiner, system, &claim, &never_ends, time) {
+        match prepare(examiner, system, &claim, &facts, time) {
             Some(claim) => open.push(claim),
             None => examiner.answer(&claim.id, Value::Unknown, &[]),
         }
@@ -63,15 +84,32 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claim
     answer_constants(examiner, &mut open);
     let (mut alone, mut together) = (Vec::new(), Vec::new());
     for claim in open {
-        match smaller(examiner, system, &claim) {
-            Some(own) => alone.push((claim, own)),
-            None => together.push(claim),
+        let (_, next) = claim.formulas.propositions(claim.formula);
+        match next {
+            true => together.push(claim),
+            false => {
+                let own = smaller(examiner, system, &claim);
+                alone.push((claim, own));
+            }
         }
     }
     // Each claim has the same part of the time, in whichever net.
     let part = alone.len() as f64 / (alone.len() + together.len()).max(1) as f64;
-    evaluate_alone(examiner, &mut alone, 0..5, 0.3 * part);
-    evaluate_alone(examiner, &mut alone, 5..8, part);
+    let relations = OnceCell::new();
+    for (attempts, share, relations) in [
+        (0..5, 0.3, None),
+        (3..6, 0.4, Some(&relations)),
+        (5..8, 1.0, None),
+    ] {
+        evaluate_alone(
+            examiner,
+            system,
+            &mut alone,
+            attempts,
+            share * part,
+            relations,
+        );
+    }
     evaluate(examiner, system, &mut together, &[(2..6, 0.4), (6..9, 1.0)]);
     let open = alone.into_iter().map(|(claim, _)| claim);
     for claim in open.chain(together) {
@@ -139,8 +177,7 @@ fn evaluate(
         .iter()
         .enumerate()
         .map(|(at, claim)| {
-            let labels = claim.statements.iter().map(|(_, label)| *label).collect();
-            let evaluation = Evaluation::new(&claim.formulas, claim.formula, labels);
+            let evaluation = Evaluation::new(&claim.formulas, claim.formula, claim.labels());
             (at, claim, evaluation)
         })
         .collect();
@@ -179,8 +216,8 @@ struct Smaller {
 /// The net made smaller around the places of a claim that cannot see stuttering; none if that
 /// does not help.
 fn smaller(examiner: &Examiner<'_>, system: &NetSystem, claim: &Open) -> Option<Smaller> {
-    let (used, next) = claim.formulas.propositions(claim.formula);
-    if next || examiner.is_over() {
+    let (used, _) = claim.formulas.propositions(claim.formula);
+    if examiner.is_over() {
         return None;
     }
     let net = system.net();
@@ -205,12 +242,15 @@ fn smaller(examiner: &Examiner<'_>, system: &NetSystem, claim: &Open) -> Option<
     })
 }
 
-/// Gives each open claim with a net of its own a share of the time.
+/// Gives each open claim a share of the time on a graph of its own; on a reduced one, if `relations`
+/// are to be used, those of the net.
 fn evaluate_alone(
     examiner: &mut Examiner<'_>,
-    open: &mut Vec<(Open, Smaller)>,
+    whole: &NetSystem,
+    open: &mut Vec<(Open, Option<Smaller>)>,
     attempts: Range<u32>,
     share: f64,
+    relations: Option<&OnceCell<Relations>>,
 ) {
     let mut left = open.len();
     open.retain(|(claim, own)| {
@@ -219,26 +259,72 @@ fn evaluate_alone(
         if examiner.is_over() {
             return true;
         }
+        let started = Instant::now();
+        let (system, labels) = match own {
+            Some(own) => (&own.system, own.labels.clone()),
+            None => (whole, claim.labels()),
+        };
+        let reduction = match relations {
+            None => None,
+            Some(of_whole) => match reduction(examiner, claim, own.as_ref(), whole, of_whole) {
+                None => return true,
+                some => some,
+            },
+        };
         let limits = Limits {
             memory: examiner.options.memory,
             time: Some(time),
             interrupt: examiner.options.interrupt,
             ..Limits::default()
         };
-        let value = Space::new(&own.system, &limits).and_then(|space| {
-            let mut graph = Graph::new(&own.system, &space, &limits);
-            let labels = own.labels.clone();
+        let value = Space::new(system, &limits).and_then(|space| {
+            let reduction = reduction.as_ref().map(|r| r as &dyn Reduction);
+            let mut graph = Graph::reduced(system, &space, &limits, reduction);
             let mut evaluation = Evaluation::new(&claim.formulas, claim.formula, labels);
+            let time = time.saturating_sub(started.elapsed());
             decide(&mut evaluation, &mut graph, attempts.clone(), time)
         });
         let Ok(value) = value else {
             return true;
         };
         let mut techniques = claim.techniques.clone();
-        techniques.extend([Technique::Explicit, Technique::StructuralReduction]);
+        techniques.push(Technique::Explicit);
+        techniques.extend(own.is_some().then_some(Technique::StructuralReduction));
+        techniques.extend(reduction.is_some().then_some(Technique::StubbornSets));
         examiner.answer(&claim.id, Value::Truth(value), &techniques);
         false
     });
+}
+
+/// A reduction that keeps what a claim without next sees; none if there is none, or it would take too
+/// long to make.
+fn reduction(
+    examiner: &Examiner<'_>,
+    claim: &Open,
+    own: Option<&Smaller>,
+    whole: &NetSystem,
+    of_whole: &OnceCell<Relations>,
+) -> Option<BranchingReduction> {
+    let (system, labels) = match own {
+        Some(own) => (&own.system, &own.labels),
+        None => (whole, &claim.labels()),
+    };
+    let transitions = system.net().transition_count();
+    if !examiner.options.stubborn_sets || transitions > MOST_TRANSITIONS {
+        return None;
+    }
+    let of_own;
+    let relations = match own {
+        Some(own) => {
+            of_own = own.system.relations(RelationLevel::Reach);
+            &of_own
+        }
+        None => of_whole.get_or_init(|| whole.relations(RelationLevel::Reach)),
+    };
+    let (used, _) = claim.formulas.propositions(claim.formula);
+    let labels = used.iter().map(|number| labels[*number as usize]).collect();
+    let config = Config::new(Algorithm::Beam);
+    BranchingReduction::new(system, relations, &config, labels).ok()
 }
 
 /// Answers the parts `EF p` of formulas that stand outside all other temporal operators, and
@@ -364,13 +450,19 @@ fn with(
 }
 
 impl Open {
+    /// The labels of its propositions.
+    fn labels(&self) -> Vec<LabelId> {
+        self.statements.iter().map(|(_, label)| *label).collect()
+    }
+
     /// Parts that wait for what the state equation excludes are false wherever they stand; that there is
-    /// a next marking is true where it excludes deadlocks.
-    fn refute(&mut self, system: &NetSystem, never_ends: &OnceCell<bool>, time: Duration) {
+    /// a next marking is true where it excludes deadlocks; and what would need to go on for ever, but
+    /// cannot, fails sometime.
+    fn refute(&mut self, system: &NetSystem, facts: &Facts, time: Duration) {
         let end = Instant::now() + time;
         let net = system.net();
         let equation = StateEquation::new(net);
-        let linear = Linearise::new(net, system.bounds());
+        let linear = Linearise::new(net, system.bounds()).with_traps(facts.traps);
         let mut untils = Vec::new();
         untils_of(&self.formulas, self.formula, &mut untils);
         let mut left = untils.len() as u32;
@@ -378,7 +470,7 @@ impl Open {
         let any = self.formulas.constant(true);
         let next = self.formulas.exists_next(any);
         let never_ends = || {
-            *never_ends.get_or_init(|| {
+            *facts.never_ends.get_or_init(|| {
                 let deadlock = Formula::Atom(Atom::Deadlock);
                 linear.never(&equation, &deadlock, time)
             })
@@ -389,10 +481,12 @@ impl Open {
         for (until, reach) in untils {
             let time = end.saturating_duration_since(Instant::now()) / left;
             left -= 1;
-            let needed = self.at_most(reach, true);
+            let needed = self.at_most(net, reach, true);
             let now = needed.holds(net, &|place| net.initial(place));
             if now == Some(false) && linear.never(&equation, &needed, time) {
                 known.insert(until, false);
+            } else if self.fails_sometime(until, &equation, facts, time) {
+                known.insert(until, true);
             }
         }
         if !known.is_empty() {
@@ -401,22 +495,57 @@ impl Open {
         }
     }
 
+    /// Whether it is proved of `EF p` that it holds in every reachable marking, since `AG ¬p` does not:
+    ///
+    /// - `¬p` implies that some of a few transitions are enabled. Where that is always so, they can
+    ///   be fired for ever, none but they; and they use something up.
+    /// - `¬p` is `EF q`, and `q` implies that some of a few transitions are enabled, none of which
+    ///   any run fires for ever. From each marking one comes to where all have fired for the last
+    ///   time.
+    fn fails_sometime(
+        &self,
+        until: Ctl,
+        equation: &StateEquation<'_>,
+        facts: &Facts,
+        time: Duration,
+    ) -> bool {
+        let Some(reach) = self.formulas.reachable(until) else {
+            return false;
+        };
+        let net = equation.net();
+        let always = self.at_most(net, reach, false).negated();
+        let steps = some_enabled(net, &always, true);
+        if steps.is_some_and(|steps| equation.run_out(&steps, time)) {
+            return true;
+        }
+        let Node::Not(again) = self.formulas.node(reach) else {
+            return false;
+        };
+        let again = self.formulas.reachable(again);
+        let steps = again.and_then(|q| some_enabled(net, &self.at_most(net, q, true), true));
+        steps.is_some_and(|steps| {
+            let exhausted = facts.exhausted.get_or_init(|| equation.exhausted(time));
+            steps.iter().all(|t| exhausted[t.index()])
+        })
+    }
+
     /// A statement about one marking that a part implies; or that implies the part, if it is not
     /// to be `implied`.
-    fn at_most(&self, part: Ctl, implied: bool) -> Formula {
+    fn at_most(&self, net: &Net, part: Ctl, implied: bool) -> Formula {
+        let both =
+            |a, b, implied| vec![self.at_most(net, a, implied), self.at_most(net, b, implied)];
         match self.formulas.node(part) {
             Node::Atom(number) => self.statements[number as usize].0.clone(),
             Node::Constant(value) => Formula::Atom(Atom::Constant(value)),
-            Node::Not(inner) => self.at_most(inner, !implied).negated(),
-            Node::And(a, b) => {
-                Formula::And(vec![self.at_most(a, implied), self.at_most(b, implied)])
-            }
-            Node::Or(a, b) => Formula::Or(vec![self.at_most(a, implied), self.at_most(b, implied)]),
-            Node::ExistsNext(_) => Formula::Atom(Atom::Constant(implied)),
+            Node::Not(inner) => self.at_most(net, inner, !implied).negated(),
+            Node::And(a, b) => Formula::And(both(a, b, implied)),
+            Node::Or(a, b) => Formula::Or(both(a, b, implied)),
+            Node::ExistsNext(inner) => before_next(net, &self.at_most(net, inner, implied))
+                .unwrap_or(Formula::Atom(Atom::Constant(implied))),
             // What is waited for may be there at once, and until it is, the other is.
             Node::ExistsUntil(before, reach) | Node::AllUntil(before, reach) => match implied {
-                true => Formula::Or(vec![self.at_most(before, true), self.at_most(reach, true)]),
-                false => self.at_most(reach, false),
+                true => Formula::Or(both(before, reach, true)),
+                false => self.at_most(net, reach, false),
             },
         }
     }
@@ -437,13 +566,62 @@ impl Open {
     }
 }
 
+/// Where some next marking satisfies a statement, as a statement about the marking before: some
+/// transition that may change its truth is enabled and makes it true, or another one is enabled
+/// where it is true. None where that would be long.
+fn before_next(net: &Net, statement: &Formula) -> Option<Formula> {
+    if let Formula::Atom(Atom::Constant(false)) = statement {
+        return Some(statement.clone());
+    }
+    let places = statement.places(net);
+    let changes = |t: &TransitionId| {
+        let mut effects = net.effects(*t);
+        effects.any(|(place, _)| places.binary_search(&place).is_ok())
+    };
+    let (changing, other): (Vec<_>, Vec<_>) = net.transitions().partition(changes);
+    if changing.len() * statement.size() > LONGEST {
+        return None;
+    }
+    let enabled = |transitions| Formula::Atom(Atom::Fireable(transitions));
+    let mut cases = Vec::with_capacity(changing.len() + 1);
+    for t in changing {
+        cases.push(Formula::And(vec![
+            enabled(vec![t]),
+            statement.after(net, t)?,
+        ]));
+    }
+    cases.push(Formula::And(vec![enabled(other), statement.clone()]));
+    Some(Formula::Or(cases))
+}
+
+/// Transitions of which some is enabled wherever a statement has this value; rather few, and rather
+/// such that take something away for good.
+fn some_enabled(net: &Net, statement: &Formula, value: bool) -> Option<Vec<TransitionId>> {
+    match statement {
+        Formula::Not(inner) => some_enabled(net, inner, !value),
+        Formula::Atom(Atom::Fireable(transitions)) if value => Some(transitions.clone()),
+        Formula::Atom(Atom::Constant(constant)) if *constant != value => Some(Vec::new()),
+        Formula::And(parts) | Formula::Or(parts) => {
+            let each = parts.iter().map(|part| some_enabled(net, part, value));
+            if matches!(statement, Formula::Or(_)) == value {
+                let all = each.collect::<Option<Vec<_>>>()?;
+                return Some(all.concat());
+            }
+            let takes = |t: &TransitionId| net.effects(*t).any(|(_, effect)| effect < 0);
+            let cost = |steps: &Vec<TransitionId>| (!steps.iter().all(takes), steps.len());
+            each.flatten().min_by_key(cost)
+        }
+        _ => None,
+    }
+}
+
 /// Makes a formula of a claim, with a label for each statement about a marking that the state
 /// equation does not decide.
 fn prepare(
     examiner: &Examiner<'_>,
     system: &mut NetSystem,
     claim: &Claim,
-    never_ends: &OnceCell<bool>,
+    facts: &Facts,
     time: Duration,
 ) -> Option<Open> {
     let started = Instant::now();
@@ -478,7 +656,7 @@ fn prepare(
             .collect(),
     };
     if examiner.options.equation {
-        open.refute(system, never_ends, time.saturating_sub(started.elapsed()));
+        open.refute(system, facts, time.saturating_sub(started.elapsed()));
     }
     let mut parts = Vec::new();
     reachable_parts(&open.formulas, open.formula, &mut parts);
@@ -583,5 +761,151 @@ impl Translation<'_> {
             joined = join(&mut self.formulas, joined, part);
         }
         joined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stubborn_net::NetBuilder;
+    use stubborn_pnml::Model;
+    use stubborn_system::Random;
+
+    use super::*;
+    use crate::examiner::Options;
+    use crate::testing::cyclic_net;
+
+    const TIME: Duration = Duration::from_secs(60);
+
+    /// A formula without next about some propositions.
+    fn random_formula(random: &mut Random, formulas: &mut Formulas, depth: usize) -> Ctl {
+        if depth == 0 {
+            return formulas.atom(&random.below(2).to_string());
+        }
+        let f = random_formula(random, formulas, depth - 1);
+        let g = random_formula(random, formulas, depth - 1);
+        match random.below(8) {
+            0 => formulas.not(f),
+            1 => formulas.and(f, g),
+            2 => formulas.or(f, g),
+            3 => formulas.exists_until(f, g),
+            4 => formulas.all_until(f, g),
+            5 => formulas.exists_globally(f),
+            6 => formulas.all_globally(f),
+            _ => formulas.exists_finally(f),
+        }
+    }
+
+    /// The value of a formula, and how many states were looked at.
+    fn decide_in(
+        system: &NetSystem,
+        formulas: &Formulas,
+        formula: Ctl,
+        labels: &[LabelId],
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(bool, usize), Stop> {
+        let limits = Limits {
+            states: Some(2_000),
+            ..Limits::default()
+        };
+        let space = Space::new(system, &limits)?;
+        let mut graph = Graph::reduced(system, &space, &limits, reduction);
+        let mut evaluation = Evaluation::new(formulas, formula, labels.to_vec());
+        let value = evaluation.holds(&mut graph)?;
+        Ok((value, graph.len()))
+    }
+
+    /// Verdicts on reduced graphs are those on full ones. Chains of steps that nobody sees close in
+    /// many of these nets.
+    #[test]
+    fn reduced_graphs_keep_branching_time() {
+        let mut random = Random::new(0x0c71_0c71_0c71_0001);
+        let (mut verdicts, mut smaller) = ([0, 0], 0);
+        for number in 0..1_500 {
+            let mut system = NetSystem::new(cyclic_net(&mut random)).unwrap();
+            let places = system.net().place_count();
+            let labels: Vec<LabelId> = (0..2)
+                .map(|_| {
+                    let place = PlaceId(random.below(places) as u32);
+                    let tokens = stubborn_net::IntExpr::tokens(vec![place]);
+                    let one = stubborn_net::IntExpr::constant(1);
+                    let op = stubborn_net::CompareOp::GreaterOrEqual;
+                    let marked = Formula::Atom(Atom::Compare(op, tokens, one));
+                    system.add_label(marked).unwrap()
+                })
+                .collect();
+            let relations = system.relations(RelationLevel::Reach);
+            let config = Config::new(Algorithm::Beam);
+            let reduction =
+                BranchingReduction::new(&system, &relations, &config, labels.clone()).unwrap();
+            for _ in 0..4 {
+                let mut formulas = Formulas::new();
+                formulas.atom("0");
+                formulas.atom("1");
+                let formula = random_formula(&mut random, &mut formulas, 3);
+                let decide = |reduction| decide_in(&system, &formulas, formula, &labels, reduction);
+                if let (Ok((full, all)), Ok((reduced, some))) =
+                    (decide(None), decide(Some(&reduction)))
+                {
+                    assert_eq!(full, reduced, "net {number}");
+                    verdicts[usize::from(full)] += 1;
+                    smaller += usize::from(some < all);
+                }
+            }
+        }
+        assert!(verdicts.iter().all(|n| *n > 800), "{verdicts:?}");
+        assert!(smaller > 60, "{smaller}");
+    }
+
+    /// Two that use something up, one that goes round, and a formula about each: what is left of the
+    /// formulas before anything is searched.
+    #[test]
+    fn what_is_used_up_decides_formulas() {
+        let mut builder = NetBuilder::new("n");
+        let [stock, a, b] =
+            [("stock", 9), ("a", 1), ("b", 0)].map(|(name, tokens)| builder.place(name, tokens));
+        for (name, from, to) in [
+            ("use", stock, None),
+            ("there", a, Some(b)),
+            ("back", b, Some(a)),
+        ] {
+            let t = builder.transition(name);
+            builder.input(from, t, 1);
+            to.into_iter().for_each(|to| builder.output(t, to, 1));
+        }
+        let model = Model::from_net(builder.build().unwrap());
+        let options = Options::default();
+        let mut out = |_| {};
+        let examiner = Examiner::new(&model, &options, Instant::now(), &mut out);
+        let fireable = |t: u32| {
+            let enabled = Atom::Fireable(vec![TransitionId(t)]);
+            Box::new(Branching::State(Formula::Atom(enabled)))
+        };
+        let always = |inner| Branching::Globally(Paths::All, inner);
+        let sometime = |inner| Box::new(Branching::Finally(Paths::Some, inner));
+        let either = Box::new(Branching::Or(vec![*fireable(1), *fireable(2)]));
+        let next = |paths, t| Box::new(Branching::Next(paths, fireable(t)));
+        for (formula, expected) in [
+            // `use` and `there` alone end; `there` and `back` do not.
+            (always(fireable(0)), Some(false)),
+            (always(fireable(1)), Some(false)),
+            (always(either.clone()), Some(true)),
+            // After the last `use` there is none.
+            (always(sometime(fireable(0))), Some(false)),
+            (always(sometime(fireable(1))), None),
+            // Never both `there` and, after a step that is not `there`, `back`.
+            (always(next(Paths::Some, 1)), None),
+        ] {
+            let mut system = NetSystem::new(model.net.clone()).unwrap();
+            let claim = Claim {
+                id: String::new(),
+                formula: formula.clone(),
+            };
+            let open = prepare(&examiner, &mut system, &claim, &Facts::default(), TIME).unwrap();
+            let value = match open.formulas.node(open.formula) {
+                Node::Constant(value) => Some(value),
+                _ => None,
+            };
+            assert_eq!(value, expected, "{formula:?}");
+        }
     }
 }

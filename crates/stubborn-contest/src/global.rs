@@ -255,18 +255,22 @@ pub(crate) fn decide(
     if let Some(value) = by_walks(examiner, system, question, firing, short) {
         return Some(value).zip(walked);
     }
-    if examiner.options.equation
-        && let Some(value) = exclude(examiner, system, question, firing)
-    {
-        return Some((value, vec![Technique::LinearProgramming]));
-    }
-    if let Some(value) = one_by_one(examiner, system, question, firing, false) {
-        return Some((value, SEARCHED.to_vec()));
-    }
-    if let Some(value) = one_by_one(examiner, system, question, firing, true) {
-        let mut techniques = SEARCHED.to_vec();
-        techniques.push(Technique::StructuralReduction);
-        return Some((value, techniques));
+    // What is easy to find first: the state equation tells nothing about what can fire.
+    for share in [0.05, 0.3] {
+        if let Some(value) = one_by_one(examiner, system, question, firing, false, share) {
+            return Some((value, SEARCHED.to_vec()));
+        }
+        if let Some(value) = one_by_one(examiner, system, question, firing, true, share) {
+            let mut techniques = SEARCHED.to_vec();
+            techniques.push(Technique::StructuralReduction);
+            return Some((value, techniques));
+        }
+        if share < 0.1
+            && examiner.options.equation
+            && let Some(value) = exclude(examiner, system, question, firing)
+        {
+            return Some((value, vec![Technique::LinearProgramming]));
+        }
     }
     if let Some(value) = search(examiner, system, question, firing, None, 0.4) {
         return Some((value, SEARCHED.to_vec()));
@@ -314,10 +318,11 @@ fn one_by_one(
     question: &dyn ByFiring,
     firing: &mut Firing,
     smaller: bool,
+    share: f64,
 ) -> Option<bool> {
     let mut executor = system.executor();
     let mut successors = Successors::new(system.layout().words());
-    let until = examiner.left().mul_f64(0.7);
+    let until = examiner.left().mul_f64(1.0 - share);
     let mut tried = BTreeSet::new();
     loop {
         let mut groups = question.candidates(firing);
@@ -417,7 +422,7 @@ fn exclude(
     firing: &mut Firing,
 ) -> Option<bool> {
     let equation = StateEquation::new(system.net());
-    let linear = Linearise::new(system.net(), system.bounds());
+    let linear = Linearise::new(system.net(), system.bounds()).with_traps(examiner.options.traps);
     let until = examiner.left().mul_f64(0.8);
     let each = examiner.slice(0.05, Duration::from_secs(5));
     let mut groups = question.candidates(firing);
@@ -571,7 +576,7 @@ mod tests {
         // Group by group, in nets made for them and in the net.
         for smaller in [true, false] {
             let mut firing = Firing::new(&system);
-            let value = one_by_one(examiner, &system, question, &mut firing, smaller);
+            let value = one_by_one(examiner, &system, question, &mut firing, smaller, 0.3);
             assert!(
                 value.is_none() || full.is_none() || value == full,
                 "{smaller}"

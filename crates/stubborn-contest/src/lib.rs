@@ -30,7 +30,7 @@
 //! | --- | --- |
 //! | `answer` | lines and techniques |
 //! | `examiner` | options, the clock, how to search |
-//! | `watch`, `walk`, `pump` | seeing every state of a search; random walks; runs that can be repeated |
+//! | `walk`, `pump`, `best_first` | random walks; runs that can be repeated; searches by distance |
 //! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl`, `ctl` | the examinations |
 //! | `terminal` | terminal components of full and reduced graphs |
 

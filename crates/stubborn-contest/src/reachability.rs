@@ -139,7 +139,7 @@ fn look_around(
 /// Answers what the state equation excludes.
 fn exclude(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<(Goal, LabelId)>) {
     let equation = StateEquation::new(system.net());
-    let linear = Linearise::new(system.net(), system.bounds());
+    let linear = Linearise::new(system.net(), system.bounds()).with_traps(examiner.options.traps);
     let time = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
     open.retain(|(goal, _)| {
         let excluded = !examiner.is_over() && linear.never(&equation, &goal.formula, time);

@@ -8,6 +8,7 @@ use stubborn_contest::{Examination, Line, Options, Value, examine, fitting};
 use stubborn_diagnostics::SourceFile;
 use stubborn_net::ReductionRules;
 use stubborn_pnml::{ContestProperty, Model, load, read_properties};
+use stubborn_system::Random;
 use stubborn_system::budget::UNLIMITED;
 
 /// Expected values by instance and examination, each a list of formula or measure and value.
@@ -67,18 +68,24 @@ fn answers(
 ) -> HashMap<String, String> {
     let mut found = HashMap::new();
     examine(examination, model, properties, options, &mut |line| {
-        let (name, value) = match line {
-            Line::Formula { id, value, .. } if value != Value::Unknown => (id, value.to_string()),
-            Line::StateSpace { measure, value, .. } => {
-                let value = value.map_or("inf".to_owned(), |value| value.to_string());
-                (measure.to_owned(), value)
-            }
-            Line::Formula { .. } | Line::CannotCompute => return,
-        };
-        let name = numbered(&name, properties, instance, examination.name());
-        found.insert(name, value);
+        if let Some((name, value)) = told(line) {
+            let name = numbered(&name, properties, instance, examination.name());
+            found.insert(name, value);
+        }
     });
     found
+}
+
+/// The formula or measure that a line answers, and its value.
+fn told(line: Line) -> Option<(String, String)> {
+    match line {
+        Line::Formula { id, value, .. } if value != Value::Unknown => Some((id, value.to_string())),
+        Line::StateSpace { measure, value, .. } => {
+            let value = value.map_or("inf".to_owned(), |value| value.to_string());
+            Some((measure.to_owned(), value))
+        }
+        Line::Formula { .. } | Line::CannotCompute => None,
+    }
 }
 
 /// Compares all answers of instances with at most `most` states, computed in several ways.
@@ -238,4 +245,106 @@ fn ctl_answers_are_those_of_the_contest() {
 fn state_spaces_are_those_of_the_contest() {
     let compared = compare(&[Examination::StateSpace], 5_000_000, &[within(600)]);
     assert!(compared == 0 || compared > 200, "{compared}");
+}
+
+/// A whole number that the environment may set.
+fn setting(name: &str, usual: u64) -> u64 {
+    let text = std::env::var(name).ok();
+    text.map_or(usual, |text| text.parse().unwrap())
+}
+
+/// How the questions of a sample were answered.
+#[derive(Default)]
+struct Tally {
+    right: usize,
+    wrong: usize,
+    open: usize,
+}
+
+/// `STUBBORN_SAMPLE_SEED` draws other nets and formulas, `STUBBORN_SAMPLE_NETS` so many nets for each
+/// examination, `STUBBORN_SAMPLE_FORMULAS` so many formulas of each of their files,
+/// `STUBBORN_SAMPLE_SECONDS` is the time for each question, and `STUBBORN_SAMPLE_ONLY` names an
+/// examination or a net.
+#[test]
+#[ignore = "long: a random sample of all questions, with a table of what was answered"]
+fn a_sample_of_all_questions_is_answered() {
+    let Some(corpus) = stubborn_corpus::folder("pnml") else {
+        return;
+    };
+    let seed = setting("STUBBORN_SAMPLE_SEED", 1);
+    let nets = setting("STUBBORN_SAMPLE_NETS", 12) as usize;
+    let most = setting("STUBBORN_SAMPLE_FORMULAS", 4) as usize;
+    let seconds = setting("STUBBORN_SAMPLE_SECONDS", 4);
+    let only = std::env::var("STUBBORN_SAMPLE_ONLY").unwrap_or_default();
+    let expected = expected(&corpus);
+    let mut wrong = Vec::new();
+    let mut table = String::new();
+    for examination in ALL {
+        let name = examination.name();
+        let of_this = expected.keys().filter(|(_, of)| of == name);
+        let mut instances: Vec<&String> = of_this.map(|(instance, _)| instance).collect();
+        instances.sort();
+        let mut random = Random::new(seed ^ *examination as u64);
+        random.shuffle(&mut instances);
+        instances.truncate(nets);
+        let mut tally = Tally::default();
+        for instance in instances {
+            let folder = corpus.join(instance);
+            let mut known = expected[&(instance.clone(), name.to_owned())].clone();
+            known.retain(|(_, value)| value != "?" && value != "-1");
+            random.shuffle(&mut known);
+            if examination.has_formulas() {
+                known.truncate(most);
+            }
+            if !(name.contains(&only) || instance.contains(&only)) {
+                continue;
+            }
+            let started = Instant::now();
+            let read = load(&source(&folder.join("model.pnml"))).0.unwrap();
+            let model = fitting(*examination, read, &UNLIMITED);
+            let Some(all) = properties(&folder, *examination, &model) else {
+                continue;
+            };
+            let number = |p: &ContestProperty| numbered(&p.id, &all, instance, name);
+            let asked = |p: &&ContestProperty| known.iter().any(|(id, _)| *id == number(p));
+            let (some, names): (Vec<_>, Vec<_>) = all
+                .iter()
+                .filter(asked)
+                .map(|p| (p.clone(), number(p)))
+                .unzip();
+            let mut options = within(seconds * some.len().max(1) as u64);
+            options.memory = Some(2 << 30);
+            let mut found = HashMap::new();
+            examine(*examination, &model, &some, &options, &mut |line| {
+                if let Some((name, value)) = told(line) {
+                    let at = some.iter().position(|p| p.id == name);
+                    let name = at.map_or(name, |at| names[at].clone());
+                    found.insert(name, value);
+                }
+            });
+            let mut open = Vec::new();
+            for (id, value) in &known {
+                let plain = |text: &str| text.trim_start_matches('+').to_owned();
+                match found.get(id) {
+                    None => open.push(id),
+                    Some(answer) if plain(answer) == plain(value) => tally.right += 1,
+                    Some(answer) => {
+                        tally.wrong += 1;
+                        wrong.push(format!("{instance} {id}: {answer}, not {value}"));
+                    }
+                }
+            }
+            tally.open += open.len();
+            if !open.is_empty() {
+                let seconds = started.elapsed().as_secs_f64();
+                eprintln!("{instance} {name}: no answer to {open:?} in {seconds:.1} s");
+            }
+        }
+        let Tally { right, wrong, open } = tally;
+        let share = 100.0 * right as f64 / (right + wrong + open).max(1) as f64;
+        table += &format!("| {name} | {right} | {wrong} | {open} | {share:.1}% |\n");
+    }
+    eprintln!("| examination | right | wrong | no answer | |\n| --- | ---: | ---: | ---: | ---: |");
+    eprint!("{table}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -2,16 +2,26 @@
 //!
 //! Formulas of one model share a graph, so that each state is expanded once, however many
 //! formulas and parts of formulas are decided in it.
+//!
+//! # Leaving out steps
+//!
+//! For formulas without next, a graph may be [reduced](Graph::reduced): a state keeps all its steps, or
+//! one that nobody sees and that commutes with whatever else may happen before it. Such a state and
+//! its successor are branching bisimilar, so nothing is lost as long as every chain of such steps leads
+//! on to a state where all are kept (Gerth, Kuiper, Peled and Penczek, "A partial order approach to
+//! branching time logic model checking", 1999). Since a reduced state has one successor, a chain that
+//! would close is noticed by following it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use rapidhash::RapidHashMap;
 use stubborn_search::Limits;
 use stubborn_store::{
     Cursor, MemoryBudget, StateHandle, Store, StoreError, StoreKind, StoreOptions, Worker,
 };
-use stubborn_system::{Executor, LabelId, Outcome, Spent, Successors, System};
+use stubborn_system::{Expander, LabelId, Outcome, Reduction, Spent, System};
 
 /// The number of a state in a [`Graph`].
 pub type StateNumber = u32;
@@ -69,11 +79,10 @@ impl Space {
 /// States and successors, as far as they were asked for.
 pub struct Graph<'g> {
     system: &'g dyn System,
-    executor: Box<dyn Executor + 'g>,
+    steps: Expander<'g>,
     worker: Worker<'g>,
     cursor: Cursor,
     empty: Cursor,
-    buffer: Successors,
     initial: Vec<StateNumber>,
     /// Where the successors of each state are.
     rows: Vec<(u32, u32)>,
@@ -86,20 +95,32 @@ pub struct Graph<'g> {
     until_look: u32,
     /// Labels that may have no value, each with the label that holds where it has none.
     partial: Vec<(LabelId, LabelId)>,
+    /// Of states that keep one step of several, a state that they lead to by such steps.
+    onward: RapidHashMap<StateNumber, StateNumber>,
 }
 
 impl<'g> Graph<'g> {
     /// A graph of which nothing is known.
     pub fn new(system: &'g dyn System, space: &'g Space, limits: &Limits<'g>) -> Self {
+        Self::reduced(system, space, limits, None)
+    }
+
+    /// The same, perhaps with a reduction: for formulas without next about labels whose branching
+    /// structure it keeps, which is to say that it keeps all steps of a state, or a single one
+    /// that is not seen. The graph adds the cycle proviso.
+    pub fn reduced(
+        system: &'g dyn System,
+        space: &'g Space,
+        limits: &Limits<'g>,
+        reduction: Option<&'g dyn Reduction>,
+    ) -> Self {
         let store = &space.store;
-        let words = system.layout().words();
         let mut graph = Self {
             system,
-            executor: system.executor(),
+            steps: Expander::new(system, reduction),
             worker: store.worker(),
             cursor: store.cursor(),
             empty: store.cursor(),
-            buffer: Successors::new(words),
             initial: Vec::new(),
             // States that an earlier graph has left there.
             rows: vec![UNKNOWN; store.len() as usize],
@@ -110,6 +131,7 @@ impl<'g> Graph<'g> {
             reserved: 0,
             until_look: 0,
             partial: Vec::new(),
+            onward: RapidHashMap::default(),
         };
         graph.restart(limits.time);
         graph
@@ -184,10 +206,11 @@ impl<'g> Graph<'g> {
         self.load(state)?;
         let words = self.cursor.words();
         let mut fails = self.partial.iter().filter(|(partial, _)| *partial == label);
-        if fails.any(|(_, fails)| self.executor.label(words, *fails)) {
+        let executor = self.steps.executor();
+        if fails.any(|(_, fails)| executor.label(words, *fails)) {
             return Err(Stop::Undefined(label));
         }
-        Ok(self.executor.label(words, label))
+        Ok(executor.label(words, label))
     }
 
     /// How many successors a state has.
@@ -207,20 +230,35 @@ impl<'g> Graph<'g> {
     fn expand(&mut self, state: StateNumber) -> Result<(), Stop> {
         self.look()?;
         self.load(state)?;
-        self.buffer.clear();
-        self.executor
-            .successors(self.cursor.words(), &mut self.buffer);
+        // Successors are complete unless the budget is spent.
+        self.steps.compute(self.cursor.words()).map_err(stop)?;
+        let outcomes = self.steps.successors();
+        let mut outcomes = (0..outcomes.len()).map(|number| outcomes.outcome(number));
+        if let Some(site) = outcomes.find_map(|outcome| match outcome {
+            Outcome::FINE => None,
+            other => other.failed(),
+        }) {
+            return Err(Stop::Failure(site));
+        }
+        let reduced = self.steps.choose(self.cursor.words());
         let start = self.successors.len();
-        for number in 0..self.buffer.len() {
-            let outcome = self.buffer.outcome(number);
-            if outcome != Outcome::FINE
-                && let Some(site) = outcome.failed()
-            {
-                self.successors.truncate(start);
-                return Err(Stop::Failure(site));
+        self.add_successors(start, false)?;
+        if reduced && !self.leads_on(state, self.successors[start]) {
+            self.add_successors(start, true)?;
+        }
+        let count = self.successors.len() - start;
+        let start = u32::try_from(start).map_err(|_| Stop::Memory)?;
+        self.rows[state as usize] = (start, count as u32);
+        Ok(())
+    }
+
+    /// Adds the successors that are kept, or all, to those that begin at `start`.
+    fn add_successors(&mut self, start: usize, all: bool) -> Result<(), Stop> {
+        for successor in self.steps.successors().iter() {
+            if !all && !self.steps.keeps(successor.transition) {
+                continue;
             }
-            let target = self.buffer.state(number);
-            let inserted = self.worker.insert(&self.empty, target, None)?;
+            let inserted = self.worker.insert(&self.empty, successor.state, None)?;
             if inserted.is_new {
                 self.rows.push(UNKNOWN);
             }
@@ -229,14 +267,25 @@ impl<'g> Graph<'g> {
                 self.successors.push(target);
             }
         }
-        // Successors are complete unless the budget is spent.
-        if let Some(spent) = self.system.budget().spent() {
-            return Err(stop(spent));
-        }
-        let count = self.successors.len() - start;
-        let start = u32::try_from(start).map_err(|_| Stop::Memory)?;
-        self.rows[state as usize] = (start, count as u32);
         Ok(())
+    }
+
+    /// Takes note that a state keeps one step alone; false if that would close a chain of such steps.
+    fn leads_on(&mut self, state: StateNumber, target: StateNumber) -> bool {
+        let mut end = target;
+        while let Some(next) = self.onward.get(&end) {
+            end = *next;
+        }
+        // The next one who comes along has a shorter way.
+        let mut at = target;
+        while let Some(next) = self.onward.get_mut(&at) {
+            at = std::mem::replace(next, end);
+        }
+        if end == state {
+            return false;
+        }
+        self.onward.insert(state, end);
+        true
     }
 
     /// Takes memory for tables about the states of this graph.
@@ -278,6 +327,7 @@ impl<'g> Graph<'g> {
             return Err(stop(spent));
         }
         let tables = self.rows.capacity() * size_of::<(u32, u32)>()
+            + self.onward.capacity() * size_of::<(StateNumber, StateNumber)>()
             + self.successors.capacity() * size_of::<StateNumber>();
         if tables > self.reserved {
             self.account(tables - self.reserved)?;

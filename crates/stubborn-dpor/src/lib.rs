@@ -30,11 +30,12 @@
 //! | `order` | what depends on what on a path, and in a sequence to be tried |
 //! | `wakeup` | wakeup trees: sequences to be tried, none of them in vain |
 //! | `explore` | the search |
-//! | `code` | ordinary Rust code as a program: [`thread`], [`sync`], [`check`] |
+//! | `code` | ordinary Rust code as a program: [`thread`], [`sync`], [`check`]; the feature `threads`, which is on |
 //! | [`traces`] | all traces by brute force, to test against |
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+#[cfg(feature = "threads")]
 mod code;
 mod explore;
 mod order;
@@ -43,6 +44,7 @@ mod wakeup;
 
 use std::rc::Rc;
 
+#[cfg(feature = "threads")]
 pub use code::{Check, Executions, Failure, FailureKind, check, sync, thread};
 pub use explore::{Counts, ExploreError, Seen, explore};
 

@@ -1,5 +1,6 @@
 //! Ordinary Rust code under the optimal search: known numbers of executions, and known mistakes.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex as StdMutex};
 
@@ -369,6 +370,94 @@ fn what_is_not_controlled_is_noticed() {
         other.join().unwrap();
     });
     assert_eq!(failure.kind, FailureKind::NotDeterministic);
+}
+
+/// Hands numbers to a thread, and waits for it when it is dropped.
+struct Worker {
+    sender: Option<mpsc::Sender<usize>>,
+    thread: Option<thread::JoinHandle<()>>,
+    sum: Arc<Mutex<usize>>,
+}
+
+impl Worker {
+    fn new() -> Self {
+        let sum = Arc::new(Mutex::new(0));
+        let (sender, receiver) = mpsc::channel();
+        let own = sum.clone();
+        let thread = thread::spawn(move || {
+            for number in &receiver {
+                *own.lock().unwrap() += number;
+            }
+        });
+        Self {
+            sender: Some(sender),
+            thread: Some(thread),
+            sum,
+        }
+    }
+
+    fn add(&self, number: usize) {
+        self.sender.as_ref().unwrap().send(number).unwrap();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.sender.take());
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+/// Also in executions that the search leaves half-way, and in those that go wrong.
+#[test]
+fn destructors_may_wait() {
+    let ends = Ends::default();
+    let seen = ends.clone();
+    executions(move || {
+        let worker = Worker::new();
+        worker.add(1);
+        let early = *worker.sum.lock().unwrap();
+        worker.add(2);
+        let sum = worker.sum.clone();
+        drop(worker);
+        let late = *sum.lock().unwrap();
+        seen.add(vec![early, late]);
+    });
+    assert_eq!(ends.all(), [[0, 3], [1, 3]]);
+    let failure = failure(|| {
+        let worker = Worker::new();
+        worker.add(1);
+        assert_eq!(*worker.sum.lock().unwrap(), 1, "too early");
+    });
+    assert!(matches!(&failure.kind, FailureKind::Panic(text) if text.contains("destructor waits")));
+    // That panic was never over, and nobody else may think that it is theirs.
+    assert!(!std::thread::panicking());
+    check(|| drop(Worker::new()));
+}
+
+#[test]
+fn threads_have_values_of_their_own() {
+    stubborn_dpor::thread_local! {
+        static COUNT: Cell<usize> = const { Cell::new(0) };
+        static NAMES: RefCell<Vec<usize>> = RefCell::new(vec![7]);
+    }
+    let found = executions(|| {
+        let all: Vec<_> = (0..2)
+            .map(|n| {
+                thread::spawn(move || {
+                    COUNT.set(COUNT.get() + 1);
+                    thread::yield_now();
+                    COUNT.set(COUNT.get() + n);
+                    NAMES.with_borrow_mut(|names| names.push(n));
+                    (COUNT.get(), NAMES.with_borrow(Vec::clone))
+                })
+            })
+            .collect();
+        let all: Vec<_> = all.into_iter().map(|t| t.join().unwrap()).collect();
+        assert_eq!(all, [(1, vec![7, 0]), (2, vec![7, 1])]);
+        assert_eq!(COUNT.get(), 0);
+    });
+    assert_eq!(found, 1);
 }
 
 #[test]

@@ -61,19 +61,21 @@ impl Check<'_> {
         &self,
         cluster: &Mutex<Cluster>,
         setting: &Setting<'_>,
+        description: &str,
         result: &mut CheckResult,
     ) -> Result<(), SearchError> {
         let all = setting.watcher.all_marks();
-        let mut cluster = lock(cluster);
         let mut product = self.product(setting, None);
-        let mut search = Owcty::new(&mut product, &mut cluster, self.limits.states);
-        let found = search.run(all);
+        let (most, keeper) = (self.limits.states, self.keeper);
+        let mut search = Owcty::new(&mut product, cluster, most, keeper);
+        let found = search.run(all, description);
         result.counts = search.counts;
         result.verdict = match found {
             Ok(false) => CheckVerdict::Holds,
             Ok(true) => CheckVerdict::Violated,
             Err(Stop::Limit(limit)) => CheckVerdict::Unknown(limit),
             Err(Stop::Lost(lost)) => return Err(no_answer(lost)),
+            Err(Stop::Wrong(error)) => return Err(error),
         };
         if result.verdict != CheckVerdict::Violated {
             return Ok(());
@@ -83,7 +85,9 @@ impl Check<'_> {
             // Without time or memory for it the violation is real all the same.
             Ok(None) | Err(Stop::Limit(_)) => return Ok(()),
             Err(Stop::Lost(lost)) => return Err(no_answer(lost)),
+            Err(Stop::Wrong(error)) => return Err(error),
         };
+        drop(search);
         drop(product);
         let system = self.replay.unwrap_or(self.system);
         let fair = self.weak_fairness;

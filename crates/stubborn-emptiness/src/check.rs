@@ -1,6 +1,7 @@
 //! One check of one property: the product, the walk, the verdict.
 
 use std::cell::RefCell;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -9,11 +10,13 @@ use stubborn_cluster::Cluster;
 use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
-use stubborn_store::{MemoryBudget, Store, StoreOptions};
+use stubborn_store::saved::{Sink, damaged};
+use stubborn_store::{MemoryBudget, StateHandle, Store, StoreOptions};
 use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, Spent, System};
 
 use crate::fairness::Fair;
 use crate::gate::Gate;
+use crate::kept::{self, Begun, CheckKeeper};
 use crate::lasso::{self, Counterexample, NodeLasso, Region};
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
@@ -63,7 +66,8 @@ pub struct Check<'a> {
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// The processes that share the product, if there are several: all of them must run the same
-    /// checks, one after the other. There is no reduction then.
+    /// checks, one after the other. A proviso is that of [sticky transitions](CycleProviso::STICKY)
+    /// then.
     pub cluster: Option<&'a Mutex<Cluster>>,
     /// How states are stored; exactly.
     pub store: StoreOptions,
@@ -71,6 +75,8 @@ pub struct Check<'a> {
     pub limits: Limits<'a>,
     /// Told how far the check is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
+    /// Keeps the check, for another run to go on with.
+    pub keeper: Option<&'a dyn CheckKeeper>,
 }
 
 /// What a state that a proviso expands gets back.
@@ -136,6 +142,15 @@ struct Bounds<'f> {
     gate: Option<&'f Gate>,
 }
 
+/// States of the system that are expanded wherever they occur, in which walk, and whether it has
+/// found more of them. See [`shared`](crate::shared).
+#[derive(Clone, Copy)]
+pub(crate) struct Everywhere<'f> {
+    store: &'f Store,
+    walks: u32,
+    has_grown: bool,
+}
+
 /// A short counterexample is looked for among at least so many nodes of the product...
 pub(crate) const FEWEST_SEARCHED: usize = 20_000;
 /// ... and at most so many.
@@ -144,6 +159,9 @@ pub(crate) const MOST_SEARCHED: usize = 500_000;
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
 const MOST_WALKS: u32 = 12;
+
+/// What the bytes of a check mean that is kept.
+const KEPT: u64 = 2001;
 
 /// Of the thread of a check that can be paused: as much as a program's first thread has.
 const STACK: usize = 8 << 20;
@@ -170,6 +188,7 @@ impl<'a> Check<'a> {
             store: StoreOptions::default(),
             limits: Limits::default(),
             observer: None,
+            keeper: None,
         }
     }
 
@@ -282,13 +301,15 @@ impl<'a> Check<'a> {
         if self.weak_fairness {
             return Err(ReductionOff::Fairness);
         }
-        if self.cluster.is_some() {
-            return Err(ReductionOff::Processes);
-        }
+        // Several processes have no order in which a proviso could look at cycles.
+        let wanted_proviso = match self.cluster {
+            Some(_) => CycleProviso::STICKY,
+            None => request.proviso,
+        };
         let refused =
             |error: stubborn_reduce::ConfigError| ReductionOff::Refused(error.to_string());
-        if request.config.weak && request.proviso.needs_strong_sets() {
-            let why = format!("`{}` is not sound with weak sets", request.proviso);
+        if request.config.weak && wanted_proviso.needs_strong_sets() {
+            let why = format!("`{wanted_proviso}` is not sound with weak sets");
             return Err(ReductionOff::Refused(why));
         }
         let plan_for = |labels: Vec<LabelId>| {
@@ -307,7 +328,8 @@ impl<'a> Check<'a> {
         let mut steering = self.steering;
         let only_visible = self.expansion == PutBack::Visible && self.threads <= 1;
         if only_visible {
-            // Which states are expanded everywhere is known, but not with what.
+            // A choice, not a condition: which states are expanded everywhere would be known, but not with
+            // what.
             (fitting, steering) = (Fitting::Normalise, SteeringMode::Off);
         }
         if self.relaxed_visibility {
@@ -343,7 +365,7 @@ impl<'a> Check<'a> {
                     }
                 }
             }
-            if request.proviso == CycleProviso::STICKY {
+            if wanted_proviso == CycleProviso::STICKY {
                 let structure = self.system.structure();
                 reductions.sticky = Some(sticky_transitions(structure, request.relations));
             }
@@ -365,8 +387,8 @@ impl<'a> Check<'a> {
             },
             proviso: match (soundness, self.threads, self.emptiness) {
                 (Soundness::Steered, ..) => CycleProviso::NONE,
-                (_, 0 | 1, _) => request.proviso,
-                _ if request.proviso == CycleProviso::STICKY => request.proviso,
+                (_, 0 | 1, _) => wanted_proviso,
+                _ if wanted_proviso == CycleProviso::STICKY => wanted_proviso,
                 (_, _, Emptiness::Nested) => CycleProviso::PARALLEL,
                 (_, _, Emptiness::Components) => CycleProviso::CLOSED_SET,
             },
@@ -388,7 +410,15 @@ impl<'a> Check<'a> {
             started: Instant::now(),
             gate,
         };
-        let (result, _) = self.walk(prepared, reductions, proviso, bounds, None)?;
+        let mut begun = match self.cluster {
+            // The leader has it for all of them.
+            Some(_) => None,
+            None => self.take_up(prepared)?,
+        };
+        if let Some(begun) = &mut begun {
+            kept::read(begun, |source| source.at_most(0, "another way to search"))?;
+        }
+        let (result, _) = self.walk(prepared, reductions, proviso, bounds, None, begun)?;
         Ok(result)
     }
 
@@ -402,29 +432,110 @@ impl<'a> Check<'a> {
         gate: Option<&Gate>,
     ) -> Result<CheckResult, SearchError> {
         let memory = self.limits.memory_budget(self.system);
-        let shared = Store::new(self.system.layout().words(), &self.store, &memory);
-        let shared = match shared {
-            Ok(store) => store,
-            Err(error) => return Ok(CheckResult::unknown(prepared, limit_of(error))),
-        };
+        let width = self.system.layout().words();
         let bounds = Bounds {
             memory: &memory,
             started: Instant::now(),
             gate,
         };
-        let mut walks = 0;
+        let (mut walks, mut has_grown) = (0, false);
+        let mut begun = self.take_up(prepared)?;
+        let shared = match &mut begun {
+            None => Store::new(width, &self.store, &memory),
+            Some(begun) => Ok(kept::read(begun, |source| {
+                // It is counted again below.
+                walks = source.at_most(MOST_WALKS.into(), "too many walks")? as u32;
+                walks = walks.checked_sub(1).ok_or_else(|| damaged("no walk"))?;
+                has_grown = kept::yes_or_no(source)?;
+                Store::restore(width, &self.store, &memory, source)
+            })?),
+        };
+        let shared = match shared {
+            Ok(store) => store,
+            Err(error) => return Ok(CheckResult::unknown(prepared, limit_of(error))),
+        };
         loop {
             walks += 1;
             if walks == MOST_WALKS {
                 proviso = CycleProviso::FULL;
             }
+            let everywhere = Everywhere {
+                store: &shared,
+                walks,
+                has_grown: std::mem::take(&mut has_grown),
+            };
+            let (everywhere, begun) = (Some(everywhere), begun.take());
             let (mut result, is_final) =
-                self.walk(prepared, reductions, proviso, bounds, Some(&shared))?;
+                self.walk(prepared, reductions, proviso, bounds, everywhere, begun)?;
             if is_final || walks == MOST_WALKS || result.verdict != CheckVerdict::Holds {
                 result.walks = walks;
                 return Ok(result);
             }
         }
+    }
+
+    /// What must be the same for a check to go on.
+    pub(crate) fn description(&self, prepared: &Prepared) -> String {
+        format!(
+            "{} of a product with {} states of an automaton with {} sets; store {:?}, fairness {}, \
+             finite runs {:?}, reduction {}",
+            self.emptiness.name(),
+            prepared.automaton.state_count(),
+            prepared.automaton.acceptance_sets(),
+            self.store.kind,
+            self.weak_fairness,
+            self.finite_runs,
+            match &self.reduction {
+                None => "none".into(),
+                Some(request) => format!("{:?} --proviso {}", request.config, request.proviso),
+            },
+        )
+    }
+
+    /// The check that was not done, if it is to be taken up: what follows its description.
+    fn take_up(&self, prepared: &Prepared) -> Result<Option<Begun>, SearchError> {
+        let Some(mut begun) = Begun::of(self.keeper) else {
+            return Ok(None);
+        };
+        let saved = kept::read(&mut begun, |source| {
+            source.at_most(KEPT, "no check was saved")?;
+            source.text()
+        })?;
+        let own = self.description(prepared);
+        match saved == own {
+            true => Ok(Some(begun)),
+            false => Err(SearchError::Mismatch(format!(
+                "another check was saved ({saved}) than the one to go on with ({own})"
+            ))),
+        }
+    }
+
+    /// Writes down a walk that waits.
+    fn save(
+        &self,
+        prepared: &Prepared,
+        setting: &Setting<'_>,
+        everywhere: Option<Everywhere<'_>>,
+        walk: &Walk<'_, Product<'_>>,
+        sink: &mut Sink<'_>,
+    ) -> std::io::Result<()> {
+        // Who gave up may have delivered anything.
+        let budget = self.system.budget();
+        if budget.spent().is_some() || budget.is_outgrown() {
+            return Err(std::io::ErrorKind::Unsupported.into());
+        }
+        sink.number(KEPT)?;
+        sink.text(&self.description(prepared))?;
+        match everywhere {
+            None => sink.number(0)?,
+            Some(everywhere) => {
+                let has_grown = walk.space.has_new_expansions();
+                sink.numbers([everywhere.walks.into(), has_grown.into()])?;
+                everywhere.store.save(sink)?;
+            }
+        }
+        setting.store.save(sink)?;
+        walk.save(sink)
     }
 
     /// One walk through the product. Also says whether no state of the system was newly
@@ -435,7 +546,8 @@ impl<'a> Check<'a> {
         reductions: &Reductions,
         proviso: CycleProviso,
         bounds: Bounds<'_>,
-        shared: Option<&Store>,
+        everywhere: Option<Everywhere<'_>>,
+        mut begun: Option<Begun>,
     ) -> Result<(CheckResult, bool), SearchError> {
         let mut result = CheckResult::unknown(prepared, Limit::Memory);
         let sets = prepared.automaton.acceptance_sets();
@@ -454,7 +566,12 @@ impl<'a> Check<'a> {
             Some(_) => self.store_apart(),
             None => self.store.clone(),
         };
-        let store = Store::new(width, &options, bounds.memory);
+        let store = match &mut begun {
+            None => Store::new(width, &options, bounds.memory),
+            Some(begun) => Ok(kept::read(begun, |source| {
+                Store::restore(width, &options, bounds.memory, source)
+            })?),
+        };
         if let Some(cluster) = self.cluster
             && let Some(limit) = self.meet(cluster, &store)?
         {
@@ -488,11 +605,13 @@ impl<'a> Check<'a> {
         };
         let mut is_final = true;
         if let Some(cluster) = self.cluster {
-            self.walk_apart(cluster, &setting, &mut result)?;
+            let description = self.description(prepared);
+            self.walk_apart(cluster, &setting, &description, &mut result)?;
         } else if self.threads > 1 {
             self.walk_together(&setting, &mut result)?;
         } else {
-            is_final = self.walk_alone(&setting, proviso, shared, &mut result)?;
+            let alone = (proviso, everywhere, begun);
+            is_final = self.walk_alone(prepared, &setting, alone, &mut result)?;
         }
         result.store_bytes = store.bytes();
         result.peak_bytes = bounds.memory.peak();
@@ -504,7 +623,7 @@ impl<'a> Check<'a> {
     pub(crate) fn product<'p>(
         &'p self,
         setting: &Setting<'p>,
-        shared: Option<&'p Store>,
+        shared: Option<Everywhere<'p>>,
     ) -> Product<'p> {
         let reductions = setting.reductions;
         let reducer = |classic: &'p StubbornReduction| -> Box<dyn Reducer + 'p> {
@@ -520,7 +639,7 @@ impl<'a> Check<'a> {
             needs_proviso: reductions.sticky.is_none(),
             steering: reductions.steering.as_ref().map(Steering::new),
             closing: reductions.closing.as_ref().map(|closing| closing.reducer()),
-            shared: shared.map(SharedExpansions::new),
+            shared: shared.map(|all| SharedExpansions::new(all.store, all.has_grown)),
         };
         let surroundings = Surroundings {
             store: setting.store,
@@ -541,15 +660,36 @@ impl<'a> Check<'a> {
     /// One thread. Says whether no state of the system was newly expanded.
     fn walk_alone(
         &self,
+        prepared: &Prepared,
         setting: &Setting<'_>,
-        proviso: CycleProviso,
-        shared: Option<&Store>,
+        (proviso, everywhere, begun): (CycleProviso, Option<Everywhere<'_>>, Option<Begun>),
         result: &mut CheckResult,
     ) -> Result<bool, SearchError> {
-        let mut product = self.product(setting, shared);
+        let mut product = self.product(setting, everywhere);
         let all = setting.watcher.all_marks();
+        let can_pause = self.emptiness == Emptiness::Components && !proviso.goes_ahead();
+        let keeper = self.keeper.filter(|_| can_pause);
+        product.pause_at(keeper.map(CheckKeeper::pause));
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all));
-        let found = walk.run();
+        if let Some(mut begun) = begun {
+            let mut worker = setting.store.worker();
+            let mut is_node = |node: Node| worker.holds(StateHandle::from_bits(node.0));
+            kept::read(&mut begun, |source| walk.restore(source, &mut is_node))?;
+        }
+        let found = loop {
+            keeper.inspect(|keeper| keeper.is_exploring(true));
+            let found = walk.run();
+            keeper.inspect(|keeper| keeper.is_exploring(false));
+            let (Err(limit), Some(keeper), true) = (found, keeper, walk.can_go_on()) else {
+                break found;
+            };
+            let mut write = |sink: &mut Sink<'_>| self.save(prepared, setting, everywhere, &walk, sink);
+            let is_paused = keeper.pause().load(Ordering::Relaxed);
+            if !keeper.keep((!is_paused).then_some(limit), &mut write) {
+                break found;
+            }
+        };
+        walk.space.pause_at(None);
         result.counts = walk.counts;
         match found {
             Ok(false) => result.verdict = CheckVerdict::Holds,

@@ -55,7 +55,7 @@
 //! | `steering` | sets that are driven by the automaton's state |
 //! | `branching` | reductions for branching time |
 //! | `explore`, `choices` | a system alone, reduced with a cycle proviso |
-//! | `gate` | where checks wait that can be continued |
+//! | `gate`, `kept` | where checks wait that can be continued, and how they are written down |
 //! | `experiments` | the shelf: many provisos at once, provisos that look ahead |
 //! | `lasso`, `shortest` | counterexamples: found again, made short, replayed |
 //! | `fairness` | runs that neglect no process |
@@ -77,6 +77,7 @@ mod experiments;
 mod explore;
 mod fairness;
 mod gate;
+mod kept;
 mod lasso;
 mod nested;
 mod owcty;
@@ -103,6 +104,7 @@ pub use claim::ClaimGuards;
 pub use experiments::Compared;
 pub use explore::{Exploration, ExplorationResult};
 pub use fairness::Neglected;
+pub use kept::CheckKeeper;
 pub use lasso::Counterexample;
 pub use prepare::{Fitting, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};

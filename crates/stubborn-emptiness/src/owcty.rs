@@ -12,14 +12,25 @@
 //!
 //! Nodes are computed anew in each pass and sent to their owners as they are, which takes time
 //! instead of memory: a byte and a counter for each node, beside the store. Depth-first order is
-//! what processes cannot share, so there are no cycle provisos, and no reduction.
+//! what processes cannot share, so only such reductions are possible whose sets are functions of the
+//! node: steered ones, and those with sticky transitions.
+//!
+//! Between two rounds, what is known of a node is a few numbers, whoever owns it: so that is what is
+//! written down, and can be taken up by another number of processes.
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stubborn_cluster::{Arrival, Cluster, Exchange, LEADER, Lost, hash_of, owner_of};
 use stubborn_ltl::automaton::Marks;
-use stubborn_search::Limit;
+use stubborn_search::{Limit, SearchError};
+use stubborn_store::saved::{Sink, Source, damaged};
 
 use rapidhash::RapidHashMap;
 
+use crate::kept::{self, Begun, CheckKeeper};
 use crate::product::{Product, Vectors};
 use crate::space::{Counts, Node};
 
@@ -29,6 +40,8 @@ pub(crate) mod topic {
     pub(crate) const ROUND: u8 = 51;
     pub(crate) const FIRST: u8 = 52;
     pub(crate) const VERDICT: u8 = 53;
+    pub(crate) const KEEP: u8 = 54;
+    pub(crate) const TAKE_UP: u8 = 55;
 }
 
 /// Nodes after which a process looks whether to stop, and what has come.
@@ -45,6 +58,17 @@ const DONE: u8 = 32;
 const INSIDE: u8 = 1;
 /// It was reached in this pass.
 const REACHED: u8 = 2;
+/// Its edges are followed next: only where that is written down.
+const NEXT: u8 = 4;
+
+/// What the bytes of a check mean that is kept.
+const KEPT_APART: u64 = 2002;
+/// The passes between whose rounds that is done, by number.
+const PASSES: [Pass; 3] = [Pass::Explore, Pass::Reach, Pass::Remove];
+/// Bytes that are written at once.
+const RECORDS: usize = 64 << 10;
+/// More processes than there are.
+const MOST_PROCESSES: u64 = 1 << 16;
 
 /// Where a node comes from: the owner and its number there, and this if the edge has the mark.
 const MARKED: u64 = 1 << 63;
@@ -57,6 +81,8 @@ pub(crate) enum Stop {
     Lost(Lost),
     /// The same in all processes.
     Limit(Limit),
+    /// There is nothing to go on with.
+    Wrong(SearchError),
 }
 
 impl From<Lost> for Stop {
@@ -78,14 +104,64 @@ enum Pass {
     Remove,
 }
 
+/// How far the work is, in all processes.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    pass: Pass,
+    /// The number of the mark.
+    mark: usize,
+    /// What was in the set before the first mark.
+    before: u64,
+}
+
 /// A run through the product: the states of the system, the first one of the cycle at its end
 /// once more, and where the cycle begins.
 pub(crate) type Run = (Vec<u32>, usize);
 
+/// The place of this process among others, which is left while somebody else speaks.
+struct Seat<'o> {
+    cluster: &'o Mutex<Cluster>,
+    taken: Option<MutexGuard<'o, Cluster>>,
+}
+
+impl<'o> Seat<'o> {
+    fn new(cluster: &'o Mutex<Cluster>) -> Self {
+        let mut seat = Self {
+            cluster,
+            taken: None,
+        };
+        seat.take();
+        seat
+    }
+
+    fn take(&mut self) {
+        let lock = || self.cluster.lock().unwrap_or_else(PoisonError::into_inner);
+        self.taken.get_or_insert_with(lock);
+    }
+
+    fn leave(&mut self) {
+        self.taken = None;
+    }
+}
+
+impl Deref for Seat<'_> {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        self.taken.as_ref().expect("the seat is taken")
+    }
+}
+
+impl DerefMut for Seat<'_> {
+    fn deref_mut(&mut self) -> &mut Cluster {
+        self.taken.as_mut().expect("the seat is taken")
+    }
+}
+
 /// This process's part of a product.
 pub(crate) struct Owcty<'o, 'p> {
     product: &'o mut Product<'p>,
-    cluster: &'o mut Cluster,
+    cluster: Seat<'o>,
     exchange: Exchange,
     /// The words of a node.
     width: usize,
@@ -100,6 +176,8 @@ pub(crate) struct Owcty<'o, 'p> {
     inside: u64,
     limit: Option<Limit>,
     most_states: Option<u64>,
+    at: At,
+    keeper: Option<&'o dyn CheckKeeper>,
     own: Counts,
     /// Of all processes.
     pub(crate) counts: Counts,
@@ -110,14 +188,18 @@ pub(crate) struct Owcty<'o, 'p> {
 struct Round {
     next: u64,
     inside: u64,
+    /// The leader wants a pause.
+    pauses: bool,
 }
 
 impl<'o, 'p> Owcty<'o, 'p> {
     pub(crate) fn new(
         product: &'o mut Product<'p>,
-        cluster: &'o mut Cluster,
+        cluster: &'o Mutex<Cluster>,
         most_states: Option<u64>,
+        keeper: Option<&'o dyn CheckKeeper>,
     ) -> Self {
+        let cluster = Seat::new(cluster);
         Self {
             width: product.width(),
             exchange: Exchange::new(cluster.size()),
@@ -131,28 +213,64 @@ impl<'o, 'p> Owcty<'o, 'p> {
             inside: 0,
             limit: None,
             most_states,
+            at: At {
+                pass: Pass::Explore,
+                mark: 0,
+                before: 0,
+            },
+            keeper,
             own: Counts::default(),
             counts: Counts::default(),
             vectors: Vectors::default(),
         }
     }
 
-    /// Whether there is an accepting cycle.
-    pub(crate) fn run(&mut self, all: Marks) -> Result<bool, Stop> {
-        self.begin(Pass::Explore);
-        let mut left = self.through(Pass::Explore)?.inside;
+    /// Whether there is an accepting cycle; from the beginning, or from where it was.
+    pub(crate) fn run(&mut self, all: Marks, description: &str) -> Result<bool, Stop> {
+        match Begun::of(self.keeper) {
+            None => self.begin(Pass::Explore),
+            Some(begun) => self.take_up(begun, description)?,
+        }
+        let exploring = |this: &Self, now| this.keeper.inspect(|keeper| keeper.is_exploring(now));
+        exploring(self, true);
+        let found = self.go_on(all, description);
+        exploring(self, false);
+        found
+    }
+
+    fn go_on(&mut self, all: Marks, description: &str) -> Result<bool, Stop> {
+        let marks: Vec<Marks> = each(all).collect();
         loop {
-            let before = left;
-            for mark in each(all) {
-                self.reach_from(mark)?;
-                left = self.remove_unreached()?;
-                if left == 0 {
-                    return Ok(false);
+            let at = self.at;
+            self.at.pass = match at.pass {
+                Pass::Explore => {
+                    self.at.before = self.through(at.pass, description)?.inside;
+                    Pass::Begin(Marks::NONE)
                 }
-            }
-            if left == before {
-                return Ok(true);
-            }
+                Pass::Begin(_) => {
+                    self.begin_from(marks[at.mark])?;
+                    Pass::Reach
+                }
+                Pass::Reach => {
+                    self.through(at.pass, description)?;
+                    self.take_out_unreached();
+                    Pass::Remove
+                }
+                Pass::Remove => {
+                    let left = self.through(at.pass, description)?.inside;
+                    self.at.mark = (at.mark + 1) % marks.len();
+                    if left == 0 {
+                        return Ok(false);
+                    }
+                    if self.at.mark == 0 {
+                        if left == at.before {
+                            return Ok(true);
+                        }
+                        self.at.before = left;
+                    }
+                    Pass::Begin(Marks::NONE)
+                }
+            };
         }
     }
 
@@ -167,30 +285,38 @@ impl<'o, 'p> Owcty<'o, 'p> {
     }
 
     /// Follows edges from what was reached until nothing new is.
-    fn through(&mut self, pass: Pass) -> Result<Round, Stop> {
+    fn through(&mut self, pass: Pass, description: &str) -> Result<Round, Stop> {
         loop {
             let frontier = std::mem::take(&mut self.next);
-            let round = self.round(&frontier, pass)?;
+            let round = match self.round(&frontier, pass) {
+                Err(Stop::Limit(Limit::States)) => {
+                    // Another run may go beyond it.
+                    self.keep(Some(Limit::States), description);
+                    return Err(Stop::Limit(Limit::States));
+                }
+                round => round?,
+            };
             if round.next == 0 {
                 return Ok(round);
             }
             self.counts.depth += u64::from(pass == Pass::Explore);
+            if round.pauses && !self.keep(None, description) {
+                let limit = self.product.spent().unwrap_or(Limit::Interrupted);
+                return Err(Stop::Limit(limit));
+            }
         }
     }
 
-    /// What edges of the set with a mark lead to, over others of the set.
-    fn reach_from(&mut self, mark: Marks) -> Result<(), Stop> {
+    /// What edges of the set with a mark lead to.
+    fn begin_from(&mut self, mark: Marks) -> Result<(), Stop> {
         self.flags.iter_mut().for_each(|flags| *flags &= INSIDE);
         self.incoming.fill(0);
         let all: Vec<u32> = self.numbers(|flags| flags & INSIDE != 0);
-        self.round(&all, Pass::Begin(mark))?;
-        drop(all);
-        self.through(Pass::Reach)?;
-        Ok(())
+        self.round(&all, Pass::Begin(mark)).map(|_| ())
     }
 
-    /// Takes out what was not reached, and then what nothing leads to; says how much is left.
-    fn remove_unreached(&mut self) -> Result<u64, Stop> {
+    /// Takes out what was not reached. What is left of it to do: nodes that nothing leads to.
+    fn take_out_unreached(&mut self) {
         self.inside = 0;
         for (flags, incoming) in self.flags.iter_mut().zip(&self.incoming) {
             let stays = *flags == INSIDE | REACHED && *incoming > 0;
@@ -202,7 +328,158 @@ impl<'o, 'p> Owcty<'o, 'p> {
             };
         }
         self.next = self.numbers(|flags| flags == REACHED);
-        Ok(self.through(Pass::Remove)?.inside)
+    }
+
+    /// Everybody writes down what is known of his nodes. Whether the work goes on.
+    fn keep(&mut self, limit: Option<Limit>, description: &str) -> bool {
+        let Some(keeper) = self.keeper else {
+            return false;
+        };
+        self.cluster.leave();
+        let goes_on = keeper.keep(limit, &mut |sink| {
+            self.cluster.take();
+            let saved = self.save(description, sink);
+            self.cluster.leave();
+            saved
+        });
+        self.cluster.take();
+        goes_on
+    }
+
+    fn save(&mut self, description: &str, sink: &mut Sink<'_>) -> io::Result<()> {
+        // Who gave up may have delivered anything.
+        let is_spoilt = vec![self.product.spent().is_some().into()];
+        let worst = |all: Vec<Vec<u8>>| all.into_iter().max().unwrap_or_default();
+        if (self.cluster.agree(topic::KEEP, is_spoilt, worst)?).contains(&1) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let pass = PASSES.iter().position(|pass| *pass == self.at.pass);
+        let head = [
+            pass.unwrap_or(0) as u64,
+            self.at.mark as u64,
+            self.at.before,
+            self.counts.depth,
+            self.counts.transitions,
+            self.cluster.size() as u64,
+        ];
+        let mut flags = self.flags.clone();
+        for number in &self.next {
+            flags[*number as usize] |= NEXT;
+        }
+        let (product, incoming) = (&mut *self.product, &self.incoming);
+        let is_leader = self.cluster.is_leader();
+        self.cluster.gather(sink.output(), |output| {
+            let sink = &mut Sink::new(output);
+            if is_leader {
+                sink.number(KEPT_APART)?;
+                sink.text(description)?;
+                sink.numbers(head)?;
+            }
+            sink.number(flags.len() as u64)?;
+            let mut record: Vec<u8> = Vec::new();
+            for (number, (flags, incoming)) in flags.iter().zip(incoming).enumerate() {
+                let words = product.node_words(Node(number as u64));
+                let words = words.map_err(|_| io::Error::from(io::ErrorKind::Unsupported))?;
+                let known = [u32::from(*flags), *incoming];
+                record.extend(words.iter().chain(&known).flat_map(|word| word.to_le_bytes()));
+                if record.len() >= RECORDS {
+                    sink.bytes(&record)?;
+                    record.clear();
+                }
+            }
+            sink.bytes(&record)
+        })
+    }
+
+    /// The leader hands out what was written down, and everybody takes what is his now.
+    fn take_up(&mut self, mut begun: Begun, description: &str) -> Result<(), Stop> {
+        let mut head = Vec::new();
+        if self.cluster.is_leader() {
+            head = kept::read(&mut begun, |source| {
+                source.at_most(KEPT_APART, "no check was saved")?;
+                match source.text()? {
+                    saved if saved == description => {}
+                    saved => return Err(damaged(&format!("another check was saved: {saved}"))),
+                }
+                let mut head = vec![source.at_most(PASSES.len() as u64 - 1, "no such pass")?];
+                head.push(source.at_most(Marks::MAX_SETS.into(), "no such mark")?);
+                for _ in 0..3 {
+                    head.push(source.at_most(kept::MANY, "a number is too large")?);
+                }
+                for _ in 0..source.at_most(MOST_PROCESSES, "too many processes")? {
+                    self.hand_out(source)?;
+                }
+                Ok(head)
+            })
+            .map_err(Stop::Wrong)?;
+        }
+        self.exchange.end(&mut self.cluster)?;
+        loop {
+            match self.exchange.wait(&mut self.cluster)? {
+                Arrival::Records(words) => {
+                    for record in words.chunks_exact(self.width + 2) {
+                        self.own(record);
+                    }
+                }
+                Arrival::Nothing => {}
+                Arrival::Over => break,
+            }
+        }
+        let own = head.into_iter().flat_map(u64::to_le_bytes).collect();
+        let agreed = self
+            .cluster
+            .agree(topic::TAKE_UP, own, |all| all[0].clone())?;
+        let mut agreed = numbers_of(&agreed);
+        let [pass, mark, before, depth, transitions] =
+            std::array::from_fn(|_| agreed.next().unwrap_or(0));
+        self.at = At {
+            pass: PASSES[pass as usize % PASSES.len()],
+            mark: mark as usize,
+            before,
+        };
+        self.counts.depth = depth;
+        // They are added up.
+        self.own.transitions = if self.cluster.is_leader() { transitions } else { 0 };
+        Ok(())
+    }
+
+    /// What one process had.
+    fn hand_out(&mut self, source: &mut Source<'_>) -> io::Result<()> {
+        let mut bytes = vec![0; 4 * (self.width + 2)];
+        for _ in 0..source.count(bytes.len())? {
+            source.bytes(&mut bytes)?;
+            let (words, _) = bytes.as_chunks();
+            let record: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+            let owner = self.owner(&record[..self.width]);
+            match owner == self.cluster.rank() {
+                true => self.own(&record),
+                false => (self.exchange).put(&mut self.cluster, owner, &record, &[])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A node belongs here, with what is known of it.
+    fn own(&mut self, record: &[u32]) {
+        let (vector, known) = record.split_at(self.width);
+        let number = match self.product.insert(vector) {
+            Ok(node) => node.0 as usize,
+            Err(limit) => {
+                self.limit = Some(limit);
+                return;
+            }
+        };
+        // Every node was written once.
+        if number == self.flags.len() {
+            let flags = known[0] as u8;
+            self.flags.push(flags & (INSIDE | REACHED));
+            self.incoming.push(known[1]);
+            self.inside += u64::from(flags & INSIDE != 0);
+            self.own.states += 1;
+            if flags & NEXT != 0 {
+                self.next.push(number as u32);
+            }
+        }
     }
 
     fn numbers(&self, is_it: impl Fn(u8) -> bool) -> Vec<u32> {
@@ -225,16 +502,16 @@ impl<'o, 'p> Owcty<'o, 'p> {
             if self.exchange.is_halted() {
                 break;
             }
-            while let Arrival::Records(words) = self.exchange.poll(self.cluster)? {
+            while let Arrival::Records(words) = self.exchange.poll(&mut self.cluster)? {
                 self.take(&words, pass);
             }
             for number in group {
                 self.expand(*number, pass)?;
             }
         }
-        self.exchange.end(self.cluster)?;
+        self.exchange.end(&mut self.cluster)?;
         loop {
-            match self.exchange.wait(self.cluster)? {
+            match self.exchange.wait(&mut self.cluster)? {
                 Arrival::Records(words) => self.take(&words, pass),
                 Arrival::Nothing => self.look(frontier.len())?,
                 Arrival::Over => return self.agree(),
@@ -254,7 +531,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         }
         match self.limit {
             None => Ok(()),
-            Some(_) => Ok(self.exchange.halt(self.cluster)?),
+            Some(_) => Ok(self.exchange.halt(&mut self.cluster)?),
         }
     }
 
@@ -263,7 +540,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         let mut vectors = std::mem::take(&mut self.vectors);
         if let Err(limit) = self.product.vectors_of(Node(number.into()), &mut vectors) {
             self.limit = Some(limit);
-            return Ok(self.exchange.halt(self.cluster)?);
+            return Ok(self.exchange.halt(&mut self.cluster)?);
         }
         if pass == Pass::Explore {
             self.own.transitions += vectors.marks.len() as u64;
@@ -281,14 +558,9 @@ impl<'o, 'p> Owcty<'o, 'p> {
                 self.arrive(vector, origin, pass);
                 continue;
             }
-            let record = vector.iter().copied();
-            match self.origins {
-                None => self.exchange.put(self.cluster, owner, record)?,
-                Some(_) => {
-                    let origin = [(origin >> 32) as u32, origin as u32];
-                    (self.exchange).put(self.cluster, owner, record.chain(origin))?;
-                }
-            }
+            let origin = [(origin >> 32) as u32, origin as u32];
+            let origin = self.origins.as_ref().map_or(&[][..], |_| &origin);
+            (self.exchange).put(&mut self.cluster, owner, vector, origin)?;
         }
         self.vectors = vectors;
         Ok(())
@@ -360,6 +632,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         let spent = self.product.spent();
         let limit = spent.or(self.limit).map_or(0, |limit| limit as u64);
         let most = self.most_states.filter(|_| self.cluster.is_leader());
+        let pause = self.keeper.map(CheckKeeper::pause);
         let numbers = [
             self.next.len() as u64,
             self.inside,
@@ -367,10 +640,11 @@ impl<'o, 'p> Owcty<'o, 'p> {
             self.own.transitions,
             limit,
             most.map_or(0, |most| most.saturating_add(1)),
+            pause.is_some_and(|flag| flag.load(Ordering::Relaxed)).into(),
         ];
         let own = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
         let agreed = self.cluster.agree(topic::ROUND, own, |all| {
-            let mut total = [0; 6];
+            let mut total = [0; 7];
             for one in &all {
                 for (at, (total, number)) in total.iter_mut().zip(numbers_of(one)).enumerate() {
                     *total = match at {
@@ -383,22 +657,29 @@ impl<'o, 'p> Owcty<'o, 'p> {
             total.into_iter().flat_map(u64::to_le_bytes).collect()
         })?;
         let mut agreed = numbers_of(&agreed);
-        let [next, inside, states, transitions, limit, most] =
+        let [next, inside, states, transitions, limit, most, pauses] =
             std::array::from_fn(|_| agreed.next().unwrap_or(0));
         self.counts.states = states;
         self.counts.transitions = transitions;
         match Limit::of_number(limit as u8) {
             Some(limit) => Err(Stop::Limit(limit)),
             None if most > 0 && states >= most => Err(Stop::Limit(Limit::States)),
-            None => Ok(Round { next, inside }),
+            None => Ok(Round {
+                next,
+                inside,
+                pauses: pauses > 0,
+            }),
         }
     }
 
     /// After an accepting cycle was found: the leader gets a run into one and around it.
     pub(crate) fn find_run(&mut self, all: Marks) -> Result<Option<Run>, Stop> {
+        // There is an answer.
+        self.keeper = None;
         for mark in each(all) {
             self.origins = Some(vec![NOWHERE; self.flags.len()]);
-            self.reach_from(mark)?;
+            self.begin_from(mark)?;
+            self.through(Pass::Reach, "")?;
             self.tables.extend(self.origins.take());
         }
         let inside = self.flags.iter().position(|flags| flags & INSIDE != 0);
@@ -410,7 +691,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         self.flags.fill(INSIDE);
         self.origins = Some(vec![NOWHERE; self.flags.len()]);
         self.begin(Pass::Reach);
-        self.through(Pass::Reach)?;
+        self.through(Pass::Reach, "")?;
         self.tables.extend(self.origins.take());
         if !self.cluster.is_leader() {
             self.answer()?;

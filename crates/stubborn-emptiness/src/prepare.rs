@@ -77,8 +77,6 @@ pub enum ReductionOff {
     /// Only fair runs are looked at, and which runs are fair depends on the order of
     /// independent steps.
     Fairness,
-    /// Several processes share the product, and cycle provisos need the order of one.
-    Processes,
     /// The chosen reduction does not go with this question; in words.
     Refused(String),
 }
@@ -99,7 +97,6 @@ impl fmt::Display for ReductionOff {
             ),
             Self::Fairness => out
                 .write_str("only fair runs are looked at, and a reduction could lose all of them"),
-            Self::Processes => out.write_str("several processes share the whole product"),
             Self::Refused(why) => out.write_str(why),
         }
     }

@@ -13,6 +13,8 @@
 //! [`crate::prepare`] for when that is sound. [Steering](crate::steering) looks at both, and
 //! what it keeps needs no proviso.
 
+use std::sync::atomic::AtomicBool;
+
 use stubborn_ltl::automaton::{Automaton, Marks, StateId};
 use stubborn_ltl::components::{Components, Strength};
 use stubborn_search::Limit;
@@ -177,11 +179,22 @@ impl<'a> Product<'a> {
         self.pulse.forget_observer();
     }
 
+    /// A walk that can pause does when this is set.
+    pub(crate) fn pause_at(&mut self, flag: Option<&'a AtomicBool>) {
+        self.pulse.pause = flag;
+    }
+
     /// The state of the system in a node.
     pub(crate) fn system_state(&mut self, node: Node) -> Result<&[u32], Limit> {
         self.load(node)?;
         let words = self.cursor.words();
         Ok(&words[..words.len() - 1])
+    }
+
+    /// All words of a node.
+    pub(crate) fn node_words(&mut self, node: Node) -> Result<&[u32], Limit> {
+        self.load(node)?;
+        Ok(self.cursor.words())
     }
 
     /// Whether states of the system were expanded that were not from the start.
@@ -219,7 +232,7 @@ impl<'a> Product<'a> {
         out
     }
 
-    /// All edges of a node, whose targets are not stored.
+    /// The edges of a node that a reduction without order keeps; their targets are not stored.
     pub(crate) fn vectors_of(&mut self, node: Node, out: &mut Vectors) -> Result<(), Limit> {
         out.words.clear();
         out.marks.clear();
@@ -229,12 +242,16 @@ impl<'a> Product<'a> {
             return Ok(());
         }
         let words = self.successors.words();
-        let (state, own) = self.cursor.words().split_at(words);
         self.successors.clear();
+        let state = &self.cursor.words()[..words];
         self.executor.successors(state, &mut self.successors);
         if let Some(spent) = self.system.budget().spent() {
             return Err(spent.into());
         }
+        let from = self.automaton_state(self.cursor.words()[words]);
+        let is_reduced = self.choose(from) != Reduced::No;
+        debug_assert!(!self.reducers.needs_proviso || self.reducers.classic.is_empty());
+        let (state, own) = self.cursor.words().split_at(words);
         let error = self.system.structure().error_state.as_deref();
         let fine = || self.successors.iter().filter(|s| error != Some(s.state));
         if let Some(fair) = &mut self.fair {
@@ -262,7 +279,9 @@ impl<'a> Product<'a> {
         };
         for successor in fine() {
             has_steps = true;
-            add(successor.state, Some(successor.transition));
+            if !is_reduced || self.kept.contains(successor.transition.index()) {
+                add(successor.state, Some(successor.transition));
+            }
         }
         if !has_steps && self.stutters {
             add(state, None);

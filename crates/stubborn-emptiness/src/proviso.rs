@@ -202,7 +202,7 @@ impl CycleProviso {
     ];
 
     /// Whether nodes are chosen before the walk, in an order of the proviso's own.
-    pub(crate) fn goes_ahead(&self) -> bool {
+    pub fn goes_ahead(&self) -> bool {
         matches!(
             self.rule,
             Rule::BreadthSource

@@ -1,7 +1,7 @@
 //! What every space does while it is walked: look at limits, and report progress.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use stubborn_search::{Limit, Limits, Progress};
@@ -38,6 +38,8 @@ pub(crate) struct Pulse<'a> {
     /// At the moment.
     most_states: u64,
     granted: usize,
+    /// Set when the walk should pause; only of one that can.
+    pub(crate) pause: Option<&'a AtomicBool>,
 }
 
 impl<'a> Pulse<'a> {
@@ -51,6 +53,7 @@ impl<'a> Pulse<'a> {
             surroundings,
             last_report: Default::default(),
             granted: 0,
+            pause: None,
         }
     }
 
@@ -75,6 +78,9 @@ impl<'a> Pulse<'a> {
         if counts.states > self.most_states {
             let gate = around.gate.ok_or(Limit::States)?;
             self.most_states = gate.pass(counts.states)?;
+        }
+        if self.pause.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(Limit::Interrupted);
         }
         let interrupt = limits.interrupt;
         if interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {

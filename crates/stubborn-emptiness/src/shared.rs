@@ -30,12 +30,13 @@ pub(crate) struct SharedExpansions<'s> {
 }
 
 impl<'s> SharedExpansions<'s> {
-    /// For one walk; `store` keeps what is known from walk to walk.
-    pub(crate) fn new(store: &'s Store) -> Self {
+    /// For one walk; `store` keeps what is known from walk to walk, and `grown` says whether this
+    /// one has added something before it was taken up again.
+    pub(crate) fn new(store: &'s Store, grown: bool) -> Self {
         Self {
             worker: store.worker(),
             nowhere: store.cursor(),
-            grown: false,
+            grown,
         }
     }
 

@@ -120,18 +120,18 @@ pub(crate) struct Live {
 pub(crate) struct Frame {
     pub(crate) place: Place,
     /// Where its edges begin; they end where those of the next frame begin.
-    first_edge: usize,
-    next_edge: usize,
+    pub(crate) first_edge: usize,
+    pub(crate) next_edge: usize,
     /// Where its postponed edges begin.
-    first_postponed: usize,
+    pub(crate) first_postponed: usize,
     /// The postponed edges have become the edges.
-    late: bool,
+    pub(crate) late: bool,
     /// It was expanded when the walk was about to leave it.
-    expanded_late: bool,
+    pub(crate) expanded_late: bool,
     /// One of its edges has all marks, and a second pass must find out about cycles.
-    has_accepting_edge: bool,
+    pub(crate) has_accepting_edge: bool,
     /// Every cycle through it is accepting, as a nested search knows.
-    accepts_every_cycle: bool,
+    pub(crate) accepts_every_cycle: bool,
     /// The deepest bound of an interval that holds no expanded node yet; -1 if none.
     pub(crate) need: i32,
     /// The deepest destination that waits to be marked; -1 if none.
@@ -141,13 +141,13 @@ pub(crate) struct Frame {
 
 /// A component as far as it is known.
 #[derive(Clone, Copy, Debug)]
-struct Root {
+pub(crate) struct Root {
     /// Its first node.
-    place: Place,
+    pub(crate) place: Place,
     /// The marks on its edges.
-    inside: Marks,
+    pub(crate) inside: Marks,
     /// The marks of the edge by which it was entered.
-    incoming: Marks,
+    pub(crate) incoming: Marks,
 }
 
 /// What is known of a node.
@@ -167,11 +167,14 @@ pub struct Walk<'s, S: Space> {
     /// What an accepting cycle has to collect; `None` to look at everything.
     all_marks: Option<Marks>,
     pub(crate) live: Vec<Live>,
-    places: RapidHashMap<Node, Place>,
+    pub(crate) places: RapidHashMap<Node, Place>,
     pub(crate) frames: Vec<Frame>,
-    edges: Vec<Edge>,
-    postponed: Vec<Edge>,
-    roots: Vec<Root>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) postponed: Vec<Edge>,
+    pub(crate) roots: Vec<Root>,
+    /// A node that was about to be entered when a limit was reached, with the marks of the edge
+    /// that leads to it. Then everything else is as it was before, and the walk can go on.
+    pub(crate) waiting: Option<(Node, Marks)>,
     /// Depths of the expanded nodes of the path, increasing.
     pub(crate) expanded_depths: Vec<u32>,
     /// What was done so far.
@@ -197,15 +200,23 @@ impl<'s, S: Space> Walk<'s, S> {
             edges: Vec::new(),
             postponed: Vec::new(),
             roots: Vec::new(),
+            waiting: None,
             expanded_depths: Vec::new(),
             counts: Counts::default(),
         }
     }
 
     /// Walks until an accepting cycle is found (then the last component contains it, see
-    /// [`accepting_component`](Self::accepting_component)) or everything was seen.
+    /// [`accepting_component`](Self::accepting_component)) or everything was seen. After a limit it
+    /// goes on where it was, if it [can](Self::can_go_on).
     pub fn run(&mut self) -> Result<bool, Limit> {
-        if self.proviso.goes_ahead() {
+        if let Some((node, incoming)) = self.waiting.take() {
+            self.counts.states -= 1;
+            self.push(node, incoming)?;
+            if self.walk()? {
+                return Ok(true);
+            }
+        } else if self.proviso.goes_ahead() {
             settle(self.space, self.proviso.rule)?;
         }
         let mut initial = Vec::new();
@@ -219,6 +230,11 @@ impl<'s, S: Space> Walk<'s, S> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether a limit was reached between two nodes, and not in the middle of one.
+    pub fn can_go_on(&self) -> bool {
+        self.waiting.is_some()
     }
 
     /// After a cycle was found: the nodes of the component it lies in, as far as known.
@@ -347,7 +363,10 @@ impl<'s, S: Space> Walk<'s, S> {
     fn push(&mut self, node: Node, incoming: Marks) -> Result<(), Limit> {
         self.counts.states += 1;
         self.counts.depth = self.counts.depth.max(self.frames.len() as u64);
-        self.space.go_on(self.bytes(), &self.counts)?;
+        if let Err(limit) = self.space.go_on(self.bytes(), &self.counts) {
+            self.waiting = Some((node, incoming));
+            return Err(limit);
+        }
         let depth = self.frames.len();
         let place = self.live.len() as Place;
         self.places.insert(node, place);

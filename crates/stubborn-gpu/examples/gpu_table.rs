@@ -1,7 +1,8 @@
 //! Explores models on a card and compares the counts with known ones: a line for each.
 //!
 //! `gpu_table FOLDER TABLE [NAME...]`: the table has lines with a file, states, transitions and
-//! deadlocks, `?` for what is not known. With `REPEAT=n`, each is run n times.
+//! deadlocks, `?` for what is not known. With `REPEAT=n`, each is run n times; `SPELLING=out` and
+//! `SPELLING=tables` say how commands are chosen, whatever pays.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/support/mod.rs"]
@@ -10,7 +11,7 @@ mod support;
 use std::path::Path;
 use std::time::Instant;
 
-use stubborn_gpu::{Device, Engine, Options};
+use stubborn_gpu::{Device, Engine, Options, Spelling};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -26,8 +27,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         opened.elapsed().as_secs_f64()
     );
     println!(
-        "# model words bits | states transitions deadlocks levels, ok if as known | search s, M states/s, M transitions/s | whole s: load, compile, prepare | nodes bytes/state restarts"
+        "# model words bits | states transitions deadlocks levels, ok if as known | search s, M states/s, M transitions/s | whole s: load, compile (times, bytes), prepare | nodes bytes/state restarts"
     );
+    let engine = Engine::new(&device);
+    let engine = match std::env::var("SPELLING").as_deref() {
+        Ok("out") => engine.spelling(Spelling::Out),
+        Ok("tables") => engine.spelling(Spelling::Tables),
+        _ => engine,
+    };
     let (mut logs, mut counted) = (0.0, 0);
     for line in std::fs::read_to_string(table)?.lines() {
         let columns: Vec<&str> = line.split_whitespace().collect();
@@ -42,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let begun = Instant::now();
         let model = support::load(&Path::new(folder).join(file));
         let load = begun.elapsed();
-        let compiled = match Engine::new(&device).takes(&model, &[]) {
+        let compiled = match engine.takes(&model, &[]) {
             Ok(compiled) => compiled,
             Err(reason) => {
                 println!("{file} REFUSED {reason}");
@@ -70,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let seconds = figures.last_try.as_secs_f64();
             let rate = |count: u64| count as f64 / seconds / 1e6;
             println!(
-                "{file:<28} {} {:>3} | {} {} {} {} {} {:?} | {seconds:.4} s {:.1} {:.1} | whole {:.2}: {:.2} {:.2}{} {:.3} | {} {:.2} {}",
+                "{file:<28} {} {:>3} | {} {} {} {} {} {:?} | {seconds:.4} s {:.1} {:.1} | whole {:.2}: {:.2} {:.2}{} ({} {}) {:.3} | {} {:.2} {}",
                 figures.words,
                 figures.bits,
                 counts[0],
@@ -89,6 +96,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 } else {
                     ""
                 },
+                compiled.compilations(),
+                compiled.source_bytes(),
                 figures.prepare.as_secs_f64(),
                 figures.nodes,
                 figures.tables as f64 / counts[0] as f64,

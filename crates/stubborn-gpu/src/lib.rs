@@ -48,6 +48,7 @@ pub use cycles::{Cycles, Lasso};
 pub use device::{Device, DeviceError, DeviceInfo};
 pub use search::{Figures, Hit, Options, Outcome};
 pub use sets::Sets;
+pub use translate::Spelling;
 pub use watch::Watch;
 
 use device::Built;
@@ -133,6 +134,7 @@ impl std::error::Error for Failure {}
 #[derive(Clone, Copy, Debug)]
 pub struct Engine<'d> {
     device: &'d Device,
+    spelling: Option<Spelling>,
 }
 
 /// What is looked for, and how.
@@ -143,6 +145,10 @@ struct Asked {
     sets: Option<Sets>,
     /// Looks at runs.
     watch: Option<Watch>,
+    /// How commands are chosen; by default, as it pays.
+    spelling: Option<Spelling>,
+    /// Bits of a state that fit into a short slot of the first table.
+    one_word: u32,
     /// Some states of the model, once they are known.
     sample: Arc<OnceLock<Vec<u32>>>,
 }
@@ -182,7 +188,19 @@ pub struct Compiled {
 impl<'d> Engine<'d> {
     /// On this device.
     pub fn new(device: &'d Device) -> Self {
-        Self { device }
+        Self {
+            device,
+            spelling: None,
+        }
+    }
+
+    /// With commands chosen in this way, whatever pays. (Where tables do not fit, they are spelled out.)
+    #[must_use]
+    pub fn spelling(self, spelling: Spelling) -> Self {
+        Self {
+            spelling: Some(spelling),
+            ..self
+        }
     }
 
     /// Translates and compiles a model for a search for targets; or why that cannot be done.
@@ -229,7 +247,11 @@ impl<'d> Engine<'d> {
     fn compile_first(&self, model: &Arc<Model>, asked: Asked) -> Result<Compiled, Failure> {
         self.compile(
             model,
-            asked,
+            Asked {
+                spelling: self.spelling,
+                one_word: search::longest_key(self.device),
+                ..asked
+            },
             Shape {
                 slack: Some(0),
                 has_quotients: true,
@@ -239,9 +261,16 @@ impl<'d> Engine<'d> {
         )
     }
 
-    fn compile(&self, model: &Arc<Model>, asked: Asked, shape: Shape) -> Result<Compiled, Failure> {
+    fn compile(
+        &self,
+        model: &Arc<Model>,
+        asked: Asked,
+        mut shape: Shape,
+    ) -> Result<Compiled, Failure> {
         let started = Instant::now();
         let (narrow, packing) = packed(model, &asked, shape)?;
+        // A key that will not fit is no reason to compile twice.
+        shape.has_quotients &= packing.words > 1 || packing.longest_word() <= asked.one_word;
         let translation = translate::translate(&narrow, packing, &asked)?;
         let proviso = asked.sets.as_ref().is_some_and(Sets::has_proviso);
         let local = self.device.info().local_memory as usize;
@@ -317,6 +346,7 @@ fn packed(model: &Model, asked: &Asked, shape: Shape) -> Result<(Model, Packing)
     let wish = Wish {
         watcher,
         fewest_words: if shape.is_split { 2 } else { 1 },
+        one_word: asked.one_word,
     };
     let packing = Packing::new(&narrow, sample, wish);
     Ok((narrow, packing))
@@ -390,9 +420,9 @@ impl Compiled {
         match &result {
             // One more bit is often enough; a few more, or all that there can be.
             Err(Failure::Escaped) => {
-                shape.slack = match shape.slack {
+                shape.slack = match self.translation.packing.slack {
                     Some(0) => Some(1),
-                    Some(1) => Some(3),
+                    Some(1 | 2) => Some(3),
                     _ => None,
                 };
             }
@@ -442,6 +472,8 @@ impl Compiled {
         }
         let asked = Asked {
             targets: vec![hit.target],
+            spelling: self.asked.spelling,
+            one_word: self.asked.one_word,
             ..Asked::default()
         };
         let whole = Engine::new(device).compile(&self.model, asked, self.shape)?;
@@ -455,9 +487,21 @@ impl Compiled {
         }
     }
 
-    /// How long translating and compiling took.
+    /// How long translating and compiling took, again where something did not fit included.
     pub fn compile_time(&self) -> Duration {
-        self.compile_time
+        let other = self.other.get();
+        self.compile_time + other.map_or(Duration::ZERO, |other| other.compile_time())
+    }
+
+    /// How often it was compiled.
+    pub fn compilations(&self) -> u32 {
+        1 + self.other.get().map_or(0, |other| other.compilations())
+    }
+
+    /// Bytes of the program that was compiled last.
+    pub fn source_bytes(&self) -> usize {
+        let other = self.other.get();
+        other.map_or(self.source.len(), |other| other.source_bytes())
     }
 
     /// Whether the compiled program was found in the cache.

@@ -14,9 +14,9 @@
 //! The bit of the [error state](stubborn_system::Structure::error_state) is left out: that state
 //! is never stored.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use stubborn_ir::{Item, Model, Place, Program, Statement, VarId, VariablePlace};
+use stubborn_ir::{Expr, Item, Model, Program, Statement, VarId, VariablePlace};
 use stubborn_system::layout::bits_for;
 use stubborn_system::{FieldId, System};
 
@@ -176,6 +176,8 @@ pub(crate) struct Wish {
     pub(crate) watcher: Option<VarId>,
     /// So many words at least.
     pub(crate) fewest_words: u32,
+    /// So many bits of a state of one word fit into a short slot.
+    pub(crate) one_word: u32,
 }
 
 /// The places of all fields of a model.
@@ -185,54 +187,74 @@ pub(crate) struct Packing {
     pub(crate) words: usize,
     /// Bits that are used.
     pub(crate) bits: u32,
-    /// Values may turn out not to fit.
-    #[cfg_attr(not(test), allow(dead_code))]
-    pub(crate) is_guess: bool,
+    /// How many bits more than a sample suggests fields have; none if there are all that there can be.
+    pub(crate) slack: Option<u32>,
     groups: Vec<Group>,
     /// By field of the model's layout: its group.
     of_field: Vec<usize>,
 }
 
 impl Packing {
-    /// Packs as ranges say, or as states suggest, with so many bits more for what was guessed.
+    /// Packs as ranges say, or as states suggest, with so many bits more at least for what was guessed. Bits
+    /// that cost nothing are taken in addition: the less often is a guess wrong.
     pub(crate) fn new(model: &Model, sample: Option<(&[u32], u32)>, wish: Wish) -> Self {
-        let mut groups = groups(model);
+        let mut exact = groups(model);
         let mut assigned = assigned(model.program());
-        assigned.extend(wish.watcher);
-        fix(model, &assigned, &mut groups);
-        let exact: Vec<Code> = groups.iter().map(|group| group.code).collect();
-        if let Some((sample, slack)) = sample {
-            guess(model, sample, wish.watcher, &mut groups);
+        if let Some(watcher) = wish.watcher {
+            assigned.entry(watcher.index()).or_default();
+        }
+        fix(model, &assigned, &mut exact);
+        let Some((states, slack)) = sample else {
+            return Self::of(model, exact, None).laid_out(model, &[], wish.fewest_words);
+        };
+        let mut guessed = exact.clone();
+        guess(model, states, wish.watcher, &assigned, &mut guessed);
+        let with = |slack: u32| {
+            let mut groups = guessed.clone();
             for (group, exact) in groups.iter_mut().zip(&exact) {
-                if group.code != *exact {
-                    group.code.bits += slack;
-                }
-                if group.code.bits >= exact.bits {
-                    group.code = *exact;
+                group.code.bits += if group.code == exact.code { 0 } else { slack };
+                if group.code.bits >= exact.code.bits {
+                    group.code = exact.code;
                 }
             }
-        }
-        let is_guess = groups
-            .iter()
-            .zip(&exact)
-            .any(|(group, exact)| group.code != *exact);
+            let is_exact = groups.iter().zip(&exact).all(|(a, b)| a.code == b.code);
+            let packing = Self::of(model, groups, (!is_exact).then_some(slack));
+            packing.laid_out(model, states, wish.fewest_words)
+        };
+        let first = with(slack);
+        let values = first.different_words(model, states);
+        let costs_nothing = |wider: &Self| match wider.words {
+            1 => wider.longest_word() <= wish.one_word,
+            words => {
+                words == first.words && wider.different_words(model, states) <= values + values / 16
+            }
+        };
+        // As many as there can be, or a few.
+        [32, slack + 4, slack + 2, slack + 1]
+            .into_iter()
+            .filter(|_| first.slack.is_some())
+            .map(with)
+            .find(costs_nothing)
+            .unwrap_or(first)
+    }
+
+    /// Without places.
+    fn of(model: &Model, groups: Vec<Group>, slack: Option<u32>) -> Self {
         let mut of_field = vec![usize::MAX; model.layout().fields().len()];
         for (at, group) in groups.iter().enumerate() {
             of_field[group.first..group.first + group.len as usize].fill(at);
         }
-        let bits = groups.iter().map(Group::bits).sum();
-        let packing = Self {
+        Self {
             words: 1,
-            bits,
-            is_guess,
+            bits: groups.iter().map(Group::bits).sum(),
+            slack,
             groups,
             of_field,
-        };
-        packing.laid_out(model, sample.map(|(sample, _)| sample), wish.fewest_words)
+        }
     }
 
     /// Finds places for all groups.
-    fn laid_out(self, model: &Model, sample: Option<&[u32]>, fewest_words: u32) -> Self {
+    fn laid_out(self, model: &Model, sample: &[u32], fewest_words: u32) -> Self {
         let least = self.bits.div_ceil(WORD_BITS).max(fewest_words).max(1);
         let even = self.bits.div_ceil(least);
         let processes = model.program().processes.len();
@@ -273,15 +295,15 @@ impl Packing {
             ..self.clone()
         });
         let tried: Vec<Self> = tried.collect();
-        let values = |packing: &Self| match sample {
-            Some(sample) if fewest > 1 => packing.different_words(model, sample),
-            _ => 0,
-        };
+        let values = |packing: &Self| packing.different_words(model, sample);
         tried.into_iter().min_by_key(values).unwrap_or(self)
     }
 
-    /// How many different words the states of a sample have.
+    /// How many different words the states of a sample have, where that matters.
     fn different_words(&self, model: &Model, sample: &[u32]) -> usize {
+        if self.words == 1 {
+            return 0;
+        }
         let words = model.layout().words();
         let step = (sample.len() / words / TRIED).max(1);
         let mut seen: HashSet<u64> = HashSet::new();
@@ -435,16 +457,24 @@ fn groups(model: &Model) -> Vec<Group> {
     groups
 }
 
+/// Variables that commands assign, and the constants among what is assigned.
+type Assigned = BTreeMap<usize, BTreeSet<i64>>;
+
 /// The variables that some command assigns.
-fn assigned(program: &Program) -> BTreeSet<VarId> {
-    fn walk(body: &[Statement], found: &mut BTreeSet<VarId>) {
+fn assigned(program: &Program) -> Assigned {
+    fn walk(body: &[Statement], found: &mut Assigned) {
         for statement in body {
             match statement {
-                Statement::Assign { target, .. } => {
-                    found.insert(target.variable());
+                Statement::Assign { target, value, .. } => {
+                    let values = found.entry(target.variable().index()).or_default();
+                    if let Expr::Const(value) = value {
+                        values.insert(i64::from(*value));
+                    }
                 }
                 Statement::Receive { targets, .. } => {
-                    found.extend(targets.iter().flatten().map(Place::variable))
+                    for target in targets.iter().flatten() {
+                        found.entry(target.variable().index()).or_default();
+                    }
                 }
                 Statement::If {
                     then, otherwise, ..
@@ -461,7 +491,7 @@ fn assigned(program: &Program) -> BTreeSet<VarId> {
             }
         }
     }
-    let mut found = BTreeSet::new();
+    let mut found = Assigned::new();
     program
         .commands
         .iter()
@@ -479,11 +509,10 @@ fn variable_of(model: &Model, group: &Group) -> Option<usize> {
 }
 
 /// Variables that nothing assigns take no bits.
-fn fix(model: &Model, assigned: &BTreeSet<VarId>, groups: &mut [Group]) {
-    let assigned: BTreeSet<usize> = assigned.iter().map(|variable| variable.index()).collect();
+fn fix(model: &Model, assigned: &Assigned, groups: &mut [Group]) {
     for group in groups {
         if let Some(variable) =
-            variable_of(model, group).filter(|variable| !assigned.contains(variable))
+            variable_of(model, group).filter(|variable| !assigned.contains_key(variable))
         {
             group.code.bits = 0;
             group.fixed = Some(model.program().variables[variable].initial.clone());
@@ -491,8 +520,15 @@ fn fix(model: &Model, assigned: &BTreeSet<VarId>, groups: &mut [Group]) {
     }
 }
 
-/// Takes the values that occur in a sample for all there are.
-fn guess(model: &Model, sample: &[u32], watcher: Option<VarId>, groups: &mut [Group]) {
+/// Takes the values that occur in a sample for all there are, and those that commands assign if that costs at
+/// most one bit.
+fn guess(
+    model: &Model,
+    sample: &[u32],
+    watcher: Option<VarId>,
+    assigned: &Assigned,
+    groups: &mut [Group],
+) {
     let (program, encoding, layout) = (model.program(), model.encoding(), model.layout());
     let counters = program.processes.iter().map(|p| p.counter);
     let counters: BTreeSet<usize> = counters.chain(watcher).map(|v| v.index()).collect();
@@ -539,11 +575,23 @@ fn guess(model: &Model, sample: &[u32], watcher: Option<VarId>, groups: &mut [Gr
                     item
                 }
             };
-        group.code = Code::of_values(item, &seen);
-        let is_byte = (item.min, item.max) == (0, 255) && !seen.is_empty();
-        if is_byte && Code::of_bytes(&seen).bits < group.code.bits {
-            group.code = Code::of_bytes(&seen);
+        let code = |seen: &BTreeSet<i64>| {
+            let code = Code::of_values(item, seen);
+            let is_byte = (item.min, item.max) == (0, 255) && !seen.is_empty();
+            let bytes = is_byte.then(|| Code::of_bytes(seen));
+            bytes.filter(|b| b.bits < code.bits).unwrap_or(code)
+        };
+        let most = code(&seen).bits + 1;
+        let variable = variable_of(model, group);
+        let range = i64::from(item.min)..=i64::from(item.max);
+        let values = variable.and_then(|variable| assigned.get(&variable));
+        for value in values.into_iter().flatten().filter(|v| range.contains(v)) {
+            let is_new = seen.insert(*value);
+            if is_new && code(&seen).bits > most {
+                seen.remove(value);
+            }
         }
+        group.code = code(&seen);
     }
 }
 
@@ -663,7 +711,7 @@ mod tests {
         for (seed, model, packing) in packings() {
             let mut states = sample::states(&model);
             let mut rng = Random::new(seed);
-            if !packing.is_guess {
+            if packing.slack.is_none() {
                 (0..20).for_each(|_| states.extend(random_state(&model, &mut rng)));
             }
             for state in states.chunks_exact(model.layout().words()).take(500) {

@@ -148,20 +148,35 @@ enum Short {
     Queue,
 }
 
+/// Bytes of the first table of states.
+fn first_table(device: &Device) -> u64 {
+    match device.info().is_cpu {
+        // Small, so that tests are fast and see tables grow.
+        true => 1 << 20,
+        false => device.info().memory / 8,
+    }
+}
+
+/// Bits of the longest key that a short slot of the first table can hold.
+pub(crate) fn longest_key(device: &Device) -> u32 {
+    QUOTIENT_BITS + (first_table(device) / SECTOR).max(PARTS).ilog2()
+}
+
 impl Sizes {
     /// Where a search begins.
     fn first(device: &Device, compiled: &Compiled, table: Option<u64>) -> Self {
         let info = device.info();
         let packing = &compiled.translation.packing;
         let words = packing.words;
-        let (states, nodes, queue) = match info.is_cpu {
-            // Small, so that tests are fast and see tables grow.
-            true => (1 << 20, 1 << 19, 1 << 20),
+        let (nodes, queue) = match info.is_cpu {
+            true => (1 << 19, 1 << 20),
             // Few nodes are the rule, and short numbers of them make short keys.
-            false if compiled.shape.has_quotients => (info.memory / 8, 1 << 28, info.memory / 16),
-            false => (info.memory / 8, info.memory / 32, info.memory / 16),
+            false if compiled.shape.has_quotients => (1 << 28, info.memory / 16),
+            false => (info.memory / 32, info.memory / 16),
         };
-        let states = table.unwrap_or(states).min(info.largest_buffer * PARTS);
+        let states = table
+            .unwrap_or_else(|| first_table(device))
+            .min(info.largest_buffer * PARTS);
         let nodes = match words {
             1 => SECTOR,
             // Numbers of nodes have 31 bits.

@@ -13,10 +13,10 @@
 //! program that is solved is the dual one, and what it finds is a place invariant made for the
 //! question.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
+use microlp::{ComparisonOp, OptimizationDirection, Problem, Solution, Variable};
 
 use crate::exact::{self, Row};
 use crate::ids::{PlaceId, TransitionId};
@@ -53,6 +53,11 @@ impl Linear {
         })
     }
 
+    /// Its weights, and the least value of their sum.
+    pub(crate) fn parts(&self) -> (Vec<(PlaceId, i64)>, i64) {
+        (self.weights.clone(), self.at_least)
+    }
+
     /// Whether it says anything about tokens.
     pub fn is_constant(&self) -> bool {
         self.weights.is_empty()
@@ -78,22 +83,25 @@ pub(crate) struct NeverGrowing {
 const LARGEST: u64 = 1 << 40;
 
 /// Larger programs are not even set up: the solver looks at the clock only between pivots.
-const MOST_ROWS: usize = 8_000;
+pub(crate) const MOST_ROWS: usize = 8_000;
 
 /// A solver that takes longer than twice its time and this is not asked again.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Denominators that are tried when a floating-point vector is turned into fractions. Vertices
 /// of the programs of nets are nearly always among them.
-const DENOMINATORS: [u32; 14] = [1, 2, 3, 4, 6, 8, 12, 5, 10, 60, 7, 840, 27_720, 720_720];
+pub(crate) const DENOMINATORS: [u32; 14] =
+    [1, 2, 3, 4, 6, 8, 12, 5, 10, 60, 7, 840, 27_720, 720_720];
 
 /// The state equation of a net.
 pub struct StateEquation<'n> {
-    net: &'n Net,
-    /// Effects of the transitions that change anything, each once.
-    columns: Vec<Vec<(PlaceId, i64)>>,
+    pub(crate) net: &'n Net,
+    /// Effects of the transitions that change anything, each once, in order.
+    pub(crate) columns: Vec<Vec<(PlaceId, i64)>>,
     /// False if the program is too large, or turned out to be too hard.
-    usable: Cell<bool>,
+    pub(crate) usable: Cell<bool>,
+    /// That traps that were marked are not empty, as far as that was of use.
+    pub(crate) traps: RefCell<Vec<Linear>>,
 }
 
 impl<'n> StateEquation<'n> {
@@ -110,7 +118,13 @@ impl<'n> StateEquation<'n> {
             net,
             columns,
             usable: Cell::new(usable),
+            traps: RefCell::new(Vec::new()),
         }
+    }
+
+    /// The net.
+    pub fn net(&self) -> &'n Net {
+        self.net
     }
 
     /// True if it is proved that no reachable marking satisfies all constraints.
@@ -121,7 +135,12 @@ impl<'n> StateEquation<'n> {
         {
             return true;
         }
-        self.refutation(constraints, time).is_some()
+        let traps = self.traps.borrow();
+        match traps.is_empty() {
+            true => self.refutation(constraints, time),
+            false => self.refutation(&[constraints, &traps].concat(), time),
+        }
+        .is_some()
     }
 
     /// A sum that never grows and that all constraints together would make grow, if one was
@@ -336,11 +355,23 @@ impl StateEquation<'_> {
         self.columns.iter().map(row).collect()
     }
 
+    /// A solution of a program, if there is one and it is found in time.
+    pub(crate) fn solution(&self, mut problem: Problem, time: Duration) -> Option<Solution> {
+        problem.set_time_limit(time);
+        let started = Instant::now();
+        let outcome = problem.solve();
+        // The solver looks at the clock only now and then: one that does not keep its time now
+        // will not do so the next time.
+        if started.elapsed() > 2 * time + PATIENCE {
+            self.usable.set(false);
+        }
+        outcome.ok()?.into_solution().ok()
+    }
+
     /// Looks for weights `y ≥ 0` and multipliers `0 ≤ λ ≤ 1`, best for the wish, such that no
     /// transition increases the sum `(given + y + Aᵀ·λ)·m`.
     fn solve(&self, wish: &Wish<'_>, time: Duration) -> Option<Found> {
         let mut problem = Problem::new(wish.direction);
-        problem.set_time_limit(time);
         let sign = match wish.direction {
             OptimizationDirection::Maximize => -1.0,
             OptimizationDirection::Minimize => 1.0,
@@ -361,14 +392,7 @@ impl StateEquation<'_> {
                 .collect();
             problem.add_constraint(factors, ComparisonOp::Le, row.most as f64);
         }
-        let started = Instant::now();
-        let outcome = problem.solve();
-        // The solver looks at the clock only now and then: one that does not keep its time now
-        // will not do so the next time.
-        if started.elapsed() > 2 * time + PATIENCE {
-            self.usable.set(false);
-        }
-        let solution = outcome.ok()?.into_solution().ok()?;
+        let solution = self.solution(problem, time)?;
         Some(Found {
             objective: solution.objective(),
             values: variables.iter().map(|v| solution.var_value(*v)).collect(),
@@ -377,7 +401,7 @@ impl StateEquation<'_> {
 }
 
 /// All values times a factor, as integers; none where one is too large.
-fn round(values: &[f64], factor: f64) -> Option<Vec<i64>> {
+pub(crate) fn round(values: &[f64], factor: f64) -> Option<Vec<i64>> {
     let rounded = |value: &f64| {
         let scaled = (value * factor).round();
         (scaled.abs() <= LARGEST as f64).then_some(scaled as i64)

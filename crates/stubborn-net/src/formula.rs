@@ -176,6 +176,50 @@ impl Formula {
         }
     }
 
+    /// A state formula that holds in a marking that enables a transition exactly if this one holds
+    /// after the transition; none if this one is about more than one marking, or about deadlocks.
+    pub fn after(&self, net: &Net, transition: TransitionId) -> Option<Self> {
+        let all = |parts: &[Self]| -> Option<Vec<Self>> {
+            parts.iter().map(|p| p.after(net, transition)).collect()
+        };
+        Some(match self {
+            Self::Atom(Atom::Constant(_)) => self.clone(),
+            Self::Atom(Atom::Compare(op, left, right)) => {
+                let effect = |place: &PlaceId| -> i64 {
+                    let mut effects = net.effects(transition);
+                    effects.find(|(p, _)| p == place).map_or(0, |(_, e)| e)
+                };
+                let change = |sum: &IntExpr| -> i64 { sum.places.iter().map(effect).sum() };
+                // What one side loses the other one wins.
+                let change = change(left).checked_sub(change(right))?;
+                let (mut left, mut right) = (left.clone(), right.clone());
+                let side = if change > 0 { &mut left } else { &mut right };
+                side.constant = side.constant.checked_add(change.unsigned_abs())?;
+                Self::Atom(Atom::Compare(*op, left, right))
+            }
+            Self::Atom(Atom::Fireable(transitions)) => {
+                let enabled = |t: &TransitionId| {
+                    let inputs = net.pre(*t).iter().map(|arc| {
+                        let tokens = IntExpr::tokens(vec![arc.node]);
+                        let weight = IntExpr::constant(arc.weight.into());
+                        let enough = Atom::Compare(CompareOp::GreaterOrEqual, tokens, weight);
+                        Self::Atom(enough).after(net, transition)
+                    });
+                    inputs.collect::<Option<Vec<_>>>().map(Self::And)
+                };
+                Self::Or(transitions.iter().map(enabled).collect::<Option<_>>()?)
+            }
+            Self::Not(inner) => inner.after(net, transition)?.negated(),
+            Self::And(parts) => Self::And(all(parts)?),
+            Self::Or(parts) => Self::Or(all(parts)?),
+            Self::Atom(Atom::Deadlock)
+            | Self::Next(_)
+            | Self::Globally(_)
+            | Self::Finally(_)
+            | Self::Until(..) => return None,
+        })
+    }
+
     /// How far a marking is from one that satisfies a state formula: the tokens that are missing or
     /// too many, 0 if and only if it is satisfied. A guess of the steps that it takes, as in Jensen,
     /// Nielsen, Oestergaard and Srba, "TAPAAL and reachability analysis of P/T nets" (2016).

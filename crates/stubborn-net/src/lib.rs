@@ -27,6 +27,7 @@ mod branching;
 mod dot;
 mod equation;
 mod exact;
+mod exhausted;
 mod formula;
 mod ids;
 mod invariants;
@@ -39,6 +40,7 @@ mod shuffle;
 mod siphon;
 mod structural;
 mod system;
+mod traps;
 
 pub use bounds::{BoundSource, Bounds};
 pub use branching::{Branching, Paths};

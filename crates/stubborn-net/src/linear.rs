@@ -41,12 +41,24 @@ const MOST_CUBES: usize = 64;
 pub struct Linearise<'n> {
     net: &'n Net,
     bounds: &'n Bounds,
+    traps: bool,
 }
 
 impl<'n> Linearise<'n> {
     /// For a net with the bounds of its places; those that are only claimed are not used.
     pub fn new(net: &'n Net, bounds: &'n Bounds) -> Self {
-        Self { net, bounds }
+        Self {
+            net,
+            bounds,
+            traps: false,
+        }
+    }
+
+    /// The same, and traps may be looked for, which takes longer.
+    #[must_use]
+    pub fn with_traps(mut self, traps: bool) -> Self {
+        self.traps = traps;
+        self
     }
 
     /// True if it is proved that a state formula holds in no reachable marking.
@@ -110,9 +122,13 @@ impl<'n> Linearise<'n> {
         if now >= end {
             return false;
         }
-        if (cube.len() > before || cases.is_empty())
-            && equation.excludes(&cube, end.saturating_duration_since(now))
-        {
+        let left = end.saturating_duration_since(now);
+        let excluded = match cases.is_empty() {
+            true if self.traps => equation.excludes_with_traps(&cube, left),
+            true => equation.excludes(&cube, left),
+            false => cube.len() > before && equation.excludes(&cube, left),
+        };
+        if excluded {
             return true;
         }
         // The fewest cases first.

@@ -17,7 +17,12 @@ pub struct Relaxed {
 impl Relaxed {
     /// Analyses a net.
     pub fn new(net: &Net) -> Self {
-        let mut marked: Vec<bool> = net.initial_marking().iter().map(|n| *n > 0).collect();
+        Self::after(net, |place| net.initial(place) > 0)
+    }
+
+    /// What is possible from a marking on, of which it is known which places are marked.
+    pub fn after(net: &Net, is_marked: impl Fn(PlaceId) -> bool) -> Self {
+        let mut marked: Vec<bool> = net.places().map(is_marked).collect();
         let mut fired = vec![false; net.transition_count()];
         let mut missing: Vec<u32> = net
             .transitions()

@@ -24,6 +24,7 @@ use crate::equation::{Linear, StateEquation};
 use crate::ids::PlaceId;
 use crate::invariants::Invariants;
 use crate::net::Net;
+use crate::traps::marked_trap;
 
 /// Decisions before the search is given up.
 const DECISIONS: u32 = 200_000;
@@ -268,57 +269,11 @@ impl<'n> Search<'n> {
         Ok(())
     }
 
-    /// A small trap of empty places that was marked in the beginning.
+    /// A trap that was marked and that the places without tokens contain.
     fn marked_trap(&self) -> Option<Vec<u32>> {
-        let mut inside: Vec<bool> = self.tokens.iter().map(|t| *t == Tokens::None).collect();
-        if !self.shrink_to_trap(&mut inside) {
-            return None;
-        }
-        // Leave out what can be left out: a small trap excludes more.
-        for place in self.net.places() {
-            if inside[place.index()] {
-                let mut without = inside.clone();
-                without[place.index()] = false;
-                if self.shrink_to_trap(&mut without) {
-                    inside = without;
-                }
-            }
-        }
-        let members = self.net.places().filter(|p| inside[p.index()]);
-        Some(members.map(|p| p.0).collect())
-    }
-
-    /// Removes places until the rest is a trap, the largest inside; true if it was marked in
-    /// the beginning.
-    fn shrink_to_trap(&self, inside: &mut [bool]) -> bool {
-        let net = self.net;
-        let is_marked = |inside: &[bool]| {
-            net.places()
-                .any(|p| inside[p.index()] && net.initial(p) > 0)
-        };
-        if !is_marked(inside) {
-            return false;
-        }
-        let gives_back = |t: crate::ids::TransitionId, inside: &[bool]| {
-            net.post(t).iter().any(|arc| inside[arc.node.index()])
-        };
-        let mut open: Vec<PlaceId> = net.places().filter(|p| inside[p.index()]).collect();
-        while let Some(place) = open.pop() {
-            if !inside[place.index()] {
-                continue;
-            }
-            let mut takers = net.consumers(place).iter();
-            if takers.all(|arc| gives_back(arc.node, inside)) {
-                continue;
-            }
-            inside[place.index()] = false;
-            // Those that gave to it may give back to nothing now.
-            for arc in net.producers(place) {
-                let inputs = net.pre(arc.node).iter().map(|arc| arc.node);
-                open.extend(inputs.filter(|p| inside[p.index()]));
-            }
-        }
-        is_marked(inside)
+        let empty: Vec<bool> = self.tokens.iter().map(|t| *t == Tokens::None).collect();
+        let trap = marked_trap(self.net, empty)?;
+        Some(trap.into_iter().map(|place| place.0).collect())
     }
 
     /// A place that is worth deciding: of the transition with the fewest open inputs, of those

@@ -1,5 +1,6 @@
 //! Place invariants and bounds of the corpus: they hold, and most places have one. What they
-//! say about a reduced net holds in its markings.
+//! say about a reduced net holds in its markings. What traps exclude is not reachable, and what holds
+//! after a step is told before it.
 
 mod common;
 
@@ -7,10 +8,12 @@ use std::collections::HashSet;
 
 use common::{corpus, instances, load_instance, random_net};
 use stubborn_net::{
-    BoundSource, Bounds, InvariantBudget, Invariants, Net, NetBuilder, PlaceId, Preserve, Reduced,
-    ReductionRules,
+    Atom, BoundSource, Bounds, CompareOp, Formula, IntExpr, InvariantBudget, Invariants, Linear,
+    Net, NetBuilder, PlaceId, Preserve, Reduced, ReductionRules, StateEquation, TransitionId,
 };
 use stubborn_system::Random;
+
+const TIME: std::time::Duration = std::time::Duration::from_secs(10);
 
 #[test]
 fn invariants_of_the_corpus_are_invariants() {
@@ -143,4 +146,83 @@ fn too_many_semiflows_leave_no_place_without_a_bound() {
     // Some megabytes at most.
     let entries: usize = invariants.all().iter().map(|i| i.weights.len()).sum();
     assert!(entries < 100_000, "{entries}");
+}
+
+/// Pairs of places, marked or empty: what traps exclude is in no reachable marking, and they exclude
+/// more than the state equation alone.
+#[test]
+fn traps_exclude_nothing_that_is_reachable() {
+    let mut random = Random::new(0x07a9_07a9_07a9_0001);
+    let (mut alone, mut together) = (0, 0);
+    for number in 0..400 {
+        let net = random_net(&mut random);
+        let Some(all) = markings(&net, 300) else {
+            continue;
+        };
+        let equation = StateEquation::new(&net);
+        let with_traps = StateEquation::new(&net);
+        let places: Vec<PlaceId> = net.places().collect();
+        for _ in 0..12 {
+            let wanted = [(); 2].map(|()| (*random.pick(&places), random.one_in(2)));
+            let constraint = |(place, marked): (PlaceId, bool)| match marked {
+                true => Linear::new([(place, 1)], 1).unwrap(),
+                false => Linear::new([(place, -1)], 0).unwrap(),
+            };
+            let both = wanted.map(constraint);
+            let reached = |m: &Vec<u64>| wanted.iter().all(|(p, w)| (m[p.index()] > 0) == *w);
+            let excluded = with_traps.excludes_with_traps(&both, TIME);
+            assert!(
+                !excluded || !all.iter().any(reached),
+                "net {number}: {wanted:?}"
+            );
+            alone += usize::from(equation.excludes(&both, TIME));
+            together += usize::from(excluded);
+        }
+    }
+    assert!(alone > 100 && together > alone + 20, "{alone} {together}");
+}
+
+/// What holds after a step is told before it.
+#[test]
+fn statements_move_backwards_over_steps() {
+    let mut random = Random::new(0x07a9_07a9_07a9_0002);
+    let mut seen = [0, 0];
+    for number in 0..300 {
+        let net = random_net(&mut random);
+        let Some(all) = markings(&net, 100) else {
+            continue;
+        };
+        let places: Vec<PlaceId> = net.places().collect();
+        let transitions: Vec<TransitionId> = net.transitions().collect();
+        for marking in &all {
+            let mut sum = || {
+                let mut sum = IntExpr::tokens(vec![*random.pick(&places), *random.pick(&places)]);
+                sum.constant = random.below(3) as u64;
+                sum
+            };
+            let compare = Atom::Compare(CompareOp::LessOrEqual, sum(), sum());
+            let fireable = Atom::Fireable(vec![*random.pick(&transitions)]);
+            let statement = Formula::And(vec![
+                Formula::Atom(compare),
+                Formula::Atom(fireable).negated(),
+            ]);
+            for t in &transitions {
+                let tokens = |place: PlaceId| marking[place.index()];
+                let mut inputs = net.pre(*t).iter();
+                if !inputs.all(|arc| tokens(arc.node) >= arc.weight.into()) {
+                    continue;
+                }
+                let mut after = marking.clone();
+                for (place, change) in net.effects(*t) {
+                    let tokens = &mut after[place.index()];
+                    *tokens = tokens.checked_add_signed(change).unwrap();
+                }
+                let value = statement.holds(&net, &|place| after[place.index()]);
+                let before = statement.after(&net, *t).unwrap();
+                assert_eq!(before.holds(&net, &tokens), value, "net {number}");
+                seen[usize::from(value.unwrap())] += 1;
+            }
+        }
+    }
+    assert!(seen.iter().all(|n| *n > 400), "{seen:?}");
 }

@@ -36,8 +36,17 @@ pub(crate) const LARGEST_SHARE: f64 = 0.4;
 /// With at most this share, it pays even if nothing is to come but a proof that that is so: the
 /// reduced searches take a small part of what was done.
 const SMALL_SHARE: f64 = 0.1;
+/// What it takes to find a set, in [units](Reduction::work), where a reduced state costs so much more.
+/// Only what is beyond that counts...
+const USUAL_WORK: f64 = 800.0;
+/// ... and this is what a full state takes.
+const STATE_WORK: f64 = 600.0;
 /// States of a reduced search that are looked at.
 const COMPARED_STATES: u64 = 20_000;
+/// So few tell whether sets are so dear that nothing could make up for it...
+const FEW_STATES: u64 = 500;
+/// ... a reduced state costing so many full ones.
+const HIGHEST_PRICE: f64 = 500.0;
 /// Much is still to come if the last level's share of all states is at most this many times the
 /// growth of levels. On a normal curve, three quarters are then still to come; real curves are
 /// less regular, and it may be half.
@@ -61,6 +70,39 @@ impl Decision {
             compared_levels: None,
             reduce: false,
         }
+    }
+
+    /// About a check of a temporal property: with how many states it is asked, if that is to come,
+    /// and whether it is reduced.
+    pub(crate) fn of_check(next_pause: u64, reduce: bool) -> Self {
+        Self {
+            next_pause,
+            reduce,
+            ..Self::nobodys()
+        }
+    }
+
+    /// The same, not reduced so far, and whether it was found that this would not pay.
+    pub(crate) fn of_auto(next_pause: u64, is_unpaid: bool) -> Self {
+        Self {
+            next_pause,
+            compared_levels: is_unpaid.then_some(0),
+            ..Self::nobodys()
+        }
+    }
+
+    pub(crate) fn next_pause(&self) -> u64 {
+        self.next_pause
+    }
+
+    /// Whether it was asked how much a reduction leaves.
+    pub(crate) fn was_compared(&self) -> bool {
+        self.compared_levels.is_some()
+    }
+
+    /// Whether somebody will be asked.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.next_pause < u64::MAX
     }
 
     /// Whether reduced searches begin.
@@ -209,7 +251,7 @@ impl<'m, 'q> Decider<'m, 'q> {
         for search in plan {
             sum += search.made.as_ref().map_or(1.0, |made| {
                 let proviso = made.proviso(ProvisoChoice::Auto, Order::BreadthFirst, 1);
-                state_share(system, made.reduction(), proviso, full)
+                state_share(system, made.reduction(), proviso, full).priced()
             });
             if sum > most {
                 return None;
@@ -221,38 +263,58 @@ impl<'m, 'q> Decider<'m, 'q> {
 
 /// Which share of the states a reduction leaves, as far as the first breadth-first levels tell:
 /// on 47 BEEM models of 20,000 to 400,000 states that is within 0.1 of the share of all states
-/// for all but six.
+/// for all but six. With it, what a reduced state costs where sets take more work than usual.
 pub(crate) fn state_share(
     system: &dyn System,
     reduction: &dyn Reduction,
     proviso: Option<&dyn SafetyProviso>,
     full: &[u64],
-) -> f64 {
-    let levels = |reduction: Option<&dyn Reduction>| {
+) -> Share {
+    let levels = |reduction: Option<&dyn Reduction>, most: u64| {
         let search = Search {
             reduction,
             proviso: proviso.filter(|_| reduction.is_some()),
             stop: Stop::Never,
             limits: Limits {
-                states: Some(COMPARED_STATES),
+                states: Some(most),
                 ..Limits::default()
             },
             ..Search::new(system)
         };
         let result = search.run().ok()?;
         let complete = result.is_complete();
-        Some((result.level_sizes, complete))
+        Some((result.level_sizes, complete, result.states))
     };
     let own;
     let full = match full {
         [] => {
-            own = levels(None).map(|(sizes, _)| sizes).unwrap_or_default();
+            own = levels(None, COMPARED_STATES)
+                .map(|(sizes, ..)| sizes)
+                .unwrap_or_default();
             &own[..]
         }
         known => known,
     };
-    let Some((mut reduced, complete)) = levels(Some(reduction)) else {
-        return 1.0;
+    // Where sets are very dear, a few are enough to see that.
+    let sample = |most: u64| {
+        let before = reduction.work();
+        let (reduced, complete, states) = levels(Some(reduction), most)?;
+        let work = (reduction.work() - before) as f64 / states.max(1) as f64;
+        let price = 1.0 + (work - USUAL_WORK).max(0.0) / STATE_WORK;
+        Some((reduced, complete, price))
+    };
+    let (mut reduced, complete, price) = match sample(FEW_STATES) {
+        None => return Share::ALL,
+        Some((.., price)) if price > HIGHEST_PRICE => {
+            return Share {
+                price,
+                ..Share::ALL
+            };
+        }
+        Some(_) => match sample(COMPARED_STATES) {
+            None => return Share::ALL,
+            Some(sample) => sample,
+        },
     };
     // The last level of a search that was given up may not be all there.
     if complete {
@@ -260,7 +322,33 @@ pub(crate) fn state_share(
     }
     let common = full.len().min(reduced.len()).saturating_sub(1);
     let count = |levels: &[u64]| levels[..common].iter().sum::<u64>();
-    count(&reduced) as f64 / count(full).max(1) as f64
+    let share = count(&reduced) as f64 / count(full).max(1) as f64;
+    Share {
+        states: share,
+        price,
+    }
+}
+
+/// What a reduction leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// Of the states.
+    pub(crate) states: f64,
+    /// What one of these costs, in states that cost what is usual.
+    pub(crate) price: f64,
+}
+
+impl Share {
+    /// Nothing is left out.
+    pub(crate) const ALL: Self = Self {
+        states: 1.0,
+        price: 1.0,
+    };
+
+    /// As if all states cost the same.
+    pub(crate) fn priced(self) -> f64 {
+        self.states * self.price
+    }
 }
 
 /// Whether there are many more states than in these levels, of which the last ones are taken for
@@ -283,7 +371,85 @@ fn much_to_come(levels: &[u64]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
+    use stubborn_system::{BitSet, Expansion, Reducer, SetMember};
+
     use super::*;
+
+    /// Keeps everything, and says that each set took so much work.
+    struct Dear {
+        work: u64,
+        sets: AtomicU64,
+    }
+
+    impl Reduction for Dear {
+        fn reducer(&self) -> Box<dyn Reducer + '_> {
+            Box::new(KeepsAll(self))
+        }
+
+        fn name(&self) -> String {
+            "dear".into()
+        }
+
+        fn work(&self) -> u64 {
+            self.work * self.sets.load(Ordering::Relaxed)
+        }
+    }
+
+    struct KeepsAll<'r>(&'r Dear);
+
+    impl Reducer for KeepsAll<'_> {
+        fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
+            self.0.sets.fetch_add(1, Ordering::Relaxed);
+            kept.clear();
+            for transition in expansion.enabled() {
+                kept.insert(transition.index());
+            }
+            false
+        }
+
+        fn last_set(&self) -> Vec<SetMember> {
+            Vec::new()
+        }
+    }
+
+    /// Sets that take much work count as states, and very dear ones are not looked at for long.
+    #[test]
+    fn the_price_of_sets_counts() {
+        let mut program = Program::new("counters");
+        for at in 0..8 {
+            let name = format!("x{at}");
+            let x = program.variable(Variable::integer(&name, 0, 255, 0));
+            let below = program.label(Expr::less(Expr::Var(x), Expr::Const(255)));
+            let site = program.out_of_range_site(&name, None);
+            let more = Expr::plus(Expr::Var(x), Expr::Const(1));
+            program.command(Command {
+                name,
+                guards: vec![below],
+                body: vec![Statement::assign(x, more, site)],
+                ..Command::default()
+            });
+        }
+        let model = Model::new(program).expect("it is small");
+        let share = |work: u64| {
+            let dear = Dear {
+                work,
+                sets: AtomicU64::new(0),
+            };
+            let share = state_share(&model, &dear, None, &[]);
+            assert_eq!(share.states, 1.0);
+            (share, dear.sets.into_inner())
+        };
+        let (cheap, sets) = share(100);
+        assert_eq!(cheap.priced(), 1.0);
+        assert!(sets > 1_000, "{sets}");
+        let (dear, _) = share(20_000);
+        assert!(dear.price > 5.0 && dear.priced() > 5.0, "{dear:?}");
+        let (too_dear, sets) = share(10_000_000);
+        assert!(too_dear.price > HIGHEST_PRICE && sets <= FEW_STATES, "{sets}");
+    }
 
     #[test]
     fn levels_tell_whether_much_is_to_come() {

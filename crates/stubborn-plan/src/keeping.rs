@@ -10,12 +10,14 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use stubborn_emptiness::{CheckKeeper, CheckResult, CheckVerdict};
 use stubborn_search::{
-    Engine, Explore, ResumeError, Search, SearchError, SearchResult, Sink, Source,
+    End, Engine, Explore, Limit, ResumeError, Search, SearchError, SearchResult, Sink, Source,
 };
 use stubborn_system::Spent;
 
 use crate::auto::Decision;
+use crate::temporal::{TemporalQuestion, TemporalRun};
 use crate::{CheckError, Planner};
 
 /// Who keeps checkpoints.
@@ -59,10 +61,16 @@ impl From<ResumeError> for CheckError {
     }
 }
 
-/// What is kept of a check.
-pub(crate) struct Keeping<'m> {
+/// What is kept of a check: of all its searches, whoever [plans](Planner) them.
+pub struct Keeping<'m> {
     pub(crate) keeper: &'m dyn Keeper,
     state: Mutex<State>,
+}
+
+impl std::fmt::Debug for Keeping<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keeping").finish_non_exhaustive()
+    }
 }
 
 #[derive(Default)]
@@ -73,6 +81,9 @@ struct State {
     done: Vec<Vec<u8>>,
     /// See [`System::defeats_reduction`](stubborn_system::System::defeats_reduction).
     was_defeated: bool,
+    /// Something is left undone at a limit: what is kept of it is what to go on from, not what comes
+    /// after it.
+    is_cut: bool,
     /// Of the one that was not done.
     left: Option<Left>,
     /// Why nothing can be taken up.
@@ -89,7 +100,8 @@ struct Left {
 pub(crate) type Resumed<'s> = (Box<dyn Explore + 's>, Decision);
 
 impl<'m> Keeping<'m> {
-    pub(crate) fn new(keeper: &'m dyn Keeper) -> Self {
+    /// For one check: goes on with what the keeper has [kept](Keeper::take_up).
+    pub fn new(keeper: &'m dyn Keeper) -> Self {
         let state = match keeper.take_up() {
             None => State::default(),
             Some((input, bytes)) => State::read(input, bytes).unwrap_or_else(|error| State {
@@ -117,6 +129,14 @@ impl<'m> Keeping<'m> {
         &self,
         search: &Search<'_>,
     ) -> Result<Option<(SearchResult, Decision)>, CheckError> {
+        self.recall_next(|source, decision| Ok((search.recall(source)?, decision)))
+    }
+
+    /// What the next search or check learnt, if it is done.
+    fn recall_next<T>(
+        &self,
+        recall: impl FnOnce(&mut Source<'_>, Decision) -> Result<T, CheckError>,
+    ) -> Result<Option<T>, CheckError> {
         let mut state = self.state();
         if let Some(problem) = state.problem.clone() {
             return Err(problem);
@@ -129,7 +149,7 @@ impl<'m> Keeping<'m> {
         let (mut input, bytes) = (done.as_slice(), done.len() as u64);
         let source = &mut Source::new(&mut input, bytes);
         let decision = Decision::read(source).map_err(ResumeError::Read)?;
-        Ok(Some((search.recall(source)?, decision)))
+        recall(source, decision).map(Some)
     }
 
     /// The search where it was, if it is the one that was not done.
@@ -152,7 +172,8 @@ impl<'m> Keeping<'m> {
         exploration: &dyn Explore,
         decision: &Decision,
     ) -> Next {
-        let is_defeated = planner.is_defeated();
+        // Whoever is lost is noticed when the search goes on.
+        let is_defeated = planner.is_defeated().unwrap_or(false);
         self.keeper.keep(&mut |output| {
             let sink = &mut Sink::new(output);
             self.state().write(is_defeated, decision, sink)?;
@@ -162,12 +183,129 @@ impl<'m> Keeping<'m> {
 
     /// A search is done.
     pub(crate) fn done(&self, search: &Search<'_>, result: &SearchResult, decision: &Decision) {
+        let is_cut = matches!(result.end, End::Limit(_));
+        self.done_with(decision, is_cut, |sink| search.save_result(result, sink));
+    }
+
+    fn done_with(
+        &self,
+        decision: &Decision,
+        is_cut: bool,
+        write: impl FnOnce(&mut Sink<'_>) -> io::Result<()>,
+    ) {
         let mut bytes = Vec::new();
         let sink = &mut Sink::new(&mut bytes);
         let written = decision.write(sink);
-        let written = written.and_then(|()| search.save_result(result, sink));
+        let written = written.and_then(|()| write(sink));
         debug_assert!(written.is_ok(), "memory takes everything");
-        self.state().done.push(bytes);
+        let mut state = self.state();
+        state.done.push(bytes);
+        state.is_cut |= is_cut;
+    }
+
+    /// The next check of a temporal property: what it found, if it is done, and otherwise who keeps it.
+    pub(crate) fn check<'k>(
+        &'k self,
+        planner: &'k Planner<'k>,
+        question: TemporalQuestion<'_>,
+    ) -> Result<Result<TemporalRun, CheckKeeping<'k>>, CheckError> {
+        let fairness = planner.options.temporal.weak_fairness;
+        let system = planner.replay.unwrap_or(planner.system);
+        let recalled = self.recall_next(|source, decision| {
+            let result = CheckResult::recall(source, system, question.property, fairness)?;
+            Ok(TemporalRun {
+                result,
+                unpaid: decision.reduces(),
+            })
+        })?;
+        Ok(recalled.ok_or_else(|| {
+            let left = self.state().left.take();
+            let decision = left.as_ref().map(|left| left.decision.clone());
+            CheckKeeping {
+                keeping: self,
+                planner,
+                is_begun: left.is_some(),
+                decision: Mutex::new(decision.unwrap_or_else(Decision::nobodys)),
+                left: Mutex::new(left),
+            }
+        }))
+    }
+}
+
+/// Keeps one check of a temporal property.
+pub(crate) struct CheckKeeping<'k> {
+    keeping: &'k Keeping<'k>,
+    planner: &'k Planner<'k>,
+    /// It is the one that was not done.
+    pub(crate) is_begun: bool,
+    /// Of what is being done now: the states at which it is asked, if that is to come, and
+    /// whether it is reduced.
+    decision: Mutex<Decision>,
+    left: Mutex<Option<Left>>,
+}
+
+impl CheckKeeping<'_> {
+    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was decided so far.
+    pub(crate) fn decision(&self) -> Decision {
+        Self::lock(&self.decision).clone()
+    }
+
+    pub(crate) fn decide(&self, decision: Decision) {
+        *Self::lock(&self.decision) = decision;
+    }
+
+    /// The check is done.
+    pub(crate) fn done(&self, run: &TemporalRun) {
+        let decision = Decision::of_check(u64::MAX, run.unpaid);
+        let is_cut = matches!(run.result.verdict, CheckVerdict::Unknown(_));
+        let write = |sink: &mut Sink<'_>| run.result.save(sink);
+        self.keeping.done_with(&decision, is_cut, write);
+    }
+}
+
+impl CheckKeeper for CheckKeeping<'_> {
+    fn pause(&self) -> &AtomicBool {
+        self.keeping.keeper.pause()
+    }
+
+    fn is_exploring(&self, now: bool) {
+        self.keeping.keeper.is_exploring(now);
+    }
+
+    fn keep(
+        &self,
+        limit: Option<Limit>,
+        write: &mut dyn FnMut(&mut Sink<'_>) -> io::Result<()>,
+    ) -> bool {
+        let decision = self.decision();
+        // Another run may go beyond the user's limit of states. Who is asked there decides himself.
+        let is_full = limit == Some(Limit::States) && !decision.is_asked();
+        if limit.is_some() && !is_full {
+            return false;
+        }
+        // Whoever is lost is noticed when the walk goes on.
+        let was_defeated = self.planner.is_defeated().unwrap_or(false);
+        let next = self.keeping.keeper.keep(&mut |output| {
+            let sink = &mut Sink::new(output);
+            self.keeping.state().write(was_defeated, &decision, sink)?;
+            write(sink)
+        });
+        match next {
+            Next::GoOn => limit.is_none(),
+            Next::End(why) => {
+                self.planner.system.budget().end(why);
+                false
+            }
+        }
+    }
+
+    fn take_up(&self) -> Option<(Box<dyn Read + Send>, u64)> {
+        let left = Self::lock(&self.left).take()?;
+        Some((left.input, left.bytes))
     }
 }
 
@@ -186,6 +324,9 @@ pub fn kept_before(input: &mut (dyn Read + Send), bytes: u64) -> io::Result<Vec<
 
 impl State {
     fn write(&self, is_defeated: bool, decision: &Decision, sink: &mut Sink<'_>) -> io::Result<()> {
+        if self.is_cut {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         sink.number(self.done.len() as u64)?;
         for one in &self.done {
             sink.number(one.len() as u64)?;

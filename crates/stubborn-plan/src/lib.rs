@@ -44,12 +44,12 @@ use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use keeping::Keeping;
+use stubborn_cluster::Cluster;
 use stubborn_reduce::ConfigError;
 use stubborn_search::{Limits, SearchError};
 use stubborn_system::{Relations, System};
 
-pub use keeping::{Keeper, Next, kept_before};
+pub use keeping::{Keeper, Keeping, Next, kept_before};
 pub use options::{CheckOptions, Por, ProvisoChoice, ReductionOptions, TemporalOptions};
 pub use safety::{Answer, Report, Run};
 pub use temporal::{TemporalEngine, TemporalQuestion, TemporalRun};
@@ -157,6 +157,9 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
+/// What several processes agree on here: whether any of them has met what defeats reductions.
+const DEFEATED: u8 = 60;
+
 /// A system to be asked, and how.
 pub struct Planner<'m> {
     system: &'m dyn System,
@@ -165,8 +168,8 @@ pub struct Planner<'m> {
     /// Somebody has computed them already.
     known_relations: Option<&'m Relations>,
     relations: OnceLock<Relations>,
-    /// What is kept for another run to go on with, if anything is.
-    keeping: Option<Keeping<'m>>,
+    /// Where others look for them, too.
+    shared: Option<&'m OnceLock<Relations>>,
     started: Instant,
     /// See [`allot`](Self::allot).
     allotted: Mutex<Option<Instant>>,
@@ -187,7 +190,7 @@ impl<'m> Planner<'m> {
             options,
             known_relations: None,
             relations: OnceLock::new(),
-            keeping: options.keeper.map(Keeping::new),
+            shared: None,
             started: Instant::now(),
             allotted: Mutex::new(None),
         }
@@ -211,25 +214,56 @@ impl<'m> Planner<'m> {
         }
     }
 
+    /// With a place for the relations of the system, at the level that the options say: whoever needs
+    /// them first puts them there for all others who know the place.
+    #[must_use]
+    pub fn sharing_relations(self, place: Option<&'m OnceLock<Relations>>) -> Self {
+        Self {
+            shared: place,
+            ..self
+        }
+    }
+
+    /// Where relations are put that are computed.
+    fn place(&self) -> &OnceLock<Relations> {
+        self.shared.unwrap_or(&self.relations)
+    }
+
     /// The relations of the system, at the level that the options say; computed once.
     fn analysed_relations(&self) -> &Relations {
         if let Some(known) = self.known_relations {
             return known;
         }
         let level = self.options.reduction.relations;
-        self.relations.get_or_init(|| self.system.relations(level))
+        self.place().get_or_init(|| self.system.relations(level))
     }
 
     /// Whether relations would take no time.
-    fn knows_relations(&self) -> bool {
+    pub fn knows_relations(&self) -> bool {
         let is_measured = self.options.reduction.measured.is_some();
-        is_measured || self.known_relations.is_some() || self.relations.get().is_some()
+        is_measured || self.known_relations.is_some() || self.place().get().is_some()
     }
 
-    /// Whether a search has met what defeats reductions, now or before the check was taken up.
-    fn is_defeated(&self) -> bool {
+    /// Whether a search has met what defeats reductions, now or before the check was taken up, in any
+    /// of several processes; all of them must ask.
+    fn is_defeated(&self) -> Result<bool, CheckError> {
         let was_defeated = |keeping: &Keeping<'_>| keeping.was_defeated();
-        self.system.defeats_reduction() || self.keeping.as_ref().is_some_and(was_defeated)
+        let own = self.system.defeats_reduction() || self.options.keeping.is_some_and(was_defeated);
+        let Some(cluster) = self.cluster() else {
+            return Ok(own);
+        };
+        let mut cluster = cluster.lock().unwrap_or_else(PoisonError::into_inner);
+        let any = |all: Vec<Vec<u8>>| all.into_iter().max().unwrap_or_default();
+        match cluster.agree(DEFEATED, vec![own.into()], any) {
+            Ok(agreed) => Ok(agreed.contains(&1)),
+            Err(lost) => Err(SearchError::NoAnswer(lost.to_string()).into()),
+        }
+    }
+
+    /// The processes that share the work, if there are several.
+    fn cluster(&self) -> Option<&'m Mutex<Cluster>> {
+        let mut engines = self.options.engines.iter();
+        engines.find_map(|engine| engine.cluster())
     }
 
     /// Gives what is asked from now on at most so much time, of what the options and the budget
@@ -260,8 +294,8 @@ impl<'m> Planner<'m> {
         let allotted = end.map(|end| end.saturating_duration_since(Instant::now()));
         Limits {
             time: chosen.into_iter().chain(allotted).min(),
-            pause: match self.options.keeper {
-                Some(keeper) => Some(keeper.pause()),
+            pause: match self.options.keeping {
+                Some(keeping) => Some(keeping.keeper.pause()),
                 None => self.options.limits.pause,
             },
             ..self.options.limits

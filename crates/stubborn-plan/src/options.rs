@@ -9,7 +9,7 @@ use stubborn_search::{Engine, Limits, Order, Progress, SharedMemory, StoreOption
 use stubborn_system::RelationLevel;
 
 use crate::auto::FIRST_PAUSE;
-use crate::keeping::Keeper;
+use crate::keeping::Keeping;
 use crate::temporal::TemporalEngine;
 
 /// How to look for answers.
@@ -35,8 +35,8 @@ pub struct CheckOptions<'a> {
     pub temporal_engine: Option<&'a dyn TemporalEngine>,
     /// Told how far the search is.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
-    /// Keeps checkpoints of searches for states and steps.
-    pub keeper: Option<&'a dyn Keeper>,
+    /// Keeps what is done, for another run to go on with.
+    pub keeping: Option<&'a Keeping<'a>>,
 }
 
 impl Default for CheckOptions<'_> {
@@ -52,7 +52,7 @@ impl Default for CheckOptions<'_> {
             engines: &[&SharedMemory],
             temporal_engine: None,
             observer: None,
-            keeper: None,
+            keeping: None,
         }
     }
 }

@@ -70,7 +70,7 @@ impl<'m> Planner<'m> {
         // its time is over has all of it.
         let run_one_of = |planned: &PlannedSearch<'_>, parts: usize| {
             let mut search = self.search(planned, targets, stop);
-            if let (Some(left), 2.., None) = (self.time_left(), parts, &self.keeping) {
+            if let (Some(left), 2.., None) = (self.time_left(), parts, self.options.keeping) {
                 search.limits.time = Some(left / u32::try_from(parts).unwrap_or(u32::MAX));
             }
             self.run(search, planned.name(), None)
@@ -92,7 +92,7 @@ impl<'m> Planner<'m> {
         let parts = plan.len();
         for (at, mut planned) in plan.into_iter().enumerate() {
             let mut found = run_one_of(&planned, parts - at)?;
-            if planned.made.is_some() && self.is_defeated() {
+            if planned.made.is_some() && self.is_defeated()? {
                 planned.made = None;
                 found = run_one_of(&planned, parts - at)?;
             }
@@ -140,7 +140,7 @@ impl<'m> Planner<'m> {
             Por::Chosen(config) => self.chosen(&question, config)?,
         };
         let found = run(plan.first().unwrap_or(&unreduced), None)?;
-        match !plan.is_empty() && self.is_defeated() {
+        match !plan.is_empty() && self.is_defeated()? {
             true => run(&unreduced, None),
             false => Ok(found),
         }
@@ -230,7 +230,7 @@ impl<'m> Planner<'m> {
             result,
         };
         let mut begun: Option<Box<dyn Explore + '_>> = None;
-        if let Some(keeping) = &self.keeping {
+        if let Some(keeping) = self.options.keeping {
             if let Some((result, decision)) = keeping.recall(&search)? {
                 if let Some(decider) = &mut decider {
                     decider.recall(decision, &result.level_sizes);
@@ -255,7 +255,7 @@ impl<'m> Planner<'m> {
             return Err(CheckError::Outgrown);
         }
         let result = result?;
-        if let Some(keeping) = &self.keeping {
+        if let Some(keeping) = self.options.keeping {
             keeping.done(&search, &result, &decision_of(decider.as_deref()));
         }
         Ok(run(result))
@@ -271,7 +271,7 @@ impl<'m> Planner<'m> {
             None => search.limits.states,
             Some(decider) => Some(decider.next_pause()),
         };
-        let keeper = self.keeping.as_ref().map(|keeping| keeping.keeper);
+        let keeper = self.options.keeping.map(|keeping| keeping.keeper);
         loop {
             keeper.inspect(|keeper| keeper.is_exploring(true));
             exploration.explore(most);
@@ -303,7 +303,7 @@ impl<'m> Planner<'m> {
 
     /// Keeps a checkpoint, if somebody keeps any.
     fn keep(&self, exploration: &dyn Explore, decider: Option<&Decider<'_, '_>>) -> Option<Next> {
-        let keeping = self.keeping.as_ref()?;
+        let keeping = self.options.keeping?;
         Some(keeping.keep(self, exploration, &decision_of(decider)))
     }
 }

@@ -7,18 +7,16 @@
 //! of the states: if it ends, that is the answer, and if not, the check goes on where it was, and
 //! tries again later. So reduction costs a fraction of the unreduced check at most.
 
-use std::sync::Mutex;
-
-use stubborn_cluster::Cluster;
 use stubborn_emptiness::{
-    Check, CheckResult, CheckVerdict, Exploration, FiniteRuns, Fitting, Property, ReductionRequest,
+    Check, CheckKeeper, CheckResult, CheckVerdict, Exploration, FiniteRuns, Fitting, Property, ReductionRequest,
     ReductionUse, SteeringMode,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, ConfigError, Plan, StubbornReduction};
 use stubborn_search::{Limit, Limits, Progress, SearchError};
 use stubborn_system::Reduction;
 
-use crate::auto::{LARGEST_SHARE, state_share};
+use crate::auto::{Decision, LARGEST_SHARE, Share, state_share};
+use crate::keeping::CheckKeeping;
 use crate::options::{Por, TemporalOptions};
 use crate::{CheckError, Planner};
 
@@ -105,36 +103,66 @@ impl<'m> Planner<'m> {
             let found = engine.check(question, self.limits(), self.options.observer);
             return Ok(self.finish(found)?.into());
         }
-        let found: TemporalRun = match &self.options.reduction.por {
-            Por::None => self.finish(self.unreduced(question).run())?.into(),
-            Por::Chosen(config) => {
-                let reduced = self.reduced(question, config.clone(), None)?;
-                self.finish(reduced.run())?.into()
+        let Some(keeping) = self.options.keeping else {
+            return self.check_kept(question, None);
+        };
+        match keeping.check(self, question)? {
+            Ok(done) => Ok(done),
+            Err(keeper) => {
+                let found = self.check_kept(question, Some(&keeper))?;
+                keeper.done(&found);
+                Ok(found)
             }
+        }
+    }
+
+    /// The same, kept by somebody.
+    fn check_kept(
+        &self,
+        question: TemporalQuestion<'_>,
+        kept: Option<&CheckKeeping<'_>>,
+    ) -> Result<TemporalRun, CheckError> {
+        let begun = kept.filter(|kept| kept.is_begun).map(CheckKeeping::decision);
+        let run = |check: Check<'_>, is_reduced: bool| {
+            if let Some(kept) = kept {
+                kept.decide(Decision::of_check(u64::MAX, is_reduced));
+            }
+            let check = Check {
+                keeper: kept.map(|kept| kept as &dyn CheckKeeper),
+                ..check
+            };
+            Ok::<TemporalRun, CheckError>(self.finish(check.run())?.into())
+        };
+        // Something may have defeated the reduction before the check was taken up.
+        let is_plain = |begun: &Decision| !begun.reduces() && !begun.is_asked();
+        let found = match &self.options.reduction.por {
+            _ if begun.as_ref().is_some_and(is_plain) => run(self.unreduced(question), false)?,
+            Por::None => run(self.unreduced(question), false)?,
+            Por::Chosen(config) => run(self.reduced(question, config.clone(), None)?, true)?,
             // Several processes have no reduction to weigh.
-            Por::Auto if self.cluster().is_some() => {
-                self.finish(self.unreduced(question).run())?.into()
-            }
-            Por::Auto => self.check_where_it_pays(question)?,
+            Por::Auto if self.cluster().is_some() => run(self.unreduced(question), false)?,
+            Por::Auto => match &begun {
+                Some(begun) if begun.reduces() => {
+                    let config = Config::new(Algorithm::Beam);
+                    run(self.reduced(question, config, None)?, true)?
+                }
+                begun => self.check_where_it_pays(question, begun.as_ref(), kept, &run)?,
+            },
         };
         let is_reduced = matches!(found.result.reduction, ReductionUse::On { .. });
-        match is_reduced && self.system.defeats_reduction() {
-            true => Ok(self.finish(self.unreduced(question).run())?.into()),
+        match is_reduced && self.is_defeated()? {
+            true => run(self.unreduced(question), false),
             false => Ok(found),
         }
     }
 
-    /// The processes that share the work, if there are several.
-    fn cluster(&self) -> Option<&'m Mutex<Cluster>> {
-        self.options
-            .engines
-            .iter()
-            .find_map(|engine| engine.cluster())
-    }
-
+    /// Without reduction, as long as none pays; `run` runs the reduced check.
     fn check_where_it_pays(
         &self,
         question: TemporalQuestion<'_>,
+        begun: Option<&Decision>,
+        kept: Option<&CheckKeeping<'_>>,
+        run: &dyn Fn(Check<'_>, bool) -> Result<TemporalRun, CheckError>,
     ) -> Result<TemporalRun, CheckError> {
         let most = self.options.limits.states.unwrap_or(u64::MAX);
         let transitions = self.system.structure().transitions.len() as u64;
@@ -143,13 +171,32 @@ impl<'m> Planner<'m> {
         } else {
             transitions
         };
-        let first = first_pause(unknown)
-            .min(self.options.reduction.patience)
-            .min(most);
         let mut asked = Asked::default();
-        let check = self.unreduced(question);
-        let result =
-            check.run_in_goes(first, |states| self.ask(question, most, states, &mut asked));
+        let first = match begun {
+            None => first_pause(unknown)
+                .min(self.options.reduction.patience)
+                .min(most),
+            Some(begun) => {
+                asked.is_unpaid = begun.was_compared();
+                begun.next_pause().min(most)
+            }
+        };
+        let decide = |next_pause: u64, is_unpaid: bool| {
+            if let Some(kept) = kept {
+                // The largest number means that nobody is asked.
+                kept.decide(Decision::of_auto(next_pause.min(u64::MAX - 1), is_unpaid));
+            }
+        };
+        decide(first, asked.is_unpaid);
+        let check = Check {
+            keeper: kept.map(|kept| kept as &dyn CheckKeeper),
+            ..self.unreduced(question)
+        };
+        let result = check.run_in_goes(first, |states| {
+            let next = self.ask(question, most, states, &mut asked);
+            decide(next.unwrap_or(u64::MAX), asked.is_unpaid);
+            next
+        });
         let result = self.finish(result)?;
         let out_of_memory = matches!(
             result.verdict,
@@ -159,12 +206,11 @@ impl<'m> Planner<'m> {
             Some(answer) => Ok(answer?.into()),
             // Fewer states may fit.
             None if (out_of_memory || asked.reduce) && !self.is_over() => {
-                let reduced = self.reduced(question, Config::new(Algorithm::Beam), None)?;
-                Ok(self.finish(reduced.run())?.into())
+                run(self.reduced(question, Config::new(Algorithm::Beam), None)?, true)
             }
             None => Ok(TemporalRun {
                 result,
-                unpaid: asked.share.is_some(),
+                unpaid: asked.is_unpaid,
             }),
         }
     }
@@ -188,14 +234,16 @@ impl<'m> Planner<'m> {
         match share {
             Ok(share) => {
                 asked.share = Some(share);
+                asked.is_unpaid = true;
                 // At the user's limit, nothing is lost by trying.
-                asked.reduce = share <= LARGEST_SHARE || states >= most;
+                asked.reduce = share.priced() <= LARGEST_SHARE || states >= most;
             }
             Err(error) => asked.answer = Some(Err(error)),
         }
-        if asked.answer.is_none() && !asked.reduce {
+        if let (None, false, Some(share)) = (&asked.answer, asked.reduce, asked.share) {
             // Only trying tells how small sets for the automaton's state make the product.
-            asked.answer = self.trial(question, states / TRIAL).transpose();
+            let few = states as f64 / share.price;
+            asked.answer = self.trial(question, few as u64 / TRIAL).transpose();
         }
         if asked.answer.is_some() || asked.reduce || states >= most {
             return None;
@@ -274,9 +322,9 @@ impl<'m> Planner<'m> {
 
     /// Which share of the system's states a reduction leaves that keeps stutter-invariant
     /// properties; 1 for others.
-    fn share(&self, property: &Property) -> Result<f64, CheckError> {
+    fn share(&self, property: &Property) -> Result<Share, CheckError> {
         if property.is_stutter_invariant() != Some(true) {
-            return Ok(1.0);
+            return Ok(Share::ALL);
         }
         let aim = Aim::Traces {
             labels: property.used_labels(),
@@ -356,7 +404,9 @@ fn first_pause(transitions: u64) -> u64 {
 #[derive(Default)]
 struct Asked {
     /// Of the system's states, left by a reduction.
-    share: Option<f64>,
+    share: Option<Share>,
+    /// That was looked at, now or before the check was taken up.
+    is_unpaid: bool,
     /// The check is to be reduced.
     reduce: bool,
     /// The answer, found on the way.

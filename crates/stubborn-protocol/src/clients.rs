@@ -86,7 +86,8 @@ pub struct Client {
 }
 
 /// Adds a client for each script, called `client 1`, `client 2` and so on, and an invariant over what
-/// they are answered. The protocol's [record](Protocol::record) is theirs.
+/// they are answered. The protocol's [record](Protocol::record) is theirs. Where all scripts are over,
+/// the protocol [may stop](Protocol::may_stop_when), unless it says itself where it may.
 pub fn add_clients<M: Service<T>, T: Object, S: Value>(
     p: &mut Protocol<M>,
     object: T,
@@ -138,6 +139,14 @@ pub fn add_clients<M: Service<T>, T: Object, S: Value>(
                     c.waiting = false;
                 });
         }
+    }
+    if !p.says_where_it_may_stop() {
+        let (all, lengths) = (clients.clone(), scripts.iter().map(Vec::len));
+        let lengths: Vec<usize> = lengths.collect();
+        p.may_stop_when(move |view| {
+            let mut each = all.iter().zip(&lengths);
+            each.all(|(client, length)| view.state(*client).over as usize == *length)
+        });
     }
     let mut kinds: Vec<String> = requests.iter().map(|(_, m, _)| kind_of(m)).collect();
     kinds.sort();

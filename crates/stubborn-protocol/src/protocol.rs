@@ -404,8 +404,13 @@ impl<M: Value> Protocol<M> {
         self.shown(name.into(), PropertyRole::Proposition, groups, holds);
     }
 
+    pub(crate) fn says_where_it_may_stop(&self) -> bool {
+        let mut roles = self.properties.iter().map(|p| p.role);
+        roles.any(|role| role == PropertyRole::End)
+    }
+
     /// Where it is fine that nothing can happen any more. Without it, every such state is taken
-    /// for a mistake by checks that look for them.
+    /// for a mistake by checks that look for them. What is said last counts.
     pub fn may_stop_when(&mut self, holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static) {
         let all = (0..self.processes.len()).map(|p| Pid(p as u16)).collect();
         self.property("may stop".into(), PropertyRole::End, all, Box::new(holds));

@@ -64,6 +64,27 @@ impl<S> From<ProcessRef<S>> for Pid {
     }
 }
 
+impl<S> PartialEq for ProcessRef<S> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.pid, self.owner) == (other.pid, other.owner)
+    }
+}
+
+impl<S> Eq for ProcessRef<S> {}
+
+impl<S> Hash for ProcessRef<S> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.pid, self.owner).hash(state);
+    }
+}
+
+/// Whether a message is from it, for example.
+impl<S> PartialEq<ProcessRef<S>> for Pid {
+    fn eq(&self, other: &ProcessRef<S>) -> bool {
+        *self == other.pid
+    }
+}
+
 /// A message on its way, or delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope<M> {

@@ -255,9 +255,34 @@ mod ready_made {
     fn one_map_is_linearizable() {
         use KeyValueOperation::{Delete, Get, Put};
         let scripts = [vec![Put(1, 'A'), Delete(1)], vec![Get(1), Get(2)]];
-        let report = servers(1, &scripts, Consistency::Linearizable);
-        let report = report.check().run().expect("a report");
+        let model = servers(1, &scripts, Consistency::Linearizable);
+        // Clients whose scripts are over may stop.
+        let report = model.check().ends_too().run().expect("a report");
         assert!(report.holds(), "{report}");
+    }
+
+    #[test]
+    fn clients_who_wait_in_vain_are_no_end() {
+        let mut p = Protocol::<Message>::new("mute");
+        let servers = p.processes("server", 2, Map::default());
+        assert!(servers[0] != servers[1] && servers[0].pid() == servers[0]);
+        let mute = servers[0];
+        for server in &servers {
+            p.on(*server, "Ask")
+                .then(move |_, m, step| match &m.message {
+                    Message::Ask(number, _) if m.to != mute => {
+                        step.send(m.from, Message::Done(*number))
+                    }
+                    _ => {}
+                });
+        }
+        let scripts = [0, 1].map(|key| vec![KeyValueOperation::Put(key, 'A')]);
+        let consistency = Consistency::Linearizable;
+        add_clients(&mut p, Map::default(), &servers, &scripts, consistency);
+        let model = p.build().expect("a model");
+        assert!(model.check().run().expect("a report").holds());
+        let report = model.check().ends_too().run().expect("a report");
+        assert!(report.failure("no end").is_some(), "{report}");
     }
 
     #[test]

@@ -56,6 +56,9 @@ impl Best {
     }
 }
 
+/// What working off a member takes besides looking at enabling sets, in words of rows.
+const STEP_WORK: u64 = 16;
+
 /// See the [module](self). Memory is kept from state to state.
 #[derive(Debug)]
 pub(crate) struct Growth {
@@ -329,6 +332,7 @@ impl Growth {
             }
             None => {
                 let row = view.tables.enabling.row(set.0 as usize);
+                view.facts.work += row.len() as u64;
                 self.cost(view, row, best.scapegoat)
             }
         };
@@ -369,6 +373,7 @@ impl Growth {
     /// will do; the set is that set then.
     #[inline]
     pub(crate) fn step(&mut self, view: &mut View<'_>, policy: Policy) -> Option<bool> {
+        view.facts.work += STEP_WORK;
         if let Some(t) = self.enabled.get(self.enabled_done).copied() {
             self.enabled_done += 1;
             self.add_conflicts(view, policy, t);

@@ -1,6 +1,7 @@
 //! The reduction that a search uses: tables shared by all threads, a worker for each.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stubborn_system::random::mix;
 use stubborn_system::{
@@ -24,7 +25,7 @@ use crate::inc::Incremental;
 use crate::local::{Dependence, Local};
 use crate::rows::{Rows, put};
 use crate::tables::{Inverse, Tables};
-use crate::view::{Facts, Source, View};
+use crate::view::{Facts, LABEL_WORK, Source, View};
 
 /// A reduction for one system and one question: any algorithm of this crate.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ pub struct StubbornReduction {
     inverse: OnceLock<Inverse>,
     processes: Option<Processes>,
     dependence: Option<Dependence>,
+    work: AtomicU64,
 }
 
 impl StubbornReduction {
@@ -69,6 +71,7 @@ impl StubbornReduction {
             inverse: OnceLock::new(),
             processes,
             dependence,
+            work: AtomicU64::new(0),
         })
     }
 
@@ -158,6 +161,10 @@ impl Reduction for StubbornReduction {
         !self.plan.settings.asks_the_search()
     }
 
+    fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
+    }
+
     fn closure(&self) -> Option<ClosureRows> {
         let (tables, plan) = (&self.tables, &self.plan);
         match plan.settings.algorithm {
@@ -202,6 +209,13 @@ enum Last {
     Computed,
     /// Remembered.
     Remembered,
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        let work = &self.reduction.work;
+        work.fetch_add(self.facts.work, Ordering::Relaxed);
+    }
 }
 
 struct Worker<'r> {
@@ -279,6 +293,7 @@ impl Reducer for Worker<'_> {
                 &mut self.answers,
                 kept,
             );
+            self.facts.work += LABEL_WORK * self.answers.len() as u64;
             match found {
                 Ok(()) => {
                     self.last = Last::Remembered;

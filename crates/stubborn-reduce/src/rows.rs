@@ -23,6 +23,16 @@ pub(crate) enum Row<'a> {
     Bits(&'a [u64]),
 }
 
+impl Row<'_> {
+    /// What is looked at if all of it is.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::List(list) => list.len(),
+            Self::Bits(bits) => bits.len(),
+        }
+    }
+}
+
 impl Rows {
     /// Sorts each row and drops repetitions.
     pub(crate) fn new(columns: usize, rows: Vec<Vec<u32>>) -> Self {

@@ -15,6 +15,9 @@ use crate::tables::{EnablingSet, Tables};
 /// evaluating a label is cheaper than going through rows.
 const MOST_INFERENCE_WORDS: usize = 16;
 
+/// What asking for a label takes, in words of rows.
+pub(crate) const LABEL_WORK: u64 = 16;
+
 /// Buffers for one state, reused from state to state.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
@@ -33,6 +36,9 @@ pub(crate) struct Facts {
     /// Labels whose value is known, and of these the ones that hold.
     pub(crate) known: Vec<u64>,
     pub(crate) truth: Vec<u64>,
+    /// Words of rows that were looked at, and some more for each label that was asked; nobody sets
+    /// that back.
+    pub(crate) work: u64,
 }
 
 impl Facts {
@@ -46,6 +52,7 @@ impl Facts {
             log: Vec::new(),
             known: vec![0; tables.labels.div_ceil(64)],
             truth: vec![0; tables.labels.div_ceil(64)],
+            work: 0,
         }
     }
 
@@ -134,6 +141,7 @@ impl View<'_> {
                 answer.is_some_and(|(_, holds)| *holds)
             }
         };
+        self.facts.work += LABEL_WORK;
         self.facts.learn(self.tables, label, holds);
         self.facts.log.push((label, holds));
         holds

@@ -36,7 +36,7 @@ pub(crate) struct Control<'a> {
     memory: Arc<MemoryBudget>,
     /// Of the system.
     budget: &'a Budget,
-    started: Instant,
+    pub(crate) started: Instant,
     /// 0 while running, else a [`Limit`] or [`FOUND`].
     stop: AtomicU8,
     /// One a thread.

@@ -58,6 +58,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arrange;
 mod bfs;
 mod config;
 mod context;
@@ -67,6 +68,7 @@ pub mod engine;
 mod entry;
 mod expand;
 mod flags;
+
 mod memory;
 mod packed;
 mod progress;

@@ -7,7 +7,8 @@
 pub(crate) struct Recent {
     width: usize,
     words: Vec<u32>,
-    is_used: Vec<bool>,
+    /// Of the hash of each, never 0 where there is one: most others need not be looked at.
+    tags: Vec<u32>,
 }
 
 impl Recent {
@@ -18,19 +19,20 @@ impl Recent {
         Self {
             width,
             words: vec![0; places * width],
-            is_used: vec![false; places],
+            tags: vec![0; places],
         }
     }
 
     /// Whether a state is remembered; it is from now on.
     #[inline]
     pub(crate) fn contains_or_insert(&mut self, hash: u64, state: &[u32]) -> bool {
-        let at = hash as u32 as usize & (self.is_used.len() - 1);
+        let at = hash as u32 as usize & (self.tags.len() - 1);
+        let tag = (hash >> 20) as u32 | 1;
         let place = &mut self.words[at * self.width..][..self.width];
-        if self.is_used[at] && *place == *state {
+        if self.tags[at] == tag && *place == *state {
             return true;
         }
-        self.is_used[at] = true;
+        self.tags[at] = tag;
         place.copy_from_slice(state);
         false
     }

@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use stubborn_store::{MemoryBudget, Store, StoreError};
+use stubborn_store::{Leaves, MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::Spent;
 
+use crate::arrange::{NOT_SMALL, better_tree};
 use crate::config::{Order, Search, SearchError, Target};
 use crate::context::{Context, Sum};
 use crate::control::Control;
@@ -48,7 +49,10 @@ impl Search<'_> {
         let budget = self.limits.memory_budget(self.system);
         let words = self.system.layout().words();
         let store = Store::new(words, &self.store, &budget);
-        Ok(self.begin_with(store, budget))
+        let mut exploration = self.begin_with(store, budget);
+        // Whoever is shown every state sees each once.
+        exploration.may_start_again = self.visitor.is_none() && self.store.leaves.is_none();
+        Ok(exploration)
     }
 
     /// The search with a store, before anything is explored.
@@ -82,6 +86,7 @@ impl Search<'_> {
             budget,
             frontier: bfs::Frontier::default(),
             waiting: dfs::Waiting::default(),
+            may_start_again: false,
         }
     }
 
@@ -222,6 +227,8 @@ pub struct Exploration<'a> {
     frontier: bfs::Frontier,
     /// What is left, in depth-first order.
     waiting: dfs::Waiting,
+    /// With another tree, when it is not small any more.
+    may_start_again: bool,
 }
 
 /// What the threads share besides the store.
@@ -268,6 +275,38 @@ impl Exploration<'_> {
     /// # Panics
     /// If an executor, a reduction or a proviso does, after all threads have stopped.
     pub fn explore(&mut self, most: Option<u64>) {
+        let is_large = most.is_none_or(|most| most > NOT_SMALL);
+        if self.may_start_again && is_large {
+            self.explore_on(Some(NOT_SMALL));
+            if !self.is_waiting() {
+                return;
+            }
+            self.may_start_again = false;
+            let store = self.store.as_ref().ok();
+            if let Some(leaves) = store.and_then(|s| better_tree(self.parts.search, s)) {
+                self.start_again(leaves);
+            }
+        }
+        self.explore_on(most);
+    }
+
+    /// Forgets everything that was explored, and starts with another tree.
+    fn start_again(&mut self, leaves: Leaves) {
+        let search = self.parts.search;
+        // Its memory is needed.
+        self.store = Err(StoreError::Full);
+        let options = StoreOptions {
+            leaves: Some(Arc::new(leaves)),
+            ..search.store.clone()
+        };
+        let store = Store::new(search.system.layout().words(), &options, &self.budget);
+        let started = self.parts.control.started;
+        *self = search.begin_with(store, Arc::clone(&self.budget));
+        self.parts.control.started = started;
+    }
+
+    /// Explores with the store that there is.
+    fn explore_on(&mut self, most: Option<u64>) {
         let is_new = self.frontier.levels == 0 && !self.waiting.has_begun;
         let goes_on = self.parts.control.allow_states(most);
         let Ok(store) = &self.store else {

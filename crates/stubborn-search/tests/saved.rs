@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use common::graph::Graph;
 use common::models::philosophers;
 use common::{random, run};
+use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
 use stubborn_search::proviso::{ClosedSet, OnStack, SafetyProviso, TerminalComponents};
 use stubborn_search::{
     End, Limit, Limits, Order, ResumeError, Search, SearchResult, Sink, Source, Stop, StoreKind,
     StoreOptions, Target,
 };
-use stubborn_system::{Random, System};
+use stubborn_system::{Random, Successors, System};
 
 fn source<R>(bytes: &[u8], read: impl FnOnce(&mut Source<'_>) -> R) -> R {
     let (mut input, most) = (bytes, bytes.len() as u64);
@@ -343,4 +344,64 @@ fn changed_bytes_break_nothing() {
         }
     }
     assert!(refused > 300, "{refused}");
+}
+
+/// Three counters that are all in one half of the usual tree, and words that never change in the
+/// other.
+fn lopsided() -> Model {
+    let mut program = Program::new("lopsided");
+    for i in 0..6 {
+        let most = if i % 2 == 0 { 31 } else { i32::MAX };
+        let x = program.variable(Variable::integer(format!("x{i}"), i32::MIN / 2, most, 0));
+        if i % 2 == 0 {
+            let below = program.label(Expr::less(Expr::Var(x), Expr::Const(most)));
+            let site = program.out_of_range_site("x", None);
+            let next = Expr::plus(Expr::Var(x), Expr::Const(1));
+            program.command(Command {
+                name: format!("count x{i}"),
+                guards: vec![below],
+                body: vec![Statement::assign(x, next, site)],
+                ..Command::default()
+            });
+        }
+    }
+    Model::new(program).expect("a well-formed program")
+}
+
+/// A search that is not small starts again with another tree: with the same counts, in
+/// less memory, and that can be written down.
+#[test]
+fn a_large_search_starts_again_with_another_tree() {
+    let model = lopsided();
+    let all = |_: &[u32], _: &Successors| true;
+    let usual = run(&Search {
+        visitor: Some(&all),
+        ..Search::new(&model)
+    });
+    assert_eq!(
+        (usual.states, usual.transitions),
+        (32 * 32 * 32, 3 * 31 * 32 * 32)
+    );
+    for threads in [1, 3] {
+        let search = Search {
+            threads,
+            ..Search::new(&model)
+        };
+        let mut exploration = search.begin().expect("everything fits");
+        exploration.explore(Some(20_000));
+        assert!(exploration.is_waiting());
+        let mut written = Vec::new();
+        let saved = exploration.save(&mut Sink::new(&mut written));
+        saved.expect("memory takes everything");
+        let mut exploration = source(&written, |s| search.resume(s)).expect("just written");
+        exploration.explore(None);
+        let resumed = exploration.finish().expect("there is no trace");
+        for result in [run(&search), resumed] {
+            let counts = |r: &SearchResult| (r.states, r.transitions, r.deadlocks, r.depth);
+            assert_eq!(counts(&result), counts(&usual));
+            assert_eq!(result.level_sizes, usual.level_sizes);
+            let bytes = [result.memory.store, usual.memory.store];
+            assert!(bytes[0] < bytes[1] / 2, "{bytes:?}");
+        }
+    }
 }

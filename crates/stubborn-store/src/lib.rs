@@ -44,7 +44,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `store`, `worker`, `cursor`, `batch` | the interface |
-//! | `tree` | tree compression, incremental insertion and loading |
+//! | `tree`, `plan`, `shape` | tree compression, incremental insertion and loading |
 //! | `plain`, `lossy` | the other stores |
 //! | `quotient` | the table of tree roots and of fingerprints |
 //! | `nodes`, `index` | arenas with a hash index: inner nodes, plain vectors |
@@ -79,6 +79,7 @@ mod plan;
 mod quotient;
 mod region;
 pub mod saved;
+mod shape;
 mod store;
 mod sync;
 mod tree;
@@ -87,5 +88,6 @@ mod worker;
 pub use batch::Batch;
 pub use budget::{MemoryBudget, OutOfMemory};
 pub use cursor::Cursor;
+pub use shape::{Leaves, NO_WORD};
 pub use store::{Inserted, StateHandle, Store, StoreError, StoreKind, StoreOptions};
 pub use worker::{NotKept, Worker};

@@ -12,166 +12,9 @@
 
 use crate::nodes::NodeId;
 use crate::quotient::Home;
-use std::collections::HashMap;
+use crate::shape::{NO_WORD, Shape};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-
-/// Where the words of a state are in its tree.
-///
-/// Wide vectors have neighbours in one leaf: they belong to one process and change
-/// together. A narrow vector has few nodes below its root, and what counts is that
-/// neither half has nearly as many values as there are states. Shared variables come
-/// first in a vector and processes after them, so every other word goes to the other
-/// half: each gets a share of both.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
-    width: usize,
-    leaves: usize,
-    narrow: Option<&'static [LeafWords]>,
-}
-
-/// The words of a leaf.
-type LeafWords = [usize; 2];
-
-/// In place of a word where a leaf has only one.
-const NO_WORD: usize = usize::MAX;
-
-/// The leaves of vectors of two words and more. The first half of the root has the
-/// leaves under position 2: with three leaves the last two, else the first ones.
-const NARROW: [&[LeafWords]; 5] = [
-    &[[0, NO_WORD], [1, NO_WORD]],
-    &[[0, 2], [1, NO_WORD]],
-    &[[0, 2], [1, 3]],
-    &[[1, 3], [0, 2], [4, NO_WORD]],
-    &[[0, 2], [4, NO_WORD], [1, 3], [5, NO_WORD]],
-];
-
-impl Shape {
-    /// The tree of vectors of `width` words, at least two.
-    pub(crate) fn new(width: usize) -> Self {
-        debug_assert!(width >= 2, "single words are stored plainly");
-        let narrow = NARROW.get(width.wrapping_sub(2)).copied();
-        Self {
-            width,
-            leaves: narrow.map_or(width.div_ceil(2), <[_]>::len),
-            narrow,
-        }
-    }
-
-    /// The words of a leaf; the second may be none of the vector's.
-    #[inline(always)]
-    pub(crate) fn words_of(&self, leaf: usize) -> LeafWords {
-        match self.narrow {
-            Some(leaves) => leaves[leaf],
-            None => [2 * leaf, 2 * leaf + 1],
-        }
-    }
-
-    /// Puts the words of a leaf into a vector.
-    #[inline(always)]
-    pub(crate) fn fill(&self, leaf: usize, [left, right]: [u32; 2], words: &mut [u32]) {
-        let [first, second] = self.words_of(leaf);
-        words[first] = left;
-        if let Some(second) = words.get_mut(second) {
-            *second = right;
-        }
-    }
-
-    /// Positions of the heap; position 0 is not used.
-    pub(crate) fn positions(&self) -> usize {
-        2 * self.leaves
-    }
-
-    /// The first position that is a leaf.
-    #[inline(always)]
-    pub(crate) fn first_leaf(&self) -> usize {
-        self.leaves
-    }
-
-    /// The leaves with a word whose bit is set in `mask`, in descending order.
-    #[inline(always)]
-    pub(crate) fn leaves_in_mask<'a>(
-        &self,
-        mask: &'a [u64],
-    ) -> impl Iterator<Item = usize> + use<'a> {
-        let width = self.width;
-        // Bit `2l` stands for leaf `l`.
-        let (mut block, mut pairs) = (mask.len(), 0u64);
-        if let Some(leaves) = self.narrow {
-            let bits = mask.first().copied().unwrap_or(0);
-            for (leaf, words) in leaves.iter().enumerate() {
-                let in_mask = |word: usize| word < width && bits >> word & 1 == 1;
-                pairs |= u64::from(words.iter().any(|word| in_mask(*word))) << (2 * leaf);
-            }
-            block = 0;
-        }
-        std::iter::from_fn(move || {
-            while pairs == 0 {
-                block = block.checked_sub(1)?;
-                let excess = ((block + 1) * 64).saturating_sub(width).min(64) as u32;
-                let bits = mask[block] & u64::MAX.checked_shr(excess).unwrap_or(0);
-                // One bit for each pair of words.
-                pairs = (bits | bits >> 1) & 0x5555_5555_5555_5555;
-            }
-            let highest = pairs.ilog2();
-            pairs ^= 1 << highest;
-            Some(block * 32 + highest as usize / 2)
-        })
-    }
-
-    /// The nodes to look up for a state of which the words in `mask` may have changed.
-    fn template(&self, mask: &[u64]) -> Template {
-        // Positions descend, so those of the parents do, and siblings are neighbours.
-        let leaves: Vec<usize> = self.leaves_in_mask(mask).collect();
-        let mut positions: Vec<usize> = leaves.iter().map(|leaf| self.leaves + leaf).collect();
-        if leaves.is_empty() {
-            // Nothing changed: the successor is the state itself.
-            positions.push(1);
-        }
-        let mut receivers = Vec::new();
-        while positions[receivers.len()] != 1 {
-            let position = positions[receivers.len()];
-            if positions.last() != Some(&(position / 2)) {
-                positions.push(position / 2);
-            }
-            receivers.push(Receiver {
-                node: (positions.len() - 1 - leaves.len()) as u32,
-                shift: 32 * (position % 2) as u32,
-            });
-        }
-        // The root has none.
-        receivers.push(Receiver { node: 0, shift: 0 });
-        let of_leaves = &receivers[..leaves.len()];
-        let leaf_parts = leaves.iter().zip(of_leaves).map(|(leaf, receiver)| {
-            let [first, second] = self.words_of(*leaf);
-            let has_second = second < self.width;
-            LeafPart {
-                words: [first, if has_second { second } else { first }].map(|word| word as u32),
-                second: if has_second { u32::MAX } else { 0 },
-                receiver: *receiver,
-            }
-        });
-        let above = positions.iter().zip(&receivers).skip(leaves.len());
-        let node_parts = above.enumerate().map(|(number, (position, receiver))| {
-            let changed = of_leaves
-                .iter()
-                .chain(&receivers[leaves.len()..receivers.len() - 1])
-                .filter(|receiver| receiver.node as usize == number)
-                .map(|receiver| u64::from(u32::MAX) << receiver.shift);
-            NodePart {
-                kept: !changed.fold(0, |all, half| all | half),
-                position: *position as u32,
-                receiver: *receiver,
-            }
-        });
-        let (first, rest) = mask.split_first().unwrap_or((&0, &[]));
-        Template {
-            mask: *first,
-            rest: rest.into(),
-            leaves: leaf_parts.collect(),
-            nodes: node_parts.collect(),
-        }
-    }
-}
 
 /// Which half of which node above the leaves the id of a node goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,6 +75,62 @@ impl Template {
 }
 
 impl Template {
+    /// For states of which the words in `mask` may have changed.
+    fn new(shape: &Shape, mask: &[u64]) -> Self {
+        let is_changed = |word: u32| {
+            let block = mask.get(word as usize / 64);
+            word != NO_WORD && block.is_some_and(|bits| bits >> (word % 64) & 1 == 1)
+        };
+        let leaves = shape.leaves();
+        let leaves = leaves.filter(|(_, words)| words.iter().any(|word| is_changed(*word)));
+        let leaves: Vec<(usize, [u32; 2])> = leaves.collect();
+        let mut above = BTreeSet::from([1]);
+        for (mut position, _) in leaves.iter().copied() {
+            while above.insert(position / 2) {
+                position /= 2;
+            }
+        }
+        // Parents have smaller positions than their children, and come after them.
+        let positions: Vec<usize> = above.into_iter().rev().collect();
+        let receiver = |position: usize| Receiver {
+            // The root has none.
+            node: positions
+                .iter()
+                .position(|p| *p == position / 2)
+                .unwrap_or(0) as u32,
+            shift: if position == 1 {
+                0
+            } else {
+                32 * (position % 2) as u32
+            },
+        };
+        let leaf_part = |(position, [first, second]): &(usize, [u32; 2])| {
+            let has_second = *second != NO_WORD;
+            LeafPart {
+                words: [*first, if has_second { *second } else { *first }],
+                second: if has_second { u32::MAX } else { 0 },
+                receiver: receiver(*position),
+            }
+        };
+        let node_part = |position: &usize| {
+            let below = leaves.iter().map(|(below, _)| below).chain(&positions);
+            let below = below.filter(|below| **below / 2 == *position);
+            let halves = below.map(|below| u64::from(u32::MAX) << receiver(*below).shift);
+            NodePart {
+                kept: !halves.fold(0, |all, half| all | half),
+                position: *position as u32,
+                receiver: receiver(*position),
+            }
+        };
+        let (first, rest) = mask.split_first().unwrap_or((&0, &[]));
+        Self {
+            mask: *first,
+            rest: rest.into(),
+            leaves: leaves.iter().map(leaf_part).collect(),
+            nodes: positions.iter().map(node_part).collect(),
+        }
+    }
+
     /// The root of a state that differs from one with these pairs of ids, if the memory knows
     /// all nodes below. Otherwise, how many leaves and nodes above them it knows; what is known of
     /// `pairs` is in there.
@@ -277,7 +176,7 @@ impl Templates {
     const MOST_PARTS: usize = 1 << 16;
 
     fn new(shape: Shape) -> Self {
-        let none = Arc::new(shape.template(&[0]));
+        let none = Arc::new(Template::new(&shape, &[0]));
         Self {
             shape,
             slots: Box::new(std::array::from_fn(|_| Arc::clone(&none))),
@@ -310,7 +209,7 @@ impl Templates {
         if let Some(known) = self.all.get(mask) {
             return Arc::clone(known);
         }
-        let template = Arc::new(self.shape.template(mask));
+        let template = Arc::new(Template::new(&self.shape, mask));
         if self.parts > Self::MOST_PARTS {
             self.all.clear();
             self.parts = 0;
@@ -404,16 +303,16 @@ pub(crate) struct TreePlan {
 }
 
 impl TreePlan {
-    /// For vectors of `width` words, at least two.
-    pub(crate) fn new(width: usize) -> Self {
-        let shape = Shape::new(width);
+    /// For trees of a shape.
+    pub(crate) fn new(shape: Shape) -> Self {
         Self {
+            // More than there are nodes above the leaves.
+            pairs: vec![0; shape.positions()],
             templates: Templates::new(shape),
             memo: Memo::new(),
             roots: Vec::new(),
             steps: Vec::new(),
             climbs: Vec::new(),
-            pairs: vec![0; shape.first_leaf()],
             mask: Vec::new(),
             pending: Vec::new(),
             homes: Vec::new(),
@@ -560,41 +459,48 @@ impl TreePlan {
 mod tests {
     use super::*;
 
-    fn leaves_of(shape: &Shape, mask: &[u64]) -> Vec<usize> {
-        shape.leaves_in_mask(mask).collect()
+    fn leaves_of(width: usize, mask: &[u64]) -> Vec<u32> {
+        let template = Template::new(&Shape::new(width, None), mask);
+        template.leaves.iter().map(|leaf| leaf.words[0]).collect()
     }
 
     #[test]
     fn masks_name_the_leaves_they_touch() {
-        let shape = Shape::new(131);
         let mut mask = vec![0u64; 3];
         for word in [0, 3, 62, 63, 64, 129, 130, 131, 150] {
             mask[word / 64] |= 1 << (word % 64);
         }
-        assert_eq!(leaves_of(&shape, &mask), [65, 64, 32, 31, 1, 0]);
-        let all: Vec<usize> = (0..66).rev().collect();
-        assert_eq!(leaves_of(&shape, &[u64::MAX; 3]), all);
+        assert_eq!(leaves_of(131, &mask), [130, 128, 64, 62, 2, 0]);
+        let all: Vec<u32> = (0..66).rev().map(|leaf| 2 * leaf).collect();
+        assert_eq!(leaves_of(131, &[u64::MAX; 3]), all);
     }
 
     #[test]
-    fn narrow_vectors_have_every_word_in_one_leaf() {
-        for width in 2..=9 {
-            let shape = Shape::new(width);
-            let all = leaves_of(&shape, &[u64::MAX]);
-            assert_eq!(all.len(), shape.first_leaf());
-            for word in 0..width {
-                let in_leaf = |leaf: &usize| shape.words_of(*leaf).contains(&word);
-                let leaves: Vec<_> = all.iter().copied().filter(in_leaf).collect();
-                assert_eq!(leaves.len(), 1);
-                assert_eq!(leaves_of(&shape, &[1 << word]), leaves);
-            }
+    fn nodes_come_after_those_below_them() {
+        // Leaves at positions 2, 6, 14 and 15.
+        let leaves = vec![(2, [6, NO_WORD]), (6, [0, 1]), (14, [2, 3]), (15, [4, 5])];
+        let shape = Shape::new(7, Some(&leaves));
+        let template = Template::new(&shape, &[u64::MAX]);
+        let positions: Vec<u32> = template.nodes.iter().map(|node| node.position).collect();
+        assert_eq!(positions, [7, 3, 1]);
+        assert!(template.nodes.iter().all(|node| node.kept == 0));
+        let known = [[NodeId::NONE; 2]; 8];
+        let mut memo = Memo::new();
+        memo.put(6, NodeId(10));
+        for (leaf, id) in [(0, 20), (2, 21), (4, 22)] {
+            memo.put(leaf | (leaf + 1) << 32, NodeId(id));
         }
+        memo.put(21 | 22 << 32, NodeId(30));
+        memo.put(20 | 30 << 32, NodeId(40));
+        let words = [0, 1, 2, 3, 4, 5, 6];
+        let root = template.root(&known, &words, &memo, &mut [0; 7]);
+        assert_eq!(root, Ok(10 | 40 << 32));
     }
 
     #[test]
     fn plans_visit_each_node_above_a_change_once() {
-        let shape = Shape::new(13);
-        let template = shape.template(&[1 << 12 | 1 << 10 | 1]);
+        let shape = Shape::new(13, None);
+        let template = Template::new(&shape, &[1 << 12 | 1 << 10 | 1]);
         let receiver = |node: u32, half: u32| Receiver {
             node,
             shift: 32 * half,
@@ -623,14 +529,14 @@ mod tests {
             node(1, left, receiver(0, 0)),
         ];
         assert_eq!(*template.nodes, nodes);
-        let unchanged = shape.template(&[0]);
+        let unchanged = Template::new(&shape, &[0]);
         assert_eq!(*unchanged.leaves, []);
         assert_eq!(*unchanged.nodes, [node(1, u64::MAX, receiver(0, 0))]);
     }
 
     #[test]
     fn templates_are_told_apart_by_the_whole_mask() {
-        let mut templates = Templates::new(Shape::new(200));
+        let mut templates = Templates::new(Shape::new(200, None));
         // More masks than slots, more than once, with equal first words and of several lengths.
         for _ in 0..2 {
             for number in 0..3_000_u64 {
@@ -641,7 +547,7 @@ mod tests {
                     vec![1, 0, 0, number],
                 ];
                 for mask in &masks {
-                    let expected = Shape::new(200).leaves_in_mask(mask).count();
+                    let expected = leaves_of(200, mask).len();
                     assert_eq!(templates.of(mask).leaves.len(), expected, "{mask:?}");
                 }
             }

@@ -32,6 +32,11 @@ impl<'w> Sink<'w> {
         Self(output)
     }
 
+    /// Where it goes.
+    pub fn output(&mut self) -> &mut dyn Write {
+        self.0
+    }
+
     /// One number.
     pub fn number(&mut self, number: u64) -> Result<()> {
         self.0.write_all(&number.to_le_bytes())

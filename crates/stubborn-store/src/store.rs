@@ -7,8 +7,9 @@ use crate::gate::Gate;
 use crate::lossy::{Bitstate, Compact};
 use crate::nodes::SpareIds;
 use crate::plain::Plain;
-use crate::plan::{Shape, TreePlan};
+use crate::plan::TreePlan;
 use crate::quotient::NoRoom;
+use crate::shape::{Leaves, Shape};
 use crate::sync::{AtomicBool, AtomicU64, Ordering, OwnLine};
 use crate::tree::{Shortage, Tree};
 use crate::worker::Worker;
@@ -131,6 +132,10 @@ pub struct StoreOptions {
     pub bitstate_bytes: Option<usize>,
     /// Bits that a bitstate store sets for each state.
     pub bitstate_bits: u32,
+    /// The leaves of a tree, for vectors about which more is known than their width; what is no
+    /// tree of such vectors is not used. A tree is small if neither half has nearly as many values
+    /// as there are vectors, and fast if what changes often is near the root.
+    pub leaves: Option<Arc<Leaves>>,
     /// For tests: grow all tables by the least step after each so many insertions.
     pub force_growth_every: Option<u64>,
 }
@@ -143,6 +148,7 @@ impl Default for StoreOptions {
             growth_factor: 1.5,
             bitstate_bytes: None,
             bitstate_bits: 3,
+            leaves: None,
             force_growth_every: None,
         }
     }
@@ -172,6 +178,8 @@ pub struct Store {
     growth_factor: f64,
     pub(crate) force_growth_every: Option<u64>,
     pub(crate) insertions: AtomicU64,
+    /// Of a tree.
+    shape: Option<Shape>,
 }
 
 /// The tables of one of the kinds of stores.
@@ -197,11 +205,15 @@ impl Store {
             kind => kind,
         };
         let capacity = options.initial_capacity;
-        let tables = match kind {
-            StoreKind::Tree => Tables::Tree(Tree::new(budget, width, capacity)?),
-            StoreKind::Plain => Tables::Plain(Plain::new(budget, width, capacity)?),
-            StoreKind::Compact => Tables::Compact(Compact::new(budget, width, capacity)?),
-            StoreKind::Bitstate => {
+        let is_tree = kind == StoreKind::Tree;
+        let shape = is_tree.then(|| Shape::new(width, options.leaves.as_deref()));
+        let tables = match (kind, &shape) {
+            (_, Some(shape)) => Tables::Tree(Tree::new(budget, shape.clone(), capacity)?),
+            (StoreKind::Tree | StoreKind::Plain, None) => {
+                Tables::Plain(Plain::new(budget, width, capacity)?)
+            }
+            (StoreKind::Compact, None) => Tables::Compact(Compact::new(budget, width, capacity)?),
+            (StoreKind::Bitstate, None) => {
                 let bytes = options
                     .bitstate_bytes
                     .unwrap_or_else(|| match budget.limit() {
@@ -221,12 +233,18 @@ impl Store {
             growth_factor: options.growth_factor.max(1.0),
             force_growth_every: options.force_growth_every.filter(|every| *every > 0),
             insertions: AtomicU64::new(0),
+            shape,
         })
     }
 
     /// The store with these tables, in which there are so many states.
     pub(crate) fn with_tables(self, tables: Tables, len: u64) -> Self {
+        let shape = match &tables {
+            Tables::Tree(tree) => Some(tree.shape().clone()),
+            _ => None,
+        };
         Self {
+            shape,
             bytes: AtomicU64::new(tables.bytes() as u64),
             gate: Gate::new(tables),
             len: OwnLine(AtomicU64::new(len)),
@@ -280,6 +298,15 @@ impl Store {
         (self.kind == StoreKind::Plain).then(|| handle.to_bits() as u32)
     }
 
+    /// The leaves that trees of vectors of `width` words, at least two, have if nobody says more.
+    pub fn usual_leaves(width: usize) -> Leaves {
+        let shape = Shape::new(width, None);
+        let leaves = shape.leaves();
+        leaves
+            .map(|(position, words)| (position as u32, words))
+            .collect()
+    }
+
     /// Shows all states with their flags, in any order, until `visit` says that it has seen enough.
     /// Nobody may insert meanwhile. A lossy store has nothing to show.
     pub fn for_each(&self, visit: &mut dyn FnMut(StateHandle, u8) -> bool) {
@@ -299,19 +326,15 @@ impl Store {
 
     /// An empty cursor.
     pub fn cursor(&self) -> Cursor {
-        let positions = if self.kind == StoreKind::Tree {
-            Shape::new(self.width).positions()
-        } else {
-            0
-        };
+        let positions = self.shape.as_ref().map_or(0, Shape::positions);
         Cursor::new(self.width, positions)
     }
 
     /// An empty batch.
     pub fn batch(&self) -> Batch {
-        let plan = match self.kind {
-            StoreKind::Tree => Plan::Tree(TreePlan::new(self.width)),
-            _ => Plan::Whole {
+        let plan = match &self.shape {
+            Some(shape) => Plan::Tree(TreePlan::new(shape.clone())),
+            None => Plan::Whole {
                 words: Vec::new(),
                 hashes: Vec::new(),
             },

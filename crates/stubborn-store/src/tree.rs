@@ -27,9 +27,10 @@
 
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::nodes::{NodeId, NodeTable, SpareIds};
-use crate::plan::{Shape, TreePlan};
+use crate::plan::TreePlan;
 use crate::quotient::{Home, NoRoom, QuotientTable};
 use crate::saved::{Ids, Sink, Source, damaged, read_entries, refused, write_entries};
+use crate::shape::{NO_WORD, Shape, Spot};
 use crate::store::{Inserted, StateHandle, StoreError};
 use std::sync::Arc;
 
@@ -65,14 +66,19 @@ impl Tree {
     /// Tables for about `capacity` states.
     pub(crate) fn new(
         budget: &Arc<MemoryBudget>,
-        width: usize,
+        shape: Shape,
         capacity: u64,
     ) -> Result<Self, OutOfMemory> {
         Ok(Self {
-            shape: Shape::new(width),
-            nodes: NodeTable::new(budget, capacity as usize / 8 + 4 * width)?,
+            nodes: NodeTable::new(budget, capacity as usize / 8 + 4 * shape.positions())?,
+            shape,
             roots: QuotientTable::new(budget, 2 * ID_BITS[0], capacity)?,
         })
+    }
+
+    /// The tree of all vectors.
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     /// Bytes of memory, with free space.
@@ -218,7 +224,6 @@ impl Tree {
     /// is updated. The handle must be one that this tree gave out.
     #[inline]
     pub(crate) fn load(&self, handle: StateHandle, known: &mut [NodeId], words: &mut [u32]) {
-        let first_leaf = self.shape.first_leaf();
         let (pairs, _) = known.as_chunks_mut::<2>();
         // Positions whose ids are other ones than before. Only the first ones have bits here;
         // below them a stack does it.
@@ -228,8 +233,8 @@ impl Tree {
             others &= others - 1;
             let id = pairs[position / 2][position % 2];
             let node = self.nodes.get(id);
-            if position >= first_leaf {
-                self.shape.fill(position - first_leaf, node, words);
+            if let Spot::Leaf(at) = self.shape.spot(position) {
+                fill(at, node, words);
             } else if 2 * position + 1 < Self::FLAT_POSITIONS {
                 others |= Self::replace(pairs, position, node);
             } else {
@@ -272,14 +277,13 @@ impl Tree {
                 continue;
             }
             let node = self.nodes.get(id);
-            if position < self.shape.first_leaf() {
+            if let Spot::Leaf(at) = self.shape.spot(position) {
+                fill(at, node, words);
+            } else {
                 let [left, right] = node.map(NodeId);
                 stack[height] = (2 * position + 1, right);
                 stack[height + 1] = (2 * position, left);
                 height += 2;
-            } else {
-                self.shape
-                    .fill(position - self.shape.first_leaf(), node, words);
             }
         }
     }
@@ -314,10 +318,11 @@ impl Tree {
         self.flags(handle).is_some()
     }
 
-    /// Writes all nodes in the order of their ids, then all roots with their flags.
+    /// Writes its shape, all nodes in the order of their ids, then all roots with their flags.
     pub(crate) fn save(&self, len: u64, sink: &mut Sink<'_>) -> std::io::Result<()> {
         // Ids that threads have in reserve look as if they were `[0, 0]`, too.
         let zero = self.nodes.find(0, NodeTable::hash(0));
+        self.shape.save(sink)?;
         sink.number(self.nodes.len() as u64)?;
         sink.number(zero.unwrap_or(NodeId::NONE).0.into())?;
         sink.numbers(self.nodes.pairs())?;
@@ -345,6 +350,7 @@ impl Tree {
         width: usize,
         source: &mut Source<'_>,
     ) -> std::io::Result<(Self, u64)> {
+        let shape = Shape::restore(width, source)?;
         let count = source.count(8)?;
         let zero = source.number()?;
         // At least one id is left for what comes.
@@ -383,7 +389,7 @@ impl Tree {
             }
         })?;
         let tree = Self {
-            shape: Shape::new(width),
+            shape,
             nodes,
             roots,
         };
@@ -400,7 +406,7 @@ impl Tree {
         if !ids.is_subset_of(used) {
             return Err(missing());
         }
-        if position >= self.shape.first_leaf() {
+        if let Spot::Leaf(_) = self.shape.spot(position) {
             return Ok(());
         }
         let mut below = [Ids::new(self.nodes.len()), Ids::new(self.nodes.len())];
@@ -438,6 +444,15 @@ impl Tree {
             }
         }
         Ok(())
+    }
+}
+
+/// Puts the words of a leaf into a vector.
+#[inline(always)]
+fn fill([first, second]: [u32; 2], [left, right]: [u32; 2], words: &mut [u32]) {
+    words[first as usize] = left;
+    if second != NO_WORD {
+        words[second as usize] = right;
     }
 }
 

@@ -1,7 +1,10 @@
 //! Random differential tests of all exact stores against a standard set.
 
 use std::collections::{HashMap, HashSet};
-use stubborn_store::{MemoryBudget, StateHandle, Store, StoreError, StoreKind, StoreOptions};
+use std::sync::Arc;
+use stubborn_store::{
+    MemoryBudget, NO_WORD, StateHandle, Store, StoreError, StoreKind, StoreOptions,
+};
 
 /// A small generator of pseudo-random numbers (splitmix).
 struct Random(u64);
@@ -132,6 +135,39 @@ fn exact_stores_agree_with_a_set_for_many_widths() {
                 &StoreOptions::new(kind),
             );
         }
+    }
+}
+
+#[test]
+fn trees_with_other_leaves_agree_with_a_set() {
+    let mut random = Random(3);
+    for width in (2..=20).chain([64, 65, 130]) {
+        let mut words: Vec<u32> = (0..width).collect();
+        for at in (1..words.len()).rev() {
+            words.swap(at, random.below(at as u64 + 1) as usize);
+        }
+        let mut groups: Vec<(u32, [u32; 2])> = vec![(1, [NO_WORD; 2])];
+        let cut = 1 + random.below(u64::from(width) - 1) as usize;
+        let pairs = words[..cut].chunks(2).chain(words[cut..].chunks(2));
+        let pairs: Vec<[u32; 2]> = pairs
+            .map(|pair| [pair[0], pair.get(1).copied().unwrap_or(NO_WORD)])
+            .collect();
+        // Any tree with so many leaves: one of them becomes two, again and again.
+        while groups.len() < pairs.len() {
+            let at = random.below(groups.len() as u64) as usize;
+            if groups[at].0 < 500 {
+                let (position, _) = groups.swap_remove(at);
+                groups.extend([2 * position, 2 * position + 1].map(|p| (p, [NO_WORD; 2])));
+            }
+        }
+        for (group, pair) in groups.iter_mut().zip(pairs) {
+            group.1 = pair;
+        }
+        let options = StoreOptions {
+            leaves: Some(Arc::new(groups)),
+            ..StoreOptions::default()
+        };
+        random_walk(width as usize, 1_000, &options);
     }
 }
 

@@ -22,6 +22,12 @@ pub trait Reduction: Send + Sync {
         true
     }
 
+    /// What all its workers have done so far to find sets, in some unit of about a nanosecond; the same
+    /// on every machine.
+    fn work(&self) -> u64 {
+        0
+    }
+
     /// What its sets are closed under, for engines that compute sets by themselves, where the reduction
     /// is of that kind. Any set that is closed so keeps what this reduction keeps.
     fn closure(&self) -> Option<ClosureRows> {

@@ -202,5 +202,7 @@ pub fn explore(model: &LoadedModel, options: &CheckOptions<'_>) -> Result<Run, C
 
 /// Who answers questions about a model.
 pub(crate) fn planner<'m>(model: &'m LoadedModel, options: &'m CheckOptions<'m>) -> Planner<'m> {
-    Planner::new(model.system(), options).replayed_on(model.reference())
+    Planner::new(model.system(), options)
+        .replayed_on(model.reference())
+        .sharing_relations(model.relations(options.reduction.relations))
 }

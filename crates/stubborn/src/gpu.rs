@@ -101,10 +101,11 @@ impl TemporalEngine for GraphicsCard<'_> {
         };
         let device = Device::open().map_err(|error| SearchError::Mismatch(error.to_string()))?;
         let budget = self.model.system().budget();
-        budget.begin("looking for cycles on the graphics card");
+        budget.begin("compiling for the graphics card");
         let watch = watch(question).map_err(|reason| failed(reason.into()))?;
         let compiled = stubborn_gpu::Engine::new(&device).takes_product(commands, &watch);
         let compiled = compiled.map_err(failed)?;
+        budget.begin("looking for cycles on the graphics card");
         let options = Options {
             limits,
             observer,
@@ -208,7 +209,7 @@ impl OnCard<'_> {
             return Err(SearchError::Mismatch("the model has no program".into()));
         };
         let budget = model.system().budget();
-        budget.begin("exploring on the graphics card");
+        budget.begin("compiling for the graphics card");
         let structure = model.system().structure();
         // Steps that fail are always looked at: the model may have been too small.
         let mut targets = search.targets.clone();
@@ -223,6 +224,7 @@ impl OnCard<'_> {
                 .and_then(|sets| engine.takes_reduced(commands, &targets, &sets)),
         };
         let compiled = compiled.map_err(failed)?;
+        budget.begin("exploring on the graphics card");
         let card = Options {
             // What is only watched is no reason to stop.
             stop: match watches {

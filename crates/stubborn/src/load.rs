@@ -7,7 +7,7 @@
 use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, has_errors};
 use stubborn_ir::interpreter::Interpreter;
@@ -17,7 +17,9 @@ use stubborn_jit::CompiledModel;
 use stubborn_net::NetSystem;
 use stubborn_promela::StartName;
 use stubborn_promela::source::Sources;
-use stubborn_system::{Budget, FailureSite, LabelId, Outcome, Property, System};
+use stubborn_system::{
+    Budget, FailureSite, LabelId, Outcome, Property, RelationLevel, Relations, System,
+};
 
 use crate::languages;
 use crate::languages::module::Problem;
@@ -142,6 +144,8 @@ pub struct LoadedModel {
     expressions: Vec<String>,
     growth: Option<Growth>,
     net: Option<Arc<NetSystem>>,
+    /// Of the level that was first asked for.
+    relations: (OnceLock<RelationLevel>, OnceLock<Relations>),
 }
 
 impl LoadedModel {
@@ -182,6 +186,13 @@ impl LoadedModel {
         let expr = &model.program().labels[label.index()].expr;
         let site = Interpreter::new(model).evaluate(state, expr).err()?;
         model.program().failures.get(site.index())
+    }
+
+    /// Where everybody who needs the relations of this level finds them; `None` if others were asked
+    /// for before.
+    pub(crate) fn relations(&self, level: RelationLevel) -> Option<&OnceLock<Relations>> {
+        let (known, relations) = &self.relations;
+        (*known.get_or_init(|| level) == level).then_some(relations)
     }
 
     /// The guarded commands, if the model is made of them.
@@ -275,6 +286,7 @@ impl LoadedModel {
             expressions: parts.expressions,
             growth: parts.growth,
             net: parts.net,
+            relations: Default::default(),
         }
     }
 }

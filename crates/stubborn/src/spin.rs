@@ -179,7 +179,25 @@ pub fn unreached_by(model: &LoadedModel, fired: &BitSet) -> Option<Vec<Unreached
             unknown.extend(info.parts.iter().map(|(_, kind, _)| kind.0));
         }
     }
+    add_dead_steps(loaded, &mut reached);
     Some(all_unreached(model, loaded, &reached, &unknown))
+}
+
+/// Adds the steps that leave dead locations: whoever comes there takes them, whether or not they are
+/// left out.
+fn add_dead_steps(loaded: &Loaded, reached: &mut BTreeSet<(usize, usize)>) {
+    for (at, process) in loaded.program.processes.iter().enumerate() {
+        let flow = &process.flow;
+        for step in flow.states.iter().flat_map(|state| &state.transitions) {
+            let mut last = step;
+            while reached.contains(&(at, last.number))
+                && let Some(next) = flow.dead_step(last.target)
+                && reached.insert((at, next.number))
+            {
+                last = next;
+            }
+        }
+    }
 }
 
 /// The statements that are not among those reached, but for process types of which nothing is known.

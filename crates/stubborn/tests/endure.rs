@@ -50,6 +50,32 @@ fn model(folder: &Path) -> String {
     path.display().to_string()
 }
 
+/// The same for temporal properties: counters that begin anew, some 34,000 states of one component.
+fn ring(folder: &Path) -> String {
+    let mut text = String::from("byte turns = 0;\n");
+    for at in 0..5 {
+        text += &format!(
+            "process P{at} {{\n  byte x = 0;\n  state run;\n  init run;\n  trans\n    \
+             run -> run {{ guard x < 6; effect x = x + 1; }},\n    \
+             run -> run {{ guard x == 6; effect x = 0, turns = 1 - turns; }};\n}}\n"
+        );
+    }
+    text += "system async;\n";
+    let path = folder.join("ring.dve");
+    std::fs::write(&path, text).expect("the model can be written");
+    path.display().to_string()
+}
+
+fn model_of(way: &[&str], folder: &Path) -> String {
+    match way.contains(&"--ltl") {
+        true => ring(folder),
+        false => model(folder),
+    }
+}
+
+/// It holds, and nobody knows before everything was seen.
+const ALWAYS: &str = "([] <> (turns == 1)) || (<> [] (turns == 0))";
+
 /// The answer, without what depends on the machine.
 fn answer(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
@@ -80,7 +106,7 @@ fn strip(value: &mut Value) {
 }
 
 /// The commands that are disturbed, by their arguments after the model.
-const WAYS: [&[&str]; 10] = [
+const WAYS: [&[&str]; 14] = [
     &["explore"],
     &["explore", "--order", "dfs", "--seed", "3"],
     &["explore", "--store", "plain", "--threads", "2"],
@@ -129,6 +155,27 @@ const WAYS: [&[&str]; 10] = [
         "--processes",
         "3",
     ],
+    &["check", "--only", "--no-vacuity", "--por", "none", "--ltl", ALWAYS],
+    &["check", "--por", "none", "--deadlock", "--ltl", ALWAYS],
+    &[
+        "check",
+        "--por",
+        "deletion",
+        "--steering",
+        "off",
+        "--only",
+        "--ltl",
+        ALWAYS,
+    ],
+    &[
+        "check",
+        "--only",
+        "--no-vacuity",
+        "--ltl",
+        ALWAYS,
+        "--processes",
+        "3",
+    ],
 ];
 
 fn arguments<'a>(way: &'a [&'a str], model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -157,7 +204,7 @@ fn killed_after(mut child: Child, time: Duration) -> Option<Output> {
 /// Runs a command, kills it again and again, and compares the answer in the end.
 fn disturb(name: &str, way: &[&str], kills: usize, random: &mut Random) -> usize {
     let place = folder(name);
-    let model = model(&place);
+    let model = model_of(way, &place);
     let started = Instant::now();
     let undisturbed = output(&arguments(way, &model, &[]));
     let usual = started.elapsed().as_millis() as usize;
@@ -239,7 +286,7 @@ fn two_hundred_kills_change_nothing() {
 /// A run that is stopped by a limit, with the arguments after `--checkpoint DIR`.
 fn stopped(name: &str, way: &[&str], limits: &[&str]) -> (String, Value) {
     let place = folder(name);
-    let model = model(&place);
+    let model = model_of(way, &place);
     let checkpoints = place.join("checkpoints").display().to_string();
     let mut command = arguments(way, &model, &["--checkpoint", &checkpoints]);
     command.extend(limits);
@@ -253,7 +300,7 @@ fn stopped(name: &str, way: &[&str], limits: &[&str]) -> (String, Value) {
 
 #[test]
 fn a_limit_of_states_can_be_raised() {
-    for (at, way) in [WAYS[0], WAYS[1], WAYS[4]].iter().enumerate() {
+    for (at, way) in [0, 1, 4, 10, 12, 13].map(|at| WAYS[at]).iter().enumerate() {
         let name = format!("states-{at}");
         let (checkpoints, undisturbed) = stopped(&name, way, &["--max-states", "20000"]);
         let again = output(&["resume", &checkpoints, "--json"]);
@@ -483,7 +530,13 @@ fn what_cannot_be_resumed_is_said() {
     let temporal = format!("{EXAMPLES}/peterson.dve");
     let never = place.join("never").display().to_string();
     let check = ["check", &temporal, "--checkpoint", &never];
-    said(&[&check[..], &["--ltl", "[] true"]].concat(), 2, "temporal");
+    for (more, words) in [
+        (&["--ltl", "[] true", "--threads", "2"][..], "threads"),
+        (&["--ltl", "[] true", "--emptiness", "ndfs"], "ndfs"),
+        (&["--ctl", "AG true"], "branching"),
+    ] {
+        said(&[&check[..], more].concat(), 2, words);
+    }
     said(&["check", "-", "--checkpoint", &never], 2, "");
 }
 

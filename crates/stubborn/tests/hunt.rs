@@ -95,6 +95,26 @@ fn infinite_runs_are_found() {
     assert_eq!(code, Some(0), "{object:#}");
 }
 
+/// A proposition without a value is a violation here as it is for `check`, and told as one.
+#[test]
+fn propositions_without_a_value_are_found() {
+    let text = "byte arr[2]; byte a;
+        process P { state s; init s; trans s -> s { guard a < 3; effect a = a + 1; }; }
+        system async;";
+    let model = file("no_value.dve", text);
+    for (formula, steps) in [("[] (arr[a] == 0)", 2), ("! \"a % 0\"", 0)] {
+        let (found, status) = object(&[&model, "--only", "--ltl", formula]);
+        assert_eq!(status, Some(1), "{formula}: {found}");
+        let trace = &found["properties"][0]["trace"];
+        let length = |part: &str| trace[part].as_array().map(Vec::len);
+        assert_eq!(
+            (length("stem"), length("cycle")),
+            (Some(steps), Some(0)),
+            "{found}"
+        );
+    }
+}
+
 #[test]
 fn nothing_found_is_no_answer() {
     let path = counters("nothing.dve");

@@ -165,7 +165,9 @@ impl Attempt for NetAttempt {
                             };
                             (text, known)
                         }
-                        Examined::Reachable(_) | Examined::Bound(_) => return None,
+                        Examined::Reachable(_) | Examined::Bound(_) | Examined::Ctl(..) => {
+                            return None;
+                        }
                     };
                     texts.push((name, text));
                     known.push(what);
@@ -350,6 +352,11 @@ impl NetAttempt {
                 let known = self.known_ltl(graph, String::new(), formula, propositions)?;
                 let text = format!("<all-paths>{text}</all-paths>");
                 (text, truth(known.truth == Truth::Holds))
+            }
+            Examined::Ctl(formula, some) => {
+                let text = print::ctl_xml(formula, propositions, *some)?;
+                let valuation = self.system.valuation(graph, propositions);
+                (text, truth(ctl::holds(graph, &valuation, formula, *some)))
             }
         })
     }

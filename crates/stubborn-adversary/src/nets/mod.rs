@@ -25,6 +25,7 @@ use crate::judge::{Attempt, Counts, Expectation, Experiment, Known, Truth, attac
 use crate::minimise::{Shrink, without_some};
 use crate::random::Random;
 use crate::reference::automaton::{Automaton, Runs, Valuation, accepts_some_run};
+use crate::reference::ctl;
 use crate::reference::graph::{FiniteRuns, Graph};
 use crate::reference::ltl::{self, Formula};
 use crate::reference::net::{Arcs, Condition, Marking, Net, NetTransition, Sum};
@@ -218,6 +219,8 @@ enum Examined {
     Bound(Vec<usize>),
     /// Whether all runs satisfy it.
     Ltl(Formula),
+    /// One of branching time; see [`ctl`].
+    Ctl(Formula, u64),
 }
 
 /// What is asked about a net.
@@ -283,7 +286,7 @@ impl Question {
                     Examined::Reachable(condition) | Examined::Invariant(condition) => {
                         Some(condition)
                     }
-                    Examined::Bound(_) | Examined::Ltl(_) => None,
+                    Examined::Bound(_) | Examined::Ltl(_) | Examined::Ctl(..) => None,
                 });
                 own.chain(propositions).collect()
             }
@@ -434,12 +437,14 @@ const GLOBAL: [&str; 6] = [
     "Liveness",
     "StableMarking",
 ];
-const WITH_FORMULAS: [&str; 5] = [
+const WITH_FORMULAS: [&str; 7] = [
     "ReachabilityCardinality",
     "ReachabilityFireability",
     "UpperBounds",
     "LTLCardinality",
     "LTLFireability",
+    "CTLCardinality",
+    "CTLFireability",
 ];
 const SWITCHES: [&str; 5] = [
     "--no-por",
@@ -474,7 +479,8 @@ impl Maker<'_> {
             }
             let may_reduce = matches!(task, Task::Safety | Task::Goals | Task::ExploreReduced);
             let has_cycle_proviso = task == Task::ExploreReduced && configuration.has("--proviso");
-            if may_reduce && !has_cycle_proviso && random.chance(1, 3) {
+            let may_reduce = may_reduce && !has_cycle_proviso && !configuration.hunts;
+            if may_reduce && random.chance(1, 3) {
                 let rules = ["dead", "transitions", "places", "post", "pre"];
                 let some: Vec<&str> = rules.into_iter().filter(|_| random.chance(1, 2)).collect();
                 match some.is_empty() || random.chance(1, 2) {
@@ -514,6 +520,14 @@ impl Maker<'_> {
                         }
                         formula::note(&formula, coverage);
                         Examined::Ltl(formula)
+                    }
+                    ("CTLCardinality" | "CTLFireability", _) => {
+                        let formula = formula::random(self.random, propositions.len());
+                        if print::ltl_xml(&formula, &propositions).is_none() {
+                            continue;
+                        }
+                        formula::note(&formula, coverage);
+                        Examined::Ctl(formula, self.random.number())
                     }
                     (_, true) => Examined::Reachable(condition),
                     (_, false) => Examined::Invariant(condition),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::coloured::{Coloured, Inscription, Term};
 use crate::formula::{self, Syntax};
+use crate::reference::ctl::is_temporal;
 use crate::reference::graph::Graph;
 use crate::reference::ltl::Formula;
 use crate::reference::net::{Comparison, Condition, Marking, Net, Sum};
@@ -323,13 +324,36 @@ pub fn condition_xml(condition: &Condition) -> String {
 
 /// A temporal formula as the contest has it; `None` if it has operators that there are not.
 pub fn ltl_xml(formula: &Formula, propositions: &[Condition]) -> Option<String> {
+    xml(formula, propositions, &mut |_| "")
+}
+
+/// The same of branching time; see [`crate::reference::ctl`] for `some`.
+pub fn ctl_xml(formula: &Formula, propositions: &[Condition], some: u64) -> Option<String> {
+    let mut next = 0;
+    xml(formula, propositions, &mut |formula| {
+        let number = next;
+        next += u32::from(is_temporal(formula));
+        match (is_temporal(formula), some >> (number % 64) & 1) {
+            (false, _) => "",
+            (true, 1) => "exists-path",
+            (true, _) => "all-paths",
+        }
+    })
+}
+
+fn xml(
+    formula: &Formula,
+    propositions: &[Condition],
+    around: &mut dyn FnMut(&Formula) -> &'static str,
+) -> Option<String> {
+    let around_this = around(formula);
     let mut operands = Vec::new();
     for operand in formula.operands() {
-        operands.push(ltl_xml(operand, propositions)?);
+        operands.push(xml(operand, propositions, around)?);
     }
     let all = operands.concat();
     let tagged = |tag: &str| format!("<{tag}>{all}</{tag}>");
-    Some(match formula {
+    let text = match formula {
         Formula::True => "<true/>".into(),
         Formula::False => "<false/>".into(),
         Formula::Proposition(number) => condition_xml(&propositions[*number]),
@@ -346,6 +370,10 @@ pub fn ltl_xml(formula: &Formula, propositions: &[Condition]) -> Option<String> 
             operands[0], operands[1]
         ),
         Formula::WeakUntil(..) | Formula::Release(..) | Formula::StrongRelease(..) => return None,
+    };
+    Some(match around_this {
+        "" => text,
+        tag => format!("<{tag}>{text}</{tag}>"),
     })
 }
 

@@ -159,6 +159,10 @@ pub(super) fn smaller_examined(examined: &Examined) -> Vec<Examined> {
             let smaller = formula::candidates(formula).into_iter();
             smaller.map(Examined::Ltl).collect()
         }
+        Examined::Ctl(formula, some) => {
+            let smaller = formula::candidates(formula).into_iter();
+            smaller.map(|f| Examined::Ctl(f, *some)).collect()
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::random::Random;
 use crate::subject::{Status, Subject};
 
 use super::answers::{self, Answer, Verdict, first_words, note_program};
-use super::ast::{Kind, Style};
+use super::ast::{Kind, Node, Style};
 use super::generate::{Case, Features, case};
 use super::spin::Spin;
 
@@ -23,6 +23,10 @@ const STATES: &str = "4000";
 
 /// Attacks on one program.
 const ATTACKS: usize = 24;
+
+/// Fewer on one that counts this far: each takes a hundred times as long.
+const FAR: i64 = 1000;
+const ATTACKS_ON_LONG: usize = 4;
 
 /// Options for Promela alone; they keep verdicts, not sizes.
 const SWITCHES: [&str; 3] = ["--merge", "--dead-variables", "--dead-locations"];
@@ -83,7 +87,12 @@ impl Arena for Reductions {
                 return Round::default();
             }
         };
-        let attempts: Vec<Attack<'_>> = (0..ATTACKS)
+        let far = |node: &Node| node.kind == Kind::Number && node.number >= FAR;
+        let attacks = match case.program.any(&mut |node| far(node)) {
+            true => ATTACKS_ON_LONG,
+            false => ATTACKS,
+        };
+        let attempts: Vec<Attack<'_>> = (0..attacks)
             .map(|_| Attack::random(subject, &case, &question, &plain, &mut random))
             .collect();
         let mut round = attack(attempts, subject, coverage);

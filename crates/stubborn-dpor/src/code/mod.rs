@@ -1,8 +1,8 @@
 //! Ordinary multi-threaded Rust code under the optimal search.
 //!
 //! Code that uses [`thread`] and [`sync`] in the place of the standard library's modules is run
-//! again and again, once for each trace: real threads, one at a time, each stopped before every
-//! operation that others may notice. Everything is sequentially consistent.
+//! again and again, once for each trace. Each thread has a stack of its own; one runs at a time, until
+//! the next operation that others may notice. Everything is sequentially consistent.
 //!
 //! What a thread does next is a function of what it has noticed so far. So it is learnt once for
 //! each *causal history* of the thread, and the search moves operations about without running
@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | `operation` | what threads do to what they share, and when they can |
 //! | `program` | code as a [`Program`](crate::Program) |
-//! | `runtime` | real threads that wait for their turn |
+//! | `runtime` | stacks that take turns |
 //! | [`sync`], [`thread`] | what code uses |
 
 pub(crate) mod operation;
@@ -24,10 +24,12 @@ pub mod thread;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::{Algorithm, ExploreError, Seen, explore};
 use program::Code;
+
+/// Bytes of the stack of a search.
+const STACK: usize = 64 << 20;
 
 /// Steps of one execution before it is taken for endless.
 const MOST_STEPS: usize = 10_000;
@@ -145,8 +147,24 @@ impl Check {
     ///
     /// # Errors
     /// The first execution that goes wrong.
+    ///
+    /// # Panics
+    /// If there is no memory for a thread.
     pub fn run(self, code: impl Fn() + Send + Sync + 'static) -> Result<Executions, Failure> {
-        let mut program = Code::new(Arc::new(code), self.most_steps);
+        // On a thread of its own, with its own values of `std::thread_local!`, and whose panics that
+        // were left half-way end with it.
+        let name = std::thread::current().name().map(str::to_owned);
+        let search = std::thread::Builder::new().stack_size(STACK);
+        let search = search.name(name.unwrap_or_else(|| "check".into()));
+        let thread = search.spawn(move || self.search(code));
+        match thread.expect("memory for a thread").join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    fn search(self, code: impl Fn() + 'static) -> Result<Executions, Failure> {
+        let mut program = Code::new(Rc::new(code), self.most_steps);
         let stuck = Rc::new(RefCell::new(None));
         let (mut ended, failed) = (0, program.failed());
         let counts = explore(&mut program, self.algorithm, &mut |seen| {

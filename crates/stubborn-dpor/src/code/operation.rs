@@ -93,8 +93,8 @@ pub(crate) struct Object {
     receiver_gone: bool,
 }
 
-impl Default for Object {
-    fn default() -> Self {
+impl Object {
+    const fn new() -> Self {
         Self {
             taken: false,
             readers: 0,
@@ -139,14 +139,15 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    fn get(&self, number: u32) -> Object {
-        self.all.get(number as usize).cloned().unwrap_or_default()
+    fn get(&self, number: u32) -> &Object {
+        static NEW: Object = Object::new();
+        self.all.get(number as usize).unwrap_or(&NEW)
     }
 
     fn get_mut(&mut self, number: u32) -> &mut Object {
         let at = number as usize;
         if self.all.len() <= at {
-            self.all.resize_with(at + 1, Object::default);
+            self.all.resize_with(at + 1, Object::new);
         }
         &mut self.all[at]
     }
@@ -174,7 +175,7 @@ impl Objects {
                 channel.received < channel.sent || channel.senders == 0
             }
             Operation::NotifyOne(c) => {
-                let waiting = self.get(c).waiting;
+                let waiting = &self.get(c).waiting;
                 return match waiting.is_empty() {
                     true => vec![NOBODY],
                     false => waiting.iter().map(|t| u32::from(*t)).collect(),

@@ -1,14 +1,13 @@
 //! Code as a [`Program`]: operations are moved about without running anything, and the code runs
 //! only to learn what a thread does next.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::FailureKind;
 use super::operation::{NOBODY, Objects, Operation, Part};
-use super::runtime::{Execution, Numbers};
+use super::runtime::{Common, Execution};
 use crate::{Access, Choice, ObjectId, Program, Step, Taken, ThreadId};
 
 /// A causal history: everything that may have had an influence on a thread, or on a part of an
@@ -30,6 +29,16 @@ struct Past {
     after: History,
     length: usize,
     before: Option<Rc<Past>>,
+}
+
+impl Drop for Past {
+    /// One after the other: an execution may have more steps than a stack has frames.
+    fn drop(&mut self) {
+        let mut before = self.before.take();
+        while let Some(mut past) = before.and_then(Rc::into_inner) {
+            before = past.before.take();
+        }
+    }
 }
 
 /// A state of the code: what every thread has seen, and who can do what.
@@ -67,15 +76,18 @@ impl World {
 
 /// See the [module](self).
 pub(crate) struct Code {
-    code: Arc<dyn Fn() + Send + Sync>,
-    numbers: Arc<Mutex<Numbers>>,
+    code: Rc<dyn Fn()>,
+    common: Rc<RefCell<Common>>,
     most_steps: usize,
-    /// The execution that has gone furthest last, and the histories it has made.
-    live: Option<(Execution, Vec<(Step, History)>)>,
+    /// The execution that has gone furthest last, and its steps.
+    live: Option<(Execution, Vec<Rc<Past>>)>,
     histories: HashMap<Cause, History>,
-    /// What a thread with a history does next.
-    next: HashMap<History, Operation>,
+    /// What a thread with a history does next, if it is known.
+    next: Vec<Option<Operation>>,
     parts: HashMap<Part, u32>,
+    /// No choice, and the only one of most operations.
+    none: Rc<[Choice]>,
+    only: Rc<[Choice]>,
     /// What went wrong first, and where.
     failure: Option<(FailureKind, Option<Rc<Past>>)>,
     failed: Rc<Cell<bool>>,
@@ -84,14 +96,16 @@ pub(crate) struct Code {
 const ROOT: History = History(1);
 
 impl Code {
-    pub(crate) fn new(code: Arc<dyn Fn() + Send + Sync>, most_steps: usize) -> Self {
+    pub(crate) fn new(code: Rc<dyn Fn()>, most_steps: usize) -> Self {
         Self {
             code,
-            numbers: Arc::default(),
+            common: Rc::default(),
             most_steps,
             live: None,
             histories: HashMap::new(),
-            next: HashMap::from([(ROOT, Operation::Start)]),
+            next: vec![None, Some(Operation::Start)],
+            none: [].into(),
+            only: [Choice(0)].into(),
             parts: HashMap::new(),
             failure: None,
             failed: Rc::new(Cell::new(false)),
@@ -112,7 +126,11 @@ impl Code {
     fn history(&mut self, cause: Cause) -> History {
         // 0 is none, 1 is the root.
         let next = History(self.histories.len() as u32 + 2);
-        *self.histories.entry(cause).or_insert(next)
+        let history = *self.histories.entry(cause).or_insert(next);
+        if history == next {
+            self.next.push(None);
+        }
+        history
     }
 
     fn part(&mut self, part: Part) -> u32 {
@@ -126,10 +144,10 @@ impl Code {
         if history == History(0) || world.objects.is_done(thread) {
             return None;
         }
-        if !self.next.contains_key(&history) && !self.failed.get() {
+        if self.next[history.0 as usize].is_none() && !self.failed.get() {
             self.learn(world);
         }
-        self.next.get(&history).copied()
+        self.next[history.0 as usize]
     }
 
     /// Runs the code up to a state.
@@ -142,33 +160,33 @@ impl Code {
             return self.fail(FailureKind::Endless, world);
         }
         let steps = world.steps();
-        let is_ahead = |done: &[(Step, History)]| {
+        let is_ahead = |done: &[Rc<Past>]| {
             let mut both = done.iter().zip(&steps);
-            done.len() <= steps.len() && both.all(|(d, s)| *d == (s.step, s.after))
+            done.len() <= steps.len() && both.all(|(d, s)| (d.step, d.after) == (s.step, s.after))
         };
         if !self.live.as_ref().is_some_and(|(_, done)| is_ahead(done)) {
             // The old one ends first, so that there are never two.
-            self.live = None;
-            let execution = Execution::new(&self.numbers, Arc::clone(&self.code));
+            self.leave();
+            let execution = Execution::new(&self.common, Rc::clone(&self.code));
             self.live = Some((execution, Vec::new()));
         }
-        let Some((execution, mut done)) = self.live.take() else {
+        let Some((mut execution, mut done)) = self.live.take() else {
             return;
         };
         for past in &steps[done.len()..] {
             let thread = past.step.thread.0;
             let announced = execution.advance(thread, past.answer);
-            done.push((past.step, past.after));
+            done.push(Rc::clone(past));
             match announced {
                 Some(Operation::Panic) => {
-                    let text = execution.panic().unwrap_or_default();
-                    self.next.insert(past.after, Operation::Panic);
+                    let text = execution.panic.take().unwrap_or_default();
+                    self.next[past.after.0 as usize] = Some(Operation::Panic);
                     self.fail(FailureKind::Panic(text), world);
                     break;
                 }
                 Some(operation) => {
-                    let known = *self.next.entry(past.after).or_insert(operation);
-                    if known != operation {
+                    let known = self.next[past.after.0 as usize].get_or_insert(operation);
+                    if *known != operation {
                         self.fail(FailureKind::NotDeterministic, world);
                         break;
                     }
@@ -181,6 +199,17 @@ impl Code {
             }
         }
         self.live = Some((execution, done));
+    }
+
+    /// Leaves the execution that is under way.
+    fn leave(&mut self) {
+        if let Some((execution, done)) = self.live.take() {
+            let mut objects = Objects::default();
+            for past in &done {
+                objects.apply(past.step.thread.0, past.operation, past.step.choice.0);
+            }
+            execution.finish(objects, self.most_steps);
+        }
     }
 
     /// Why an execution that came to this state is wrong, and what happened in it.
@@ -196,6 +225,14 @@ impl Code {
             }
         }
         (FailureKind::Deadlock(waiting), schedule(&world))
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if !self.failed.get() {
+            self.leave();
+        }
     }
 }
 
@@ -216,8 +253,7 @@ impl Program for Code {
     type State = World;
 
     fn threads(&self) -> usize {
-        let numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
-        numbers.thread_count()
+        self.common.borrow().thread_count()
     }
 
     fn initial(&self) -> World {
@@ -232,11 +268,12 @@ impl Program for Code {
     fn choices(&mut self, world: &World, thread: ThreadId) -> Rc<[Choice]> {
         let operation = self.operation(world, thread.0);
         match operation {
-            Some(operation) => {
-                let choices = world.objects.choices(thread.0, operation);
-                choices.into_iter().map(Choice).collect()
-            }
-            None => [].into(),
+            Some(operation) => match world.objects.choices(thread.0, operation).as_slice() {
+                [] => Rc::clone(&self.none),
+                [0] => Rc::clone(&self.only),
+                choices => choices.iter().copied().map(Choice).collect(),
+            },
+            None => Rc::clone(&self.none),
         }
     }
 
@@ -276,7 +313,7 @@ impl Program for Code {
                 after.threads.resize(at + 1, 0);
             }
             let birth = self.history((history, u32::from(child), 0, Vec::new()));
-            self.next.insert(birth, Operation::Start);
+            self.next[birth.0 as usize] = Some(Operation::Start);
             after.threads[at] = birth.0;
         }
         after.past = Some(Rc::new(Past {

@@ -16,7 +16,7 @@ use std::sync::{self, PoisonError, TryLockError};
 pub use std::sync::{Arc, LockResult, TryLockResult, Weak};
 
 use super::operation::{Operation, YES};
-use super::runtime::{new_object, perform};
+use super::runtime::{new_object, no_waiting, perform};
 
 /// A mutex: [`std::sync::Mutex`].
 pub struct Mutex<T> {
@@ -84,10 +84,9 @@ impl<T> Mutex<T> {
     }
 
     fn guard(&self) -> MutexGuard<'_, T> {
-        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         MutexGuard {
             mutex: self,
-            value: Some(value),
+            value: Some(free(self.value.try_lock())),
         }
     }
 
@@ -114,6 +113,15 @@ impl<T> Mutex<T> {
 impl<T: Default> Default for Mutex<T> {
     fn default() -> Self {
         Self::new(T::default())
+    }
+}
+
+/// The guard of a lock that is free, because the search says so.
+fn free<G>(locked: Result<G, TryLockError<G>>) -> G {
+    match locked {
+        Ok(guard) => guard,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => no_waiting(),
     }
 }
 
@@ -175,6 +183,9 @@ impl Condvar {
         let mutex = guard.mutex;
         // Its drop has nothing to give back any more.
         drop(guard.value.take());
+        if std::thread::panicking() {
+            no_waiting();
+        }
         let both = (self.number, mutex.number);
         perform(Operation::Wait {
             condvar: both.0,
@@ -283,7 +294,7 @@ impl<T> RwLock<T> {
         perform(Operation::Read(self.number));
         Ok(RwLockReadGuard {
             lock: self,
-            value: Some(self.value.read().unwrap_or_else(PoisonError::into_inner)),
+            value: Some(free(self.value.try_read())),
         })
     }
 
@@ -298,7 +309,7 @@ impl<T> RwLock<T> {
         perform(Operation::Write(self.number));
         Ok(RwLockWriteGuard {
             lock: self,
-            value: Some(self.value.write().unwrap_or_else(PoisonError::into_inner)),
+            value: Some(free(self.value.try_write())),
         })
     }
 

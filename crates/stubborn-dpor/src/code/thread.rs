@@ -1,12 +1,17 @@
 //! Threads, as in [`std::thread`].
 //!
-//! Not here: scoped threads, parking, sleeping (there is no time), thread-local storage that is
-//! dropped with its thread.
+//! Threads of a check are stacks that one thread of the operating system runs in turn. So what the
+//! standard library's `thread_local!` makes is shared by all of them, and by all executions: use
+//! [`thread_local!`](crate::thread_local).
+//!
+//! Not here: scoped threads, parking, sleeping (there is no time).
 
+use std::cell::{Cell, RefCell};
+use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::operation::Operation;
-use super::runtime::{perform, spawn as seat};
+use super::runtime::{local, no_waiting, perform, spawn as seat};
 
 /// A thread to be [joined](JoinHandle::join).
 #[derive(Debug)]
@@ -26,7 +31,7 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> std::thread::Result<T> {
         perform(Operation::Join(self.thread));
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(result.take().expect("a thread that is done has a result"))
+        Ok(result.take().unwrap_or_else(|| no_waiting()))
     }
 
     /// Its number in schedules.
@@ -55,4 +60,77 @@ pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> Jo
 /// Outside of a check.
 pub fn yield_now() {
     perform(Operation::Yield);
+}
+
+/// What each thread has one of: [`std::thread::LocalKey`]. Made by
+/// [`thread_local!`](crate::thread_local), and dropped when its thread is done.
+#[derive(Debug)]
+pub struct LocalKey<T: 'static> {
+    init: fn() -> T,
+}
+
+impl<T: 'static> LocalKey<T> {
+    #[doc(hidden)]
+    pub const fn new(init: fn() -> T) -> Self {
+        Self { init }
+    }
+
+    /// Does something with this thread's value.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn with<R>(&'static self, act: impl FnOnce(&T) -> R) -> R {
+        act(&local(ptr::from_ref(self).addr(), self.init))
+    }
+}
+
+impl<T: 'static> LocalKey<Cell<T>> {
+    /// Another value.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn set(&'static self, value: T) {
+        self.with(|cell| cell.set(value));
+    }
+
+    /// The value.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn get(&'static self) -> T
+    where
+        T: Copy,
+    {
+        self.with(Cell::get)
+    }
+}
+
+impl<T: 'static> LocalKey<RefCell<T>> {
+    /// Reads the value.
+    ///
+    /// # Panics
+    /// Outside of a check, and while it is changed.
+    pub fn with_borrow<R>(&'static self, act: impl FnOnce(&T) -> R) -> R {
+        self.with(|cell| act(&cell.borrow()))
+    }
+
+    /// Changes the value.
+    ///
+    /// # Panics
+    /// Outside of a check, and while it is read or changed.
+    pub fn with_borrow_mut<R>(&'static self, act: impl FnOnce(&mut T) -> R) -> R {
+        self.with(|cell| act(&mut cell.borrow_mut()))
+    }
+}
+
+/// Values that each thread of a check has one of, as by [`std::thread_local!`].
+#[macro_export]
+macro_rules! thread_local {
+    () => {};
+    ($(#[$about:meta])* $visible:vis static $name:ident: $type:ty = $init:expr $(; $($more:tt)*)?) => {
+        $(#[$about])*
+        $visible static $name: $crate::thread::LocalKey<$type> =
+            $crate::thread::LocalKey::new(|| $init);
+        $($crate::thread_local!($($more)*);)?
+    };
 }

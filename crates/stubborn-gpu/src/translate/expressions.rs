@@ -1,6 +1,6 @@
 //! Expressions, and the functions that read and write fields.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use stubborn_ir::{
@@ -10,7 +10,7 @@ use stubborn_system::{ChannelId, FieldId};
 
 use super::kind;
 use crate::Refusal;
-use crate::packing::{Code, Packing, Piece};
+use crate::packing::{Code, Packing, Piece, Spot};
 
 /// Deepest nesting: compilers count brackets.
 const DEEPEST: u32 = 60;
@@ -21,9 +21,11 @@ pub(super) struct Source<'m> {
     pub(super) packing: &'m Packing,
     /// Functions that the code calls, by name; in the order in which they must come.
     functions: Vec<String>,
-    named: BTreeMap<String, ()>,
-    /// Numbers for functions of references.
-    references: usize,
+    named: BTreeSet<String>,
+    /// Functions that choose by references: what they do, and their numbers.
+    references: BTreeMap<String, usize>,
+    /// What commands do, by number.
+    pub(super) commands: BTreeMap<u32, String>,
     /// Numbers for variables.
     pub(super) names: usize,
     depth: u32,
@@ -53,8 +55,9 @@ impl<'m> Source<'m> {
             model,
             packing,
             functions: Vec::new(),
-            named: BTreeMap::new(),
-            references: 0,
+            named: BTreeSet::new(),
+            references: BTreeMap::new(),
+            commands: BTreeMap::new(),
             names: 0,
             depth: 0,
         }
@@ -67,7 +70,9 @@ impl<'m> Source<'m> {
              static int quotient(int a, int b, uint* bad, uint k) { \
              if (b == 0) return failing(bad, k); if (b == -1) return (int)(0u - (uint)a); return a / b; }\n\
              static int remainder_of(int a, int b, uint* bad, uint k) { \
-             if (b == 0) return failing(bad, k); if (b == -1) return 0; return a % b; }\n",
+             if (b == 0) return failing(bad, k); if (b == -1) return 0; return a % b; }\n\
+             static uint checked(int i, uint len, uint* bad, uint k) { \
+             if ((uint)i >= len) return failing(bad, k); return (uint)i; }\n",
         );
         for function in self.functions {
             text += &function;
@@ -75,11 +80,9 @@ impl<'m> Source<'m> {
         text
     }
 
-    fn define(&mut self, name: &str, text: impl FnOnce(&mut Self) -> String) {
-        if !self.named.contains_key(name) {
-            let text = text(self);
-            self.named.insert(name.into(), ());
-            self.functions.push(text);
+    fn define(&mut self, name: &str, text: impl FnOnce() -> String) {
+        if self.named.insert(name.into()) {
+            self.functions.push(text());
         }
     }
 
@@ -88,13 +91,27 @@ impl<'m> Source<'m> {
         let spot = self.packing.spot(field);
         match (spot.code.bits, spot.shift) {
             (0, _) => "0u".into(),
-            (_, 0) => format!("(uint)({s}->w[{}]&{:#x}ul)", spot.word, spot.mask()),
             (_, shift) => format!(
-                "(uint)(({s}->w[{}]>>{shift})&{:#x}ul)",
+                "(uint)(({s}->w[{}]>>{shift}u)&{:#x}ul)",
                 spot.word,
                 spot.mask()
             ),
         }
+    }
+
+    /// Where the location of a process lies, if it can change.
+    pub(super) fn counter(&self, process: usize) -> Option<Spot> {
+        let counter = self.model.program().processes[process].counter;
+        let field = self.model.encoding().first_field(counter);
+        let spot = self.packing.spot(field);
+        (spot.code.bits > 0).then_some(spot)
+    }
+
+    /// The location of a process that never changes.
+    pub(super) fn fixed_location(&self, process: usize) -> Option<u32> {
+        let counter = self.model.program().processes[process].counter;
+        let field = self.model.encoding().first_field(counter);
+        self.packing.fixed(field).map(|location| location as u32)
     }
 
     /// Where a process is.
@@ -121,61 +138,85 @@ impl<'m> Source<'m> {
     pub(super) fn element_value(&mut self, first: FieldId, s: &str, index: &str) -> String {
         let group = self.packing.group(first);
         let Some(values) = &group.fixed else {
-            let get = self.getter(first);
-            return value_of(&format!("{get}({s}, (uint)({index}))"), group.code);
+            return value_of(&self.element_bits(first, s, index), group.code);
         };
         let name = format!("fixed{}", first.index());
-        self.define(&name, |_| {
+        self.define(&name, || {
             let values: Vec<String> = values.iter().map(|value| constant(*value)).collect();
             format!("__constant int {name}[] = {{ {} }};\n", values.join(", "))
         });
         format!("{name}[(uint)({index})]")
     }
 
-    /// The name of a function that gives the raw bits of an array's element.
-    pub(super) fn getter(&mut self, first: FieldId) -> String {
-        let name = format!("get{}", first.index());
+    /// The raw bits of an array's element. Places are arguments: arrays that lie in as many words as others
+    /// are read by the same text.
+    pub(super) fn element_bits(&mut self, first: FieldId, s: &str, index: &str) -> String {
         let group = self.packing.group(first);
-        self.define(&name, |_| {
-            let (bits, mask) = (group.code.bits, group.code.most());
-            let mut text = format!("static uint {name}(const State* s, uint i) {{");
-            match &group.pieces[..] {
-                [] => text += " return 0u;",
-                [first, more @ ..] => {
-                    // By cases, so that the words can be registers.
-                    let (word, shift) = (first.word, first.shift);
-                    let _ = write!(text, " ulong v = s->w[{word}]; uint sh = {shift}u+i*{bits}u;");
-                    for Piece { first, word, shift, .. } in more {
-                        let _ = write!(text, " if (i >= {first}u) {{ v = s->w[{word}]; sh = {shift}u+(i-{first}u)*{bits}u; }}");
-                    }
-                    let _ = write!(text, " return (uint)(v>>(sh&63u))&{mask:#x}u;");
-                }
-            }
-            text + " }\n"
+        let [Piece { word, shift, .. }, more @ ..] = &group.pieces[..] else {
+            return format!("((void)({index}), 0u)");
+        };
+        let name = format!("get_in_{}", group.pieces.len());
+        let called = called(group.pieces.len());
+        self.define(&name, || {
+            let parameters = (0..more.len()).map(|at| format!(", uint f{at}, uint w{at}, uint s{at}"));
+            let parameters: String = parameters.collect();
+            // By cases, so that the words can be registers.
+            let cases = (0..more.len())
+                .map(|at| format!(" if (i >= f{at}) {{ v = s->w[w{at}]; sh = s{at}+(i-f{at})*bits; }}"));
+            let cases: String = cases.collect();
+            format!(
+                "{called} uint {name}(const State* s, uint i, uint bits, uint mask, uint w, uint sh{parameters}) \
+                 {{ ulong v = s->w[w]; sh += i*bits;{cases} return (uint)(v>>(sh&63u))&mask; }}\n"
+            )
         });
-        name
+        let (bits, mask) = (group.code.bits, group.code.most());
+        let more = more.iter().map(|piece| {
+            let Piece {
+                first, word, shift, ..
+            } = piece;
+            format!(", {first}u, {word}u, {shift}u")
+        });
+        let more: String = more.collect();
+        format!("{name}({s}, (uint)({index}), {bits}u, {mask:#x}u, {word}u, {shift}u{more})")
     }
 
-    /// The name of a function that sets the raw bits of an array's element.
-    pub(super) fn setter(&mut self, first: FieldId) -> String {
-        let name = format!("set{}", first.index());
+    /// A statement that sets the raw bits of an array's element of `x`.
+    pub(super) fn set_element(&mut self, first: FieldId, index: &str, raw: &str) -> String {
         let group = self.packing.group(first);
-        self.define(&name, |_| {
-            let (bits, mask) = (group.code.bits, group.code.most());
-            let mut text = format!("static void {name}(State* x, uint i, uint v) {{");
-            for Piece { first, count, word, shift } in &group.pieces {
-                if group.pieces.len() > 1 {
-                    let _ = write!(text, " if (i >= {first}u && i < {}u)", first + count);
-                }
-                let _ = write!(
-                    text,
-                    " {{ uint sh = ({shift}u+(i-{first}u)*{bits}u)&63u; \
-                     x->w[{word}] = (x->w[{word}] & ~({mask:#x}ul<<sh)) | ((ulong)(v&{mask:#x}u)<<sh); }}"
-                );
-            }
-            text + " }\n"
+        let count = group.pieces.len();
+        let name = format!("set_in_{count}");
+        let called = called(count);
+        self.define(&name, || {
+            let parameters =
+                (0..count).map(|at| format!(", uint f{at}, uint e{at}, uint w{at}, uint s{at}"));
+            let parameters: String = parameters.collect();
+            let cases = (0..count).map(|at| {
+                let chosen = match count {
+                    1 => String::new(),
+                    _ => format!(" if (i >= f{at} && i < e{at})"),
+                };
+                format!(
+                    "{chosen} {{ uint sh = (s{at}+(i-f{at})*bits)&63u; \
+                     x->w[w{at}] = (x->w[w{at}] & ~((ulong)mask<<sh)) | ((ulong)(v&mask)<<sh); }}"
+                )
+            });
+            let cases: String = cases.collect();
+            format!(
+                "{called} void {name}(State* x, uint i, uint v, uint bits, uint mask{parameters}) {{{cases} }}\n"
+            )
         });
-        name
+        let (bits, mask) = (group.code.bits, group.code.most());
+        let pieces = group.pieces.iter().map(|piece| {
+            let Piece {
+                first,
+                count,
+                word,
+                shift,
+            } = piece;
+            format!(", {first}u, {}u, {word}u, {shift}u", first + count)
+        });
+        let pieces: String = pieces.collect();
+        format!("{name}(x, {index}, {raw}, {bits}u, {mask:#x}u{pieces});")
     }
 
     /// An expression of type `int` for the value in the state `s`; where evaluating it fails, the
@@ -280,11 +321,8 @@ impl<'m> Source<'m> {
                 let position = self.expression(position, s)?;
                 match channel {
                     ChannelRef::Fixed(channel) => {
-                        let name = self.peek(*channel, *item as usize);
-                        format!(
-                            "{name}({s}, {position}, &bad, {}u)",
-                            kind(self.model.program(), *site)
-                        )
+                        let k = kind(self.model.program(), *site);
+                        self.peek((*channel, *item as usize), s, &position, "&bad", k)
                     }
                     ChannelRef::Denoted {
                         value,
@@ -293,10 +331,8 @@ impl<'m> Source<'m> {
                     } => {
                         let value = self.expression(value, s)?;
                         let k = kind(self.model.program(), *site);
-                        let cases = distinct(targets).map(|(v, c)| {
-                            let name = self.peek(c, *item as usize);
-                            (v, format!("{name}(s, i, bad, {k}u)"))
-                        });
+                        let cases = distinct(targets)
+                            .map(|(v, c)| (v, self.peek((c, *item as usize), "s", "i", "bad", k)));
                         let cases = cases.collect::<Vec<_>>();
                         let name = self.by_reference(", int i", &cases, *unknown);
                         format!("{name}({s}, {value}, &bad, {position})")
@@ -332,15 +368,9 @@ impl<'m> Source<'m> {
         if fits {
             return Ok(self.element_value(place.first, s, &index));
         }
-        let value = self.element_value(place.first, "s", "i");
-        let name = format!("element{}", place.first.index());
-        self.define(&name, |_| {
-            format!("static int {name}(const State* s, int i, uint* bad, uint k) {{ if ((uint)i >= {}u) return failing(bad, k); return {value}; }}\n", place.len)
-        });
-        Ok(format!(
-            "{name}({s}, {index}, &bad, {}u)",
-            kind(program, site)
-        ))
+        let k = kind(program, site);
+        let index = format!("checked({index}, {}u, &bad, {k}u)", place.len);
+        Ok(self.element_value(place.first, s, &index))
     }
 
     /// The number of messages in a channel.
@@ -348,37 +378,43 @@ impl<'m> Source<'m> {
         self.field(self.model.encoding().channels[channel.index()].length, s)
     }
 
-    /// The name of a function for an item of a message.
-    fn peek(&mut self, channel: ChannelId, item: usize) -> String {
-        let name = format!("peek{}_{item}", channel.index());
+    /// An item of a message, where `bad` is a pointer.
+    fn peek(
+        &mut self,
+        (channel, item): (ChannelId, usize),
+        s: &str,
+        position: &str,
+        bad: &str,
+        k: u32,
+    ) -> String {
         let place = &self.model.encoding().channels[channel.index()];
-        let value = place
-            .items
-            .get(item)
-            .map(|cells| self.element_value(cells.first, "s", "i"));
-        let length = self.length(channel, "s");
-        self.define(&name, |_| {
-            let value = value.unwrap_or_else(|| "failing(bad, k)".into());
-            format!("static int {name}(const State* s, int i, uint* bad, uint k) {{ if ((uint)i >= (uint)({length})) return failing(bad, k); return {value}; }}\n")
-        });
-        name
+        let Some(cells) = place.items.get(item) else {
+            return format!("((void)({position}), (int)failing({bad}, {k}u))");
+        };
+        let length = self.length(channel, s);
+        let index = format!("checked({position}, (uint)({length}), {bad}, {k}u)");
+        self.element_value(cells.first, s, &index)
     }
 
-    /// A new function that chooses by the value of a reference to a channel.
+    /// A function that chooses by the value of a reference to a channel.
     fn by_reference(&mut self, parameters: &str, cases: &[(i32, String)], unknown: Site) -> String {
-        let name = format!("denoted{}", self.references);
-        self.references += 1;
         let k = kind(self.model.program(), unknown);
-        let mut text = format!(
-            "static int {name}(const State* s, int v, uint* bad{parameters}) {{ switch (v) {{"
-        );
+        let mut text = format!("(const State* s, int v, uint* bad{parameters}) {{ switch (v) {{");
         for (value, result) in cases {
             let _ = write!(text, " case {}: return {result};", constant(*value));
         }
         let _ = writeln!(text, " }} return failing(bad, {k}u); }}");
-        self.functions.push(text);
+        let number = self.references.len();
+        let number = *self.references.entry(text.clone()).or_insert(number);
+        let name = format!("denoted{number}");
+        self.define(&name, || format!("CALLED int {name}{text}"));
         name
     }
+}
+
+/// How a function for arrays in so many pieces is declared.
+fn called(pieces: usize) -> &'static str {
+    if pieces > 2 { "CALLED" } else { "static" }
 }
 
 /// The first channel of each value.

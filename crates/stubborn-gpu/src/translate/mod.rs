@@ -6,7 +6,8 @@
 //! places: at most one of these is enabled. So a round gives at most one successor, all
 //! work-items of a group run the same round at the same time, and there is one place in the
 //! kernel where successors are stored. `chain_fire` is the same for what a process does within
-//! [chains](stubborn_ir::chain).
+//! [chains](stubborn_ir::chain). Short texts spell these choices out; for long ones,
+//! there are [tables](shapes).
 //!
 //! What fails sets a flag, and the code runs on to its end with whatever values it has: they
 //! are thrown away. Which of several failures came first is not known on the card. Nobody needs
@@ -14,6 +15,7 @@
 
 mod expressions;
 mod sets;
+mod shapes;
 mod statements;
 
 use std::fmt::Write;
@@ -31,6 +33,8 @@ use expressions::Source;
 const MOST_WORDS: usize = 64;
 /// Most commands; compilers of cards are slow.
 const MOST_COMMANDS: usize = 4_000;
+/// From so many bytes of commands on, compiling takes longer than most searches.
+const LONG_TEXT: usize = 40 << 10;
 /// Longest text.
 const LONGEST_TEXT: usize = 4 << 20;
 /// Most targets: their numbers are bits of a word.
@@ -65,6 +69,25 @@ impl Round {
                 Slot::One(at) => continues(at),
                 Slot::ByPartner(_, by) => by.iter().any(|(_, at)| continues(at)),
             }),
+        }
+    }
+}
+
+/// How commands are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// By choices in the code, which has each command where it is needed: fastest on the card.
+    Out,
+    /// By [tables](shapes): compiled much sooner where there are many commands.
+    Tables,
+}
+
+impl Spelling {
+    /// What pays for a text of so many bytes.
+    fn of(length: usize) -> Self {
+        match length < LONG_TEXT {
+            true => Self::Out,
+            false => Self::Tables,
         }
     }
 }
@@ -117,11 +140,23 @@ pub(crate) fn translate(
         .commands
         .iter()
         .any(|command| command.continues.is_some());
-    let body = step_function(&mut out, &rounds)?;
-    let chain = match has_chains {
-        true => chain_function(&mut out, model)?,
-        false => String::new(),
+    let chains = match has_chains {
+        true => chains(model),
+        false => Vec::new(),
     };
+    let all: Vec<&Round> = rounds.iter().flat_map(|(_, rounds)| rounds).collect();
+    for round in all.iter().copied().chain(chains.iter().flatten()) {
+        commands(&mut out, round)?;
+    }
+    // How often the code of a command is there if it is spelled out.
+    let copies = 1 + 2 * usize::from(has_chains) + usize::from(asked.sets.is_some());
+    let length = out.commands.values().map(String::len).sum::<usize>() * copies;
+    let by_tables = match asked.spelling.unwrap_or_else(|| Spelling::of(length)) {
+        Spelling::Out => None,
+        Spelling::Tables => shapes::by_tables(&out, &all, &chains),
+    };
+    let is_by_tables = by_tables.is_some();
+    let body = by_tables.unwrap_or_else(|| spelled_out(&out, &all, &chains));
     let mut labels = label_functions(&mut out, model, targets)?;
     if let Some(sets) = &asked.sets {
         labels += &sets::functions(&mut out, model, sets)?;
@@ -168,9 +203,24 @@ pub(crate) fn translate(
     text += "typedef struct { ulong w[W]; } State;\n\
              static bool same(const State* a, const State* b) { ulong d = 0; \
              for (uint k = 0; k < W; k++) d |= a->w[k] ^ b->w[k]; return d == 0; }\n";
+    let called = match is_by_tables {
+        true => "static __attribute__((noinline))",
+        false => "static",
+    };
+    let _ = writeln!(text, "#define CALLED {called}");
+    if has_chains {
+        let counts: Vec<String> = chains
+            .iter()
+            .map(|rounds| rounds.len().to_string())
+            .collect();
+        let _ = writeln!(
+            text,
+            "__constant uint chain_rounds[] = {{ {} }};",
+            counts.join(", ")
+        );
+    }
     text += &out.finish();
     text += &body;
-    text += &chain;
     text += &labels;
     if text.len() > LONGEST_TEXT {
         return Err(Refusal::new(format!(
@@ -276,58 +326,80 @@ fn by_slot(process: usize, mut locations: Vec<(u32, Vec<Slot>)>) -> Vec<Round> {
     (0..most).map(round).collect()
 }
 
-/// `fire`: one round.
-fn step_function(out: &mut Source<'_>, rounds: &[(u8, Vec<Round>)]) -> Result<String, Refusal> {
+/// Writes the code of all commands of a round.
+fn commands(out: &mut Source<'_>, round: &Round) -> Result<(), Refusal> {
+    match round {
+        Round::Free(at) => out.command(*at, &[]),
+        Round::Process(process, locations) => {
+            let mut each = locations.iter();
+            each.try_for_each(|(location, slot)| match slot {
+                Slot::One(at) => out.command(*at, &[(*process, *location)]),
+                Slot::ByPartner(partner, by) => by.iter().try_for_each(|(there, at)| {
+                    out.command(*at, &[(*process, *location), (*partner, *there)])
+                }),
+            })
+        }
+    }
+}
+
+/// `fire` and `chain_fire`, with the code of each command where it is needed.
+fn spelled_out(out: &Source<'_>, rounds: &[&Round], chains: &[Vec<Round>]) -> String {
     let mut text = String::from(
         "static uint fire(const uint r, const State* s, State* x, uint* c) {\n  switch (r) {\n",
     );
-    let all = rounds.iter().flat_map(|(_, rounds)| rounds);
-    for (nr, round) in all.enumerate() {
-        let _ = writeln!(text, "  case {nr}: {{");
-        match round {
-            Round::Free(at) => text += &out.command(*at, &[])?,
-            Round::Process(process, locations) => text += &by_location(out, *process, locations)?,
+    for (nr, round) in rounds.iter().enumerate() {
+        spell_round(out, nr, round, &mut text);
+    }
+    text += "  }\n  return 0;\n}\n";
+    if chains.is_empty() {
+        return text;
+    }
+    text += "static uint chain_fire(const uint p, const uint r, const State* s, State* x, uint* c) {\n  switch (p) {\n";
+    for (process, rounds) in chains.iter().enumerate().filter(|(_, r)| !r.is_empty()) {
+        let _ = writeln!(text, "  case {process}: switch (r) {{");
+        for (nr, round) in rounds.iter().enumerate() {
+            spell_round(out, nr, round, &mut text);
         }
         text += "  } break;\n";
     }
     text += "  }\n  return 0;\n}\n";
-    Ok(text)
+    text
 }
 
-/// A choice by the location of a process.
-fn by_location(
-    out: &mut Source<'_>,
-    process: usize,
-    locations: &[(u32, Slot)],
-) -> Result<String, Refusal> {
-    let mut text = format!("  switch ({}) {{\n", out.location(process, "s"));
-    for (location, slot) in locations {
-        let _ = writeln!(text, "  case {location}: {{");
-        match slot {
-            Slot::One(at) => text += &out.command(*at, &[(process, *location)])?,
-            Slot::ByPartner(partner, by) => {
-                let _ = writeln!(text, "  switch ({}) {{", out.location(*partner, "s"));
-                for (there, at) in by {
-                    let command = out.command(*at, &[(process, *location), (*partner, *there)])?;
-                    let _ = write!(text, "  case {there}: {{\n{command}  }} break;\n");
+/// A round as a case: a choice by the location of a process.
+fn spell_round(out: &Source<'_>, nr: usize, round: &Round, text: &mut String) {
+    let command = |at: &u32| format!("  *c = {at}u;\n{}", out.commands[at]);
+    let _ = writeln!(text, "  case {nr}: {{");
+    match round {
+        Round::Free(at) => *text += &command(at),
+        Round::Process(process, locations) => {
+            let _ = writeln!(text, "  switch ({}) {{", out.location(*process, "s"));
+            for (location, slot) in locations {
+                let _ = writeln!(text, "  case {location}: {{");
+                match slot {
+                    Slot::One(at) => *text += &command(at),
+                    Slot::ByPartner(partner, by) => {
+                        let _ = writeln!(text, "  switch ({}) {{", out.location(*partner, "s"));
+                        for (there, at) in by {
+                            let _ =
+                                write!(text, "  case {there}: {{\n{}  }} break;\n", command(at));
+                        }
+                        *text += "  }\n";
+                    }
                 }
-                text += "  }\n";
+                *text += "  } break;\n";
             }
+            *text += "  }\n";
         }
-        text += "  } break;\n";
     }
-    text += "  }\n";
-    Ok(text)
+    *text += "  } break;\n";
 }
 
-/// `chain_fire`: what a process can do where chains may get to, and how many rounds that has.
-fn chain_function(out: &mut Source<'_>, model: &Model) -> Result<String, Refusal> {
+/// What each process can do where chains may get to.
+fn chains(model: &Model) -> Vec<Vec<Round>> {
     let program = model.program();
     let inside = stubborn_ir::chain::continuations(program);
-    let mut text = String::from(
-        "static uint chain_fire(const uint p, const uint r, const State* s, State* x, uint* c) {\n  switch (p) {\n",
-    );
-    let mut counts = vec![0; program.processes.len()];
+    let mut chains = vec![Vec::new(); program.processes.len()];
     for (process, locations) in starts(model) {
         let Some(reached) = inside.get(&stubborn_system::ProcessId::new(process)) else {
             continue;
@@ -340,26 +412,9 @@ fn chain_function(out: &mut Source<'_>, model: &Model) -> Result<String, Refusal
             let first = range.filter(|at| program.commands[*at as usize].priority == 0);
             (location, slots(program, first))
         });
-        let rounds = by_slot(process, own.collect());
-        counts[process] = rounds.len();
-        let _ = writeln!(text, "  case {process}: switch (r) {{");
-        for (nr, round) in rounds.iter().enumerate() {
-            if let Round::Process(_, locations) = round {
-                let _ = writeln!(text, "  case {nr}: {{");
-                text += &by_location(out, process, locations)?;
-                text += "  } break;\n";
-            }
-        }
-        text += "  } break;\n";
+        chains[process] = by_slot(process, own.collect());
     }
-    text += "  }\n  return 0;\n}\n";
-    let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
-    let _ = writeln!(
-        text,
-        "__constant uint chain_rounds[] = {{ {} }};",
-        counts.join(", ")
-    );
-    Ok(text)
+    chains
 }
 
 /// Functions for what is looked for in states.

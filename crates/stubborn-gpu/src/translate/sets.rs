@@ -25,7 +25,7 @@ pub(super) fn functions(
         return Err(Refusal::new("a command has too many guards for sets"));
     }
     let mut text = format!(
-        "#define GUARDS {most}u\nstatic uint blocked(const uint t, const State* s) {{\n  uint f = 0;\n  switch (t) {{\n"
+        "#define GUARDS {most}u\nCALLED uint blocked(const uint t, const State* s) {{\n  uint f = 0;\n  switch (t) {{\n"
     );
     let mut of = Vec::new();
     for at in commands.clone() {

@@ -14,11 +14,15 @@ use crate::Refusal;
 use crate::packing::{Code, Piece};
 
 impl Source<'_> {
-    /// The code of a command, where processes are known to be at locations.
-    pub(super) fn command(&mut self, at: u32, known: &[(usize, u32)]) -> Result<String, Refusal> {
+    /// Writes the code of a command, where processes are known to be at locations.
+    pub(super) fn command(&mut self, at: u32, known: &[(usize, u32)]) -> Result<(), Refusal> {
+        if self.commands.contains_key(&at) {
+            return Ok(());
+        }
         let program = self.model.program();
         let command = &program.commands[at as usize];
-        let mut text = format!("  *c = {at}u;\n  uint bad = 0, viol = 0;\n");
+        self.names = 0;
+        let mut text = String::from("  uint bad = 0, viol = 0;\n");
         for guard in &command.guards {
             let guard = &program.labels[guard.index()].expr;
             if is_known(program, guard, known) {
@@ -50,7 +54,8 @@ impl Source<'_> {
             text,
             "  return DONE | bad << FAILED | viol << VIOLATED | {repeats}u << REPEATS | {next}u << NEXT;"
         );
-        Ok(text)
+        self.commands.insert(at, text);
+        Ok(())
     }
 
     fn body(&mut self, body: &[Statement], temps: usize, text: &mut String) -> Result<(), Refusal> {
@@ -199,7 +204,6 @@ impl Source<'_> {
                 let last = place.len as i32 - 1;
                 let fits = program.interval(index).within(0, last);
                 let index = self.expression(index, "x")?;
-                let set = self.setter(place.first);
                 let _ = writeln!(text, "  int i = {index};");
                 if !fits {
                     let _ = writeln!(
@@ -209,7 +213,8 @@ impl Source<'_> {
                     );
                 }
                 let raw = stored(item, code, range, k, text);
-                let _ = writeln!(text, "  {set}(x, (uint)i, {raw});");
+                let set = self.set_element(place.first, "(uint)i", &raw);
+                let _ = writeln!(text, "  {set}");
             }
             (Place::Element(_, index, _), VariablePlace::Scalar(field)) => {
                 let index = self.expression(index, "x")?;
@@ -232,8 +237,7 @@ impl Source<'_> {
         if spot.code.bits > 0 {
             let _ = writeln!(
                 text,
-                "  x->w[{word}] = (x->w[{word}] & ~{:#x}ul) | ((ulong)(({raw})&{mask:#x}u)<<{});",
-                mask << spot.shift,
+                "  x->w[{word}] = (x->w[{word}] & ~({mask:#x}ul<<{0}u)) | ((ulong)(({raw})&{mask:#x}u)<<{0}u);",
                 spot.shift
             );
         }
@@ -321,15 +325,13 @@ impl Source<'_> {
             );
         }
         for (nr, cells) in place.items.iter().enumerate() {
-            let set = self.setter(cells.first);
             if order == SendOrder::Sorted {
-                let get = self.getter(cells.first);
-                let _ = writeln!(
-                    text,
-                    "  for (uint p = len; p > at; p--) {set}(x, p, {get}(x, p - 1));"
-                );
+                let before = self.element_bits(cells.first, "x", "p - 1u");
+                let set = self.set_element(cells.first, "p", &before);
+                let _ = writeln!(text, "  for (uint p = len; p > at; p--) {set}");
             }
-            let _ = writeln!(text, "  {set}(x, at, r{nr});");
+            let set = self.set_element(cells.first, "at", &format!("r{nr}"));
+            let _ = writeln!(text, "  {set}");
         }
         self.put(place.length, "len + 1u", text);
         *text += "  }\n";
@@ -362,8 +364,8 @@ impl Source<'_> {
             "  uint at = {at}; uint len = (uint)({length}); if (at >= len) failing(&bad, {k}u); else {{"
         );
         for (nr, cells) in place.items.iter().enumerate() {
-            let get = self.getter(cells.first);
-            let _ = writeln!(text, "  uint r{nr} = {get}(x, at); (void)r{nr};");
+            let item = self.element_bits(cells.first, "x", "at");
+            let _ = writeln!(text, "  uint r{nr} = {item}; (void)r{nr};");
         }
         if remove {
             for cells in &place.items {
@@ -403,19 +405,20 @@ impl Source<'_> {
         ] = group.pieces[..]
         {
             // All in one word, and cells that are free are 0.
-            let mask = (1_u64 << (bits * count)) - 1;
+            let all = format!("((1ul<<{}u)-1ul)", bits * count);
             let _ = writeln!(
                 text,
-                "  {{ ulong c = (x->w[{word}]>>{shift})&{mask:#x}ul, low = (1ul<<(at*{bits}u))-1ul; \
-                 c = (c & low) | (c>>{bits} & ~low); x->w[{word}] = (x->w[{word}] & ~{:#x}ul) | c<<{shift}; }}",
-                mask << shift
+                "  {{ ulong c = (x->w[{word}]>>{shift}u)&{all}, low = (1ul<<(at*{bits}u))-1ul; \
+                 c = (c & low) | (c>>{bits}u & ~low); x->w[{word}] = (x->w[{word}] & ~({all}<<{shift}u)) | c<<{shift}u; }}",
             );
             return;
         }
-        let (get, set) = (self.getter(first), self.setter(first));
+        let after = self.element_bits(first, "x", "p + 1u");
+        let shift = self.set_element(first, "p", &after);
+        let last = self.set_element(first, "len - 1u", "0u");
         let _ = writeln!(
             text,
-            "  for (uint p = at; p + 1u < len; p++) {set}(x, p, {get}(x, p + 1u)); {set}(x, len - 1u, 0u);"
+            "  for (uint p = at; p + 1u < len; p++) {shift} {last}"
         );
     }
 }

@@ -53,7 +53,9 @@ fn refuses_partners(program: &Program) -> bool {
 }
 
 fn lead_on(flow: &mut Flow) {
-    let next: Vec<Option<StateNr>> = (0..flow.states.len()).map(|s| after(flow, s)).collect();
+    let next: Vec<Option<StateNr>> = (0..flow.states.len())
+        .map(|state| flow.dead_step(state).map(|only| only.target))
+        .collect();
     let lead = |from: StateNr| {
         let mut at = from;
         // No way is longer than there are states, unless it is a circle.
@@ -73,21 +75,23 @@ fn lead_on(flow: &mut Flow) {
     }
 }
 
-/// Where a dead location leads; `None` if it is not dead.
-fn after(flow: &Flow, state: StateNr) -> Option<StateNr> {
-    let found = &flow.states[state];
-    let [only] = found.transitions.as_slice() else {
-        return None;
-    };
-    let silent = match &*only.action {
-        Action::Jump | Action::Basic(Basic::Nothing) => true,
-        Action::Basic(Basic::Condition(Expr::Const(value))) => *value != 0,
-        Action::Basic(_) | Action::Blocked | Action::DStep(_) => false,
-    };
-    let seen = found.valid_end
-        || found.progress
-        || found.accept
-        || flow.labels.iter().any(|(_, labelled)| *labelled == state);
-    let plain = !only.atomic && !only.in_atomic && only.escape == 0 && only.target != 0;
-    (silent && plain && !seen).then_some(only.target)
+impl Flow {
+    /// The step that leaves a dead location; `None` if it is not dead.
+    pub fn dead_step(&self, state: StateNr) -> Option<&Transition> {
+        let found = self.states.get(state)?;
+        let [only] = found.transitions.as_slice() else {
+            return None;
+        };
+        let silent = match &*only.action {
+            Action::Jump | Action::Basic(Basic::Nothing) => true,
+            Action::Basic(Basic::Condition(Expr::Const(value))) => *value != 0,
+            Action::Basic(_) | Action::Blocked | Action::DStep(_) => false,
+        };
+        let seen = found.valid_end
+            || found.progress
+            || found.accept
+            || self.labels.iter().any(|(_, labelled)| *labelled == state);
+        let plain = !only.atomic && !only.in_atomic && only.escape == 0 && only.target != 0;
+        (silent && plain && !seen).then_some(only)
+    }
 }

@@ -61,8 +61,12 @@ impl<'m> Watch<'m> {
 
 impl<M: Value> Reduction for MessageReduction<'_, M> {
     fn reducer(&self) -> Box<dyn Reducer + '_> {
-        let count = self.tables.elements.len();
+        let words = self.tables.elements.len().div_ceil(64);
         let processes = self.tables.processes.len();
+        let mut owners = vec![0; words];
+        for (p, own) in self.tables.processes.iter().enumerate() {
+            owners[own.first_word..][..own.open.words].fill(p as u32);
+        }
         Box::new(MessageReducer {
             inner: self.inner,
             tables: &self.tables,
@@ -70,13 +74,11 @@ impl<M: Value> Reduction for MessageReduction<'_, M> {
             entries: Vec::new(),
             places: vec![0; processes],
             current: vec![0; processes],
-            enabled: BitSet::new(count),
-            avoided: BitSet::new(count),
-            relevant: BitSet::new(count),
-            set: BitSet::new(count),
+            words: vec![Word::default(); words],
+            owners,
             count: 0,
             open: Vec::new(),
-            best: BitSet::new(count),
+            best: vec![0; words],
             watch: self.watch,
             states: 0,
             last: u64::MAX,
@@ -105,22 +107,32 @@ struct MessageReducer<'m, M> {
     places: Vec<usize>,
     /// The rows of each process.
     current: Vec<usize>,
-    enabled: BitSet,
-    /// What no set may have that is enabled: visible elements, and enabled ones whose closure is
-    /// known, because one that contains it is not better.
-    avoided: BitSet,
-    /// Elements whose messages are there or may come. Others never happen, as far as is known, so
-    /// there is nothing to wait for, and no set needs them.
-    relevant: BitSet,
-    set: BitSet,
+    words: Vec<Word>,
+    /// The process of each word.
+    owners: Vec<u32>,
     /// Enabled ones in the set.
     count: usize,
-    open: Vec<u32>,
-    best: BitSet,
+    /// What was added to the set, and not looked at yet: words and bits of them.
+    open: Vec<(u32, u64)>,
+    /// The best set so far.
+    best: Vec<u64>,
     watch: &'m Watch<'m>,
     /// States that were reduced, and how many there are before the search is interrupted.
     states: u64,
     last: u64,
+}
+
+/// A word of several sets of elements.
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    enabled: u64,
+    /// Enabled ones that no set may have: visible elements, and those whose closure is known, because
+    /// one that contains it is not better.
+    avoided: u64,
+    /// Elements whose messages are there or may come. Others never happen, as far as is known, so
+    /// there is nothing to wait for, and no set needs them.
+    relevant: u64,
+    set: u64,
 }
 
 /// A set that is not wanted.
@@ -186,73 +198,80 @@ impl<M: Value> MessageReducer<'_, M> {
         true
     }
 
-    /// Adds elements of a process, given by its words.
+    /// Adds elements of one word.
     #[inline]
-    fn add(
+    fn add(&mut self, at: usize, elements: u64, most: usize) -> Result<(), Unwanted> {
+        let word = &mut self.words[at];
+        let new = elements & word.relevant & !word.set;
+        if new == 0 {
+            return Ok(());
+        }
+        word.set |= new;
+        self.count += (new & word.enabled).count_ones() as usize;
+        if new & word.avoided != 0 || self.count >= most {
+            return Err(Unwanted);
+        }
+        self.open.push((at as u32, new));
+        Ok(())
+    }
+
+    /// Adds elements of several words.
+    #[inline]
+    fn add_all(
         &mut self,
-        first_word: usize,
+        first: usize,
         words: impl Iterator<Item = u64>,
         most: usize,
     ) -> Result<(), Unwanted> {
-        let set = self.set.words_mut()[first_word..].iter_mut();
-        let enabled = self.enabled.words()[first_word..].iter();
-        let avoided = self.avoided.words()[first_word..].iter();
-        let relevant = self.relevant.words()[first_word..].iter();
-        let rows = set.zip(enabled).zip(avoided).zip(relevant).zip(words);
-        for (at, ((((set, enabled), avoided), relevant), word)) in rows.enumerate() {
-            let new = word & relevant & !*set;
-            if new == 0 {
-                continue;
-            }
-            *set |= new;
-            self.count += (new & enabled).count_ones() as usize;
-            if new & enabled & avoided != 0 || self.count >= most {
-                return Err(Unwanted);
-            }
-            let first = 64 * (first_word + at) as u32;
-            for bit in ones(new) {
-                self.open.push(first + bit as u32);
-            }
-        }
-        Ok(())
+        let mut words = words.enumerate();
+        words.try_for_each(|(at, word)| self.add(first + at, word, most))
     }
 
     /// The closure of an enabled element that is not avoided, if fewer than `most` of it are
     /// enabled, and none is avoided.
-    fn close(&mut self, state: &[u32], seed: u32, most: usize) -> Result<(), Unwanted> {
+    fn close(&mut self, state: &[u32], seed: (usize, u64), most: usize) -> Result<(), Unwanted> {
         let tables = self.tables;
-        self.set.clear();
+        self.words.iter_mut().for_each(|word| word.set = 0);
         self.open.clear();
         self.count = 0;
-        self.add(seed as usize / 64, std::iter::once(1 << (seed % 64)), most)?;
-        while let Some(element) = self.open.pop() {
-            let at = element as usize;
-            let p = tables.elements[at].process.index();
+        self.add(seed.0, seed.1, most)?;
+        while let Some((at, bits)) = self.open.pop() {
+            let at = at as usize;
+            let p = self.owners[at] as usize;
             let own = &tables.processes[p];
-            let place = self.places[p];
-            if !self.enabled.contains(at) {
-                self.wait(state, element, most)?;
-                continue;
+            let first = 64 * (at - own.first_word);
+            let enabled = bits & self.words[at].enabled;
+            if enabled != 0 {
+                let place = self.places[p];
+                let (future, escapes) = (own.future.row(place), own.escapes.row(place));
+                for (word, (future, escapes)) in future.iter().zip(escapes).enumerate() {
+                    let rows = ones(enabled).map(|bit| own.conflicts.row(first + bit)[word]);
+                    let conflicts = rows.fold(0, |all, row| all | row);
+                    self.add(own.first_word + word, conflicts & future | escapes, most)?;
+                }
+                if enabled & tables.crashes.words()[at] != 0 {
+                    self.add_all(0, tables.crashes.words().iter().copied(), most)?;
+                }
             }
-            let conflicts = own.conflicts.row(at - 64 * own.first_word).iter();
-            let (future, escapes) = (own.future.row(place), own.escapes.row(place));
-            let words = conflicts.zip(future).zip(escapes);
-            self.add(own.first_word, words.map(|((c, f), e)| c & f | e), most)?;
-            if tables.crashes.contains(at) {
-                self.add(0, tables.crashes.words().iter().copied(), most)?;
+            for bit in ones(bits & !enabled) {
+                self.wait(state, p, first + bit, most)?;
             }
         }
         Ok(())
     }
 
     /// Adds what a disabled element waits for.
-    fn wait(&mut self, state: &[u32], element: u32, most: usize) -> Result<(), Unwanted> {
+    fn wait(
+        &mut self,
+        state: &[u32],
+        p: usize,
+        number: usize,
+        most: usize,
+    ) -> Result<(), Unwanted> {
         let tables = self.tables;
-        let at = element as usize;
-        let declared = &tables.elements[at];
-        let p = declared.process.index();
         let own = &tables.processes[p];
-        let number = at - 64 * own.first_word;
+        let at = 64 * own.first_word + number;
+        let declared = &tables.elements[at];
         let there = &self.entries[self.current[p] + own.open.words..];
         if there[number / 64] >> (number % 64) & 1 == 0 {
             let inbox = || self.inner.inboxes.get(state[2 * p + 1]);
@@ -269,7 +288,7 @@ impl<M: Value> MessageReducer<'_, M> {
             let place = self.places[declared.consumed[missing].from.index()];
             let senders = own.senders[number][missing].iter();
             let words = senders.zip(sender.future.row(place)).map(|(s, f)| s & f);
-            return self.add(sender.first_word, words, most);
+            return self.add_all(sender.first_word, words, most);
         }
         if self.inner.protocol.network == Network::Ordered {
             let inbox = self.inner.inboxes.get(state[2 * p + 1]);
@@ -280,7 +299,7 @@ impl<M: Value> MessageReducer<'_, M> {
                     let other = 64 * own.first_word + other;
                     let consumed = &tables.elements[other].consumed;
                     if head.is_some_and(|head| consumed.contains(head)) {
-                        self.add(other / 64, std::iter::once(1 << (other % 64)), most)?;
+                        self.add(other / 64, 1 << (other % 64), most)?;
                     }
                 }
                 return Ok(());
@@ -289,14 +308,14 @@ impl<M: Value> MessageReducer<'_, M> {
         if tables.crashes.contains(at) && !self.inner.local(state, declared.process).crashed {
             // There is no crash left; somebody may give one back.
             return match self.inner.protocol.crashes_return {
-                true => self.add(0, tables.recoveries.words().iter().copied(), most),
+                true => self.add_all(0, tables.recoveries.words().iter().copied(), most),
                 false => Ok(()),
             };
         }
         let openers = own.openers.row(number).iter();
         let future = own.future.row(self.places[p]);
         let words = openers.zip(future).map(|(o, f)| o & f);
-        self.add(own.first_word, words, most)
+        self.add_all(own.first_word, words, most)
     }
 
     /// Looks up what is possible in a state; false if something was never met.
@@ -306,34 +325,35 @@ impl<M: Value> MessageReducer<'_, M> {
             self.entries.clear();
             self.known.iter_mut().for_each(|map| *map = PairMap::new());
         }
+        let quorums = tables.quorums.words();
         for (p, own) in tables.processes.iter().enumerate() {
             let Some(start) = self.rows_of(p, state[2 * p], state[2 * p + 1]) else {
                 return false;
             };
             self.places[p] = own.place(state[2 * p]).unwrap_or_default();
             self.current[p] = start;
-            let words = own.open.words;
-            self.enabled.words_mut()[own.first_word..][..words]
-                .copy_from_slice(&self.entries[start..][..words]);
+            let count = own.open.words;
+            let (enabled, there) = self.entries[start..][..2 * count].split_at(count);
+            let words = self.words[own.first_word..].iter_mut();
+            let rows = enabled.iter().zip(there).zip(&quorums[own.first_word..]);
+            for (word, ((enabled, there), quorums)) in words.zip(rows) {
+                word.enabled = *enabled;
+                word.relevant = there | quorums;
+            }
         }
-        let relevant = self.relevant.words_mut();
-        relevant.copy_from_slice(tables.quorums.words());
-        for (p, own) in tables.processes.iter().enumerate() {
-            let there = &self.entries[self.current[p] + own.open.words..][..own.open.words];
-            let own_words = relevant[own.first_word..].iter_mut();
-            own_words.zip(there).for_each(|(r, t)| *r |= t);
+        for (own, place) in tables.processes.iter().zip(&self.places) {
+            let words = self.words.iter_mut();
             match &own.brings {
                 Some(brings) => {
-                    let row = brings.row(self.places[p]).iter();
-                    relevant.iter_mut().zip(row).for_each(|(r, b)| *r |= b);
+                    let both = words.zip(brings.row(*place));
+                    both.for_each(|(word, brought)| word.relevant |= brought);
                 }
-                None => relevant.fill(u64::MAX),
+                None => words.for_each(|word| word.relevant = u64::MAX),
             }
         }
         if state[self.inner.extra_word] == 0 {
-            let crashes = tables.crashes.words();
-            let enabled = self.enabled.words_mut().iter_mut();
-            enabled.zip(crashes).for_each(|(e, c)| *e &= !c);
+            let both = self.words.iter_mut().zip(tables.crashes.words());
+            both.for_each(|(word, crashes)| word.enabled &= !crashes);
         }
         true
     }
@@ -348,7 +368,8 @@ fn is_first(inbox: &[Parcel], parcel: &Parcel) -> bool {
 impl<M: Value> Reducer for MessageReducer<'_, M> {
     fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
         kept.clear();
-        self.best.clear();
+        self.best.fill(0);
+        let tables = self.tables;
         let state = expansion.state;
         self.states += 1;
         if self.states >= self.last
@@ -357,34 +378,35 @@ impl<M: Value> Reducer for MessageReducer<'_, M> {
             self.watch.interrupt.store(true, Ordering::Relaxed);
         }
         if self.enter(state) {
-            let tables = self.tables;
-            self.avoided
-                .words_mut()
-                .copy_from_slice(tables.visible.words());
-            let mut least = self.enabled.count();
-            'seeds: for word in 0..self.enabled.words().len() {
-                for bit in ones(self.enabled.words()[word] & !tables.visible.words()[word]) {
-                    let seed = (64 * word + bit) as u32;
-                    if self.close(state, seed, least).is_ok() {
+            let mut least = 0;
+            for (word, visible) in self.words.iter_mut().zip(tables.visible.words()) {
+                word.avoided = word.enabled & visible;
+                least += word.enabled.count_ones() as usize;
+            }
+            'seeds: for at in 0..self.words.len() {
+                for bit in ones(self.words[at].enabled & !self.words[at].avoided) {
+                    if self.close(state, (at, 1 << bit), least).is_ok() {
                         least = self.count;
-                        self.best.words_mut().copy_from_slice(self.set.words());
+                        let sets = self.words.iter().map(|word| word.set & word.enabled);
+                        self.best.iter_mut().zip(sets).for_each(|(b, set)| *b = set);
                     }
-                    self.avoided.insert(seed as usize);
+                    self.words[at].avoided |= 1 << bit;
                     if least == 1 {
                         break 'seeds;
                     }
                 }
             }
         }
-        self.best.intersect_with(&self.enabled);
-        if self.best.none() {
+        if self.best.iter().all(|word| *word == 0) {
             expansion.enabled().for_each(|t| {
                 kept.insert(t.index());
             });
             return false;
         }
-        for element in self.best.iter() {
-            kept.insert(self.tables.elements[element].action as usize);
+        for (at, word) in self.best.iter().enumerate() {
+            for bit in ones(*word) {
+                kept.insert(tables.elements[64 * at + bit].action as usize);
+            }
         }
         expansion.enabled().any(|t| !kept.contains(t.index()))
     }
@@ -394,6 +416,8 @@ impl<M: Value> Reducer for MessageReducer<'_, M> {
             transition: TransitionId::new(self.tables.elements[e].action as usize),
             reason: Reason::NotExcluded,
         };
-        self.best.iter().map(member).collect()
+        let words = self.best.iter().enumerate();
+        let elements = words.flat_map(|(at, word)| ones(*word).map(move |bit| 64 * at + bit));
+        elements.map(member).collect()
     }
 }

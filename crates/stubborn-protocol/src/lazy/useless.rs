@@ -56,7 +56,7 @@ impl<M: Value> Quotient<'_, M> {
             left: RapidHashMap::default(),
             keeps_ends: self.keeps_ends,
             dropped: &self.dropped,
-            before: vec![(0, 0); processes],
+            before: vec![Range::default(); processes],
             places: vec![None; processes],
             useless: Vec::new(),
         }
@@ -122,21 +122,36 @@ impl<M: Value> System for Quotient<'_, M> {
 /// Entries of the tables at which they are emptied.
 const MOST_KNOWN: usize = 1 << 20;
 
+/// Messages of an inbox that may be useless.
+#[derive(Clone, Copy, Debug, Default)]
+struct Range {
+    /// In `inert`.
+    start: u32,
+    end: u32,
+    /// Processes on whose local states it depends, as bits.
+    depends: u64,
+}
+
+/// The bit of a process; the last one is shared.
+fn bit(process: usize) -> u64 {
+    1 << process.min(63)
+}
+
 /// Takes useless messages out of states.
 struct Cleaner<'q, M> {
     inner: &'q Inner<M>,
     tables: &'q Tables,
     /// For each process, local state and inbox to the number of a range of `inert`.
     known: Vec<PairMap>,
-    ranges: Vec<(u32, u32)>,
+    ranges: Vec<Range>,
     /// Positions in an inbox of messages that may be useless, and their numbers.
     inert: Vec<(u32, u32)>,
     /// Inboxes without the messages at some positions.
     left: RapidHashMap<(u32, Box<[u32]>), u32>,
     keeps_ends: bool,
     dropped: &'q AtomicBool,
-    /// What may be useless in the state that is expanded, as ranges of `inert`.
-    before: Vec<(u32, u32)>,
+    /// What may be useless in the state that is expanded.
+    before: Vec<Range>,
     /// Where each process is in the state that is expanded.
     places: Vec<Option<usize>>,
     /// Positions found in an inbox.
@@ -156,15 +171,31 @@ impl<M: Value> Represent for Cleaner<'_, M> {
         }
     }
 
+    /// The state that it comes from has no useless messages.
     fn represent(&mut self, from: &[u32], state: &mut [u32], changed: &mut [u64]) {
+        let processes = 0..self.tables.processes.len();
+        let moved = processes.filter(|p| from[2 * p] != state[2 * p]);
+        let moved = moved.fold(0, |all, p| all | bit(p));
+        self.take_out(from, state, moved, changed);
+    }
+}
+
+impl<M: Value> Cleaner<'_, M> {
+    /// Takes out what is useless in inboxes that have changed, and what may have become so because of
+    /// new local states of some processes.
+    fn take_out(&mut self, from: &[u32], state: &mut [u32], moved: u64, changed: &mut [u64]) {
         for p in 0..self.tables.processes.len() {
             let words = 2 * p..2 * p + 2;
-            let same = from[words.clone()] == state[words];
-            let (start, end) = match same {
+            let Range {
+                start,
+                end,
+                depends,
+            } = match from[words.clone()] == state[words] {
+                true if self.before[p].depends & moved == 0 => continue,
                 true => self.before[p],
                 false => self.range(p, state[2 * p], state[2 * p + 1]),
             };
-            if start == end {
+            if depends == 0 {
                 continue;
             }
             self.useless.clear();
@@ -181,18 +212,16 @@ impl<M: Value> Represent for Cleaner<'_, M> {
             }
         }
     }
-}
 
-impl<M: Value> Cleaner<'_, M> {
     fn clean(&mut self, state: &mut [u32]) {
         let from = state.to_vec();
         self.expand(&from);
         let mut changed = vec![0; state.len().div_ceil(64)];
-        self.represent(&from, state, &mut changed);
+        self.take_out(&from, state, u64::MAX, &mut changed);
     }
 
     #[inline]
-    fn range(&mut self, p: usize, local: u32, inbox: u32) -> (u32, u32) {
+    fn range(&mut self, p: usize, local: u32, inbox: u32) -> Range {
         match self.known[p].get(local, inbox) {
             Some(number) => self.ranges[number as usize],
             None => self.look(p, local, inbox),
@@ -200,19 +229,31 @@ impl<M: Value> Cleaner<'_, M> {
     }
 
     #[cold]
-    fn look(&mut self, p: usize, local: u32, inbox: u32) -> (u32, u32) {
+    fn look(&mut self, p: usize, local: u32, inbox: u32) -> Range {
         let own = &self.tables.processes[p];
         let start = self.inert.len() as u32;
+        let mut depends = 0;
         if let Some(place) = own.place(local) {
             for (position, parcel) in self.inner.inboxes.get(inbox).iter().enumerate() {
                 if let Some(number) = own.parcels.get(parcel)
                     && own.inert.contains(place, *number)
                 {
                     self.inert.push((position as u32, *number as u32));
+                    depends |= match &own.traces[*number] {
+                        Traces::Unknown => 0,
+                        Traces::Messages { all, .. } => {
+                            let bits = all.iter().map(|(q, _)| bit(*q as usize));
+                            bits.fold(0, |all, bit| all | bit)
+                        }
+                    };
                 }
             }
         }
-        let range = (start, self.inert.len() as u32);
+        let range = Range {
+            start,
+            end: self.inert.len() as u32,
+            depends,
+        };
         self.known[p].insert(local, inbox, self.ranges.len() as u32);
         self.ranges.push(range);
         range

@@ -23,7 +23,7 @@ use crate::violation::Tally;
 use crate::{bfs, dfs};
 
 /// What the bytes mean.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 impl Search<'_> {
     /// Takes up a search that was [saved](Exploration::save). Limits, threads and the observer may

@@ -2,6 +2,7 @@
 
 pub(super) mod asked;
 mod belief;
+mod merged;
 mod rounds;
 mod suite;
 mod suite_file;
@@ -13,19 +14,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stubborn::plan::{Keeper, TemporalEngine};
+use stubborn::emptiness::{CycleProviso, Emptiness};
+use stubborn::plan::{Keeper, Keeping, TemporalEngine};
 use stubborn::record::{SavedTrace, TraceRecord};
 use stubborn::search::Engine;
 use stubborn::{
-    Answer, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions, Question,
+    Answer, CheckOptions, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions, Question,
     QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation, spin, story,
 };
 
 use self::asked::Asked;
 use super::race::Use;
 use super::{
-    Figures, Incomplete, budget, figures_json, growing_together, load_with, search_options,
-    why_incomplete, write_file,
+    Figures, Incomplete, budget, figures_json, growing_together, search_options, why_incomplete,
+    write_file,
 };
 use crate::checkpoint::Checkpoints;
 use crate::cluster::Team;
@@ -93,7 +95,9 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         budget: Arc::clone(&budget),
         ..LoadOptions::default()
     };
-    let (mut model, load_time) = load_with(model_args, load_options, quiet)?;
+    let loading = Instant::now();
+    let (mut model, is_merged) = merged::load(args, model_args, &load_options, quiet)?;
+    let load_time = loading.elapsed();
     // What a reduction leaves out would look as if it could not be reached.
     let default_reduction = if args.spin.coverage { "none" } else { "auto" };
     let mut options = search_options(&args.search, &args.reduction, default_reduction, &model)?;
@@ -115,7 +119,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         ));
     }
     if args.checkpoint.checkpoint.is_some() {
-        refuse_checkpoints(args, model_args, &asked)?;
+        refuse_checkpoints(args, model_args, &asked, &options)?;
     }
     let is_branching = |one: &&Temporal| matches!(one.property, Err(Obstacle::Branching(_)));
     let has_obstacle = args.spin.coverage || asked.temporal.iter().any(is_branching);
@@ -141,8 +145,8 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         let growth = checkpoints.as_ref().map(|kept| kept.growth());
         (growth.unwrap_or_default(), &mut model)
     })?;
-    options.keeper = match &together {
-        Some(together) => Some(together),
+    let keeper = match &together {
+        Some(together) => Some(together as &dyn Keeper),
         None => keeper,
     };
     let several = team.as_ref().map(Team::engine);
@@ -158,13 +162,18 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
             checkpoints.is_about(model);
         }
         let card = stubborn::GraphicsCard::new(model);
-        let mut options = options.clone();
+        // A larger model begins anew.
+        let keeping = keeper.map(Keeping::new);
+        let mut options = CheckOptions {
+            keeping: keeping.as_ref(),
+            ..options.clone()
+        };
         options.temporal_engine = on_card.then_some(&card as &dyn TemporalEngine);
         let on_its_own = [&card as &dyn Engine];
         if on_card {
             options.engines = &on_its_own;
         }
-        let safety = |questions: &[Question], options: &stubborn::CheckOptions<'_>| {
+        let safety = |questions: &[Question], options: &CheckOptions<'_>| {
             if with_card {
                 return super::race_with_card(model, options, judge, &|options| {
                     stubborn::check(model, questions, options)
@@ -172,23 +181,31 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
             }
             let only = on_card.then_some(&card as &dyn Engine).or(several);
             let engines = super::engines(only, disk.as_ref());
-            let options = stubborn::CheckOptions {
+            let options = CheckOptions {
                 engines: &engines,
                 ..options.clone()
             };
             match args.net.structural {
-                None => {
-                    let report = stubborn::check(model, questions, &options);
-                    Checkpoints::about(checkpoints.as_ref(), model, report)
-                }
+                None => stubborn::check(model, questions, &options),
                 Some(rules) => stubborn::check_smaller(model, questions, rules, &options),
             }
         };
-        let mut results = rounds::answer(model, &asked, &options, &safety)?;
+        let results = rounds::answer(model, &asked, &options, &safety);
+        let mut results = Checkpoints::about(checkpoints.as_ref(), model, results)?;
         results.time = started.elapsed();
         Ok(results)
     });
     let mut results = super::or_resume(checkpoints.as_deref(), results)?;
+    results.unreached = belief::unreached(args, &model, &results);
+    results.is_merged = is_merged;
+    if is_merged && results.has_found_something() {
+        know_already(args, &model, &results, load_time);
+        let written = merged::retell(args, model_args, load_options, &options, &mut results)?;
+        if let Some(written) = written {
+            model = written;
+        }
+        results.time = started.elapsed();
+    }
     drop(line);
     results.traffic = team.as_ref().and_then(Team::traffic);
     if team.as_ref().is_some_and(Team::is_worker) {
@@ -199,21 +216,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         checkpoints.end();
     }
 
-    if results.verdict() == Verdict::Violated {
-        let object = json_text(args, &model, &results, load_time, false);
-        let brief = brief(&results, Paint::for_stdout());
-        let is_object = args.output.json;
-        watch::know(move |reason| LastWords {
-            text: match is_object {
-                true => object.clone(),
-                false => format!("{brief}\n(no steps to show: {reason})\n"),
-            },
-            object: object.clone(),
-            status: Status::Violated,
-        });
-    } else {
-        watch::conclude();
-    }
+    know_already(args, &model, &results, load_time);
     let object = |traces| json_text(args, &model, &results, load_time, traces);
     let output = match args.output.json {
         true => object(true),
@@ -241,15 +244,43 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     Ok(results.verdict().into())
 }
 
+/// From now on, what is violated is said even if there is no time for more.
+fn know_already(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration) {
+    if results.verdict() != Verdict::Violated {
+        return;
+    }
+    let object = json_text(args, model, results, load, false);
+    let brief = brief(results, Paint::for_stdout());
+    let is_object = args.output.json;
+    watch::know(move |reason| LastWords {
+        text: match is_object {
+            true => object.clone(),
+            false => format!("{brief}\n(no steps to show: {reason})\n"),
+        },
+        object: object.clone(),
+        status: Status::Violated,
+    });
+}
+
 /// What can be answered without checkpoints only.
 fn refuse_checkpoints(
     args: &CheckArgs,
     model: &ModelArgs,
     asked: &Asked<'_>,
+    options: &CheckOptions<'_>,
 ) -> Result<(), Failure> {
-    let obstacle = if !asked.temporal.is_empty() {
-        "temporal properties: a check that goes along one run cannot be taken up in the middle \
-         (`--property` names the others)"
+    let is_branching = |one: &&Temporal| matches!(one.property, Err(Obstacle::Branching(_)));
+    let has_runs = asked.temporal.iter().any(|one| one.property.is_ok());
+    let is_alone = !args.cluster.is_asked_for();
+    let goes_ahead = |proviso: CycleProviso| proviso.goes_ahead();
+    let obstacle = if asked.temporal.iter().any(is_branching) {
+        "properties of branching time (`--property` names the others)"
+    } else if has_runs && is_alone && options.threads > 1 {
+        "temporal properties on several threads: they follow one run each"
+    } else if has_runs && is_alone && options.temporal.emptiness != Emptiness::Components {
+        "`--emptiness ndfs`"
+    } else if has_runs && is_alone && options.reduction.cycle_proviso.is_some_and(goes_ahead) {
+        "cycle provisos that look ahead"
     } else if args.spin.coverage {
         "--coverage"
     } else {
@@ -269,6 +300,12 @@ struct Results {
     time: Duration,
     /// What several processes have exchanged.
     traffic: Option<String>,
+    /// What no run does, in words.
+    unreached: String,
+    /// Steps that nobody notices were left out, see [`merged`].
+    is_merged: bool,
+    /// So are they in the runs that are told.
+    is_told_merged: bool,
 }
 
 impl Results {
@@ -288,6 +325,12 @@ impl Results {
         } else {
             Verdict::Holds
         }
+    }
+
+    /// Whether there is a run to tell.
+    fn has_found_something(&self) -> bool {
+        let mut answers = self.report.answers.iter();
+        answers.any(|answer| answer.violation.is_some()) || self.verdict() == Verdict::Violated
     }
 
     /// The numbers of all searches, those of temporal properties last.
@@ -379,6 +422,9 @@ fn json_text(
     let total = results.total(&runs);
     let mut object = figures_json(model, &args.search, &results.reductions(), &total, load);
     object.insert("verdict".into(), json!(results.verdict().name()));
+    if model.language() == Language::Promela {
+        object.insert("merged".into(), json!(results.is_merged));
+    }
     let report = &results.report;
     let properties = report.answers.iter().map(|answer| {
         let trace = trace_of(answer).filter(|_| traces);
@@ -483,9 +529,11 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         out += &coverage(model, report);
     }
     if !args.output.quiet {
-        let unreached = belief::unreached(args, model, results);
-        if !unreached.is_empty() {
-            let _ = write!(out, "\n{unreached}");
+        if results.is_told_merged {
+            out += "\n(steps that nobody else notices are left out; --as-written shows them)\n";
+        }
+        if !results.unreached.is_empty() {
+            let _ = write!(out, "\n{}", results.unreached);
         }
         out.push('\n');
         out += &belief::not_asked(model, results);
@@ -696,6 +744,9 @@ fn statistics(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Du
         let _ = write!(out, "errors: {}, ", errors.count());
     }
     out += &total.line(&results.reductions(), model.language());
+    if results.is_merged {
+        out += ", statements merged";
+    }
     if runs.len() > 1 {
         let _ = write!(out, ", in {} searches", runs.len());
     }

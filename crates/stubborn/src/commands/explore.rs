@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stubborn::emptiness::{Compared, Counts, CycleProviso, ExplorationResult};
-use stubborn::plan::Keeper;
+use stubborn::plan::{Keeper, Keeping};
 use stubborn::search::Engine;
 use stubborn::search::SearchResult;
 use stubborn::{CheckOptions, End, LoadedModel};
@@ -108,8 +108,8 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
         let growth = checkpoints.as_ref().map(|kept| kept.growth());
         (growth.unwrap_or_default(), &mut model)
     })?;
-    options.keeper = match &together {
-        Some(together) => Some(together),
+    let keeper = match &together {
+        Some(together) => Some(together as &dyn Keeper),
         None => keeper,
     };
     let started = Instant::now();
@@ -124,8 +124,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Status, Failure> {
                 let several = several.as_ref().map(|engine| engine as &dyn Engine);
                 let only = on_card.then_some(&card as &dyn Engine).or(several);
                 let engines = super::engines(only, disk.as_ref());
+                // A larger model begins anew.
+                let keeping = keeper.map(Keeping::new);
                 let options = CheckOptions {
                     engines: &engines,
+                    keeping: keeping.as_ref(),
                     ..options.clone()
                 };
                 if with_card {

@@ -65,7 +65,13 @@ pub(crate) fn run(args: &HuntArgs) -> Result<Status, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let report = growing(&mut model, |model| {
         let asked = Asked::new(&args.properties, model).unwrap_or_default();
-        let targets: Vec<Target> = asked.questions.iter().map(|q| q.target).collect();
+        let mut targets: Vec<Target> = asked.questions.iter().map(|q| q.target).collect();
+        // What has no value in some state violates its property there.
+        for label in asked.temporal.iter().flat_map(|t| t.evaluations.wherever()) {
+            if !targets.contains(&Target::Label(label)) {
+                targets.push(Target::Label(label));
+            }
+        }
         let properties = asked
             .temporal
             .iter()
@@ -174,9 +180,21 @@ fn judged(
             // What cannot be evaluated everywhere may fail where nobody looked.
             let holds = report.temporal_hold[number] && property.evaluations.is_empty();
             one.verdict = held(holds);
-            if let Some(Caught::Temporal(caught, result)) = &report.caught
-                && *caught == number
-            {
+            let first_failure = |run: &Trace| property.evaluations.first_failure(model, run);
+            let (result, failure) = match &report.caught {
+                Some(Caught::Temporal(caught, result)) if *caught == number => {
+                    let found = result.counterexample.as_ref();
+                    let failure = found.and_then(|found| first_failure(&found.trace));
+                    (Some((**result).clone()), failure)
+                }
+                // One of those without a value.
+                Some(Caught::Target(caught, violation)) if *caught >= asked.questions.len() => {
+                    let run = violation.trace.as_ref().filter(|_| prey.is_none());
+                    (None, run.and_then(first_failure))
+                }
+                _ => (None, None),
+            };
+            if result.is_some() || failure.is_some() {
                 one.verdict = Verdict::Violated;
                 let answer = TemporalAnswer {
                     name: property.name.clone(),
@@ -184,9 +202,9 @@ fn judged(
                     verdict: Verdict::Violated,
                     reduction: "none".into(),
                     notice: None,
-                    result: Some((**result).clone()),
+                    result,
                     evaluated: None,
-                    failure: None,
+                    failure,
                     branching: None,
                     vacuous: Vec::new(),
                 };

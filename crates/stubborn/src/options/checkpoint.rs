@@ -18,8 +18,9 @@ pub(crate) struct CheckpointArgs {
     ///
     /// One is written every few minutes (less often where that would take more than 3% of the
     /// time), when memory becomes scarce, and when a limit, Ctrl-C or the signal to terminate ends
-    /// the run. A run that was killed loses what it did since the last one. When there is an answer, the checkpoints are removed. Not for temporal properties,
-    /// --structural, --coverage and --engine gpu.
+    /// the run. A run that was killed loses what it did since the last one. When there is an answer,
+    /// the checkpoints are removed. Not for properties of branching time, temporal ones on several
+    /// threads, --structural, --coverage and --engine gpu.
     #[arg(long, value_name = "DIR", help_heading = "Checkpoints")]
     pub(crate) checkpoint: Option<PathBuf>,
 

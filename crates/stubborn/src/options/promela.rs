@@ -22,6 +22,14 @@ pub(crate) struct PromelaArgs {
           value_parser = clap::value_parser!(u16).range(1..=255))]
     max_processes: u16,
 
+    /// Every statement is a step of its own, as SPIN counts with -o1 -o2 -o3
+    ///
+    /// Where no flag says otherwise, `check` does what --merge, --dead-variables and
+    /// --dead-locations do; other commands do not. Counterexamples are the same.
+    #[arg(long, help_heading = "Promela",
+          conflicts_with_all = ["merge", "dead_variables", "dead_locations"])]
+    as_written: bool,
+
     /// Run statements that nobody else notices in one step with those before them
     ///
     /// As SPIN does without its -o3: fewer states, the same verdicts.
@@ -86,6 +94,11 @@ impl PromelaArgs {
     pub(crate) fn verifier_flags(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let names = self.definitions.iter().map(|(name, _)| name.as_str());
         names.filter_map(|name| Some((name, super::spin::defined(name)?)))
+    }
+
+    /// Whether no flag says which steps there are.
+    pub(crate) fn leaves_it_open(&self) -> bool {
+        !(self.as_written || self.merge || self.dead_variables || self.dead_locations)
     }
 
     /// As the library takes it.

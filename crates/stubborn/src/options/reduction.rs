@@ -97,6 +97,11 @@ fn por_names() -> PossibleValuesParser {
 }
 
 impl ReductionArgs {
+    /// Whether relations are given, which are those of one model.
+    pub(crate) fn is_about_one_model(&self) -> bool {
+        !matches!(self.relations, RelationsChoice::Level(_))
+    }
+
     /// As the library takes it for a model; `default` is what happens without `--por`.
     pub(crate) fn options(
         &self,

@@ -70,6 +70,7 @@ pub(crate) struct FormulaArgs {
         value_name = "MEANING",
         value_enum,
         default_value_t,
+        conflicts_with = "ctl",
         help_heading = "Temporal properties"
     )]
     pub(crate) finite_runs: FiniteRunsName,
@@ -77,7 +78,11 @@ pub(crate) struct FormulaArgs {
     /// Look at weakly fair runs only: who could move all the time moves again and again
     ///
     /// As SPIN's -f. Turns reduction off for temporal properties.
-    #[arg(long, help_heading = "Temporal properties")]
+    #[arg(
+        long,
+        conflicts_with = "ctl",
+        help_heading = "Temporal properties"
+    )]
     pub(crate) fairness: bool,
 }
 

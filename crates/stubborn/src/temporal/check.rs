@@ -70,7 +70,10 @@ pub fn check_temporal(
     let parts = properties.len();
     let answers = properties.iter().enumerate().map(|(at, property)| {
         checker.planner.allot(None);
-        if let (Some(left), 2..) = (checker.planner.time_left(), parts - at) {
+        // (What is kept goes on where it was, and so with the same property.)
+        if let (Some(left), 2.., None) =
+            (checker.planner.time_left(), parts - at, options.keeping)
+        {
             let share = left / u32::try_from(parts - at).unwrap_or(u32::MAX);
             checker.planner.allot(Some(share));
         }
@@ -170,7 +173,10 @@ impl Checker<'_> {
         irrelevant_parts(formula, |property| {
             let mut options = self.options.clone();
             options.temporal_engine = None;
+            // It is not worth going on with, and has limits that no other run has.
+            options.keeping = None;
             options.limits = self.planner.limits();
+            options.limits.pause = None;
             let most = options.limits.states.unwrap_or(u64::MAX);
             options.limits.states = Some(left.min(most));
             // Nobody waits much longer for what he has not asked for, nor has less time for others.
@@ -181,6 +187,9 @@ impl Checker<'_> {
                 property,
                 finite_runs: self.options.temporal.finite_runs,
             };
+            if matches!(options.reduction.por, Por::Auto) && !self.planner.knows_relations() {
+                options.reduction.por = Por::None;
+            }
             // (What goes wrong here is about a question that nobody has asked.)
             let found = planner(self.model, &options).check_temporal(changed).ok()?;
             left = left.checked_sub(found.result.counts.states)?;

@@ -192,17 +192,19 @@ impl Evaluations {
         self.all.iter().map(|(_, evaluation)| evaluation.fails)
     }
 
+    /// Those that violate the property wherever they hold: for claims, that depends on where the
+    /// claim is, and its property knows.
+    pub fn wherever(&self) -> impl Iterator<Item = LabelId> + '_ {
+        self.labels().filter(|_| self.claim.is_none())
+    }
+
     /// For claims: that no run comes to where an evaluation fails.
     pub(crate) fn of_claim_alone(&self) -> Option<&Property> {
         self.claim.as_ref().map(|claim| &claim.property)
     }
 
     /// The first evaluation that fails along a run.
-    pub(crate) fn first_failure(
-        &self,
-        model: &LoadedModel,
-        run: &Trace,
-    ) -> Option<EvaluationFailure> {
+    pub fn first_failure(&self, model: &LoadedModel, run: &Trace) -> Option<EvaluationFailure> {
         let mut executor = model.reference().executor();
         let (mut at, mut steps) = (0, 0);
         let claim = self.claim.as_ref().map(|watched| &watched.claim);

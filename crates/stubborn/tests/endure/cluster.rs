@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{EXAMPLES, answer, arguments, folder, model, output, stubborn};
+use super::{ALWAYS, EXAMPLES, answer, arguments, folder, model, output, ring, stubborn};
 
 /// What must not depend on the number of processes: counts, verdicts and lengths.
 fn essence(output: &Output) -> Value {
@@ -110,23 +110,39 @@ fn temporal_properties_have_the_same_answers_in_several_processes() {
         assert_eq!(short(&several), short(&alone), "{name}: {several:?}");
         assert_eq!(several.status.code(), alone.status.code(), "{name}");
     }
-    // With a reduction that was asked for, it says that there is none.
-    let model = format!("{EXAMPLES}/peterson.dve");
-    let reduced = [
-        "check",
-        &model,
-        "--por",
-        "beam",
-        "--processes",
-        "2",
-        "--ltl",
-        "<> true",
-    ];
-    let text = String::from_utf8_lossy(&output(&reduced).stdout).into_owned();
-    assert!(
-        text.contains("several processes share the whole product"),
-        "{text}"
-    );
+}
+
+/// Sets that are functions of the node give the same product, whoever explores it.
+#[test]
+fn reduced_products_are_the_same_in_several_processes() {
+    let place = folder("cluster-ltl");
+    let model = ring(&place);
+    let mut sizes = Vec::new();
+    for steering in ["off", "mixed"] {
+        let way = [
+            "check",
+            "--por",
+            "beam",
+            "--proviso",
+            "sticky",
+            "--steering",
+            steering,
+            "--only",
+            "--no-vacuity",
+            "--ltl",
+            ALWAYS,
+        ];
+        let alone = essence(&output(&arguments(&way, &model, &[])));
+        for processes in ["1", "3"] {
+            let several = output(&arguments(&way, &model, &["--processes", processes]));
+            assert_eq!(essence(&several)[2], alone[2], "{steering}: {several:?}");
+        }
+        sizes.push(alone[2][0][3].as_u64());
+    }
+    assert!(sizes[1] < sizes[0], "{sizes:?}");
+    let violated = ["check", "--por", "beam", "--only", "--ltl", "[] <> (turns == 1)"];
+    let several = output(&arguments(&violated, &model, &["--processes", "2"]));
+    assert_eq!(several.status.code(), Some(1), "{several:?}");
 }
 
 /// With a proviso, what is expanded is not what one process expands, but the same for any number.
@@ -489,6 +505,41 @@ fn many_kills_of_any_process_change_nothing() {
 }
 
 /// The instances of the BEEM benchmark up to 5 million states, as far as the corpus is there.
+/// Lines with delay and loss between network namespaces change nothing; where those cannot be made, that
+/// is said.
+#[test]
+#[ignore = "needs root and iproute2"]
+#[cfg(target_os = "linux")]
+fn slow_lines_change_nothing() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/endure/namespaces.sh");
+    let place = folder("namespaces");
+    let (model, ring) = (model(&place), ring(&place));
+    let ways: [&[&str]; 3] = [
+        &["explore", &model],
+        &["check", &model, "--por", "none", "--invariant", "turns < 5", "--deadlock"],
+        &["check", &ring, "--only", "--no-vacuity", "--ltl", ALWAYS],
+    ];
+    for (way, processes) in ways.into_iter().zip(["2", "4", "3"]) {
+        let several = Command::new(script)
+            .args([processes, env!("CARGO_BIN_EXE_stubborn")])
+            .args(way)
+            .arg("--json")
+            .output()
+            .expect("there is a shell");
+        let said = String::from_utf8_lossy(&several.stderr);
+        if several.status.code() == Some(77) {
+            eprintln!("{said}");
+            return;
+        }
+        eprintln!("{said}");
+        let alone = output(&[way, &["--json"]].concat());
+        assert_eq!(essence(&several)[0], essence(&alone)[0], "{several:?}");
+        assert_eq!(essence(&several)[2], essence(&alone)[2], "{several:?}");
+        let states = |output: &Output| answer(output)["states"].clone();
+        assert_eq!(states(&several), states(&alone), "{several:?}");
+    }
+}
+
 #[test]
 #[ignore = "an hour"]
 fn benchmarks_have_the_same_counts_in_several_processes() {

@@ -257,6 +257,90 @@ fn promela_verdicts_are_those_of_spin() {
     }
 }
 
+/// Without flags, steps that nobody notices are left out; verdicts, counterexamples and what is said of
+/// statements that no run executes are those of the model as it is written.
+#[test]
+fn what_nobody_notices_is_left_out_by_default() {
+    let folder = folder("merged");
+    let steps =
+        "byte v, w; do :: v < 5 -> v++; w = v; skip; x = w :: else -> break od; v = 0; w = 0";
+    let with = |more: &str| {
+        format!(
+            "byte x, y; active proctype A() {{ {steps} }} active proctype B() {{ {steps}; y = 1 }}
+             active proctype C() {{ byte u; if :: y == 9 -> skip; u = 1; x = 1 :: y < 9 -> skip fi; skip; {more} }}"
+        )
+    };
+    let ask = |path: &str, flags: &[&str]| {
+        let output = run(&[&["check", path, "--json"], flags].concat());
+        (output.status.code(), json(&output))
+    };
+    let said = |path: &str, flags: &[&str]| {
+        let output = run(&[&["check", path], flags].concat());
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let told = |text: &str| {
+        let lines = text
+            .lines()
+            .filter(|l| !l.starts_with("errors:") && !l.contains(" s to load"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    // What follows, the status, and whether it can be told without counting steps.
+    let cases = [
+        ("skip", 0, true),
+        ("assert(x < 4)", 1, true),
+        ("y == 3", 1, true),
+        ("byte a[2]; skip; a[x] = 1", 1, true),
+        ("skip } ltl p { [] (x < 6) } ltl q { <> (x == 5)", 0, true),
+        ("skip } ltl p { <>[] (x == 4)", 1, true),
+        ("skip } ltl p { [] (x < 6) && X (x == 0)", 0, false),
+        ("here: skip } ltl p { [] !(C@here)", 1, true),
+    ];
+    for (at, (more, status, merges)) in cases.into_iter().enumerate() {
+        let path = model(&folder, &format!("{at}.pml"), &with(more));
+        let (found, merged) = ask(&path, &[]);
+        let (expected, written) = ask(&path, &["--as-written"]);
+        assert_eq!((found, expected), (Some(status), Some(status)), "{more}");
+        assert_eq!(
+            (&merged["merged"], &written["merged"]),
+            (&merges.into(), &false.into())
+        );
+        for (one, other) in [("verdict", "name"), ("trace", "kind")] {
+            let of = |object: &Value| {
+                let properties = object["properties"].as_array().expect("a list").clone();
+                let fields = properties
+                    .iter()
+                    .map(|p| (p[one].clone(), p[other].clone()));
+                fields.collect::<Vec<_>>()
+            };
+            assert_eq!(of(&merged), of(&written), "{more}");
+        }
+        assert_eq!(
+            told(&said(&path, &[])),
+            told(&said(&path, &["--as-written"])),
+            "{more}"
+        );
+        if status == 0 && merges {
+            let states = |object: &Value| object["states"].as_u64().expect("a number");
+            assert!(2 * states(&merged) < states(&written), "{more}");
+        }
+    }
+    let first = said(&format!("{}/0.pml", folder.display()), &[]);
+    assert!(
+        first.contains("no run executes") && first.contains("statements merged"),
+        "{first}"
+    );
+    // A flag that says something is taken at its word.
+    let path = format!("{}/0.pml", folder.display());
+    assert_eq!(ask(&path, &["--merge"]).1["merged"], false);
+    let both = run(&["check", &path, "--merge", "--as-written"]);
+    assert_eq!(both.status.code(), Some(2));
+    let explored = json(&run(&["explore", &path, "--json"]));
+    assert_eq!(
+        explored["states"],
+        ask(&path, &["--as-written"]).1["states"]
+    );
+}
+
 /// A model whose starts of processes are found late, one of them in two ways.
 const LATE: &str = "byte a, b; bool p;
 proctype R() { p = 1; p = 0 }

@@ -192,7 +192,7 @@ pub fn case(seed: u64, features: &Features) -> Case {
     }
     // Each state in which a long chain begins costs a walk: few of them, and nothing else.
     let chain = ["long chain", "atomic"].map(|feature| chosen.contains(feature)) == [true; 2]
-        && random.chance(1, 2);
+        && random.chance(1, 4);
     if chain {
         chosen.retain(|feature| WITH_LONG_CHAINS.contains(feature));
     } else {

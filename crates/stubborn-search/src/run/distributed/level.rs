@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use stubborn_cluster::{Cluster, Lost, Message};
+use stubborn_cluster::{Cluster, Lost, Message, append_words};
 use stubborn_store::{Batch, Cursor, StateHandle, Worker};
 
 use super::owners::Owners;
@@ -73,7 +73,11 @@ pub(super) struct Walk<'a, 'c> {
     pub(super) expander: Expander<'a>,
     pub(super) worker: Worker<'a>,
     pub(super) cursor: Cursor,
-    nowhere: Cursor,
+    /// A state that was stored lately: what comes from others is compared with it, since much of it
+    /// is the same.
+    near: Cursor,
+    /// Where in the batch the last of those is.
+    last_foreign: Option<usize>,
     /// What is about to be stored here, and who asked.
     batch: Batch,
     askers: Vec<Asker>,
@@ -111,7 +115,8 @@ impl<'a, 'c> Walk<'a, 'c> {
             expander: context.expander(Preference::Least),
             worker: context.store.worker(),
             cursor: context.store.cursor(),
-            nowhere: context.store.cursor(),
+            near: context.store.cursor(),
+            last_foreign: None,
             batch: context.store.batch(),
             askers: Vec::new(),
             sent: Recent::new(context.search.system.layout().words(), SENT),
@@ -369,7 +374,7 @@ impl<'a, 'c> Walk<'a, 'c> {
             frame.push(self.phase as u8);
         }
         frame.extend(asker.into_iter().flat_map(u32::to_le_bytes));
-        frame.extend(successor.state.iter().flat_map(|word| word.to_le_bytes()));
+        append_words(frame, successor.state);
         match frame.len() >= FRAME {
             true => self.send(owner, kind),
             false => Ok(()),
@@ -457,7 +462,8 @@ impl<'a, 'c> Walk<'a, 'c> {
 
     /// Stores a state that came from anywhere.
     fn store(&mut self, state: &[u32], asker: Asker) -> Result<(), Lost> {
-        self.batch.push(&self.nowhere, state, None);
+        self.last_foreign = Some(self.batch.len());
+        self.batch.push(&self.near, state, None);
         self.askers.push(asker);
         match self.batch.is_full() {
             true => self.flush(),
@@ -500,6 +506,10 @@ impl<'a, 'c> Walk<'a, 'c> {
                 }
                 Asker::Nobody => {}
             }
+        }
+        let stored = self.batch.inserted();
+        if let Some(last) = self.last_foreign.take().and_then(|last| stored.get(last)) {
+            let _ = self.worker.load(last.handle, &mut self.near);
         }
         self.batch.clear();
         self.askers.clear();

@@ -6,11 +6,11 @@
 //! file is complete or not, whatever happens to whom. When it is read, the leader sends every
 //! state to the one it belongs to now.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use stubborn_cluster::{Cluster, LEADER, Lost};
+use stubborn_cluster::Cluster;
 use stubborn_store::saved::{Sink, Source, damaged};
 use stubborn_store::{StateHandle, Store};
 
@@ -31,62 +31,11 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// More processes than there are.
 const MANY_PROCESSES: u64 = 1 << 16;
 
-/// It is somebody's turn to send his part.
-const TURN: u8 = 10;
-/// A piece of it; an empty one is the last.
-const PIECE: u8 = 11;
 /// States with their flags, for their new owner; none if those were the last.
 const OWN: u8 = 12;
 
 /// A state that waits to be expanded, among the flags of [`crate::flags`].
 const WAITS: u8 = 1 << 4;
-
-fn broken(lost: Lost) -> io::Error {
-    io::Error::new(io::ErrorKind::BrokenPipe, lost)
-}
-
-/// Sends what is written to another process.
-struct Pieces<'c> {
-    cluster: &'c mut Cluster,
-    to: usize,
-    kind: u8,
-    piece: Vec<u8>,
-}
-
-impl<'c> Pieces<'c> {
-    fn new(cluster: &'c mut Cluster, to: usize, kind: u8) -> Self {
-        let piece = Vec::with_capacity(FRAME);
-        Self {
-            cluster,
-            to,
-            kind,
-            piece,
-        }
-    }
-}
-
-impl Write for Pieces<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.piece.len() + bytes.len() > FRAME {
-            self.flush()?;
-        }
-        self.piece.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        // The other one only reads.
-        while self.cluster.is_congested(self.to) {
-            self.cluster.receive(PATIENCE).map_err(broken)?;
-        }
-        let piece = std::mem::take(&mut self.piece);
-        if !piece.is_empty() {
-            let sent = self.cluster.send(self.to, self.kind, &piece);
-            sent.map_err(broken)?;
-        }
-        Ok(())
-    }
-}
 
 impl<'s> Spread<'s> {
     /// Writes the search down that waits; all processes must.
@@ -96,34 +45,20 @@ impl<'s> Spread<'s> {
             return Err(io::ErrorKind::Unsupported.into());
         };
         let cluster = &mut self.engine.cluster();
-        let (limit, total) = self.total(cluster, store).map_err(broken)?;
+        let (limit, total) = self.total(cluster, store)?;
         if limit.is_some() {
             // Who gave up may have delivered anything.
             return Err(io::ErrorKind::Unsupported.into());
         }
-        if !cluster.is_leader() {
-            while cluster.receive(PATIENCE).map_err(broken)?.is_none() {}
-            let mut pieces = Pieces::new(cluster, LEADER, PIECE);
-            self.save_part(store, &mut Sink::new(&mut pieces))?;
-            pieces.flush()?;
-            return cluster.send(LEADER, PIECE, &[]).map_err(broken);
-        }
-        // The others send what they have, whatever becomes of it here.
-        let mut written = self.save_head(&total, cluster.size(), sink);
-        if written.is_ok() {
-            written = self.save_part(store, sink);
-        }
-        for other in cluster.others() {
-            cluster.send(other, TURN, &[]).map_err(broken)?;
-            loop {
-                match cluster.receive(PATIENCE).map_err(broken)? {
-                    Some(piece) if piece.body.is_empty() => break,
-                    Some(piece) if written.is_ok() => written = sink.bytes(&piece.body),
-                    _ => {}
-                }
+        let is_leader = cluster.is_leader();
+        let size = cluster.size();
+        cluster.gather(sink.output(), |output| {
+            let sink = &mut Sink::new(output);
+            if is_leader {
+                self.save_head(&total, size, sink)?;
             }
-        }
-        written
+            self.save_part(store, sink)
+        })
     }
 
     fn save_head(&self, total: &Sum, size: usize, sink: &mut Sink<'_>) -> io::Result<()> {
@@ -176,7 +111,7 @@ impl<'s> Spread<'s> {
         let agreed = engine
             .cluster()
             .agree(topic::SHAPE, bytes_of(shape), |all| all[0].clone());
-        let agreed = numbers_of(&agreed.map_err(broken)?);
+        let agreed = numbers_of(&agreed.map_err(io::Error::from)?);
         let [states, levels, sizes @ ..] = &agreed[..] else {
             return Err(damaged("there are no levels").into());
         };
@@ -225,7 +160,7 @@ impl<'s> Spread<'s> {
         }
         let cluster = &mut self.engine.cluster();
         for other in cluster.others() {
-            cluster.send(other, OWN, &[]).map_err(broken)?;
+            cluster.send(other, OWN, &[]).map_err(io::Error::from)?;
         }
         Ok(result)
     }
@@ -276,9 +211,7 @@ impl<'s> Spread<'s> {
         if owner == cluster.rank() {
             self.keep(frame)?;
         } else if !frame.is_empty() {
-            let mut pieces = Pieces::new(cluster, owner, OWN);
-            pieces.write_all(frame)?;
-            pieces.flush()?;
+            cluster.send_in_time(owner, OWN, frame)?;
         }
         frame.clear();
         Ok(())
@@ -315,7 +248,8 @@ impl<'s> Spread<'s> {
         let parts = &self.exploration.parts;
         self.next = Some(Words::new(&parts.ledger));
         loop {
-            let message = self.engine.cluster().receive(PATIENCE).map_err(broken)?;
+            let message = self.engine.cluster().receive(PATIENCE);
+            let message = message.map_err(io::Error::from)?;
             match message {
                 Some(message) if message.body.is_empty() => return Ok(Vec::new()),
                 Some(message) => self.keep(&message.body)?,

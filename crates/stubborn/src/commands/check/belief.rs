@@ -20,9 +20,7 @@ fn fired<'r>(args: &CheckArgs, results: &'r Results) -> Option<&'r BitSet> {
     let is_plain = args.net.structural.is_none()
         && args.checkpoint.checkpoint.is_none()
         && args.checkpoint.spill.is_none();
-    // (What options leave out is not executed, and may be reachable all the same.)
-    let promela = args.load.promela.options();
-    if !is_exact || !is_plain || promela.merge || promela.dead_locations {
+    if !is_exact || !is_plain {
         return None;
     }
     let mut runs = results.report.runs.iter();

@@ -49,7 +49,7 @@ pub(super) fn answer(
     // What is kept is where a list of searches is: it must be the same one when it is taken up.
     // And of several processes only one knows the time.
     let is_alone = options.engines.iter().all(|one| one.cluster().is_none());
-    let is_shared = parts(asked) > 1 && options.keeper.is_none() && is_alone;
+    let is_shared = parts(asked) > 1 && options.keeping.is_none() && is_alone;
     let Some(time) = budget.time_left().filter(|_| is_shared) else {
         return round(asked, None);
     };
@@ -100,7 +100,7 @@ fn is_late(answer: &TemporalAnswer) -> bool {
 
 /// Puts new answers in the place of old ones. Searches that answered nothing are forgotten: others
 /// have done their work.
-fn merge(results: &mut Results, new: Results) {
+pub(super) fn merge(results: &mut Results, new: Results) {
     let report = &mut results.report;
     let before = report.runs.len();
     for mut answer in new.report.answers {

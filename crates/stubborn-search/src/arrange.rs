@@ -1,0 +1,391 @@
+//! How the words of states should lie in a tree.
+//!
+//! The nodes of a tree are the values of its halves, and of their parts. Where one half has nearly
+//! as many values as there are states, the tree has a node a state for nothing. How many values
+//! some words have together, a sample tells: the more values, the fewer pairs of states agree in
+//! them. And every node between a word that changes and the root is looked up: what changes often
+//! should be near the root, as in the codes of D. A. Huffman (*A method for the construction of
+//! minimum-redundancy codes*, 1952). So a search starts with the usual tree; when it turns out not
+//! to be a small one, some random walks are made, and if another tree is far better, it starts
+//! again with that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stubborn_store::{Cursor, Leaves, NO_WORD, StateHandle, Store, StoreKind, Worker};
+use stubborn_system::{FieldKind, Random, Successors};
+
+use crate::config::Search;
+
+/// States after which a search is not a small one.
+pub(crate) const NOT_SMALL: u64 = 16_000;
+/// Walks, and the most steps of each: together a sixteenth of what was explored.
+const WALKS: usize = 32;
+const STEPS: usize = 32;
+/// Words of the widest states that are looked at.
+const WIDEST: usize = 64;
+/// Most words of which two are moved at once.
+const MOST_PAIRED: usize = 16;
+/// Values of both halves, for each of the whole: fewer make no difference, and with fewer than the
+/// other there must also be fewer nodes to look up.
+const SOME_VALUES: f64 = 0.01;
+const MANY_VALUES: f64 = 0.03;
+/// It is worth starting again if there are fewer values by this factor, and not more nodes to look
+/// up by the other one.
+const FEWER_VALUES: f64 = 0.7;
+const MORE_NODES: f64 = 1.25;
+/// Or if there are fewer nodes to look up by this one.
+const FEWER_NODES: f64 = 0.8;
+
+/// A better tree for states like those of a store, if there is one.
+pub(crate) fn better_tree(search: &Search<'_>, store: &Store) -> Option<Leaves> {
+    let width = store.width();
+    if store.kind() != StoreKind::Tree || !(3..=WIDEST).contains(&width) {
+        return None;
+    }
+    let (states, steps) = walks(search, store);
+    let sample = Sample::new(&states, width);
+    let usual = Store::usual_leaves(width);
+    let mut split = Split::new(&sample, left_words(&usual, width));
+    let usual_nodes = nodes(&usual, &steps);
+    // The same halves, but what changes often at the top.
+    let sorted = arranged(&split, &steps);
+    let before = split.cost();
+    let share = before / sample.whole();
+    if share > SOME_VALUES {
+        let after = split.improve();
+        let leaves = arranged(&split, &steps);
+        // Nodes are dearer where every state has one of its own.
+        let most_nodes = match share > MANY_VALUES {
+            true => MORE_NODES.max(2.0 * share),
+            false => FEWER_NODES,
+        };
+        if after < FEWER_VALUES * before && nodes(&leaves, &steps) < most_nodes * usual_nodes {
+            return Some(leaves);
+        }
+    }
+    (nodes(&sorted, &steps) < FEWER_NODES * usual_nodes).then_some(sorted)
+}
+
+/// The tree with such halves in which what changes often is at the top.
+fn arranged(split: &Split<'_>, steps: &Steps) -> Leaves {
+    let mut leaves = Leaves::new();
+    for (position, left) in [(2, true), (3, false)] {
+        let words = 0..split.is_left.len() as u32;
+        let words = words.filter(|word| split.is_left[*word as usize] == left);
+        let is_same = |word: &u32| split.sample.is_same(*word as usize);
+        let (same, others): (Vec<u32>, Vec<u32>) = words.partition(is_same);
+        let words = others.chunks(2).chain(same.chunks(2));
+        let words = words.map(|two| [two[0], two.get(1).copied().unwrap_or(NO_WORD)]);
+        place(tree(words.collect(), steps), position, &mut leaves);
+    }
+    leaves
+}
+
+/// Which words are in the first half of a tree.
+fn left_words(leaves: &Leaves, width: usize) -> Vec<bool> {
+    let mut is_left = vec![false; width];
+    for (position, words) in leaves {
+        let half = position >> (position.ilog2() - 1);
+        for word in words.iter().filter(|word| **word != NO_WORD) {
+            is_left[*word as usize] = half == 2;
+        }
+    }
+    is_left
+}
+
+/// Masks of words that changed in a step, with the number of such steps.
+type Steps = BTreeMap<u64, u64>;
+
+/// Whether a step changes a leaf.
+fn changes(mask: u64, words: [u32; 2]) -> bool {
+    let in_mask = |word: &u32| *word != NO_WORD && mask >> word & 1 == 1;
+    words.iter().any(in_mask)
+}
+
+/// How many nodes below the root all steps change.
+fn nodes(leaves: &Leaves, steps: &Steps) -> f64 {
+    let of_step = |mask: u64| {
+        let mut changed = BTreeSet::from([1]);
+        for (position, _) in leaves.iter().filter(|(_, words)| changes(mask, *words)) {
+            let mut position = *position;
+            while changed.insert(position) {
+                position /= 2;
+            }
+        }
+        changed.len() as f64 - 1.0
+    };
+    let all = steps.iter();
+    all.map(|(mask, count)| of_step(*mask) * *count as f64)
+        .sum()
+}
+
+/// A part of a tree.
+enum Part {
+    Leaf([u32; 2]),
+    Pair(Box<[Part; 2]>),
+}
+
+/// The tree of some leaves in which those that change often are at the top.
+fn tree(leaves: Vec<[u32; 2]>, steps: &Steps) -> Part {
+    let all: u64 = steps.values().sum();
+    let weight = |words: [u32; 2]| {
+        let changing = steps.iter().filter(|(mask, _)| changes(**mask, words));
+        // Whatever happens seldom: no path gets much too long.
+        changing.map(|(_, count)| count).sum::<u64>() + all / 32 + 1
+    };
+    let leaves = leaves.into_iter();
+    let mut parts: Vec<(u64, Part)> = leaves
+        .map(|words| (weight(words), Part::Leaf(words)))
+        .collect();
+    let take_lightest = |parts: &mut Vec<(u64, Part)>| {
+        let weights = parts.iter().enumerate();
+        let lightest = weights.min_by_key(|(_, (weight, _))| *weight);
+        let at = lightest.map_or(0, |(at, _)| at);
+        parts.remove(at)
+    };
+    while parts.len() > 1 {
+        let (first, second) = (take_lightest(&mut parts), take_lightest(&mut parts));
+        let pair = Part::Pair(Box::new([second.1, first.1]));
+        parts.push((first.0 + second.0, pair));
+    }
+    parts.remove(0).1
+}
+
+/// Puts a part at a position.
+fn place(part: Part, position: u32, leaves: &mut Leaves) {
+    match part {
+        Part::Leaf(words) => leaves.push((position, words)),
+        Part::Pair(parts) => {
+            let [left, right] = *parts;
+            place(left, 2 * position, leaves);
+            place(right, 2 * position + 1, leaves);
+        }
+    }
+}
+
+/// States of random walks that start at states of the store, and all steps from them.
+fn walks(search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Steps) {
+    let mut handles: Vec<StateHandle> = Vec::new();
+    store.for_each(&mut |handle, _| {
+        handles.push(handle);
+        true
+    });
+    let (mut worker, mut cursor): (Worker<'_>, Cursor) = (store.worker(), store.cursor());
+    // A system may keep all that it is asked about: nobody goes where the search would not.
+    let mut fields = search.system.layout().fields().iter();
+    let keeps = fields.any(|field| matches!(field.kind, FieldKind::Interned));
+    let (walks, steps) = match keeps || search.limits.depth.is_some() {
+        true => (WALKS * STEPS, 1),
+        false => (WALKS, STEPS),
+    };
+    let every = (handles.len() / walks).max(1);
+    let mut executor = search.system.executor();
+    let mut successors = Successors::new(store.width());
+    let mut random = Random::new(1);
+    let (mut states, mut all_steps) = (Vec::new(), Steps::new());
+    for handle in handles.into_iter().step_by(every) {
+        if worker.load(handle, &mut cursor).is_err() {
+            continue;
+        }
+        let mut state = cursor.words().to_vec();
+        for _ in 0..steps {
+            states.push(state.clone());
+            successors.clear();
+            executor.successors(&state, &mut successors);
+            if successors.is_empty() {
+                break;
+            }
+            for successor in successors.iter() {
+                let words = state.iter().zip(successor.state).enumerate();
+                let changed = words.filter(|(_, (before, after))| before != after);
+                let mask = changed.fold(0, |mask, (word, _)| mask | 1 << word);
+                *all_steps.entry(mask).or_default() += 1;
+            }
+            let next = random.below(successors.len());
+            state.copy_from_slice(successors.state(next));
+        }
+    }
+    (states, all_steps)
+}
+
+/// Values of words in some states.
+struct Sample {
+    /// By word, by state: a hash of its value.
+    hashes: Vec<Vec<u64>>,
+}
+
+impl Sample {
+    fn new(states: &[Vec<u32>], width: usize) -> Self {
+        let hash =
+            |word: usize, value: u32| Random::new((word as u64) << 32 | u64::from(value)).bits();
+        let of_word = |word: usize| states.iter().map(|s| hash(word, s[word])).collect();
+        Self {
+            hashes: (0..width).map(of_word).collect(),
+        }
+    }
+
+    /// How many values all words have together, about.
+    fn whole(&self) -> f64 {
+        let mut split = Split::new(self, vec![true; self.hashes.len()]);
+        split.values(1)
+    }
+
+    fn is_same(&self, word: usize) -> bool {
+        self.hashes[word].windows(2).all(|two| two[0] == two[1])
+    }
+}
+
+/// Words in two halves.
+struct Split<'s> {
+    sample: &'s Sample,
+    is_left: Vec<bool>,
+    /// By half, by state: a hash of all its words.
+    hashes: [Vec<u64>; 2],
+    /// Hashes and how often they were seen.
+    seen: Vec<(u64, u32)>,
+}
+
+impl<'s> Split<'s> {
+    fn new(sample: &'s Sample, is_left: Vec<bool>) -> Self {
+        let states = sample.hashes[0].len();
+        let mut split = Self {
+            sample,
+            hashes: [vec![0; states], vec![0; states]],
+            seen: vec![(0, 0); (4 * states).next_power_of_two()],
+            is_left,
+        };
+        for (word, hashes) in sample.hashes.iter().enumerate() {
+            let half = usize::from(split.is_left[word]);
+            combine(&mut split.hashes[half], hashes);
+        }
+        split
+    }
+
+    /// Moves words to the other half.
+    fn turn(&mut self, words: &[usize]) {
+        for word in words {
+            self.is_left[*word] ^= true;
+            for half in &mut self.hashes {
+                combine(half, &self.sample.hashes[*word]);
+            }
+        }
+    }
+
+    fn has_both(&self) -> bool {
+        self.is_left.contains(&true) && self.is_left.contains(&false)
+    }
+
+    /// How many values both halves have, about.
+    fn cost(&mut self) -> f64 {
+        self.values(0) + self.values(1)
+    }
+
+    fn values(&mut self, half: usize) -> f64 {
+        self.seen.fill((0, 0));
+        let last = self.seen.len() - 1;
+        let mut agreeing = 0;
+        for hash in &self.hashes[half] {
+            let mut at = *hash as usize & last;
+            while self.seen[at].1 > 0 && self.seen[at].0 != *hash {
+                at = (at + 1) & last;
+            }
+            agreeing += u64::from(self.seen[at].1);
+            self.seen[at] = (*hash, self.seen[at].1 + 1);
+        }
+        let states = self.hashes[half].len() as f64;
+        // As if one more pair had agreed.
+        states * (states - 1.0) / 2.0 / (agreeing + 1) as f64
+    }
+
+    /// Moves words to the other half, or two at once, as long as that makes for fewer values.
+    fn improve(&mut self) -> f64 {
+        let width = self.is_left.len();
+        let words: Vec<usize> = (0..width).filter(|w| !self.sample.is_same(*w)).collect();
+        let mut moves: Vec<Vec<usize>> = words.iter().map(|word| vec![*word]).collect();
+        if words.len() <= MOST_PAIRED {
+            for (at, first) in words.iter().enumerate() {
+                moves.extend(words[at + 1..].iter().map(|second| vec![*first, *second]));
+            }
+        }
+        let mut cost = self.cost();
+        loop {
+            let before = cost;
+            for words in &moves {
+                self.turn(words);
+                let other = if self.has_both() {
+                    self.cost()
+                } else {
+                    f64::MAX
+                };
+                if other < cost {
+                    cost = other;
+                } else {
+                    self.turn(words);
+                }
+            }
+            if cost > 0.95 * before {
+                return cost;
+            }
+        }
+    }
+}
+
+fn combine(all: &mut [u64], more: &[u64]) {
+    all.iter_mut()
+        .zip(more)
+        .for_each(|(all, more)| *all ^= more);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What changes often is near the root.
+    #[test]
+    fn frequent_changes_are_cheap() {
+        let steps = Steps::from([(1 << 9, 1_000), (1, 10), (1 << 4, 10), (1 << 7, 10)]);
+        let words = (0..6).map(|leaf| [2 * leaf, 2 * leaf + 1]).collect();
+        let mut leaves = vec![(2, [12, NO_WORD])];
+        place(tree(words, &steps), 3, &mut leaves);
+        let position_of = |word: u32| leaves.iter().find(|(_, words)| words.contains(&word));
+        assert!(position_of(9).is_some_and(|(position, _)| position.ilog2() == 2));
+        assert!(nodes(&leaves, &steps) < 2_200.0);
+        assert!(nodes(&Store::usual_leaves(13), &steps) > 3_000.0);
+        assert_eq!(
+            left_words(&leaves, 13),
+            [vec![false; 12], vec![true]].concat()
+        );
+        let widest = (0..32).map(|leaf| [2 * leaf, 2 * leaf + 1]).collect();
+        let rapid = Steps::from_iter((0..32).map(|at| (1 << (2 * at), 1 << at)));
+        let mut deep = Leaves::new();
+        place(tree(widest, &rapid), 1, &mut deep);
+        assert!(
+            deep.iter().all(|(position, _)| *position < 1 << 11),
+            "{deep:?}"
+        );
+    }
+
+    /// Two words that count as one, in different halves, are brought together; what never changes
+    /// does not matter.
+    #[test]
+    fn words_that_depend_on_each_other_come_together() {
+        let mut random = Random::new(5);
+        let mut state = || {
+            let (a, b) = (random.below(500) as u32, random.below(500) as u32);
+            vec![a, 9, b, 7 * a, 9, b / 2]
+        };
+        let states: Vec<Vec<u32>> = (0..1_000).map(|_| state()).collect();
+        let sample = Sample::new(&states, 6);
+        let mut split = Split::new(&sample, vec![true, true, true, false, false, false]);
+        let (before, after) = (split.cost(), split.improve());
+        let is_left = &split.is_left;
+        assert!(after < before / 50.0, "{before} {after}");
+        assert_eq!(is_left[0], is_left[3]);
+        assert_eq!(is_left[2], is_left[5]);
+        assert_ne!(is_left[0], is_left[2]);
+        assert!(
+            after > 500.0 && after < 2_000.0,
+            "about 500 values each: {after}"
+        );
+    }
+}
