@@ -242,17 +242,17 @@ fn hunting_is_no_slower_than_checking() {
         let (hunted, found) = run("hunt");
         let (checked, answered) = run("check");
         if !found && !answered {
-            println!("{kind}\t{file}\tneither");
+            eprintln!("{kind}\t{file}\tneither");
             continue;
         }
         let is_faster = found && (!answered || hunted <= (checked * 1.1).max(checked + 0.02));
         all += 1;
         faster += u32::from(is_faster);
         only_hunt += u32::from(!answered);
-        println!(
+        eprintln!(
             "{kind}\t{file}\thunt {hunted:.2} {found}\tcheck {checked:.2} {answered}\t{is_faster}"
         );
     }
-    println!("hunt is no slower in {faster} of {all}; {only_hunt} were found by it alone");
+    eprintln!("hunt is no slower in {faster} of {all}; {only_hunt} were found by it alone");
     assert!(faster * 10 >= all * 8, "{faster} of {all}");
 }

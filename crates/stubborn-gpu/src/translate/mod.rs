@@ -78,7 +78,7 @@ impl Round {
 pub enum Spelling {
     /// By choices in the code, which has each command where it is needed: fastest on the card.
     Out,
-    /// By [tables](shapes): compiled much sooner where there are many commands.
+    /// By tables: compiled much sooner where there are many commands.
     Tables,
 }
 
