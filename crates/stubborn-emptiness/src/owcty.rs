@@ -174,6 +174,8 @@ pub(crate) struct Owcty<'o, 'p> {
     origins: Option<Vec<u64>>,
     tables: Vec<Vec<u64>>,
     inside: u64,
+    /// What all processes together follow edges of next.
+    waiting: u64,
     limit: Option<Limit>,
     most_states: Option<u64>,
     at: At,
@@ -211,6 +213,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
             origins: None,
             tables: Vec::new(),
             inside: 0,
+            waiting: 0,
             limit: None,
             most_states,
             at: At {
@@ -291,6 +294,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
             let round = match self.round(&frontier, pass) {
                 Err(Stop::Limit(Limit::States)) => {
                     // Another run may go beyond it.
+                    self.counts.depth += u64::from(pass == Pass::Explore && self.waiting > 0);
                     self.keep(Some(Limit::States), description);
                     return Err(Stop::Limit(Limit::States));
                 }
@@ -672,6 +676,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
             std::array::from_fn(|_| agreed.next().unwrap_or(0));
         self.counts.states = states;
         self.counts.transitions = transitions;
+        self.waiting = next;
         match Limit::of_number(limit as u8) {
             Some(limit) => Err(Stop::Limit(limit)),
             None if most > 0 && states >= most => Err(Stop::Limit(Limit::States)),

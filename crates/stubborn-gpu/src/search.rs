@@ -1,6 +1,5 @@
 //! The host's side of a search: tables, queues, levels.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use stubborn_ir::Model;
@@ -8,6 +7,7 @@ use stubborn_search::{End, Limit, Limits, Progress, Stop, Target};
 use stubborn_system::System;
 
 use crate::device::{Argument, Buffer, Device, DeviceError, Kernel};
+use crate::way::Log;
 use crate::{Compiled, Failure};
 
 /// Numbers of a level, as `kernels.cl` has them.
@@ -465,39 +465,6 @@ pub(crate) struct Left {
     /// Tables and queues, unless they did not fit.
     pub(crate) memory: Option<(Memory, Sizes)>,
     pub(crate) sift: Option<Sift>,
-}
-
-/// The last levels before a certain one.
-pub(crate) struct Log {
-    /// The number of the level before which the search ends.
-    pub(crate) until: u64,
-    /// Bytes that levels may take.
-    most: usize,
-    bytes: usize,
-    /// Depth, and the words of all states: the first of each, then the second, and so on.
-    pub(crate) levels: VecDeque<(u64, Vec<u64>)>,
-}
-
-impl Log {
-    pub(crate) fn new(until: u64, most: usize) -> Self {
-        Self {
-            until,
-            most,
-            bytes: 0,
-            levels: VecDeque::new(),
-        }
-    }
-
-    /// Keeps a level, and forgets the oldest ones if there are too many.
-    fn push(&mut self, depth: u64, level: Vec<u64>) {
-        self.bytes += size_of_val(&level[..]);
-        self.levels.push_back((depth, level));
-        while self.bytes > self.most && self.levels.len() > 1 {
-            if let Some((_, oldest)) = self.levels.pop_front() {
-                self.bytes -= size_of_val(&oldest[..]);
-            }
-        }
-    }
 }
 
 pub(crate) fn run(

@@ -5,12 +5,47 @@
 //! the level before that has the wanted one as a successor. Where not all levels fit, this is
 //! repeated from where it got to. (See `docs/decisions/0003-no-parent-pointers.md`.)
 
+use std::collections::VecDeque;
+
 use crate::device::{Argument, Buffer, Device, Kernel};
 use crate::search::{self, Aside, EACH, FOUND, HIT, Hit, Options};
 use crate::{Compiled, Failure};
 
 /// Bytes for levels where nobody says.
 const LOG_BYTES: usize = 4 << 30;
+
+/// The last levels before a certain one.
+pub(crate) struct Log {
+    /// The number of the level before which the search ends.
+    pub(crate) until: u64,
+    /// Bytes that levels may take.
+    most: usize,
+    bytes: usize,
+    /// Depth, and the words of all states: the first of each, then the second, and so on.
+    pub(crate) levels: VecDeque<(u64, Vec<u64>)>,
+}
+
+impl Log {
+    pub(crate) fn new(until: u64, most: usize) -> Self {
+        Self {
+            until,
+            most,
+            bytes: 0,
+            levels: VecDeque::new(),
+        }
+    }
+
+    /// Keeps a level, and forgets the oldest ones if there are too many.
+    pub(crate) fn push(&mut self, depth: u64, level: Vec<u64>) {
+        self.bytes += size_of_val(&level[..]);
+        self.levels.push_back((depth, level));
+        while self.bytes > self.most && self.levels.len() > 1 {
+            if let Some((_, oldest)) = self.levels.pop_front() {
+                self.bytes -= size_of_val(&oldest[..]);
+            }
+        }
+    }
+}
 
 /// The states on a shortest way to a hit, the initial one first; `None` if a limit was reached.
 pub(crate) fn find(

@@ -40,6 +40,8 @@ pub(crate) fn shrink(hunt: &Hunt<'_>, caught: Caught, effort: u64) -> Result<Cau
             let path = result.counterexample.as_ref().map(|c| states(&c.trace));
             let shorter = match path {
                 None => Ok(None),
+                // Among these states, whoever would leave them seems unable to move.
+                Some(_) if hunt.options.weak_fairness => Ok(None),
                 Some(path) => lasso::inside(hunt, property, &path),
             };
             let shorter = shorter.map(|s| s.map(|r| Caught::Temporal(property, Box::new(r))));

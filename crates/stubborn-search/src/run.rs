@@ -50,8 +50,9 @@ impl Search<'_> {
         let words = self.system.layout().words();
         let store = Store::new(words, &self.store, &budget);
         let mut exploration = self.begin_with(store, budget);
-        // Whoever is shown every state sees each once.
-        exploration.may_start_again = self.visitor.is_none() && self.store.leaves.is_none();
+        // Whoever is shown every state sees each once, and what random walks meet would be learnt.
+        let is_watched = self.visitor.is_some() || self.system.learns();
+        exploration.may_start_again = !is_watched && self.store.leaves.is_none();
         Ok(exploration)
     }
 

@@ -93,6 +93,12 @@ pub trait System: Send + Sync {
         false
     }
 
+    /// Whether what executors meet decides what the model becomes: steps beside those of a search
+    /// would change its counts.
+    fn learns(&self) -> bool {
+        false
+    }
+
     /// A field's value as people write it. The default follows the field's
     /// [kind](FieldKind); systems with interned values override it.
     fn value_text(&self, field: FieldId, value: i64) -> String {

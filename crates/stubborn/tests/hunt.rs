@@ -115,6 +115,21 @@ fn propositions_without_a_value_are_found() {
     }
 }
 
+/// A fair run is not made shorter by leaving out who would leave its states.
+#[test]
+fn fair_runs_stay_fair() {
+    let text = "process P { state s, t, u; init s;
+            trans s -> t { }, u -> t { }, u -> u { }, t -> u { }; }
+        process Q { state s, t; init s; trans s -> t { }; }
+        system async;";
+    let model = file("fair.dve", text);
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let asked = ["--only", "--ltl", "false", "--fairness", "--seed", seed];
+        let (found, status) = object(&[&[&model[..]], &asked[..]].concat());
+        assert_eq!(status, Some(1), "{found}");
+    }
+}
+
 #[test]
 fn nothing_found_is_no_answer() {
     let path = counters("nothing.dve");

@@ -555,6 +555,10 @@ impl System for Watched {
         self.inner.budget()
     }
 
+    fn learns(&self) -> bool {
+        self.is_missing.contains(&true)
+    }
+
     fn value_text(&self, field: FieldId, value: i64) -> String {
         self.inner.value_text(field, value)
     }

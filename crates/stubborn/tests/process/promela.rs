@@ -294,6 +294,12 @@ fn what_nobody_notices_is_left_out_by_default() {
         ("skip } ltl p { <>[] (x == 4)", 1, true),
         ("skip } ltl p { [] (x < 6) && X (x == 0)", 0, false),
         ("here: skip } ltl p { [] !(C@here)", 1, true),
+        (
+            "skip } proctype L() { assert(false) } byte n;
+             active proctype S() { do :: n < 63 -> n++ :: n == 63 -> break od; run L()",
+            1,
+            true,
+        ),
     ];
     for (at, (more, status, merges)) in cases.into_iter().enumerate() {
         let path = model(&folder, &format!("{at}.pml"), &with(more));

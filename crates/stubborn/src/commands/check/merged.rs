@@ -90,19 +90,29 @@ pub(super) fn retell(
     let most = results.total(&searches).states * MORE_STATES;
     let most = most.max(FEW_STATES);
     options.limits.states = Some(options.limits.states.unwrap_or(most).min(most));
+    let is_found = |question: &stubborn::Question| {
+        let mut answers = results.report.answers.iter();
+        let same = |a: &super::Answer| {
+            (&a.question.name, a.question.kind) == (&question.name, question.kind)
+        };
+        answers.any(|answer| same(answer) && answer.violation.is_some())
+    };
+    let is_violated = |name: &str| {
+        let mut answers = results.temporal.iter();
+        answers.any(|a| a.name == name && a.verdict == Verdict::Violated)
+    };
+    let violated = results.report.answers.iter();
+    let violated = violated.filter(|answer| answer.violation.is_some()).count();
     let again = growing(&mut model, |model| {
         let mut asked = Asked::new(&args.properties, model).unwrap_or_default();
-        asked.questions.retain(|question| {
-            let mut answers = results.report.answers.iter();
-            let same = |a: &super::Answer| {
-                (&a.question.name, a.question.kind) == (&question.name, question.kind)
-            };
-            answers.any(|answer| same(answer) && answer.violation.is_some())
-        });
-        asked.temporal.retain(|property| {
-            let mut answers = results.temporal.iter();
-            answers.any(|a| a.name == property.name && a.verdict == Verdict::Violated)
-        });
+        // What a process states that is not known yet, nobody can ask about: everything is asked
+        // until it is.
+        if asked.questions.iter().filter(|q| is_found(q)).count() == violated {
+            asked.questions.retain(&is_found);
+            asked
+                .temporal
+                .retain(|property| is_violated(&property.name));
+        }
         rounds::answer(model, &asked, &options, &|questions, options| {
             stubborn::check(model, questions, options)
         })
@@ -112,6 +122,11 @@ pub(super) fn retell(
         Err(failure) if failure.is_no_answer() => return Ok(None),
         Err(failure) => return Err(failure),
     };
+    let told = again.report.answers.iter();
+    let told = told.filter(|answer| is_found(&answer.question)).count();
+    if told < violated || again.verdicts().any(|verdict| verdict == Verdict::Unknown) {
+        return Ok(None);
+    }
     let questions = stubborn::questions(&model);
     for answer in &mut results.report.answers {
         // Labels may have other numbers.
@@ -120,9 +135,6 @@ pub(super) fn retell(
         if let Some(question) = questions.iter().find(same) {
             answer.question = question.clone();
         }
-    }
-    if again.verdicts().any(|verdict| verdict == Verdict::Unknown) {
-        return Ok(None);
     }
     let told = again.report.answers.iter().map(|new| {
         let mut old = results.report.answers.iter();
