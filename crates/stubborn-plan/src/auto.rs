@@ -374,7 +374,6 @@ fn much_to_come(levels: &[u64]) -> bool {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
     use stubborn_system::{BitSet, Expansion, Reducer, SetMember};
 
     use super::*;
@@ -419,21 +418,7 @@ mod tests {
     /// Sets that take much work count as states, and very dear ones are not looked at for long.
     #[test]
     fn the_price_of_sets_counts() {
-        let mut program = Program::new("counters");
-        for at in 0..8 {
-            let name = format!("x{at}");
-            let x = program.variable(Variable::integer(&name, 0, 255, 0));
-            let below = program.label(Expr::less(Expr::Var(x), Expr::Const(255)));
-            let site = program.out_of_range_site(&name, None);
-            let more = Expr::plus(Expr::Var(x), Expr::Const(1));
-            program.command(Command {
-                name,
-                guards: vec![below],
-                body: vec![Statement::assign(x, more, site)],
-                ..Command::default()
-            });
-        }
-        let model = Model::new(program).expect("it is small");
+        let model = crate::tests::counters();
         let share = |work: u64| {
             let dear = Dear {
                 work,

@@ -304,14 +304,14 @@ impl<'m> Planner<'m> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
     use stubborn_search::{End, Limit, Stop, Target};
 
     use super::*;
 
     /// Counters that go round, together far too many states.
-    fn counters() -> Model {
+    pub(crate) fn counters() -> Model {
         let mut program = Program::new("counters");
         for at in 0..8 {
             let name = format!("x{at}");
