@@ -90,6 +90,7 @@ pub(super) fn graph(
                 atomic: s.atomic,
                 in_atomic: s.in_atomic,
                 merges: false,
+                joins: false,
                 escape: s.escape,
                 number: s.number,
                 span: s.span,

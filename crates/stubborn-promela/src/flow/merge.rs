@@ -8,16 +8,17 @@
 //!
 //! The marks are always made, because SPIN's trails leave merged statements out; the lowering
 //! looks at them only if asked to, and never where some step [depends](super::looks_at_control)
-//! on where another process is: there SPIN's merging can lose errors.
+//! on where another process is: there SPIN's merging can lose errors. Nor does it join a statement that may
+//! fail to one that others notice (`d!1; a[i] = 0`): what they do in between would be lost.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::{Action, Flow, Transition};
-use crate::ast::Probe;
+use crate::ast::{Binary, Probe};
 use crate::hir::{Argument, Basic, Expr, Place, ProcId, Program, VarKey};
 use crate::lower::{each_expression, each_global, globals_of, runs_of};
 
-/// Sets [`Transition::merges`] in all process types.
+/// Sets [`Transition::merges`] and [`Transition::joins`] in all process types.
 pub(crate) fn merge(program: &mut Program, remote_labels: &[(crate::ast::Name, crate::ast::Name)]) {
     // Nothing is local where locals are looked at from outside.
     let mut locals_are_seen = false;
@@ -27,14 +28,18 @@ pub(crate) fn merge(program: &mut Program, remote_labels: &[(crate::ast::Name, c
     if locals_are_seen {
         return;
     }
-    let mut marks: Vec<Vec<bool>> = Vec::new();
+    let mut marks: Vec<(Vec<bool>, Vec<bool>)> = Vec::new();
     for at in 0..program.processes.len() {
-        marks.push(Merging::new(program, ProcId(at), remote_labels).marks());
+        let merging = Merging::new(program, ProcId(at), remote_labels);
+        let merges = merging.marks();
+        let joins = merging.joins(&merges);
+        marks.push((merges, joins));
     }
-    for (process, marks) in program.processes.iter_mut().zip(marks) {
+    for (process, (merges, joins)) in program.processes.iter_mut().zip(marks) {
         for state in &mut process.flow.states {
             for transition in &mut state.transitions {
-                transition.merges = marks.get(transition.number).copied().unwrap_or(false);
+                let is = |marks: &[bool]| marks.get(transition.number).copied().unwrap_or(false);
+                (transition.merges, transition.joins) = (is(&merges), is(&joins));
             }
         }
     }
@@ -113,6 +118,90 @@ impl<'p> Merging<'p> {
             }
         }
         marks
+    }
+
+    /// Those of the marks that lose nothing. Between a step that others notice and one that fails they
+    /// may do what is impossible before the first and after the second.
+    fn joins(&self, merges: &[bool]) -> Vec<bool> {
+        let mut joins = merges.to_vec();
+        // States in the middle of a merged step that others notice.
+        let mut noticed = vec![false; self.flow.states.len()];
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for (state, found) in self.flow.states.iter().enumerate() {
+                for step in found
+                    .transitions
+                    .iter()
+                    .filter(|step| merges.get(step.number) == Some(&true))
+                {
+                    if !(noticed[state] || self.is_noticed(step)) {
+                        continue;
+                    }
+                    if self.may_fail(step.target) {
+                        joins[step.number] = false;
+                    } else {
+                        changed |= !std::mem::replace(&mut noticed[step.target], true);
+                    }
+                }
+            }
+        }
+        joins
+    }
+
+    /// Whether others may notice that a step was taken.
+    fn is_noticed(&self, step: &Transition) -> bool {
+        let channel = matches!(
+            &*step.action,
+            Action::Basic(Basic::Send { .. } | Basic::Receive { .. })
+        );
+        channel || step.in_atomic
+    }
+
+    /// Whether the statement at a state may end in an error.
+    fn may_fail(&self, state: usize) -> bool {
+        let mut steps = self.flow.states[state].transitions.iter();
+        steps.any(|step| match &*step.action {
+            Action::Basic(Basic::Assert(expr) | Basic::PrintMtype(expr)) => {
+                self.expr_may_fail(expr)
+            }
+            Action::Basic(Basic::Assign(place, value)) => {
+                self.place_may_fail(place) || self.expr_may_fail(value)
+            }
+            Action::Basic(Basic::Print(_, arguments)) => arguments
+                .iter()
+                .any(|argument| self.expr_may_fail(argument)),
+            Action::Basic(Basic::AssignAll(..) | Basic::Nothing) | Action::Jump => false,
+            _ => true,
+        })
+    }
+
+    fn place_may_fail(&self, place: &Place) -> bool {
+        let variable = match place.variable {
+            VarKey::Global(at) => &self.program.globals[at],
+            VarKey::Local(at) => &self.program.processes[self.process.0].locals[at],
+        };
+        let dims = &variable.leaves[place.leaf].dims;
+        let inside = |index: &Expr, size: u32| match index {
+            Expr::Const(index) => (0..i64::from(size)).contains(&i64::from(*index)),
+            _ => false,
+        };
+        let mut indices = place.indices.iter().zip(dims);
+        !indices.all(|(index, size)| inside(index, *size))
+    }
+
+    fn expr_may_fail(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Const(_) | Expr::Pid => false,
+            Expr::Load(place) => self.place_may_fail(place),
+            Expr::Unary(_, inner) => self.expr_may_fail(inner),
+            Expr::Binary(op, left, right, _) => {
+                let divides = matches!(op, Binary::Divide | Binary::Remainder);
+                let fine = matches!(&**right, Expr::Const(divisor) if *divisor > 0);
+                divides && !fine || self.expr_may_fail(left) || self.expr_may_fail(right)
+            }
+            Expr::Conditional(a, b, c) => [a, b, c].iter().any(|e| self.expr_may_fail(e)),
+            _ => true,
+        }
     }
 
     /// Whether a step may run together with the one before it.

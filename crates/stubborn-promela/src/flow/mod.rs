@@ -92,8 +92,10 @@ pub struct Transition {
     pub atomic: bool,
     /// Inside an atomic sequence; also its last step, after which others may move.
     pub in_atomic: bool,
-    /// With merging, what follows belongs to the same step; see `merge`.
+    /// SPIN merges it with what follows; see `merge`.
     pub merges: bool,
+    /// With merging, what follows belongs to the same step here: SPIN merges it, and no error is lost.
+    pub joins: bool,
     /// Of an `unless`: the group of escapes it belongs to; 0 for ordinary steps.
     pub escape: StateNr,
     /// Number of the step, unique within the process type.

@@ -584,7 +584,7 @@ impl Lowering<'_> {
 
     /// Whether a process does not let others move after a step.
     pub(super) fn goes_on(&self, transition: &Transition) -> bool {
-        transition.atomic || self.options.merge && transition.merges
+        transition.atomic || self.options.merge && transition.joins
     }
 
     #[allow(clippy::too_many_arguments)]

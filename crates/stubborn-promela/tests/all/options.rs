@@ -38,6 +38,11 @@ fn merged_statements_are_one_step() {
             (11, 14),
         ),
         (
+            "byte g; active proctype A() { byte v, a[3]; v = 1; a[v] = 2; v = a[v]; g = v; v = 0 }
+             active proctype B() { byte w; g == 2 -> w = 1; w = 2 }",
+            (11, 14),
+        ),
+        (
             "byte g; active proctype A() { byte v; do :: v < 3 -> v++; printf(\"%d\", v)
              :: v == 3 -> v = 7; break od; l: v = 1; v = 2; g = v }",
             (9, 9),
@@ -198,6 +203,24 @@ fn control_that_others_look_at_stays() {
     texts.push(
         "byte x; active proctype A() { byte v; v = 5; x = 2;
             d_step { if :: x == 1 -> v = 3 :: else fi }; assert(v != 5) }"
+            .into(),
+    );
+    // What others do after a step that they notice, and before one that fails.
+    texts.push(
+        "chan d = [1] of { byte };
+        active proctype P() { byte l[2], i = 2; xs d; d!1; l[i] = 1 }
+        active proctype Q() { byte x; xr d; end: d?x; assert(x != 1) }"
+            .into(),
+    );
+    texts.push(
+        "chan d = [1] of { byte };
+        active proctype P() { byte i = 2; xr d; d?i; i = 0; i = 1 / i }
+        active proctype Q() { xs d; d!2; end: nfull(d) -> assert(false) }"
+            .into(),
+    );
+    texts.push(
+        "byte z; active proctype P() { byte l[2], i = 2; atomic { z = 2; z = 1 }; i = 3; l[i] = 3 }
+        active proctype Q() { end: z == 1 -> assert(false) }"
             .into(),
     );
     for text in &texts {
