@@ -304,8 +304,11 @@ impl<'d> Engine<'d> {
         };
         // Optimised, pocl takes work-items for loops to vectorise, and counts wrongly; without, it
         // also compiles several times faster.
-        let options = match self.device.info().is_cpu {
+        let info = self.device.info();
+        let options = match info.is_cpu {
             true => options + " -cl-opt-disable",
+            // The code is as fast as with more of it, and compiled in four fifths of the time.
+            false if info.version.contains("CUDA") => options + " -cl-nv-opt-level=1",
             false => options,
         };
         let building = Instant::now();

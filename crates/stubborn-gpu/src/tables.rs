@@ -147,12 +147,13 @@ impl Sizes {
             }
             larger
         };
-        // In quarters. Numbers of nodes are parts of keys, which quotients leave little room for.
+        // In quarters; a table that is too large costs little. Numbers of nodes are parts of keys, which quotients
+        // leave little room for.
         let first = match short {
             Short::Nodes if self.slots == 8 => 8,
             _ => 32,
         };
-        let factors = [32, 16, 8, 6, 5]
+        let factors = [32, 28, 24, 20, 16, 12, 10, 8, 6, 5]
             .into_iter()
             .filter(|factor| *factor <= first);
         factors.map(times).find(fits)

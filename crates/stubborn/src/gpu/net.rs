@@ -4,13 +4,15 @@
 //! and additions of constants. Transitions and labels keep their numbers. Cards count with 32 bits, so a place that may hold more than [`MOST_TOKENS`] has
 //! a smaller range here than in the net; a step that leaves it fails, and whoever sees that gives no answer.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use stubborn_ir::{
     BinaryOp, Command, Expr, Model, Program, ProgramLabel, Statement, VarId, Variable,
 };
 use stubborn_net::{Atom, CompareOp, Formula, IntExpr, NetSystem, PlaceId, TransitionId};
+use stubborn_system::layout::bits_for;
 use stubborn_system::{LabelId, System};
 
 /// The most tokens of a place: sums of a hundred such places have 31 bits.
@@ -106,9 +108,12 @@ fn homes(system: &NetSystem, program: &mut Program) -> Result<Vec<Home>, String>
     let net = system.net();
     let initial = |place: PlaceId| net.initial(place);
     let mut homes: Vec<Option<Home>> = vec![None; net.place_count()];
-    let mut sums: Vec<_> = system.invariants().all().iter().collect();
-    sums.sort_by_key(|sum| std::cmp::Reverse(sum.weights.len()));
-    for sum in sums {
+    let sums = system.invariants().all();
+    // Those that need the fewest bits a place first. What is left of others is worth less each time.
+    let mut waiting: BinaryHeap<Reverse<(u64, usize)>> =
+        (0..sums.len()).map(|at| Reverse((0, at))).collect();
+    while let Some(Reverse((expected, at))) = waiting.pop() {
+        let sum = &sums[at];
         let is_large = |weight: u64| 2 * u128::from(weight) > sum.total;
         let members = sum.weights.iter();
         let members = members.filter(|(p, weight)| is_large(*weight) && homes[p.index()].is_none());
@@ -120,13 +125,18 @@ fn homes(system: &NetSystem, program: &mut Program) -> Result<Vec<Home>, String>
         let whole = |(_, weight): &(PlaceId, u64)| u128::from(*weight) == sum.total;
         let always =
             sum.constant && members.len() == sum.weights.len() && sum.weights.iter().all(whole);
+        let last = members.len() as i64 - i64::from(always);
+        let cost = 1_000 * u64::from(bits_for(0, last)) / members.len() as u64;
+        if cost > expected {
+            waiting.push(Reverse((cost, at)));
+            continue;
+        }
         let values = (i32::from(!always)..).zip(&members);
         let marked = values.clone().find(|(_, place)| initial(**place) > 0);
-        let last = members.len() as i32 - i32::from(always);
         let variable = Variable::integer(
             net.place_label(members[0]),
             0,
-            last,
+            last as i32,
             marked.map_or(0, |(value, _)| value),
         );
         let variable = program.variable(variable);
@@ -490,6 +500,43 @@ mod tests {
         }
         assert!(refused < 100, "{refused} nets were refused");
         assert!(shared > 100, "places of {shared} nets share variables");
+    }
+
+    /// Philosophers and forks: sums of four places for each philosopher, and of five for each fork.
+    #[test]
+    fn places_share_variables_where_that_saves_most() {
+        let mut builder = NetBuilder::new("philosophers");
+        let count = 20;
+        let forks: Vec<PlaceId> = (0..count)
+            .map(|at| builder.place(&format!("fork{at}"), 1))
+            .collect();
+        for at in 0..count {
+            let (left, right) = (forks[at], forks[(at + 1) % count]);
+            let [thinks, first, second, eats] = ["thinks", "first", "second", "eats"]
+                .map(|name| builder.place(&format!("{name}{at}"), u64::from(name == "thinks")));
+            for (name, from, to, needs) in [
+                ("left", thinks, first, Some(left)),
+                ("right", thinks, second, Some(right)),
+                ("then right", first, eats, Some(right)),
+                ("then left", second, eats, Some(left)),
+                ("done", eats, thinks, None),
+            ] {
+                let transition = builder.transition(&format!("{name}{at}"));
+                builder.input(from, transition, 1);
+                builder.output(transition, to, 1);
+                match needs {
+                    Some(fork) => builder.input(fork, transition, 1),
+                    None => [left, right]
+                        .iter()
+                        .for_each(|fork| builder.output(transition, *fork, 1)),
+                }
+            }
+        }
+        let system = NetSystem::new(builder.build().expect("small weights")).expect("few tokens");
+        let lowered = Lowered::new(&system).expect("it is small");
+        let variables = lowered.model.program().variables.iter();
+        let bits = variables.map(|v| u32::from(bits_for(v.item.min.into(), v.item.max.into())));
+        assert_eq!(bits.sum::<u32>(), 60);
     }
 
     #[test]
