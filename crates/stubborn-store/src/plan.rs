@@ -384,10 +384,18 @@ impl TreePlan {
     ) {
         let mut mask = std::mem::take(&mut self.mask);
         mask.clear();
-        mask.resize(words.len().div_ceil(64), 0);
-        for (at, word) in words.iter().enumerate() {
-            let differs = before.is_none_or(|before| before[at] != *word);
-            mask[at / 64] |= u64::from(differs) << (at % 64);
+        match before {
+            None => {
+                let len = words.len().max(1);
+                mask.resize((len - 1) / 64, u64::MAX);
+                mask.push(u64::MAX >> (64 - ((len - 1) % 64 + 1)));
+            }
+            Some(before) => {
+                mask.resize(words.len().div_ceil(64), 0);
+                for (at, (word, before)) in words.iter().zip(before).enumerate() {
+                    mask[at / 64] |= u64::from(before != word) << (at % 64);
+                }
+            }
         }
         self.push(known, words, &mask);
         self.mask = mask;
