@@ -40,17 +40,33 @@ const LEFT_BUDGET: u64 = 300_000;
 
 /// The relations of a model at a level.
 pub fn relations(model: &Model, level: RelationLevel) -> Relations {
-    compute(model, level, false)
+    compute(model, level, Way::default())
+}
+
+/// The same, with what strong sets do not ask for as rough as it is for nothing.
+pub fn relations_of_strong_sets(model: &Model, level: RelationLevel) -> Relations {
+    let is_strong = true;
+    compute(model, level, Way { is_strong, ..Way::default() })
 }
 
 /// The same, each pair decided by itself even if it is structurally equal to another one: much
 /// slower, and only good for a comparison.
 #[cfg(any(test, feature = "testing"))]
 pub fn relations_pair_by_pair(model: &Model, level: RelationLevel) -> Relations {
-    compute(model, level, true)
+    let pair_by_pair = true;
+    compute(model, level, Way { pair_by_pair, ..Way::default() })
 }
 
-fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations {
+/// How relations are computed.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    /// Each pair by itself.
+    pair_by_pair: bool,
+    /// Only for strong sets.
+    is_strong: bool,
+}
+
+fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
     if level == RelationLevel::Sets {
         return Relations::from_sets_within(model.structure(), model.budget());
     }
@@ -64,7 +80,7 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
     };
     let syntax = Syntax::new(model, &supports);
     let pairs = &Pairs::new(model, &supports, &syntax, domains.as_ref());
-    let classes = Classes::new(pairs, pair_by_pair);
+    let classes = Classes::new(pairs, way.pair_by_pair);
     let structure = model.structure();
     let (labels, transitions) = (structure.labels.len(), structure.transitions.len());
     // For each label, the transitions that may turn it.
@@ -99,10 +115,27 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
         };
         interesting(later, conflict, Decision::No)
     });
-    let too_much = decided.iter().cloned();
+    let related = decided.iter().cloned().map(columns).collect();
+    let do_not_accord = symmetric(transitions, related);
+    if way.is_strong {
+        let itself = |t: TransitionId| match pairs.never_after(t, t) {
+            true => vec![t.index() as u32],
+            false => Vec::new(),
+        };
+        let disables_itself = structure.transition_ids().map(itself);
+        let by_sets = Relations::from_sets_within(structure, model.budget());
+        return Relations {
+            may_enable: May(may_enable),
+            may_disable: May(may_disable),
+            never_together: Must(never_together),
+            do_not_accord: May(do_not_accord),
+            do_not_left_accord: by_sets.do_not_left_accord,
+            must_disable: Must(Matrix::from_rows(transitions, disables_itself)),
+        };
+    }
+    let too_much = decided.into_iter();
     let too_much = too_much.map(|row| only(row, Decision::TooMuch)).collect();
     let too_much: Matrix<TransitionId, TransitionId> = symmetric(transitions, too_much);
-    let do_not_accord = symmetric(transitions, decided.into_iter().map(columns).collect());
     let (accord, enable, too_much) = (&do_not_accord, &may_enable, &too_much);
     let left = classes.decide(transitions, LEFT_BUDGET, |t| {
         let t = TransitionId::new(t);
