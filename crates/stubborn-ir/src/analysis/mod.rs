@@ -46,7 +46,14 @@ pub fn relations(model: &Model, level: RelationLevel) -> Relations {
 /// The same, with what strong sets do not ask for as rough as it is for nothing.
 pub fn relations_of_strong_sets(model: &Model, level: RelationLevel) -> Relations {
     let is_strong = true;
-    compute(model, level, Way { is_strong, ..Way::default() })
+    compute(
+        model,
+        level,
+        Way {
+            is_strong,
+            ..Way::default()
+        },
+    )
 }
 
 /// The same, each pair decided by itself even if it is structurally equal to another one: much
@@ -54,7 +61,14 @@ pub fn relations_of_strong_sets(model: &Model, level: RelationLevel) -> Relation
 #[cfg(any(test, feature = "testing"))]
 pub fn relations_pair_by_pair(model: &Model, level: RelationLevel) -> Relations {
     let pair_by_pair = true;
-    compute(model, level, Way { pair_by_pair, ..Way::default() })
+    compute(
+        model,
+        level,
+        Way {
+            pair_by_pair,
+            ..Way::default()
+        },
+    )
 }
 
 /// How relations are computed.
@@ -322,6 +336,35 @@ mod tests {
                 conflict(2, 3) && conflict(4, 5) && conflict(0, 7),
                 "{level:?}"
             );
+        }
+    }
+
+    /// What strong sets ask is answered alike; what they do not ask may be rough, on the safe side.
+    #[test]
+    fn strong_sets_lose_nothing() {
+        use crate::testing::{dining_philosophers, peterson, random_program, ring_election};
+        let protocols = [peterson(3), dining_philosophers(4), ring_election(3, 2)];
+        for program in protocols.into_iter().chain((0..20).map(random_program)) {
+            let model = Model::new(program).expect("a sound program");
+            for level in [RelationLevel::Syntax, RelationLevel::Reach] {
+                let all = relations(&model, level);
+                let strong = relations_of_strong_sets(&model, level);
+                let asked = |r: &Relations| {
+                    let labels = (r.may_enable.clone(), r.may_disable.clone());
+                    format!("{labels:?} {:?} {:?}", r.never_together, r.do_not_accord)
+                };
+                assert!(asked(&all) == asked(&strong), "{level:?}");
+                for t in model.structure().transition_ids() {
+                    let disables = |r: &Relations| r.must_disable.0.contains(t, t);
+                    assert_eq!(disables(&all), disables(&strong), "{level:?}");
+                    for u in model.structure().transition_ids() {
+                        let left = |r: &Relations| r.do_not_left_accord.0.contains(t, u);
+                        let certain = |r: &Relations| r.must_disable.0.contains(t, u);
+                        assert!(t == u || !left(&all) || left(&strong), "{level:?}");
+                        assert!(!certain(&strong) || certain(&all), "{level:?}");
+                    }
+                }
+            }
         }
     }
 

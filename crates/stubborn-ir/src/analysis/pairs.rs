@@ -218,9 +218,14 @@ impl<'m> Pairs<'m> {
             scratch: (Vec::new(), Vec::new()),
             gave_up: false,
         };
-        let mut enumeration =
-            Enumeration::of_whole(self.model, views, self.conditions(question), budget, &self.filtered)
-                .with_cost(question.cost());
+        let mut enumeration = Enumeration::of_whole(
+            self.model,
+            views,
+            self.conditions(question),
+            budget,
+            &self.filtered,
+        )
+        .with_cost(question.cost());
         let ended = match question {
             Question::Turn(label, t, to) => enumeration.run(&mut |state| {
                 let turns = trial.turns(state, label, t, to);
@@ -379,8 +384,7 @@ impl Trial<'_, '_> {
     /// Whether `t u` is possible and ends in the same state, if `u t` is possible.
     fn moves_left(&mut self, state: &[u32], t: TransitionId, u: TransitionId, of: &Guards) -> bool {
         let (mut one, mut other) = self.copies(state);
-        let moves = !(self.fire(&mut one, u, &of.risky[1])
-            && self.fire(&mut one, t, &of.either))
+        let moves = !(self.fire(&mut one, u, &of.risky[1]) && self.fire(&mut one, t, &of.either))
             || self.fire(&mut other, t, &of.either)
                 && self.fire(&mut other, u, &of.touched[1])
                 && one == other;
