@@ -27,7 +27,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stubborn_cluster::hash_of;
 use stubborn_store::saved::{Sink, Source};
 use stubborn_store::{MemoryBudget, Store, StoreKind, StoreOptions};
 use stubborn_system::BitSet;
@@ -707,7 +706,7 @@ impl Buffer {
     /// Collects a state, unless it was collected lately.
     #[inline]
     fn push_new(&mut self, state: &[u32], recent: &mut Recent, levels: &Levels) -> io::Result<()> {
-        match recent.contains_or_insert(hash_of(state.iter().copied()), state) {
+        match recent.contains_or_insert(state) {
             true => Ok(()),
             false => self.push(state, levels),
         }
