@@ -79,10 +79,15 @@ impl<'m> CompiledExecutor<'m> {
     }
 
     /// Runs the [chains](stubborn_ir::chain) that begin with the successors from `from` on.
+    #[inline]
     fn finish_chains(&mut self, state: &[u32], from: usize, out: &mut Successors) {
-        if !self.has_chains {
-            return;
+        if self.has_chains {
+            self.run_chains(state, from, out);
         }
+    }
+
+    #[inline(never)]
+    fn run_chains(&mut self, state: &[u32], from: usize, out: &mut Successors) {
         let code = self.successor_code();
         let Self {
             workshop,
