@@ -294,3 +294,42 @@ impl BitRow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a phase that all states of a level share, switches that rarely change, and a counter that every step
+    /// changes, the switches decide.
+    #[test]
+    fn what_changes_rarely_and_differs_decides() {
+        let mut random = Random::new(5);
+        let mut sample = Sample {
+            width: 3,
+            fields: (0..3).map(|word| Part { word, mask: 0x3ff }).collect(),
+            states: Vec::new(),
+            depths: Vec::new(),
+            steps: Vec::new(),
+        };
+        for number in 0..2000 {
+            let depth = number % 20;
+            let switches = random.below(1024) as u32;
+            sample
+                .states
+                .extend([depth, switches, random.below(256) as u32]);
+            sample.depths.push(depth);
+            let switched = u32::from(number % 10 == 0) << random.below(10);
+            sample
+                .steps
+                .extend([u32::from(number % 50 == 0), switched, 0x3ff]);
+        }
+        for size in [2, 4] {
+            let parts = sample.parts_for(size).expect("there is something");
+            assert!(parts.iter().all(|part| part.word == 1), "{parts:?}");
+        }
+        assert_eq!(sample.parts_for(1000), None, "not enough for so many");
+        // If everything changes all the time, everything decides.
+        sample.steps.fill(0x3ff);
+        assert_eq!(sample.parts_for(2), None);
+    }
+}
