@@ -70,7 +70,7 @@ init { byte v; atomic { run Work(1); run Work(2) }; c?v; d_step { n = 9; v = 0 }
 fn what_is_written_can_be_read() {
     let loaded = loaded(MEETING);
     let run = violation(&loaded).expect("the assertion fails");
-    let trail = loaded.write_trail(&run, None);
+    let trail = loaded.write_trail(&run, None, None);
     let (read, cycle) = loaded.read_trail(&trail).expect("our own trail");
     assert_eq!(cycle, None);
     assert_eq!(read.last().map(|s| &s.state), run.last().map(|s| &s.state));
@@ -107,7 +107,7 @@ fn spin_replays_our_trails() {
         std::fs::write(scratch.0.join("m.pml"), &text).expect("a file");
         std::fs::write(
             scratch.0.join("m.pml.trail"),
-            loaded.write_trail(&run, None),
+            loaded.write_trail(&run, None, None),
         )
         .expect("a file");
         let out = Command::new("spin")
