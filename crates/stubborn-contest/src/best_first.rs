@@ -1,13 +1,14 @@
 //! Best-first search: markings that are nearest to a goal come first.
 //!
-//! Near is what [misses few tokens](Formula::distance). Of several that are as near, any comes first:
-//! neither a broad plateau nor a deep one swallows the search.
+//! Near is what costs little [if tokens are never taken away](Helpful). Of several that are as near, any
+//! comes first: neither a broad plateau nor a deep one swallows the search. What has no way even then
+//! is left out.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use stubborn_ctl::{Graph, Space, StateNumber, Stop};
-use stubborn_net::{Formula, NetSystem};
+use stubborn_net::{Formula, Helpful, NetSystem, Target, Tokens};
 use stubborn_search::Limits;
 
 /// A state that satisfies a state formula, if one was found within limits.
@@ -26,15 +27,23 @@ fn search(
     formula: &Formula,
     graph: &mut Graph<'_>,
 ) -> Result<Option<Vec<u32>>, Stop> {
-    let mut queue: BinaryHeap<Reverse<(u64, u32, StateNumber)>> = BinaryHeap::new();
+    let mut queue: BinaryHeap<Reverse<(u32, u32, StateNumber)>> = BinaryHeap::new();
     let mut fresh = graph.initial()?;
+    let net = system.net();
+    let mut helpful = Helpful::new(net);
+    let target = Target::new(net, formula);
+    let mut marking: Vec<Tokens> = Vec::with_capacity(net.place_count());
     loop {
         for state in fresh.drain(..) {
             let words = graph.state(state)?;
-            let distance = formula.distance(system.net(), &|place| system.tokens(words, place));
-            if distance == 0 {
+            marking.clear();
+            marking.extend(net.places().map(|place| system.tokens(words, place)));
+            if formula.holds(net, &|place| marking[place.index()]) == Some(true) {
                 return Ok(Some(words.to_vec()));
             }
+            let Some(distance) = helpful.distance(&marking, &target) else {
+                continue;
+            };
             // Some order that has nothing to do with the one of discovery.
             let order = state.wrapping_mul(0x9e37_79b1).rotate_left(16);
             queue.push(Reverse((distance, order, state)));

@@ -1,6 +1,7 @@
 //! UpperBounds: the largest number of tokens that some places hold together.
 //!
-//! A random walk gives a lower bound, the state equation an upper one; often they meet. Else one
+//! A random walk gives a lower bound, the state equation an upper one; often they meet, at the latest
+//! after walks towards larger sums, and where traps exclude that the upper bound is reached. Else one
 //! exploration of a small net gives all bounds, or each sum gets a search of its own: the net is
 //! made smaller around its places, and stubborn sets are made for a sum larger than any. Such sets
 //! contain what increases the sum, whatever its value is now, so they lead to every larger
@@ -16,7 +17,8 @@ use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Successors, System};
 
 use crate::answer::{Technique, Value};
-use crate::examiner::{Coverage, Examiner, SHORT, Way, sum};
+use crate::examiner::{Coverage, Examiner, Way, sum};
+use crate::guided::Guide;
 use crate::pump::unbounded;
 use crate::walk::walk;
 
@@ -52,24 +54,26 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: V
             bound,
         })
         .collect();
-    // A net with few states needs nothing else.
-    explore(examiner, system, &mut open, SHORT);
+    explore(examiner, system, &mut open, examiner.short());
     if examiner.options.equation {
         prove(examiner, system, &mut open);
         settle(examiner, &mut open, &[Technique::LinearProgramming]);
     }
+    let seen = [Technique::LinearProgramming, Technique::RandomWalk];
     if examiner.options.walks {
         let time = examiner.slice(0.03, Duration::from_secs(2));
         walk(system, time, &mut |state: &[u32], _: &Successors| {
             raise(system, state, &mut open)
         });
-        settle(
-            examiner,
-            &mut open,
-            &[Technique::LinearProgramming, Technique::RandomWalk],
-        );
+        settle(examiner, &mut open, &seen);
+        pump(examiner, system, &mut open);
+        walk_up(examiner, system, &mut open);
+        settle(examiner, &mut open, &seen);
     }
-    if examiner.options.equation && examiner.options.traps && !examiner.is_over() {
+    explore(examiner, system, &mut open, examiner.left().mul_f64(0.2));
+    // The most expensive of what needs no search of its own; what is left of a bound after it is for
+    // searches.
+    if examiner.options.equation && examiner.options.traps {
         lower(examiner, system, &mut open);
         settle(
             examiner,
@@ -77,10 +81,6 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: V
             &[Technique::LinearProgramming, Technique::Topological],
         );
     }
-    if examiner.options.walks {
-        pump(examiner, system, &mut open);
-    }
-    explore(examiner, system, &mut open, 0.3);
     one_by_one(examiner, system, &mut open, 0.1);
     one_by_one(examiner, system, &mut open, 1.0);
     for question in open {
@@ -113,6 +113,28 @@ fn pump(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>) {
         }
         !infinite
     });
+}
+
+/// Walks towards larger sums than those that were seen, up to what is proved.
+fn walk_up(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
+    if open.is_empty() {
+        return;
+    }
+    let mut guide = Guide::new(system);
+    let time = examiner.slice(0.1 / open.len() as f64, Duration::from_secs(5));
+    for at in 0..open.len() {
+        let started = Instant::now();
+        while !open[at].is_settled() && !examiner.is_over() {
+            let places = IntExpr::tokens(open[at].bound.places.clone());
+            let seen = IntExpr::constant(open[at].least);
+            let more = Formula::Atom(Atom::Compare(CompareOp::Greater, places, seen));
+            let limits = examiner.limits(time.saturating_sub(started.elapsed()));
+            let visitor = &mut |state: &[u32], _: &Successors| raise(system, state, open);
+            if guide.walk(&more, &limits, visitor).is_none() {
+                break;
+            }
+        }
+    }
 }
 
 /// Takes note of the sums in a state; false if all largest ones were seen.
@@ -163,7 +185,7 @@ fn prove(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
 fn lower(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
     let equation = StateEquation::new(system.net());
     let time = examiner.slice(0.1 / open.len().max(1) as f64, Duration::from_secs(10));
-    for question in open {
+    for question in open.iter_mut().filter(|_| !examiner.is_over()) {
         let started = Instant::now();
         while let Some(most) = question.most.filter(|most| *most > question.least) {
             let weights = question.bound.places.iter().map(|place| (*place, 1));
@@ -178,12 +200,12 @@ fn lower(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
     }
 }
 
-/// One exploration for all, with a share of the time.
-fn explore(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>, share: f64) {
+/// One exploration for all.
+fn explore(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>, time: Duration) {
     if open.is_empty() || examiner.is_over() {
         return;
     }
-    let way = Way::breadth_first(examiner.left().mul_f64(share));
+    let way = Way::breadth_first(time);
     let questions = open.as_mut_slice();
     let mut look = |state: &[u32], _: &Successors| raise(system, state, questions);
     let coverage = examiner.explore(system, None, way, &mut look);

@@ -57,8 +57,9 @@ impl Default for Options<'_> {
 /// gigabytes, and a set seconds.
 pub(crate) const MOST_TRANSITIONS: usize = 4_000;
 
-/// The share of the time for a first search of everything.
-pub(crate) const SHORT: f64 = 0.06;
+/// The share of the time for a first search of everything, and the most that it may take: what comes next
+/// often needs less.
+const SHORT: (f64, Duration) = (0.06, Duration::from_millis(250));
 
 /// Time without a limit.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
@@ -134,6 +135,11 @@ impl<'f> Examiner<'f> {
     /// A part of the time that is left, and no more than `most`.
     pub(crate) fn slice(&self, share: f64, most: Duration) -> Duration {
         self.left().mul_f64(share).min(most)
+    }
+
+    /// The time for a first search of everything: a net with few states needs nothing else.
+    pub(crate) fn short(&self) -> Duration {
+        self.slice(SHORT.0, SHORT.1)
     }
 
     /// Whether there is no time left, or somebody wants an end.

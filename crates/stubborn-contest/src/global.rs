@@ -23,7 +23,8 @@ use stubborn_system::{Outcome, Successors, System};
 
 use crate::answer::{Technique, Value};
 use crate::best_first::best_first;
-use crate::examiner::{Coverage, Examiner, SHORT, Way};
+use crate::examiner::{Coverage, Examiner, Way};
+use crate::guided::Guide;
 use crate::reachability;
 use crate::walk::walk;
 
@@ -246,8 +247,7 @@ pub(crate) fn decide(
     if let Some(value) = question.decide(firing) {
         return Some((value, vec![Technique::Topological]));
     }
-    // A net with few states needs nothing else.
-    if let Some(value) = search(examiner, system, question, firing, None, SHORT) {
+    if let Some(value) = search(examiner, system, question, firing, None, examiner.short()) {
         return Some((value, SEARCHED.to_vec()));
     }
     let walked = Some(vec![Technique::RandomWalk]);
@@ -257,13 +257,11 @@ pub(crate) fn decide(
     }
     // What is easy to find first: the state equation tells nothing about what can fire.
     for share in [0.05, 0.3] {
-        if let Some(value) = one_by_one(examiner, system, question, firing, false, share) {
-            return Some((value, SEARCHED.to_vec()));
-        }
-        if let Some(value) = one_by_one(examiner, system, question, firing, true, share) {
-            let mut techniques = SEARCHED.to_vec();
-            techniques.push(Technique::StructuralReduction);
-            return Some((value, techniques));
+        for how in [How::Walks, How::BestFirst, How::Smaller] {
+            let value = one_by_one(examiner, system, question, firing, how, share);
+            if let Some(value) = value {
+                return Some((value, how.techniques()));
+            }
         }
         if share < 0.1
             && examiner.options.equation
@@ -272,12 +270,20 @@ pub(crate) fn decide(
             return Some((value, vec![Technique::LinearProgramming]));
         }
     }
-    if let Some(value) = search(examiner, system, question, firing, None, 0.4) {
+    let long = |share| examiner.left().mul_f64(share);
+    if let Some(value) = search(examiner, system, question, firing, None, long(0.4)) {
         return Some((value, SEARCHED.to_vec()));
     }
     if !examiner.is_over()
         && let Some(reduction) = for_candidates(examiner, system, question, firing)
-        && let Some(value) = search(examiner, system, question, firing, Some(&reduction), 1.0)
+        && let Some(value) = search(
+            examiner,
+            system,
+            question,
+            firing,
+            Some(&reduction),
+            long(1.0),
+        )
     {
         let mut techniques = SEARCHED.to_vec();
         techniques.push(Technique::StubbornSets);
@@ -310,18 +316,42 @@ fn by_walks(
     decided
 }
 
-/// Asks of each group of candidates whether some transition of it can fire, in a part of the time: on
-/// the net, best-first; or on one that is made smaller for the question.
+/// How a group of candidates is looked for.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    /// By walks towards it.
+    Walks,
+    /// By distance.
+    BestFirst,
+    /// In a net made smaller for it.
+    Smaller,
+}
+
+impl How {
+    fn techniques(self) -> Vec<Technique> {
+        match self {
+            Self::Walks => vec![Technique::RandomWalk],
+            Self::BestFirst => SEARCHED.to_vec(),
+            Self::Smaller => [&SEARCHED[..], &[Technique::StructuralReduction]].concat(),
+        }
+    }
+}
+
+/// Asks of each group of candidates whether some transition of it can fire, in a part of the time.
 fn one_by_one(
     examiner: &Examiner<'_>,
     system: &NetSystem,
     question: &dyn ByFiring,
     firing: &mut Firing,
-    smaller: bool,
+    how: How,
     share: f64,
 ) -> Option<bool> {
+    if matches!(how, How::Walks) && !examiner.options.walks {
+        return None;
+    }
     let mut executor = system.executor();
     let mut successors = Successors::new(system.layout().words());
+    let mut guide = matches!(how, How::Walks).then(|| Guide::new(system));
     let until = examiner.left().mul_f64(1.0 - share);
     let mut tried = BTreeSet::new();
     loop {
@@ -335,27 +365,38 @@ fn one_by_one(
         }
         tried.insert(number);
         let time = left.mul_f64(2.0 / (open + 1) as f64);
-        if smaller {
-            let goal = question.goal(number, &group);
-            match reachability::search_alone(examiner, system, &goal, time) {
-                Some(true) => {
-                    firing.groups.insert(number);
-                }
-                Some(false) => {
-                    for t in group {
-                        firing.of[t.index()] = Fires::Never;
-                    }
-                }
-                None => continue,
+        let enabled = || Formula::Atom(Atom::Fireable(group.clone()));
+        match (how, &mut guide) {
+            (How::Walks, Some(guide)) => {
+                let visitor = &mut |_: &[u32], successors: &Successors| {
+                    // What was found by the way may decide.
+                    !firing.see(successors) || question.decide(firing).is_none()
+                };
+                guide.walk(&enabled(), &examiner.limits(time), visitor);
             }
-        } else {
-            let enabled = Formula::Atom(Atom::Fireable(group));
-            let Some(state) = best_first(system, &enabled, &examiner.limits(time)) else {
-                continue;
-            };
-            successors.clear();
-            executor.successors(&state, &mut successors);
-            firing.see(&successors);
+            (How::Smaller, _) => {
+                let goal = question.goal(number, &group);
+                match reachability::search_alone(examiner, system, &goal, time) {
+                    Some(true) => {
+                        firing.groups.insert(number);
+                    }
+                    Some(false) => {
+                        for t in group {
+                            firing.of[t.index()] = Fires::Never;
+                        }
+                    }
+                    None => continue,
+                }
+            }
+            (How::BestFirst | How::Walks, _) => {
+                let limits = examiner.limits(time);
+                let Some(state) = best_first(system, &enabled(), &limits) else {
+                    continue;
+                };
+                successors.clear();
+                executor.successors(&state, &mut successors);
+                firing.see(&successors);
+            }
         }
         if let Some(value) = question.decide(firing) {
             return Some(value);
@@ -385,7 +426,7 @@ fn for_candidates<'s>(
 
 const SEARCHED: [Technique; 2] = [Technique::Explicit, Technique::StateCompression];
 
-/// Searches with a share of the time; with a reduction for the question's candidates, which are
+/// Searches for a time; with a reduction for the question's candidates, which are
 /// all that is open.
 fn search(
     examiner: &Examiner<'_>,
@@ -393,7 +434,7 @@ fn search(
     question: &dyn ByFiring,
     firing: &mut Firing,
     reduction: Option<&Made<'_>>,
-    share: f64,
+    time: Duration,
 ) -> Option<bool> {
     if examiner.is_over() {
         return None;
@@ -405,7 +446,7 @@ fn search(
         }
         decided.is_none()
     };
-    let way = Way::breadth_first(examiner.left().mul_f64(share));
+    let way = Way::breadth_first(time);
     let coverage = examiner.explore(system, reduction, way, &mut look);
     if decided.is_none() && coverage == Coverage::Complete {
         firing.close();
@@ -487,18 +528,17 @@ fn is_one_safe(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec
     let overflows = |successors: &Successors| {
         (0..successors.len()).any(|number| successors.outcome(number) != Outcome::FINE)
     };
-    let search = |open: &[Range<u32>], share: f64| {
+    let search = |open: &[Range<u32>], time: Duration| {
         let mut found = false;
         let mut look = |state: &[u32], successors: &Successors| {
             found |= overflows(successors) || unsafe_in(state, open);
             !found
         };
-        let way = Way::breadth_first(examiner.left().mul_f64(share));
+        let way = Way::breadth_first(time);
         let coverage = examiner.explore(system, None, way, &mut look);
         (found || coverage == Coverage::Complete).then_some(!found)
     };
-    // A net with few states needs nothing else.
-    if let Some(value) = search(&open, SHORT) {
+    if let Some(value) = search(&open, examiner.short()) {
         return Some((value, SEARCHED.to_vec()));
     }
     if examiner.options.walks {
@@ -529,7 +569,7 @@ fn is_one_safe(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec
             return Some((true, vec![Technique::LinearProgramming]));
         }
     }
-    if let Some(value) = search(&open, 0.9) {
+    if let Some(value) = search(&open, examiner.left().mul_f64(0.9)) {
         return Some((value, SEARCHED.to_vec()));
     }
     // The contest vouches for what its files say of nested units.
@@ -558,7 +598,7 @@ mod tests {
             question,
             &mut Firing::new(&system),
             None,
-            0.5,
+            examiner.left() / 2,
         );
         let mut firing = Firing::new(&system);
         if let Some(value) = question.decide(&firing) {
@@ -571,15 +611,19 @@ mod tests {
             question,
             &mut firing,
             Some(&reduction),
-            0.5,
+            examiner.left() / 2,
         );
-        // Group by group, in nets made for them and in the net.
-        for smaller in [true, false] {
+        // Group by group, in nets made for them and in the net, and by walks.
+        for (how, share) in [
+            (How::Smaller, 0.3),
+            (How::BestFirst, 0.3),
+            (How::Walks, 1e-5),
+        ] {
             let mut firing = Firing::new(&system);
-            let value = one_by_one(examiner, &system, question, &mut firing, smaller, 0.3);
+            let value = one_by_one(examiner, &system, question, &mut firing, how, share);
             assert!(
                 value.is_none() || full.is_none() || value == full,
-                "{smaller}"
+                "{how:?}"
             );
         }
         Some((full?, reduced?))

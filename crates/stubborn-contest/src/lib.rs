@@ -30,7 +30,7 @@
 //! | --- | --- |
 //! | `answer` | lines and techniques |
 //! | `examiner` | options, the clock, how to search |
-//! | `walk`, `pump`, `best_first` | random walks; runs that can be repeated; searches by distance |
+//! | `walk`, `guided`, `pump`, `best_first` | random walks; walks towards a goal; runs that can be repeated; searches by distance |
 //! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl`, `ctl` | the examinations |
 //! | `terminal` | terminal components of full and reduced graphs |
 
@@ -43,6 +43,7 @@ mod ctl;
 mod deadlock;
 mod examiner;
 mod global;
+mod guided;
 mod liveness;
 mod ltl;
 mod pump;

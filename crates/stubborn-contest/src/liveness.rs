@@ -1,14 +1,15 @@
 //! Liveness: can every transition of the file fire again, from every reachable marking?
 //!
 //! No, where one can never fire, where one uses something up, where a deadlock is reachable, or a
-//! marking after which one never fires even if tokens are never taken away. Otherwise the terminal
+//! marking after which one never fires even if tokens are never taken away. Where it is proved that one
+//! can always come back to the initial marking, what can fire at all is live. Otherwise the terminal
 //! components of the state graph decide, of a [reduced](crate::terminal) one where the full one is too
 //! large.
 
 use std::ops::Range;
 use std::time::Duration;
 
-use stubborn_net::{NetSystem, Relaxed, StateEquation, TransitionId};
+use stubborn_net::{NetSystem, Relaxed, StateEquation, TransitionId, comes_home};
 use stubborn_reduce::Aim;
 use stubborn_system::Successors;
 
@@ -58,6 +59,15 @@ fn decide(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec<Tech
             return Some((false, vec![Technique::RandomWalk]));
         }
     }
+    let mut firing = firing;
+    let time = examiner.slice(0.1, Duration::from_secs(30));
+    if examiner.options.traps && comes_home(system.net(), system.invariants(), time) {
+        let decided = crate::global::decide(examiner, system, &quasi, &mut firing);
+        return decided.map(|(value, mut techniques)| {
+            techniques.push(Technique::Topological);
+            (value, techniques)
+        });
+    }
     let live = |terminal: &Terminal| {
         terminal.fired.iter().all(|fired| {
             groups
@@ -78,7 +88,6 @@ fn decide(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec<Tech
             return Some((live(&terminal), techniques));
         }
     }
-    let mut firing = Firing::new(system);
     if let Some((false, techniques)) = crate::global::decide(examiner, system, &quasi, &mut firing)
     {
         return Some((false, techniques));

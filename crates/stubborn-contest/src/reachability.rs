@@ -4,8 +4,8 @@
 //! cannot. All questions of a file are looked at together as long as that pays: random walks see
 //! witnesses of any of them, and one exploration of a small net answers all. What is left is
 //! answered one by one: the state equation excludes a formula; or the net is made smaller around
-//! the formula's places and searched, for a while best-first by distance to the goal, then with
-//! stubborn sets that know the goal.
+//! the formula's places and searched, for a while by walks towards the goal and best-first by distance to
+//! it, then with stubborn sets that know the goal.
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,13 @@ use stubborn_system::{LabelId, Successors, System};
 
 use crate::answer::{Technique, Value};
 use crate::best_first::best_first;
-use crate::examiner::{Coverage, Examiner, SHORT, Way};
+use crate::examiner::{Coverage, Examiner, Way};
+use crate::guided::Guide;
 use crate::walk::walk;
 
-/// The part of the time of a search for one goal that goes by distance.
-const GUIDED: f64 = 0.3;
+/// The part of the time of a search for one goal that is for walks towards it, and the part that goes by
+/// distance.
+const GUIDED: (f64, f64) = (0.1, 0.2);
 
 /// A question whether a formula can become true.
 pub(crate) struct Goal {
@@ -54,14 +56,14 @@ pub(crate) fn search_all(
     system: &NetSystem,
     mut open: Vec<(Goal, LabelId)>,
 ) {
-    // A net with few states needs nothing else.
-    let short = Look::Everything(examiner.left().mul_f64(SHORT));
+    let short = Look::Everything(examiner.short());
     look_around(examiner, system, &mut open, short);
     let walks = Look::Walk(examiner.slice(0.03, Duration::from_secs(2)));
     look_around(examiner, system, &mut open, walks);
     if examiner.options.equation {
         exclude(examiner, system, &mut open);
     }
+    walk_towards(examiner, system, &mut open, 0.1);
     look_around(
         examiner,
         system,
@@ -133,6 +135,29 @@ fn look_around(
             examiner.answer(&goal.id, goal.value(found), techniques);
         }
         !known
+    });
+}
+
+/// Walks towards each open goal, in a share of the time.
+fn walk_towards(
+    examiner: &mut Examiner<'_>,
+    system: &NetSystem,
+    open: &mut Vec<(Goal, LabelId)>,
+    share: f64,
+) {
+    if open.is_empty() || !examiner.options.walks {
+        return;
+    }
+    let mut guide = Guide::new(system);
+    let time = examiner.slice(share / open.len() as f64, Duration::from_secs(10));
+    open.retain(|(goal, _)| {
+        let limits = examiner.limits(time);
+        let visitor = &mut |_: &[u32], _: &Successors| true;
+        let found = !examiner.is_over() && guide.walk(&goal.formula, &limits, visitor).is_some();
+        if found {
+            examiner.answer(&goal.id, goal.value(true), &[Technique::RandomWalk]);
+        }
+        !found
     });
 }
 
@@ -232,7 +257,14 @@ fn search_in(
     time: Duration,
 ) -> Option<(bool, bool)> {
     let started = Instant::now();
-    if best_first(system, formula, &examiner.limits(time.mul_f64(GUIDED))).is_some() {
+    if examiner.options.walks {
+        let limits = examiner.limits(time.mul_f64(GUIDED.0));
+        let visitor = &mut |_: &[u32], _: &Successors| true;
+        if Guide::new(system).walk(formula, &limits, visitor).is_some() {
+            return Some((true, false));
+        }
+    }
+    if best_first(system, formula, &examiner.limits(time.mul_f64(GUIDED.1))).is_some() {
         return Some((true, false));
     }
     let time = time.saturating_sub(started.elapsed());

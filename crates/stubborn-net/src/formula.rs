@@ -48,6 +48,18 @@ impl CompareOp {
         }
     }
 
+    /// The comparison that holds where this one does not.
+    pub fn negated(self) -> Self {
+        match self {
+            Self::LessOrEqual => Self::Greater,
+            Self::Less => Self::GreaterOrEqual,
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::GreaterOrEqual => Self::Less,
+            Self::Greater => Self::LessOrEqual,
+        }
+    }
+
     /// As it is written.
     pub fn symbol(self) -> &'static str {
         match self {
@@ -73,9 +85,6 @@ pub enum Atom {
     /// No transition is enabled.
     Deadlock,
 }
-
-/// The distance to what cannot be.
-const FAR: u64 = u64::MAX;
 
 /// A formula of linear temporal logic over [`Atom`]s; without temporal operators, a statement
 /// about one marking.
@@ -220,30 +229,6 @@ impl Formula {
         })
     }
 
-    /// How far a marking is from one that satisfies a state formula: the tokens that are missing or
-    /// too many, 0 if and only if it is satisfied. A guess of the steps that it takes, as in Jensen,
-    /// Nielsen, Oestergaard and Srba, "TAPAAL and reachability analysis of P/T nets" (2016).
-    pub fn distance(&self, net: &Net, marking: &impl Fn(PlaceId) -> Tokens) -> u64 {
-        self.distance_to(net, marking, true)
-    }
-
-    fn distance_to(&self, net: &Net, marking: &impl Fn(PlaceId) -> Tokens, value: bool) -> u64 {
-        let parts = |parts: &[Formula], all: bool| {
-            let distances = parts.iter().map(|p| p.distance_to(net, marking, value));
-            match all {
-                true => distances.fold(0, u64::saturating_add),
-                false => distances.min().unwrap_or(FAR),
-            }
-        };
-        match self {
-            Self::Atom(atom) => atom.distance_to(net, marking, value),
-            Self::Not(inner) => inner.distance_to(net, marking, !value),
-            Self::And(list) => parts(list, value),
-            Self::Or(list) => parts(list, !value),
-            Self::Next(_) | Self::Globally(_) | Self::Finally(_) | Self::Until(..) => FAR,
-        }
-    }
-
     /// The formula as people write it, with the names of a net.
     pub fn display<'f>(&'f self, net: &'f Net) -> impl fmt::Display + 'f {
         Shown { formula: self, net }
@@ -287,42 +272,6 @@ impl Atom {
             Self::Compare(op, left, right) => op.holds(left.value(marking), right.value(marking)),
             Self::Fireable(transitions) => transitions.iter().any(|t| enabled(*t)),
             Self::Deadlock => !net.transitions().any(enabled),
-        }
-    }
-}
-
-impl Atom {
-    fn distance_to(&self, net: &Net, marking: &impl Fn(PlaceId) -> Tokens, value: bool) -> u64 {
-        let missing = |t: TransitionId| {
-            let inputs = net.pre(t).iter();
-            let each = inputs.map(|arc| u64::from(arc.weight).saturating_sub(marking(arc.node)));
-            each.fold(0, u64::saturating_add)
-        };
-        // What is to be taken away until a transition is disabled.
-        let surplus = |t: TransitionId| {
-            let inputs = net.pre(t).iter();
-            let more =
-                |tokens: Tokens, weight| tokens.saturating_add(1).saturating_sub(u64::from(weight));
-            let each = inputs.map(|arc| more(marking(arc.node), arc.weight));
-            each.min().unwrap_or(FAR)
-        };
-        match (self, value) {
-            (Self::Constant(constant), _) if *constant == value => 0,
-            (Self::Constant(_), _) => FAR,
-            (Self::Compare(op, left, right), _) => {
-                let (left, right) = (left.value(marking), right.value(marking));
-                if op.holds(left, right) == value {
-                    return 0;
-                }
-                u64::try_from(left.abs_diff(right)).unwrap_or(FAR).max(1)
-            }
-            (Self::Fireable(list), true) => list.iter().map(|t| missing(*t)).min().unwrap_or(FAR),
-            (Self::Fireable(list), false) => {
-                let each = list.iter().map(|t| surplus(*t));
-                each.fold(0, u64::saturating_add)
-            }
-            (Self::Deadlock, true) => net.transitions().filter(|t| missing(*t) == 0).count() as u64,
-            (Self::Deadlock, false) => net.transitions().map(missing).min().unwrap_or(FAR),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Net`] is built by [`NetBuilder`], from text or by a program. Of a net alone, without its
 //! states, come [`Invariants`], [`Bounds`], the [`StateEquation`], siphons and traps
-//! ([`no_deadlock_by_traps`]) and what is reachable when tokens are never taken ([`Relaxed`]);
+//! ([`no_deadlock_by_traps`]), that one can always come back ([`comes_home`]), and what is reachable when tokens are never taken ([`Relaxed`]);
 //! [`Reduced`] is a smaller net with the same answers. [`Formula`] and [`Branching`] speak about
 //! markings. [`NetSystem`] puts a net behind the seam: packed states, a table-driven executor,
 //! relations from the arcs. Texts are read by `stubborn-pnml`.
@@ -29,6 +29,8 @@ mod equation;
 mod exact;
 mod exhausted;
 mod formula;
+mod helpful;
+mod home;
 mod ids;
 mod invariants;
 mod linear;
@@ -47,6 +49,8 @@ pub use branching::{Branching, Paths};
 pub use dot::dot;
 pub use equation::{Linear, StateEquation};
 pub use formula::{Atom, CompareOp, Formula, IntExpr};
+pub use helpful::{Helpful, Target};
+pub use home::comes_home;
 pub use ids::{PlaceId, TransitionId};
 pub use invariants::{Invariant, InvariantBudget, Invariants};
 pub use linear::Linearise;

@@ -222,7 +222,7 @@ impl<'n> Linearise<'n> {
             Atom::Constant(value) if *value == positive => anything(),
             Atom::Constant(_) => Vec::new(),
             Atom::Compare(op, left, right) => {
-                comparison(if positive { *op } else { negated(*op) }, left, right)
+                comparison(if positive { *op } else { op.negated() }, left, right)
             }
             Atom::Fireable(transitions) if positive => self.some_enabled(transitions),
             Atom::Fireable(transitions) => self.all_disabled(transitions.iter().copied()),
@@ -301,17 +301,6 @@ fn any(parts: impl Iterator<Item = Vec<Cube>>) -> Vec<Cube> {
         union.extend(part);
     }
     union
-}
-
-fn negated(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::LessOrEqual => CompareOp::Greater,
-        CompareOp::Less => CompareOp::GreaterOrEqual,
-        CompareOp::Equal => CompareOp::NotEqual,
-        CompareOp::NotEqual => CompareOp::Equal,
-        CompareOp::GreaterOrEqual => CompareOp::Less,
-        CompareOp::Greater => CompareOp::LessOrEqual,
-    }
 }
 
 fn comparison(op: CompareOp, left: &IntExpr, right: &IntExpr) -> Vec<Cube> {

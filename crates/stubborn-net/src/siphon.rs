@@ -21,7 +21,7 @@
 use std::time::{Duration, Instant};
 
 use crate::equation::{Linear, StateEquation};
-use crate::ids::PlaceId;
+use crate::ids::{PlaceId, TransitionId};
 use crate::invariants::Invariants;
 use crate::net::Net;
 use crate::traps::marked_trap;
@@ -62,7 +62,25 @@ pub fn no_deadlock_by_traps(net: &Net, invariants: &Invariants, time: Duration) 
     let Some(end) = Instant::now().checked_add(time) else {
         return false;
     };
-    Search::new(net, invariants, end).excludes_all()
+    Search::new(net, invariants, net.transitions(), end).excludes_all()
+}
+
+/// True if it is proved that in every reachable marking with a token in one of some places, one of some
+/// transitions is enabled; false if it is not, within this time.
+pub(crate) fn some_goes_on(
+    net: &Net,
+    invariants: &Invariants,
+    marked: &[PlaceId],
+    transitions: &[TransitionId],
+    end: Instant,
+) -> bool {
+    if net.arc_count() > MOST_ARCS {
+        return false;
+    }
+    let mut search = Search::new(net, invariants, transitions.iter().copied(), end);
+    search.add_clause(marked.iter().map(|p| p.0).collect(), Tokens::Some);
+    search.given = Linear::new(marked.iter().map(|p| (*p, 1)), 1);
+    search.excludes_all()
 }
 
 /// What is assumed of a place.
@@ -102,11 +120,19 @@ struct Search<'n> {
     clauses_of: Vec<Vec<u32>>,
     /// The clauses of transitions come first.
     transitions: usize,
+    /// What else is known of the marking that is looked for.
+    given: Option<Linear>,
     end: Instant,
 }
 
 impl<'n> Search<'n> {
-    fn new(net: &'n Net, invariants: &'n Invariants, end: Instant) -> Self {
+    /// Looks for a marking in which none of these transitions is enabled.
+    fn new(
+        net: &'n Net,
+        invariants: &'n Invariants,
+        transitions: impl Iterator<Item = TransitionId>,
+        end: Instant,
+    ) -> Self {
         let mut search = Self {
             net,
             invariants,
@@ -117,9 +143,10 @@ impl<'n> Search<'n> {
             clauses: Vec::new(),
             clauses_of: vec![Vec::new(); net.place_count()],
             transitions: 0,
+            given: None,
             end,
         };
-        for t in net.transitions() {
+        for t in transitions {
             let inputs = net.pre(t);
             if inputs.iter().all(|arc| arc.weight == 1) {
                 let places = inputs.iter().map(|arc| arc.node.0).collect();
@@ -310,7 +337,8 @@ impl<'n> Search<'n> {
             };
             Linear::new([(PlaceId(place), weight)], least)
         };
-        let constraints: Vec<Linear> = self.trail.iter().filter_map(|p| constraint(*p)).collect();
+        let known = self.trail.iter().filter_map(|p| constraint(*p));
+        let constraints: Vec<Linear> = known.chain(self.given.clone()).collect();
         let left = self.end.saturating_duration_since(Instant::now());
         !left.is_zero() && self.equation.excludes(&constraints, left)
     }
