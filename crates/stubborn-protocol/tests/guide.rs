@@ -70,3 +70,24 @@ fn a_misspelt_kind_fails() {
     let text = failure(misspelt_kind::nobody_works_twice);
     assert!(text.contains(promised), "{text}");
 }
+
+#[test]
+fn accidents_are_drawn_where_pictures_are_asked_for() {
+    assert!(promises(
+        "Set `STUBBORN_SVG` to a directory to have it as a picture, too."
+    ));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide-pictures");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let picture = folder.join("lock-server-mutual-exclusion.svg");
+    let _ = std::fs::remove_file(&picture);
+    // The variable is that of a process: another one runs the broken test.
+    let itself = std::env::current_exe().expect("a path");
+    let broken = "a_server_that_forgets_fails_with_the_shortest_way";
+    let run = std::process::Command::new(itself)
+        .env("STUBBORN_SVG", &folder)
+        .args(["--exact", broken])
+        .output();
+    assert!(run.expect("a run").status.success());
+    let text = std::fs::read_to_string(&picture).expect("a picture");
+    assert!(text.contains("<svg") && text.contains("Request"));
+}

@@ -21,8 +21,9 @@
 //!
 //! Losses and crashes are [left out](self::faults) altogether where they make no difference.
 //!
-//! All enabled elements must be invisible to the properties, here and wherever they may still happen. Such a set is a strong stubborn set
-//! (Valmari, *A stubborn attack on state explosion*, 1992) as far as what was met goes.
+//! All enabled elements must be invisible to the properties, here and wherever they may still
+//! happen. Such a set is a strong stubborn set (Valmari, *A stubborn attack on state explosion*,
+//! 1992) as far as what was met goes.
 //!
 //! # Revision
 //!
