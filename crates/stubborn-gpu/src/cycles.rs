@@ -16,9 +16,9 @@ use stubborn_system::System;
 
 use crate::device::{Argument, Buffer, Device, DeviceError};
 use crate::search::{
-    self, Aside, EACH, ESCAPED, FOUND, FULL, GAVE_UP, Hit, Kernels, Memory, NODES_FULL, Options,
-    Outcome, PARTS, SECTOR, Sizes,
+    self, Aside, EACH, ESCAPED, FOUND, FULL, GAVE_UP, Hit, Kernels, NODES_FULL, Options, Outcome,
 };
+use crate::tables::{Memory, PARTS, SECTOR, Sizes};
 use crate::way::{self, Finder};
 use crate::{Compiled, Failure};
 

@@ -25,6 +25,8 @@
 // A search stops at what it looks for; only what may be on an accepting cycle is kept.
 #define STOP 1u
 #define TRIM 2u
+// The level was expanded before, for another region of the table: it was counted then.
+#define LATER 4u
 
 #define TOP (1ul << 63)
 #define NO_ROOM 2u
@@ -55,6 +57,8 @@ typedef struct {
   ulong node_sectors;
   uint node_bits; // of a number of a node
   uint key_bits;  // of a key of the table of states
+  ulong from;     // the region that is served: keys that belong elsewhere are left for another time
+  ulong span;
 } Tables;
 
 static __global ulong* sector(const Tables* t, ulong at) {
@@ -124,6 +128,7 @@ static uint insert(const Tables* t, const ulong key) {
   for (uint i = 0; i < (1u << STEP_BITS); i++) {
     const ulong low = place * t->sectors, high = mul_hi(place, t->sectors);
     const ulong at = high << (64u - bits) | low >> bits;
+    if (i == 0u && at - t->from >= t->span) return 0u;
     const ulong left = (low & all) >> (63u - (uint)clz(t->sectors));
     uint found = look_quotient((__global uint*)sector(t, at), 0x80000000u | (uint)left << STEP_BITS | i);
     if (found != 8u) return found >> 4;
@@ -134,6 +139,7 @@ static uint insert(const Tables* t, const ulong key) {
 #else
 static uint insert(const Tables* t, const ulong key) {
   ulong at = mul_hi(scatter(key), t->sectors);
+  if (at - t->from >= t->span) return 0u;
   for (uint i = 0; i < MOST_PROBES; i++) {
     uint found = look(sector(t, at), key);
     if (found != 4u) return found >> 3;
@@ -188,10 +194,10 @@ __kernel void clear(__global ulong2* table, const ulong pairs) {
 
 #define TABLE_PARAMETERS __global ulong* part0, __global ulong* part1, __global ulong* part2, \
   __global ulong* part3, const ulong each, const ulong sectors, __global ulong* nodes, const ulong node_sectors, \
-  const uint node_bits, const uint key_bits
+  const uint node_bits, const uint key_bits, const ulong from, const ulong span
 #define TABLES Tables t; t.part0 = part0; t.part1 = part1; t.part2 = part2; t.part3 = part3; \
   t.each = each; t.sectors = sectors; t.nodes = nodes; t.node_sectors = node_sectors; \
-  t.node_bits = node_bits; t.key_bits = key_bits;
+  t.node_bits = node_bits; t.key_bits = key_bits; t.from = from; t.span = span;
 
 // Stores the first state of a queue.
 __kernel void start(__global const ulong* queue, const ulong room, TABLE_PARAMETERS) {
@@ -594,7 +600,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
       }
 #if TARGETS > 0
       if (first_time) hit |= labels_hit(&s);
-      if (hit) {
+      if (hit && !(stop & LATER)) {
         atomic_or((volatile __global uint*)(next + C_HIT), hit);
         for (uint k = 0; k < TARGETS; k++) if (hit >> k & 1u) {
           // The first states of each target are kept: how many, and then depth and words of each.
@@ -612,6 +618,7 @@ void level(__global const ulong* in, __global ulong* out, const ulong room,
     }
 #endif
   } while (more);
+  if (stop & LATER) { steps = 0; ends = 0; invalid = 0; failures = 0; errors = 0; assertions = 0; }
   SYNC;
   atomic_add(&sums[C_STEPS], steps);
   atomic_add(&sums[C_ENDS], ends);

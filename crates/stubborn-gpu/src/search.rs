@@ -7,8 +7,9 @@ use stubborn_search::{End, Limit, Limits, Progress, Stop, Target};
 use stubborn_system::System;
 
 use crate::device::{Argument, Buffer, Device, DeviceError, Kernel};
+use crate::tables::{KEPT, Memory, Short, Sizes, hit_words};
 use crate::way::Log;
-use crate::{Compiled, Failure};
+use crate::{Compiled, Failure, Sets};
 
 /// Numbers of a level, as `kernels.cl` has them.
 pub(crate) const FOUND: usize = 0;
@@ -26,25 +27,15 @@ pub(crate) const HIT: usize = 11;
 pub(crate) const ESCAPED: usize = 12;
 const PUT_BACK: usize = 13;
 pub(crate) const EACH: usize = 16;
+/// Tells a kernel that a level was seen before, for another region: as `kernels.cl` has it.
+const LATER: u32 = 4;
 
-/// Bytes of a sector of a table.
-pub(crate) const SECTOR: u64 = 32;
-/// Parts of the table of states.
-pub(crate) const PARTS: u64 = 4;
 /// Most levels that are queued at once.
-const QUEUED: usize = 32;
+pub(crate) const QUEUED: usize = 32;
 /// How long what is queued at once should take: the host looks at clocks in between.
 const BATCH: Duration = Duration::from_millis(5);
-/// States of each target that are kept.
-pub(crate) const KEPT: u64 = 64;
-/// Most states of a level: their numbers have 32 bits, with room for a stride.
-const MOST_ROOM: u64 = 3 << 30;
 /// A table that is fuller than this, in sixteenths, is too slow to go on with.
 const FULLEST: u64 = 15;
-/// Bits of a slot with a quotient that say how far from its sector it is.
-pub(crate) const STEP_BITS: u32 = 5;
-/// Bits of such a slot that are left for the quotient.
-const QUOTIENT_BITS: u32 = 31 - STEP_BITS;
 
 /// How a search goes on, and until when.
 #[derive(Clone, Copy, Default)]
@@ -55,6 +46,8 @@ pub struct Options<'a> {
     pub limits: Limits<'a>,
     /// Bytes of the first table of states; by default by the card.
     pub table: Option<u64>,
+    /// Bytes of a region of the table; larger tables are served region by region. By default as cards like it.
+    pub region: Option<u64>,
     /// Bytes of this machine's memory for levels, when a way is looked for.
     pub log: Option<usize>,
     /// Told how far it is, between levels.
@@ -123,194 +116,6 @@ pub struct Figures {
     pub explore: Duration,
     /// Exploring, the last try alone.
     pub last_try: Duration,
-}
-
-/// How large tables and queues are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    /// Sectors of the table of states.
-    pub(crate) sectors: u64,
-    /// Sectors of the table of nodes.
-    node_sectors: u64,
-    /// States of a queue.
-    room: u64,
-    /// Slots of a sector of the table of states.
-    pub(crate) slots: u64,
-    /// Bits of a state of one word.
-    word_bits: Option<u32>,
-}
-
-/// What was too small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Short {
-    Table,
-    Nodes,
-    Queue,
-}
-
-/// Bytes of the first table of states.
-fn first_table(device: &Device) -> u64 {
-    match device.info().is_cpu {
-        // Small, so that tests are fast and see tables grow.
-        true => 1 << 20,
-        false => device.info().memory / 8,
-    }
-}
-
-/// Bits of the longest key that a short slot of the first table can hold.
-pub(crate) fn longest_key(device: &Device) -> u32 {
-    QUOTIENT_BITS + (first_table(device) / SECTOR).max(PARTS).ilog2()
-}
-
-impl Sizes {
-    /// Where a search begins.
-    fn first(device: &Device, compiled: &Compiled, table: Option<u64>) -> Self {
-        let info = device.info();
-        let packing = &compiled.translation.packing;
-        let words = packing.words;
-        let (nodes, queue) = match info.is_cpu {
-            true => (1 << 19, 1 << 20),
-            // Few nodes are the rule, and short numbers of them make short keys.
-            false if compiled.shape.has_quotients => (1 << 28, info.memory / 16),
-            false => (info.memory / 32, info.memory / 16),
-        };
-        let states = table
-            .unwrap_or_else(|| first_table(device))
-            .min(info.largest_buffer * PARTS);
-        let nodes = match words {
-            1 => SECTOR,
-            // Numbers of nodes have 31 bits.
-            _ => nodes.min(info.largest_buffer).min(8 << 31),
-        };
-        let room = queue.min(info.largest_buffer) / (8 * words as u64);
-        Self {
-            sectors: (states / SECTOR).max(PARTS),
-            node_sectors: (nodes / SECTOR).max(1),
-            room: room.clamp(64, MOST_ROOM),
-            slots: if compiled.shape.has_quotients { 8 } else { 4 },
-            word_bits: (words == 1).then(|| packing.longest_word()),
-        }
-    }
-
-    /// Bits of a number of a node.
-    fn node_bits(self) -> u32 {
-        u64::BITS - (4 * self.node_sectors - 1).leading_zeros()
-    }
-
-    /// Bits of a key of the table of states.
-    fn key_bits(self) -> u32 {
-        self.word_bits.unwrap_or(2 * self.node_bits())
-    }
-
-    /// Whether keys fit into slots.
-    pub(crate) fn can_hold_keys(self) -> bool {
-        self.slots == 4 || self.key_bits() <= QUOTIENT_BITS + self.sectors.ilog2()
-    }
-
-    /// Larger ones, if the card has the memory.
-    fn grown(self, short: Short, device: &Device, words: usize) -> Option<Self> {
-        let info = device.info();
-        // A card's driver and the code need some, too.
-        let most = info.memory - info.memory / 16;
-        let fits = |sizes: &Self| {
-            let part = sizes.sectors.div_ceil(PARTS) * SECTOR;
-            sizes.table_bytes() + sizes.queue_bytes(words) <= most
-                && part <= info.largest_buffer
-                && sizes.node_sectors * SECTOR <= info.largest_buffer.min(8 << 31)
-                && sizes.room * 8 * words as u64 <= info.largest_buffer
-                && sizes.room <= MOST_ROOM
-        };
-        let times = |factor: u64| {
-            let mut larger = self;
-            match short {
-                Short::Table => larger.sectors = larger.sectors * factor / 4,
-                Short::Nodes => larger.node_sectors = larger.node_sectors * factor / 4,
-                Short::Queue => larger.room = larger.room * factor / 4,
-            }
-            larger
-        };
-        // In quarters. Numbers of nodes are parts of keys, which quotients leave little room for.
-        let first = match short {
-            Short::Nodes if self.slots == 8 => 8,
-            _ => 32,
-        };
-        let factors = [32, 16, 8, 6, 5]
-            .into_iter()
-            .filter(|factor| *factor <= first);
-        factors.map(times).find(fits)
-    }
-
-    fn table_bytes(self) -> u64 {
-        (self.sectors + self.node_sectors) * SECTOR
-    }
-
-    fn queue_bytes(self, words: usize) -> u64 {
-        2 * 8 * self.room * words as u64
-    }
-}
-
-/// Tables, queues and counters on the card.
-pub(crate) struct Memory {
-    pub(crate) parts: Vec<Buffer>,
-    nodes: Buffer,
-    queues: [Buffer; 2],
-    pub(crate) counts: Buffer,
-    pub(crate) hits: Buffer,
-    /// Rows of sets, and what became of each state of a level.
-    sets: Option<(Buffer, Buffer)>,
-}
-
-impl Memory {
-    fn new(device: &Device, sizes: Sizes, compiled: &Compiled) -> Result<Self, DeviceError> {
-        let translation = &compiled.translation;
-        let (words, targets) = (translation.packing.words, translation.targets.len());
-        let each = sizes.sectors.div_ceil(PARTS);
-        let parts = (0..PARTS)
-            .map(|_| device.buffer(each * SECTOR))
-            .collect::<Result<_, _>>()?;
-        let queue = || device.buffer(8 * sizes.room * words as u64);
-        let sets = match &compiled.asked.sets {
-            None => None,
-            Some(sets) => {
-                let rows = device.buffer(8 * sets.rows().len() as u64)?;
-                device.write(&rows, 0, sets.rows())?;
-                let flags = if sets.has_proviso() { sizes.room } else { 1 };
-                Some((rows, device.buffer(flags)?))
-            }
-        };
-        Ok(Self {
-            sets,
-            parts,
-            nodes: device.buffer(sizes.node_sectors * SECTOR)?,
-            queues: [queue()?, queue()?],
-            counts: device.buffer((8 * EACH * (QUEUED + 1)) as u64)?,
-            hits: device.buffer(8 * hit_words(words) * targets.max(1) as u64)?,
-        })
-    }
-
-    /// Arguments of kernels.
-    pub(crate) fn tables(&self, sizes: Sizes) -> [Argument<'_>; 10] {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|part| Argument::Buffer(&self.parts[part]));
-        let each = Argument::Long(sizes.sectors.div_ceil(PARTS));
-        let sectors = Argument::Long(sizes.sectors);
-        [
-            a,
-            b,
-            c,
-            d,
-            each,
-            sectors,
-            Argument::Buffer(&self.nodes),
-            Argument::Long(sizes.node_sectors),
-            Argument::Int(sizes.node_bits()),
-            Argument::Int(sizes.key_bits()),
-        ]
-    }
-}
-
-/// Numbers that are kept for a target: a count, and depth and words of each state.
-fn hit_words(words: usize) -> u64 {
-    1 + KEPT * (1 + words as u64)
 }
 
 /// Kernels of a program.
@@ -511,12 +316,7 @@ pub(crate) fn run_aside(
             Ok(memory) => memory,
             Err(Failure::Device(DeviceError::OutOfMemory)) if restarts == 0 => {
                 // Others may use the card, too.
-                sizes = Sizes {
-                    sectors: sizes.sectors / 4,
-                    node_sectors: (sizes.node_sectors / 4).max(1),
-                    room: sizes.room / 4,
-                    ..sizes
-                };
+                sizes = sizes.quartered();
                 if sizes.room < 64 {
                     return Err(Failure::Device(DeviceError::OutOfMemory));
                 }
@@ -625,11 +425,16 @@ impl Run<'_> {
         level.set(5, &[Argument::Int(stop), Argument::Buffer(&memory.hits)])?;
         level.set(8, &memory.tables(sizes))?;
         if let Some((rows, flags)) = &memory.sets {
-            level.set(18, &[Argument::Buffer(rows), Argument::Buffer(flags)])?;
+            level.set(20, &[Argument::Buffer(rows), Argument::Buffer(flags)])?;
         }
-        // A proviso makes two rounds of a level.
-        let phases = self.compiled.asked.sets.as_ref();
-        let phases = phases.map(|sets| 0..1 + u32::from(sets.has_proviso()));
+        // A proviso makes two rounds of a level, and must see all of the first one at once.
+        let sets = self.compiled.asked.sets.as_ref();
+        let (is_reduced, has_proviso) = (sets.is_some(), sets.is_some_and(Sets::has_proviso));
+        let phases = 0..1 + u32::from(has_proviso);
+        let regions = match has_proviso {
+            true => 1,
+            false => sizes.regions(self.options.region),
+        };
         let group = self.compiled.group;
         let most_groups = device.info().units as usize * 16;
         self.outcome.states = 1;
@@ -684,13 +489,18 @@ impl Run<'_> {
                     1 => (waiting.div_ceil(group as u64) as usize).min(most_groups),
                     _ => most_groups,
                 };
-                match &phases {
-                    None => device.queue(level, groups.max(1), group)?,
-                    Some(phases) => {
-                        for phase in phases.clone() {
-                            level.set(20, &[Argument::Int(phase)])?;
-                            device.queue(level, groups.max(1), group)?;
+                for region in 0..regions {
+                    if regions > 1 {
+                        let later = if region > 0 { LATER } else { 0 };
+                        level.set(5, &[Argument::Int(stop | later)])?;
+                        let (from, span) = sizes.region(region, regions);
+                        level.set(18, &[Argument::Long(from), Argument::Long(span)])?;
+                    }
+                    for phase in phases.clone() {
+                        if is_reduced {
+                            level.set(22, &[Argument::Int(phase)])?;
                         }
+                        device.queue(level, groups.max(1), group)?;
                     }
                 }
                 if let Some(sift) = &self.sift {

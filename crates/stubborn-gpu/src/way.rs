@@ -151,6 +151,8 @@ impl<'d> Finder<'d> {
                 one,
                 short,
                 short,
+                one,
+                one,
             ],
         )?;
         let groups = count.div_ceil(self.group as u64) as usize;

@@ -54,22 +54,28 @@ fn found(outcome: &Outcome, targets: &[Target]) -> Found {
 
 /// Compares one model with the interpreter; false if it is too large, or refused.
 fn agrees(device: &Device, model: &Arc<Model>, name: &str, most: usize) -> bool {
-    agrees_by(Engine::new(device), device, model, name, most)
+    agrees_by(
+        Engine::new(device),
+        device,
+        (model, name),
+        most,
+        &Options::default(),
+    )
 }
 
 fn agrees_by(
     engine: Engine<'_>,
     device: &Device,
-    model: &Arc<Model>,
-    name: &str,
+    (model, name): (&Arc<Model>, &str),
     most: usize,
+    options: &Options<'_>,
 ) -> bool {
     let targets = all_targets(model);
     let Some(expected) = reference(model, &targets, most) else {
         return false;
     };
     let compiled = engine.takes(model, &targets);
-    match compiled.and_then(|compiled| compiled.run(device, &Options::default())) {
+    match compiled.and_then(|compiled| compiled.run(device, options)) {
         Ok(outcome) => {
             assert_eq!(outcome.end, End::Complete, "{name}");
             assert_eq!(found(&outcome, &targets), expected, "{name}");
@@ -126,7 +132,13 @@ fn random_programs(seeds: std::ops::Range<u64>, generate: fn(u64) -> stubborn_ir
             _ => Spelling::Tables,
         });
         let name = format!("seed {seed}");
-        compared += u64::from(agrees_by(engine, &device, &model, &name, 2_000));
+        // And a third of them in tables that are served region by region.
+        let options = Options {
+            region: (seed % 3 == 0).then_some(300_000),
+            ..Options::default()
+        };
+        let one = (&model, &name[..]);
+        compared += u64::from(agrees_by(engine, &device, one, 2_000, &options));
     }
     assert!(compared * 3 > all, "only {compared} of {all}");
     eprintln!("{compared} of {all} agree");
@@ -296,9 +308,15 @@ fn searches_start_again_with_larger_tables() {
     let compiled = Engine::new(&device)
         .takes(&model, &targets)
         .expect("it is simple");
-    for table in [1, 1 << 10, 1 << 16] {
+    for (table, region) in [
+        (1, None),
+        (1 << 10, Some(64)),
+        (1 << 16, None),
+        (1 << 20, Some(1 << 18)),
+    ] {
         let options = Options {
             table: Some(table),
+            region,
             ..Options::default()
         };
         let outcome = compiled.run(&device, &options).expect("there is memory");

@@ -59,6 +59,6 @@ pub use encoding::{ChannelPlace, Encoding, VariablePlace};
 pub use expr::{BinaryOp, ChannelRef, DivideOp, Expr, Site, UnaryOp};
 pub use model::{Model, ModelError};
 pub use program::{
-    Channel, Command, Item, Overflow, Place, Program, ProgramProcess, SendOrder, Statement, TempId,
-    VarId, Variable,
+    Channel, Command, Item, Overflow, Place, Program, ProgramLabel, ProgramProcess, SendOrder,
+    Statement, TempId, VarId, Variable,
 };

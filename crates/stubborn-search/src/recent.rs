@@ -6,33 +6,51 @@
 /// States that were handed on lately.
 pub(crate) struct Recent {
     width: usize,
+    /// Where nothing was handed on yet, a state that belongs elsewhere.
     words: Vec<u32>,
-    /// Of the hash of each, never 0 where there is one: most others need not be looked at.
-    tags: Vec<u32>,
+    /// Of a place.
+    mask: usize,
 }
 
 impl Recent {
     /// For states of so many words, which take at most so many bytes together.
     pub(crate) fn new(width: usize, bytes: usize) -> Self {
         let states = bytes / size_of::<u32>() / width.max(1);
-        let places = 1 << states.max(1).ilog2();
-        Self {
-            width,
-            words: vec![0; places * width],
-            tags: vec![0; places],
+        let places: usize = 1 << states.max(2).ilog2();
+        let mask = places - 1;
+        let mut words = vec![0; places * width];
+        let place = Self::hash(&words[..width]) & mask;
+        let other = &mut words[place * width..][..width];
+        while let Some(last) = other.last_mut() {
+            *last += 1;
+            if Self::hash(other) & mask != place {
+                break;
+            }
         }
+        Self { width, words, mask }
+    }
+
+    /// Two words at a time.
+    #[inline(always)]
+    fn hash(state: &[u32]) -> usize {
+        let (pairs, last) = state.as_chunks();
+        let mut hash = u64::from(last.first().copied().unwrap_or(0));
+        for [low, high] in pairs {
+            let pair = u64::from(*low) | u64::from(*high) << 32;
+            hash = (hash ^ pair).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            hash ^= hash >> 32;
+        }
+        (hash.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize
     }
 
     /// Whether a state is remembered; it is from now on.
     #[inline]
-    pub(crate) fn contains_or_insert(&mut self, hash: u64, state: &[u32]) -> bool {
-        let at = hash as u32 as usize & (self.tags.len() - 1);
-        let tag = (hash >> 20) as u32 | 1;
+    pub(crate) fn contains_or_insert(&mut self, state: &[u32]) -> bool {
+        let at = Self::hash(state) & self.mask;
         let place = &mut self.words[at * self.width..][..self.width];
-        if self.tags[at] == tag && *place == *state {
+        if *place == *state {
             return true;
         }
-        self.tags[at] = tag;
         place.copy_from_slice(state);
         false
     }
@@ -45,15 +63,26 @@ mod tests {
     /// A state is remembered until another one takes its place, and never taken for another one.
     #[test]
     fn what_was_handed_on_is_remembered() {
-        let mut recent = Recent::new(2, 1 << 10);
-        assert!(
-            !recent.contains_or_insert(7, &[0, 0]),
-            "nothing was handed on yet"
-        );
-        assert!(recent.contains_or_insert(7, &[0, 0]));
-        assert!(!recent.contains_or_insert(7, &[0, 1]), "the same hash");
-        assert!(!recent.contains_or_insert(7, &[0, 0]), "it was replaced");
-        assert!(!recent.contains_or_insert(u64::MAX, &[0, 0]));
-        assert!(!Recent::new(1 << 20, 1 << 10).contains_or_insert(9, &vec![0; 1 << 20]));
+        for (width, bytes) in [
+            (1, 1 << 10),
+            (2, 16),
+            (3, 1 << 10),
+            (5, 1),
+            (1 << 20, 1 << 10),
+        ] {
+            let mut recent = Recent::new(width, bytes);
+            let mut last: Option<Vec<u32>> = None;
+            let mut handed_on = std::collections::HashSet::new();
+            for number in 0..20 {
+                let mut state = vec![0; width];
+                state[width / 2] = number % 10;
+                let is_known = recent.contains_or_insert(&state);
+                assert!(!is_known || handed_on.contains(&state), "{state:?}");
+                assert!(recent.contains_or_insert(&state), "it was the last one");
+                handed_on.insert(state.clone());
+                last = Some(state);
+            }
+            assert!(last.is_some_and(|last| recent.contains_or_insert(&last)));
+        }
     }
 }

@@ -4,14 +4,14 @@
 //! sometimes replaces: a readers-writer lock in which readers touch only a
 //! cache line of their own. A reader says that it is inside, then looks whether
 //! the gate is closing; the writer closes the gate, then looks who is inside
-//! (Dekker's handshake; a full fence between the two steps on either side).
+//! (Dekker's handshake; the two steps are sequentially consistent on either side).
 //!
 //! Readers are inside only for the time of one call of the store, never while
 //! the search runs other code or waits. So growth cannot deadlock with a worker
 //! that is blocked elsewhere, and the search has nothing to declare.
 
 use crate::sync::{
-    Arc, AtomicBool, AtomicU64, Backoff, ConstPtr, Mutex, Ordering, UnsafeCell, fence, lock,
+    Arc, AtomicBool, AtomicU64, Backoff, ConstPtr, Mutex, Ordering, UnsafeCell, announce, lock,
 };
 use std::ops::Deref;
 
@@ -80,9 +80,8 @@ impl<T> Gate<T> {
     pub(crate) fn enter<'a>(&'a self, ticket: &'a mut Ticket) -> Inside<'a, T> {
         let seat = &*ticket.seat;
         loop {
-            seat.inside.store(true, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
-            if !self.closing.load(Ordering::Acquire) {
+            announce(&seat.inside);
+            if !self.closing.load(Ordering::SeqCst) {
                 return Inside {
                     value: self.value.get(),
                     generation: self.generation.load(Ordering::Relaxed),
@@ -113,20 +112,19 @@ impl<T> Gate<T> {
         if self.generation.load(Ordering::Relaxed) != seen {
             return Ok(());
         }
-        self.closing.store(true, Ordering::Relaxed);
+        announce(&self.closing);
         let reopen = Reopen(&self.closing);
-        fence(Ordering::SeqCst);
         for seat in seats.iter() {
             let mut backoff = Backoff::default();
-            while seat.inside.load(Ordering::Acquire) {
+            while seat.inside.load(Ordering::SeqCst) {
                 backoff.wait();
             }
         }
         let result = {
             let value = self.value.get_mut();
             // SAFETY: all seats were seen empty after the gate was closed. A
-            // thread that enters later sees it closed (the fences order its
-            // announcement against our closing) and steps back without touching
+            // thread that enters later sees it closed (its announcement and our
+            // closing are in one order with what is read) and steps back without touching
             // the value. The lock keeps away other changes and new threads.
             change(unsafe { value.deref() }, seats.len())
         };

@@ -24,7 +24,7 @@ fn a_key_is_new_to_one_thread_only() {
         let table = Arc::new(QuotientTable::new(&budget, 8, 1).unwrap());
         let other = Arc::clone(&table);
         let insert = |table: &QuotientTable, keys: [u64; 2]| {
-            keys.map(|key| table.insert(table.home(table.hash(key))).unwrap().1)
+            keys.map(|key| table.insert(table.hash(key)).unwrap().1)
         };
         let theirs = thread::spawn(move || insert(&other, [1, 2]));
         let ours = insert(&table, [2, 1]);
@@ -42,11 +42,10 @@ fn a_full_bucket_overflows_without_losing_or_doubling_keys() {
         let table = Arc::new(QuotientTable::new(&budget, 8, 1).unwrap());
         // Three hashes of one home, with room for two entries each in that
         // bucket and the next.
-        table.insert(table.home(1)).unwrap();
+        table.insert(1).unwrap();
         let other = Arc::clone(&table);
-        let theirs =
-            thread::spawn(move || [2, 3].map(|hash| other.insert(other.home(hash)).unwrap().1));
-        let ours = [3, 2].map(|hash| table.insert(table.home(hash)).unwrap().1);
+        let theirs = thread::spawn(move || [2, 3].map(|hash| other.insert(hash).unwrap().1));
+        let ours = [3, 2].map(|hash| table.insert(hash).unwrap().1);
         let theirs = theirs.join().unwrap();
         assert!((ours[0] ^ theirs[1]) && (ours[1] ^ theirs[0]));
     });
@@ -60,7 +59,7 @@ fn no_flag_is_lost() {
         let other = Arc::clone(&table);
         // Both insert and set; who comes second sees the other's flag.
         let mark = |table: &QuotientTable, flag: u8| {
-            table.insert(table.home(5)).unwrap();
+            table.insert(5).unwrap();
             table.set_flags(5, flag).unwrap()
         };
         let theirs = thread::spawn(move || mark(&other, 1));

@@ -182,7 +182,7 @@ impl Compact {
                 }),
         );
         for print in hashes.iter() {
-            let (flags, is_new) = self.prints.insert(self.prints.home(*print))?;
+            let (flags, is_new) = self.prints.insert(*print)?;
             inserted.push(Inserted {
                 handle: StateHandle::from_bits(*print),
                 is_new,

@@ -11,7 +11,6 @@
 //! without a look at any table. What is left of the others becomes a [`Climb`].
 
 use crate::nodes::NodeId;
-use crate::quotient::Home;
 use crate::shape::{NO_WORD, Shape};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -142,6 +141,20 @@ impl Template {
         memo: &Memo,
         pairs: &mut [u64],
     ) -> Result<u64, (usize, usize)> {
+        // Narrow states have nothing between leaves and root.
+        if let [root] = &*self.nodes {
+            let mut pair = NodeId::pair(known[root.position as usize]) & root.kept;
+            for (at, leaf) in self.leaves.iter().enumerate() {
+                match memo.get(leaf.pair(words)) {
+                    Some(id) => pair |= u64::from(id.0) << leaf.receiver.shift,
+                    None => {
+                        pairs[0] = pair;
+                        return Err((at, 0));
+                    }
+                }
+            }
+            return Ok(pair);
+        }
         // Whole pairs are written and read: a processor does not forward halves of them.
         let pairs = &mut pairs[..self.nodes.len()];
         for (pair, node) in pairs.iter_mut().zip(&self.nodes) {
@@ -298,8 +311,6 @@ pub(crate) struct TreePlan {
     mask: Vec<u64>,
     /// Numbers and hashes of a round of lookups.
     pub(crate) pending: Vec<(usize, u64)>,
-    /// By insertion: where its root is looked for.
-    pub(crate) homes: Vec<Home>,
 }
 
 impl TreePlan {
@@ -315,7 +326,6 @@ impl TreePlan {
             climbs: Vec::new(),
             mask: Vec::new(),
             pending: Vec::new(),
-            homes: Vec::new(),
         }
     }
 
@@ -374,10 +384,18 @@ impl TreePlan {
     ) {
         let mut mask = std::mem::take(&mut self.mask);
         mask.clear();
-        mask.resize(words.len().div_ceil(64), 0);
-        for (at, word) in words.iter().enumerate() {
-            let differs = before.is_none_or(|before| before[at] != *word);
-            mask[at / 64] |= u64::from(differs) << (at % 64);
+        match before {
+            None => {
+                let len = words.len().max(1);
+                mask.resize((len - 1) / 64, u64::MAX);
+                mask.push(u64::MAX >> (64 - ((len - 1) % 64 + 1)));
+            }
+            Some(before) => {
+                mask.resize(words.len().div_ceil(64), 0);
+                for (at, (word, before)) in words.iter().zip(before).enumerate() {
+                    mask[at / 64] |= u64::from(before != word) << (at % 64);
+                }
+            }
         }
         self.push(known, words, &mask);
         self.mask = mask;

@@ -12,9 +12,10 @@
 //!
 //! Layout: the top four bits of the hash choose a segment (tables grow segment
 //! by segment, so the transient is a sixteenth of the table for each thread that
-//! helps), the others the home bucket. A bucket has ten entries of 48 bits: 36
-//! low bits of the hash, 6 bits of displacement, 6 flags. All keys of a bucket
-//! lie in an interval no longer than 2^36, so 36 low bits tell them apart.
+//! helps), the others the home bucket. A bucket has entries of the low bits of
+//! the hash, 6 bits of displacement and 6 flags. The more homes there are, the
+//! fewer bits tell the keys of one home apart: with 28, twelve entries fit into
+//! a bucket, with 36 ten.
 //!
 //! Lookups are lock-free. An insertion locks its bucket for the few stores it
 //! takes, and publishes the entry with the bucket's new count.
@@ -24,25 +25,27 @@ use crate::hash::{Permutation, place};
 #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
 use crate::region::equal_lanes;
 use crate::region::{Region, Zeroed, prefetch};
-use crate::sync::{AtomicU16, AtomicU32, Backoff, Ordering};
+use crate::sync::{AtomicU8, AtomicU32, Backoff, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Entries of a bucket.
 #[cfg(not(loom))]
-const ENTRIES: usize = 10;
+const NARROW: usize = 12;
+#[cfg(not(loom))]
+const WIDE: usize = 10;
 #[cfg(loom)]
-const ENTRIES: usize = 2;
+const NARROW: usize = 2;
+#[cfg(loom)]
+const WIDE: usize = 2;
 /// Flag bits of an entry.
 pub(crate) const FLAG_BITS: u32 = 6;
-const FLAGS: u16 = (1 << FLAG_BITS) - 1;
+const FLAGS: u8 = (1 << FLAG_BITS) - 1;
 /// The largest displacement; segments have this many buckets after the last home.
 const FARTHEST: usize = (1 << DISPLACEMENT_BITS) - 1;
 #[cfg(not(loom))]
 const DISPLACEMENT_BITS: u32 = 6;
 #[cfg(loom)]
 const DISPLACEMENT_BITS: u32 = 1;
-/// Low bits of the hash that an entry keeps.
-const REMAINDER_BITS: u32 = 36;
 #[cfg(not(loom))]
 const SEGMENT_BITS: u32 = 4;
 #[cfg(loom)]
@@ -56,78 +59,106 @@ const PARALLEL_FROM: usize = if cfg!(all(test, not(loom))) {
     2 << 20
 };
 
-/// One cache line: a count and a lock, the low 32 bits of the entries, and
-/// their high 16 bits (remainder, displacement, flags).
+/// One cache line: the low 32 bits of the entries, their highest two bits with the flags, the
+/// eight bits between if there are such, and a count with a lock.
 #[repr(C, align(64))]
-struct Bucket {
-    header: AtomicU32,
+struct Bucket<const ENTRIES: usize, const BETWEEN: usize> {
     low: [AtomicU32; ENTRIES],
-    high: [AtomicU16; ENTRIES],
+    high: [AtomicU8; ENTRIES],
+    between: [AtomicU8; BETWEEN],
+    header: AtomicU32,
 }
 
 // SAFETY: made of atomic integers only.
-unsafe impl Zeroed for Bucket {
+unsafe impl<const ENTRIES: usize, const BETWEEN: usize> Zeroed for Bucket<ENTRIES, BETWEEN> {
     #[cfg(loom)]
     fn zeroed() -> Self {
         Self {
-            header: AtomicU32::new(0),
             low: std::array::from_fn(|_| AtomicU32::new(0)),
-            high: std::array::from_fn(|_| AtomicU16::new(0)),
+            high: std::array::from_fn(|_| AtomicU8::new(0)),
+            between: std::array::from_fn(|_| AtomicU8::new(0)),
+            header: AtomicU32::new(0),
         }
     }
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Bucket>() == 64);
+const _: () =
+    assert!(size_of::<Bucket<NARROW, 0>>() == 64 && size_of::<Bucket<WIDE, WIDE>>() == 64);
 
-/// The part of a hash that an entry keeps, without displacement and flags.
+/// What a bucket has of an entry, without flags: a remainder of the hash, and above it the
+/// displacement.
 #[derive(Clone, Copy)]
-struct Remainder {
+struct Entry {
     low: u32,
-    high: u16,
+    between: u8,
+    high: u8,
 }
 
-impl Remainder {
+impl<const ENTRIES: usize, const BETWEEN: usize> Bucket<ENTRIES, BETWEEN> {
+    /// Low bits of the hash that an entry keeps.
+    const REMAINDER_BITS: u32 = 34 - 6 + Self::BETWEEN_BITS;
+    const BETWEEN_BITS: u32 = if BETWEEN == 0 { 0 } else { 8 };
+
     #[inline(always)]
-    fn of(hash: u64) -> Self {
-        let above = (hash >> 32) as u16 & ((1 << (REMAINDER_BITS - 32)) - 1);
-        Self {
-            low: hash as u32,
-            high: above << (FLAG_BITS + DISPLACEMENT_BITS),
+    fn entry(hash: u64, displacement: usize) -> Entry {
+        let remainder = hash & ((1 << Self::REMAINDER_BITS) - 1);
+        let all = remainder | (displacement as u64) << Self::REMAINDER_BITS;
+        Entry {
+            low: all as u32,
+            between: if BETWEEN == 0 { 0 } else { (all >> 32) as u8 },
+            high: ((all >> (32 + Self::BETWEEN_BITS)) as u8) << FLAG_BITS,
         }
     }
 
-    /// The high half of an entry `displacement` buckets from its home.
+    /// The displacement of an entry, its remainder and its flags.
     #[inline(always)]
-    fn displaced(self, displacement: usize) -> u16 {
-        self.high | (displacement as u16) << FLAG_BITS
+    fn read(&self, at: usize) -> (usize, u64, u8) {
+        let high = self.high[at].load(Ordering::Relaxed);
+        let between = self.between.get(at);
+        let between = between.map_or(0, |bits| bits.load(Ordering::Relaxed));
+        let all = u64::from(high >> FLAG_BITS) << (32 + Self::BETWEEN_BITS)
+            | u64::from(between) << 32
+            | u64::from(self.low[at].load(Ordering::Relaxed));
+        let remainder = all & ((1 << Self::REMAINDER_BITS) - 1);
+        let displacement = all >> Self::REMAINDER_BITS;
+        (displacement as usize, remainder, high & FLAGS)
     }
-}
 
-impl Bucket {
-    /// The entry with these halves among the first `count`.
     #[inline(always)]
-    fn find(&self, count: usize, low: u32, high: u16) -> Option<&AtomicU16> {
-        // All low halves are compared, without a branch that depends on where
+    fn write(&self, at: usize, entry: Entry, flags: u8) {
+        self.low[at].store(entry.low, Ordering::Relaxed);
+        if let Some(between) = self.between.get(at) {
+            between.store(entry.between, Ordering::Relaxed);
+        }
+        self.high[at].store(entry.high | flags, Ordering::Relaxed);
+    }
+
+    /// The flags of this entry, if it is among the first `count`.
+    #[inline(always)]
+    fn find(&self, count: usize, wanted: Entry) -> Option<&AtomicU8> {
+        // All low parts are compared, without a branch that depends on where
         // the entry is: such a branch is mispredicted most of the time.
-        let mut candidates = self.equal_lows(low) & ((1 << count) - 1);
+        let mut candidates = self.equal_lows(wanted.low) & ((1 << count) - 1);
         while candidates != 0 {
-            let entry = self.high.get(candidates.trailing_zeros() as usize)?;
-            if entry.load(Ordering::Relaxed) & !FLAGS == high {
-                return Some(entry);
+            let at = candidates.trailing_zeros() as usize;
+            let high = self.high.get(at)?;
+            let is_between = |bits: &AtomicU8| bits.load(Ordering::Relaxed) == wanted.between;
+            if high.load(Ordering::Relaxed) & !FLAGS == wanted.high
+                && self.between.get(at).is_none_or(is_between)
+            {
+                return Some(high);
             }
             candidates &= candidates - 1;
         }
         None
     }
 
-    /// A bit for each entry whose low half is `low`, and any above them.
+    /// A bit for each entry whose low part is `low`, and any above them.
     #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
     #[inline(always)]
     fn equal_lows(&self, low: u32) -> u32 {
-        let equal = equal_lanes(self, low);
-        // The first lane is the header.
-        equal >> 1
+        equal_lanes(self, low)
     }
 
     #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
@@ -140,26 +171,26 @@ impl Bucket {
     }
 
     /// Adds an entry with nobody else around; says whether there was room.
-    fn append(&self, low: u32, high: u16) -> bool {
+    #[inline(always)]
+    fn append(&self, entry: Entry, flags: u8) -> bool {
         let count = self.header.load(Ordering::Relaxed) as usize;
-        if count == ENTRIES {
+        if count >= ENTRIES {
             return false;
         }
-        self.low[count].store(low, Ordering::Relaxed);
-        self.high[count].store(high, Ordering::Relaxed);
+        self.write(count, entry, flags);
         self.header.store(count as u32 + 1, Ordering::Relaxed);
         true
     }
 
     /// Finds the entry or adds it; `None` if the bucket is full without it.
     #[inline]
-    fn find_or_add(&self, low: u32, high: u16) -> Option<(&AtomicU16, bool)> {
+    fn find_or_add(&self, entry: Entry) -> Option<(&AtomicU8, bool)> {
         let mut backoff = Backoff::default();
         loop {
             let header = self.header.load(Ordering::Acquire);
             let count = (header & !LOCKED) as usize;
-            if let Some(entry) = self.find(count, low, high) {
-                return Some((entry, false));
+            if let Some(found) = self.find(count, entry) {
+                return Some((found, false));
             }
             if count == ENTRIES {
                 return None;
@@ -177,8 +208,7 @@ impl Bucket {
                 Ordering::Relaxed,
             );
             if lock.is_ok() {
-                self.low[count].store(low, Ordering::Relaxed);
-                self.high[count].store(high, Ordering::Relaxed);
+                self.write(count, entry, 0);
                 self.header.store(header + 1, Ordering::Release);
                 return Some((&self.high[count], true));
             }
@@ -186,14 +216,14 @@ impl Bucket {
     }
 }
 
-/// A contiguous range of hashes.
-struct Segment {
+/// The buckets of a segment.
+struct Rows<const ENTRIES: usize, const BETWEEN: usize> {
     /// Buckets that are a home; the region has [`FARTHEST`] more.
     homes: u64,
-    buckets: Region<Bucket>,
+    buckets: Region<Bucket<ENTRIES, BETWEEN>>,
 }
 
-impl Segment {
+impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
     fn new(budget: &Arc<MemoryBudget>, homes: u64) -> Result<Self, OutOfMemory> {
         Ok(Self {
             homes,
@@ -201,103 +231,156 @@ impl Segment {
         })
     }
 
+    /// Homes for so many entries, such that remainders tell the keys of one home apart.
+    fn homes_for(bits: u32, entries: u64) -> u64 {
+        let kept = Bucket::<ENTRIES, BETWEEN>::REMAINDER_BITS;
+        let fewest = 1u64 << bits.saturating_sub(kept);
+        fewest.max(entries.div_ceil(ENTRIES as u64))
+    }
+
     /// Finds or adds a hash at home in the bucket `home`; `None` when there is no room
     /// within reach.
-    #[inline(always)]
-    fn find_or_add(&self, home: usize, remainder: Remainder) -> Option<(&AtomicU16, bool)> {
-        let first = self.buckets[home].find_or_add(remainder.low, remainder.high);
+    fn find_or_add(&self, home: usize, hash: u64) -> Option<(&AtomicU8, bool)> {
+        let first = self.buckets[home].find_or_add(Bucket::<ENTRIES, BETWEEN>::entry(hash, 0));
         match first {
             Some(found) => Some(found),
-            None => self.find_or_add_displaced(home, remainder),
+            None => self.find_or_add_displaced(home, hash),
         }
     }
 
-    #[inline(never)]
-    fn find_or_add_displaced(
-        &self,
-        home: usize,
-        remainder: Remainder,
-    ) -> Option<(&AtomicU16, bool)> {
+    fn find_or_add_displaced(&self, home: usize, hash: u64) -> Option<(&AtomicU8, bool)> {
         (1..=FARTHEST).find_map(|displacement| {
-            let high = remainder.displaced(displacement);
-            self.buckets[home + displacement].find_or_add(remainder.low, high)
+            let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, displacement);
+            self.buckets[home + displacement].find_or_add(entry)
         })
+    }
+
+    /// The flags of a hash at home in the bucket `home`, if it is there.
+    #[inline]
+    fn find(&self, home: usize, hash: u64) -> Option<&AtomicU8> {
+        for displacement in 0..=FARTHEST {
+            let bucket = &self.buckets[home + displacement];
+            let count = (bucket.header.load(Ordering::Acquire) & !LOCKED) as usize;
+            let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, displacement);
+            let found = bucket.find(count, entry);
+            if found.is_some() || count < ENTRIES {
+                return found;
+            }
+        }
+        None
     }
 
     /// Adds a hash that is not there, with nobody else around; says whether
     /// there was room within reach.
-    fn add(&self, position: u64, remainder: Remainder, flags: u16) -> bool {
-        let home = place(position, self.homes);
-        (0..=FARTHEST).any(|displacement| {
-            let high = remainder.displaced(displacement) | flags;
-            self.buckets[home + displacement].append(remainder.low, high)
+    #[inline(always)]
+    fn add(&self, home: usize, hash: u64, flags: u8) -> bool {
+        let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, 0);
+        self.buckets[home].append(entry, flags) || self.add_displaced(home, hash, flags)
+    }
+
+    #[inline(never)]
+    fn add_displaced(&self, home: usize, hash: u64, flags: u8) -> bool {
+        (1..FARTHEST + 1).any(|displacement| {
+            let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, displacement);
+            self.buckets[home + displacement].append(entry, flags)
         })
     }
 
     /// Calls `visit` with all hashes and their flags, in the order of buckets,
     /// until it says no.
-    fn for_each(&self, bits: u32, mut visit: impl FnMut(u64, u16) -> bool) -> bool {
+    #[inline(always)]
+    fn for_each(&self, bits: u32, mut visit: impl FnMut(u64, u8) -> bool) -> bool {
         // The least hash of a home is `home * 2^bits / homes`, rounded up. It is
         // kept up by addition, and remembered for as many homes as entries may
         // be displaced.
-        let (step, step_rest) = (
-            (1u128 << bits) / u128::from(self.homes),
-            (1u128 << bits) % u128::from(self.homes),
-        );
-        let (mut least, mut rest) = (0u128, 0u128);
+        let (step, step_rest) = ((1 << bits) / self.homes, (1 << bits) % self.homes);
+        let kept = (1 << Bucket::<ENTRIES, BETWEEN>::REMAINDER_BITS) - 1;
+        let (mut least, mut rest) = (0u64, 0u64);
         let mut least_of = [0u64; FARTHEST + 1];
         for (at, bucket) in self.buckets.iter().enumerate() {
-            least_of[at & FARTHEST] = (least + u128::from(rest > 0)) as u64;
+            least_of[at & FARTHEST] = least + u64::from(rest > 0);
             (least, rest) = (least + step, rest + step_rest);
-            if rest >= u128::from(self.homes) {
-                (least, rest) = (least + 1, rest - u128::from(self.homes));
+            if rest >= self.homes {
+                (least, rest) = (least + 1, rest - self.homes);
             }
             let count = bucket.header.load(Ordering::Relaxed) as usize;
             for entry in 0..count.min(ENTRIES) {
-                let high = bucket.high[entry].load(Ordering::Relaxed);
-                let displacement = usize::from(high >> FLAG_BITS) & FARTHEST;
-                let kept = u64::from(high >> (FLAG_BITS + DISPLACEMENT_BITS)) << 32
-                    | u64::from(bucket.low[entry].load(Ordering::Relaxed));
+                let (displacement, remainder, flags) = bucket.read(entry);
                 // From the least hash of its home, the first one that ends in
                 // the bits that were kept.
                 let first = least_of[(at - displacement) & FARTHEST];
-                let offset = kept.wrapping_sub(first) & ((1 << REMAINDER_BITS) - 1);
-                if !visit(first + offset, high & FLAGS) {
+                let offset = remainder.wrapping_sub(first) & kept;
+                if !visit(first + offset, flags) {
                     return false;
                 }
             }
         }
         true
     }
+}
 
-    /// A copy with more homes.
+/// A contiguous range of hashes.
+enum Segment {
+    Narrow(Rows<NARROW, 0>),
+    Wide(Rows<WIDE, WIDE>),
+}
+
+/// The same for both kinds of segments.
+macro_rules! either {
+    ($segment:expr, $rows:ident => $what:expr) => {
+        match $segment {
+            Segment::Narrow($rows) => $what,
+            Segment::Wide($rows) => $what,
+        }
+    };
+}
+
+impl Segment {
+    /// For so many entries, all of them full, of hashes of `bits` bits: whatever takes less.
+    fn new(budget: &Arc<MemoryBudget>, bits: u32, entries: u64) -> Result<Self, OutOfMemory> {
+        let narrow = Rows::<NARROW, 0>::homes_for(bits, entries);
+        let wide = Rows::<WIDE, WIDE>::homes_for(bits, entries);
+        match narrow <= wide {
+            true => Ok(Self::Narrow(Rows::new(budget, narrow)?)),
+            false => Ok(Self::Wide(Rows::new(budget, wide)?)),
+        }
+    }
+
+    /// Entries of all buckets that are a home.
+    fn entries(&self) -> u64 {
+        match self {
+            Self::Narrow(rows) => rows.homes * NARROW as u64,
+            Self::Wide(rows) => rows.homes * WIDE as u64,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        either!(self, rows => rows.buckets.bytes())
+    }
+
+    fn for_each(&self, bits: u32, visit: impl FnMut(u64, u8) -> bool) -> bool {
+        either!(self, rows => rows.for_each(bits, visit))
+    }
+
+    /// A copy with room for more entries.
     fn resized(
         &self,
         budget: &Arc<MemoryBudget>,
         bits: u32,
-        homes: u64,
+        entries: u64,
     ) -> Result<Self, OutOfMemory> {
-        let mut homes = homes;
+        let mut entries = entries;
         loop {
-            let larger = Self::new(budget, homes)?;
-            let fits = self.for_each(bits, |hash, flags| {
-                larger.add(hash << (64 - bits), Remainder::of(hash), flags)
-            });
+            let larger = Self::new(budget, bits, entries)?;
+            let fits = either!(&larger, rows => self.for_each(bits, |hash, flags| {
+                rows.add(place(hash << (64 - bits), rows.homes), hash, flags)
+            }));
             if fits {
                 return Ok(larger);
             }
-            homes += homes / 8 + 1;
+            entries = larger.entries() + larger.entries() / 8 + 1;
         }
     }
-}
-
-/// Where a hash is looked for first, and what is looked for there.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Home {
-    low: u32,
-    high: u16,
-    segment: u16,
-    bucket: usize,
 }
 
 /// The table could not take a key before it grows.
@@ -327,9 +410,9 @@ impl QuotientTable {
         capacity: u64,
     ) -> Result<Self, OutOfMemory> {
         let permutation = Permutation::new(bits);
-        let homes = Self::homes_for(bits, capacity);
+        let entries = capacity as f64 / Self::FULLEST / f64::from(1 << SEGMENT_BITS);
         let segments = (0..1 << SEGMENT_BITS)
-            .map(|_| Segment::new(budget, homes))
+            .map(|_| Segment::new(budget, bits - SEGMENT_BITS, entries.ceil() as u64))
             .collect::<Result<_, _>>()?;
         let mut table = Self {
             permutation,
@@ -341,17 +424,9 @@ impl QuotientTable {
         Ok(table)
     }
 
-    /// Homes of a segment, such that 36 bits tell the keys of a bucket apart.
-    fn homes_for(bits: u32, capacity: u64) -> u64 {
-        let fewest = 1u64 << bits.saturating_sub(SEGMENT_BITS + REMAINDER_BITS);
-        let wanted =
-            capacity as f64 / (ENTRIES as f64 * Self::FULLEST) / f64::from(1 << SEGMENT_BITS);
-        fewest.max(wanted.ceil() as u64)
-    }
-
     fn set_limit(&mut self) {
-        let homes: u64 = self.segments.iter().map(|segment| segment.homes).sum();
-        self.limit = (homes as f64 * ENTRIES as f64 * Self::FULLEST) as u64;
+        let entries: u64 = self.segments.iter().map(Segment::entries).sum();
+        self.limit = (entries as f64 * Self::FULLEST) as u64;
     }
 
     /// The width of keys.
@@ -361,10 +436,7 @@ impl QuotientTable {
 
     /// Bytes of memory, with free space.
     pub(crate) fn bytes(&self) -> usize {
-        self.segments
-            .iter()
-            .map(|segment| segment.buckets.bytes())
-            .sum()
+        self.segments.iter().map(Segment::bytes).sum()
     }
 
     /// The hash under which the other functions know `key`.
@@ -391,95 +463,133 @@ impl QuotientTable {
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
         let (segment, position) = self.locate(hash);
-        prefetch(&segment.buckets[place(position, segment.homes)]);
+        either!(segment, rows => prefetch(&rows.buckets[place(position, rows.homes)]));
     }
 
-    /// Where `hash` is at home.
+    /// Where `hash` is at home in a segment of a kind, with its bucket, which is being fetched.
     #[inline(always)]
-    pub(crate) fn home(&self, hash: u64) -> Home {
+    fn fetch<'t, const ENTRIES: usize, const BETWEEN: usize>(
+        &'t self,
+        hash: u64,
+        rows_of: impl Fn(&'t Segment) -> Option<&'t Rows<ENTRIES, BETWEEN>>,
+    ) -> Option<&'t Bucket<ENTRIES, BETWEEN>> {
         let (segment, position) = self.locate(hash);
-        let Remainder { low, high } = Remainder::of(hash);
-        Home {
-            low,
-            high,
-            segment: self.segment_of(hash) as u16,
-            bucket: place(position, segment.homes),
-        }
+        let rows = rows_of(segment)?;
+        let bucket = &rows.buckets[place(position, rows.homes)];
+        prefetch(bucket);
+        Some(bucket)
     }
 
-    /// Tells where keys are at home, and starts to fetch that.
-    #[inline(always)]
-    pub(crate) fn fetcher(&self) -> impl Fn(u64) -> Home + '_ {
-        // Copies that nobody writes to.
-        let (permutation, segments) = (self.permutation, &self.segments[..]);
-        move |key| {
-            let hash = permutation.apply(key);
-            let aligned = hash << (64 - permutation.bits());
-            let number = (aligned >> (64 - SEGMENT_BITS)) as usize;
-            let segment = &segments[number];
-            let bucket = place(aligned << SEGMENT_BITS, segment.homes);
-            prefetch(&segment.buckets[bucket]);
-            let Remainder { low, high } = Remainder::of(hash);
-            Home {
-                low,
-                high,
-                segment: number as u16,
-                bucket,
-            }
-        }
-    }
-
-    /// Finds the key that belongs here, as was found out after the last growth, or adds it;
-    /// tells its flags and whether it is new.
-    #[inline(always)]
-    pub(crate) fn insert(&self, home: Home) -> Result<(u8, bool), NoRoom> {
-        let Home { low, high, .. } = home;
-        let segment = &self.segments[usize::from(home.segment)];
-        let (entry, new) = segment
-            .find_or_add(home.bucket, Remainder { low, high })
-            .ok_or(NoRoom)?;
-        Ok(((entry.load(Ordering::SeqCst) & FLAGS) as u8, new))
-    }
-
-    /// The flags' word of the key with this hash.
+    /// Finds or adds the keys of all items, in order; what `result` makes of their flags, and of
+    /// whether they are new, goes to `results`. Says for how many there was room.
     #[inline]
-    fn entry(&self, hash: u64) -> Option<&AtomicU16> {
-        let (segment, position) = self.locate(hash);
-        let home = place(position, segment.homes);
-        let remainder = Remainder::of(hash);
-        for displacement in 0..=FARTHEST {
-            let bucket = &segment.buckets[home + displacement];
-            let count = (bucket.header.load(Ordering::Acquire) & !LOCKED) as usize;
-            let found = bucket.find(count, remainder.low, remainder.displaced(displacement));
-            if found.is_some() || count < ENTRIES {
-                return found;
+    pub(crate) fn insert_all<K, R>(
+        &self,
+        items: &[K],
+        key: impl Fn(&K) -> u64,
+        results: &mut [R],
+        result: impl Fn(&K, u8, bool) -> R,
+    ) -> usize {
+        match self.segments.first() {
+            Some(Segment::Narrow(_)) => {
+                self.insert_as(items, key, results, result, |segment| match segment {
+                    Segment::Narrow(rows) => Some(rows),
+                    Segment::Wide(_) => None,
+                })
+            }
+            _ => self.insert_as(items, key, results, result, |segment| match segment {
+                Segment::Wide(rows) => Some(rows),
+                Segment::Narrow(_) => None,
+            }),
+        }
+    }
+
+    /// The same where most segments are of a kind.
+    #[inline(always)]
+    fn insert_as<'t, K, R, const ENTRIES: usize, const BETWEEN: usize>(
+        &'t self,
+        items: &[K],
+        key: impl Fn(&K) -> u64,
+        results: &mut [R],
+        result: impl Fn(&K, u8, bool) -> R,
+        rows_of: impl Fn(&'t Segment) -> Option<&'t Rows<ENTRIES, BETWEEN>>,
+    ) -> usize {
+        let mut fetched = [(0, None); Self::TOGETHER];
+        let mut done = 0;
+        let results = results.chunks_mut(Self::TOGETHER);
+        for (items, results) in items.chunks(Self::TOGETHER).zip(results) {
+            // All are fetched before any is looked at.
+            for ((hash, bucket), item) in fetched.iter_mut().zip(items) {
+                *hash = self.permutation.apply(key(item));
+                *bucket = self.fetch(*hash, &rows_of);
+            }
+            let fetched = fetched.iter().zip(items).zip(results);
+            for (((hash, bucket), item), place) in fetched {
+                let entry = Bucket::<ENTRIES, BETWEEN>::entry(*hash, 0);
+                let at_home = bucket.map(|bucket| bucket.find_or_add(entry));
+                let found = match at_home {
+                    Some(Some(found)) => Some(found),
+                    Some(None) => self.find_or_add_displaced(*hash),
+                    None => self.find_or_add(*hash),
+                };
+                let Some((flags, is_new)) = found else {
+                    return done;
+                };
+                *place = result(item, flags.load(Ordering::SeqCst) & FLAGS, is_new);
+                done += 1;
             }
         }
-        None
+        done
+    }
+
+    /// Keys that are fetched together.
+    const TOGETHER: usize = 64;
+
+    /// Finds a hash or adds it; `None` when there is no room within reach.
+    fn find_or_add(&self, hash: u64) -> Option<(&AtomicU8, bool)> {
+        let (segment, position) = self.locate(hash);
+        either!(segment, rows => rows.find_or_add(place(position, rows.homes), hash))
+    }
+
+    /// The same for a hash whose home is full without it.
+    #[inline(never)]
+    fn find_or_add_displaced(&self, hash: u64) -> Option<(&AtomicU8, bool)> {
+        let (segment, position) = self.locate(hash);
+        either!(segment, rows => rows.find_or_add_displaced(place(position, rows.homes), hash))
+    }
+
+    /// Finds the key with this hash or adds it; tells its flags and whether it is new.
+    #[inline]
+    pub(crate) fn insert(&self, hash: u64) -> Result<(u8, bool), NoRoom> {
+        let (flags, is_new) = self.find_or_add(hash).ok_or(NoRoom)?;
+        Ok((flags.load(Ordering::SeqCst) & FLAGS, is_new))
+    }
+
+    /// The flags, with other bits, of the key with this hash.
+    #[inline]
+    fn entry(&self, hash: u64) -> Option<&AtomicU8> {
+        let (segment, position) = self.locate(hash);
+        either!(segment, rows => rows.find(place(position, rows.homes), hash))
     }
 
     /// The flags of the key with this hash, if it is there.
     #[inline]
     pub(crate) fn flags(&self, hash: u64) -> Option<u8> {
-        Some((self.entry(hash)?.load(Ordering::SeqCst) & FLAGS) as u8)
+        Some(self.entry(hash)?.load(Ordering::SeqCst) & FLAGS)
     }
 
     /// Sets flags, and returns those before.
     #[inline]
     pub(crate) fn set_flags(&self, hash: u64, flags: u8) -> Option<u8> {
-        let before = self
-            .entry(hash)?
-            .fetch_or(u16::from(flags) & FLAGS, Ordering::SeqCst);
-        Some((before & FLAGS) as u8)
+        let entry = self.entry(hash)?;
+        Some(entry.fetch_or(flags & FLAGS, Ordering::SeqCst) & FLAGS)
     }
 
     /// Clears flags, and returns those before.
     #[inline]
     pub(crate) fn clear_flags(&self, hash: u64, flags: u8) -> Option<u8> {
-        let before = self
-            .entry(hash)?
-            .fetch_and(!(u16::from(flags) & FLAGS), Ordering::SeqCst);
-        Some((before & FLAGS) as u8)
+        let entry = self.entry(hash)?;
+        Some(entry.fetch_and(!(flags & FLAGS), Ordering::SeqCst) & FLAGS)
     }
 
     /// The number of entries from which on the table should grow. It can take
@@ -501,8 +611,9 @@ impl QuotientTable {
             threads
         };
         let grow = |segment: &mut Segment| {
-            let homes = ((segment.homes as f64 * factor) as u64).max(segment.homes + 1);
-            *segment = segment.resized(&budget, bits, homes)?;
+            let entries = (segment.entries() as f64 * factor) as u64;
+            let entries = entries.max(segment.entries() + 1);
+            *segment = segment.resized(&budget, bits, entries)?;
             Ok(())
         };
         let result = each_in_parallel(&mut self.segments, threads, grow);
@@ -515,7 +626,7 @@ impl QuotientTable {
         let inner = self.permutation.bits() - SEGMENT_BITS;
         for (number, segment) in self.segments.iter().enumerate() {
             let goes_on = segment.for_each(inner, |hash, flags| {
-                visit((number as u64) << inner | hash, flags as u8)
+                visit((number as u64) << inner | hash, flags)
             });
             if !goes_on {
                 return;
@@ -531,7 +642,7 @@ impl QuotientTable {
     /// Adds a key with flags, with nobody else around; false if it is there.
     pub(crate) fn add(&mut self, hash: u64, flags: u8) -> Result<bool, OutOfMemory> {
         let is_new = loop {
-            match self.insert(self.home(hash)) {
+            match self.insert(hash) {
                 Ok((_, is_new)) => break is_new,
                 Err(NoRoom) => self.grow(1.1, 1)?,
             }
@@ -540,34 +651,51 @@ impl QuotientTable {
         Ok(is_new)
     }
 
-    /// Changes the width of keys. `rewrite` turns an old key into a new one.
+    /// Changes the width of keys, with the help of `threads` threads. `rewrite` turns an old key
+    /// into a new one.
     ///
     /// Old and new table exist together for the time of this pass. It is rare:
-    /// a tree does it when its node ids outgrow 24 bits, and again a few times.
+    /// a tree does it when its node ids outgrow 22 bits, and again a few times.
     pub(crate) fn widen(
         &mut self,
         bits: u32,
-        rewrite: impl Fn(u64) -> u64,
+        threads: usize,
+        rewrite: impl Fn(u64) -> u64 + Sync,
     ) -> Result<(), OutOfMemory> {
+        let inner = self.permutation.bits() - SEGMENT_BITS;
         let mut capacity = self.limit;
         loop {
             let wider = Self::new(&self.budget, bits, capacity)?;
-            let mut fits = true;
-            for (number, segment) in self.segments.iter().enumerate() {
-                let inner = self.permutation.bits() - SEGMENT_BITS;
-                fits &= segment.for_each(inner, |hash, flags| {
-                    let key = rewrite(self.permutation.invert((number as u64) << inner | hash));
-                    let hash = wider.hash(key);
-                    let (target, position) = wider.locate(hash);
-                    target.add(position, Remainder::of(hash), flags)
+            let mut segments: Vec<(usize, &Segment)> = self.segments.iter().enumerate().collect();
+            let copied = each_in_parallel(&mut segments, threads, |(number, segment)| {
+                let mut waiting = Vec::with_capacity(Self::TOGETHER);
+                let fits = segment.for_each(inner, |hash, flags| {
+                    let key = self.permutation.invert((*number as u64) << inner | hash);
+                    let hash = wider.hash(rewrite(key));
+                    wider.prefetch(hash);
+                    waiting.push((hash, flags));
+                    waiting.len() < Self::TOGETHER || wider.take(&mut waiting)
                 });
-            }
-            if fits {
+                let fits = fits && wider.take(&mut waiting);
+                fits.then_some(()).ok_or(NoRoom)
+            });
+            if copied.is_ok() {
                 *self = wider;
                 return Ok(());
             }
-            capacity += capacity / 8;
+            capacity += capacity / 8 + 1;
         }
+    }
+
+    /// Adds hashes that are not there; says whether there was room.
+    fn take(&self, hashes: &mut Vec<(u64, u8)>) -> bool {
+        hashes.drain(..).all(|(hash, flags)| {
+            let added = self.find_or_add(hash);
+            added.is_some_and(|(entry, _)| {
+                entry.fetch_or(flags, Ordering::Relaxed);
+                true
+            })
+        })
     }
 }
 
@@ -618,14 +746,26 @@ mod tests {
 
     #[test]
     fn behaves_like_a_map_while_it_grows_and_widens() {
+        // Wide entries only; wide and narrow ones in turn.
+        for (bits, wider) in [(48, 56), (36, 40)] {
+            let kinds = grow_and_widen(bits, wider);
+            assert_eq!(kinds, [bits == 36, true], "of {bits} bits");
+        }
+    }
+
+    /// Says whether there were ever narrow entries, and wide ones.
+    fn grow_and_widen(bits: u32, wider: u32) -> [bool; 2] {
         let budget = MemoryBudget::unlimited();
-        let mut table = QuotientTable::new(&budget, 48, 0).unwrap();
+        let mut table = QuotientTable::new(&budget, bits, 0).unwrap();
+        let mut kinds = [false; 2];
         let mut model: HashMap<u64, u8> = HashMap::new();
         let mut random = numbers(7);
         for step in 0..60_000u64 {
-            let key = (random.next().unwrap() % 40_000) | ((random.next().unwrap() % 3) << 45);
+            let key =
+                (random.next().unwrap() % 40_000) | ((random.next().unwrap() % 3) << (bits - 3));
+            kinds[usize::from(matches!(table.segments[0], Segment::Wide(_)))] = true;
             let (flags, new) = loop {
-                match table.insert(table.home(table.hash(key))) {
+                match table.insert(table.hash(key)) {
                     Ok(found) => break found,
                     Err(NoRoom) => table.grow(1.2, 1).unwrap(),
                 }
@@ -642,7 +782,7 @@ mod tests {
                     .unwrap();
             }
             if step == 30_000 {
-                table.widen(56, |key| key).unwrap();
+                table.widen(wider, 2, |key| key).unwrap();
             }
         }
         for (key, flags) in &model {
@@ -650,7 +790,7 @@ mod tests {
         }
         let mut random = numbers(8);
         for _ in 0..10_000 {
-            let key = random.next().unwrap() >> 8;
+            let key = random.next().unwrap() >> (64 - wider);
             assert_eq!(table.flags(table.hash(key)), model.get(&key).copied());
         }
         let count: usize = table
@@ -658,7 +798,7 @@ mod tests {
             .iter()
             .map(|segment| {
                 let mut count = 0;
-                segment.for_each(56 - SEGMENT_BITS, |_, _| {
+                segment.for_each(wider - SEGMENT_BITS, |_, _| {
                     count += 1;
                     true
                 });
@@ -666,15 +806,18 @@ mod tests {
             })
             .sum();
         assert_eq!(count, model.len());
+        kinds
     }
 
     #[test]
     fn fills_to_the_stated_load_before_it_runs_out_of_room() {
         let budget = MemoryBudget::unlimited();
-        let table = QuotientTable::new(&budget, 48, 100_000).unwrap();
-        assert!(table.limit() >= 99_000, "{}", table.limit());
-        for key in 0..table.limit() {
-            table.insert(table.home(table.hash(key * 3))).unwrap();
+        for bits in [36, 48] {
+            let table = QuotientTable::new(&budget, bits, 100_000).unwrap();
+            assert!(table.limit() >= 99_000, "{}", table.limit());
+            for key in 0..table.limit() {
+                table.insert(table.hash(key * 3)).unwrap();
+            }
         }
     }
 
@@ -683,7 +826,7 @@ mod tests {
         let budget = MemoryBudget::new(600_000);
         let mut table = QuotientTable::new(&budget, 48, 10_000).unwrap();
         for key in 0..9_000u64 {
-            table.insert(table.home(table.hash(key))).unwrap();
+            table.insert(table.hash(key)).unwrap();
             table.set_flags(table.hash(key), key as u8 & 63);
         }
         assert!(table.grow(4.0, 1).is_err());

@@ -4,12 +4,12 @@
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Arc, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence},
+    atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
     Arc, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence},
+    atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 
 #[cfg(loom)]
@@ -79,6 +79,23 @@ impl<T> std::ops::Deref for OwnLine<T> {
     fn deref(&self) -> &T {
         &self.0
     }
+}
+
+/// Sets a flag before anything is read that is read after it: of two threads that each set a flag
+/// and then read the other's, [sequentially consistently](Ordering::SeqCst), at least one sees it
+/// set.
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) fn announce(flag: &AtomicBool) {
+    // A fence would wait for all that was read before, too.
+    flag.swap(true, Ordering::SeqCst);
+}
+
+// Loom knows sequential consistency of fences only.
+#[cfg(loom)]
+pub(crate) fn announce(flag: &AtomicBool) {
+    flag.store(true, Ordering::Relaxed);
+    loom::sync::atomic::fence(Ordering::SeqCst);
 }
 
 /// Locks, also after a panic of another thread: no invariant of this crate

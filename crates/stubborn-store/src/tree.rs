@@ -28,7 +28,7 @@
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::plan::TreePlan;
-use crate::quotient::{Home, NoRoom, QuotientTable};
+use crate::quotient::{NoRoom, QuotientTable};
 use crate::saved::{Ids, Sink, Source, damaged, read_entries, refused, write_entries};
 use crate::shape::{NO_WORD, Shape, Spot};
 use crate::store::{Inserted, StateHandle, StoreError};
@@ -37,12 +37,16 @@ use std::sync::Arc;
 /// Node ids start with this many bits in the root table; it is made wider when
 /// they outgrow it. (The width sets the least size of the root table: 256 KiB at
 /// 24 bits, four times as much for each further bit, always far less than the
-/// nodes that need it.)
+/// nodes that need it. And it sets from when on entries are small ones: from 600
+/// thousand states on at 22 bits, sixteen times as many at 24.)
 #[cfg(not(any(test, loom)))]
-const ID_BITS: [u32; 8] = [24, 26, 27, 28, 29, 30, 31, 32];
+const ID_BITS: [u32; 9] = [22, 24, 26, 27, 28, 29, 30, 31, 32];
 // Unit tests have few nodes, and shall see tables become wider.
 #[cfg(any(test, loom))]
 const ID_BITS: [u32; 4] = [4, 8, 14, 20];
+
+/// Roots that there is room for from the start, in 256 KiB: less would be copied again and again.
+const FEWEST_ROOTS: u64 = if cfg!(any(test, loom)) { 0 } else { 33_000 };
 
 /// What must grow before an insertion can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +76,7 @@ impl Tree {
         Ok(Self {
             nodes: NodeTable::new(budget, capacity as usize / 8 + 4 * shape.positions())?,
             shape,
-            roots: QuotientTable::new(budget, 2 * ID_BITS[0], capacity)?,
+            roots: QuotientTable::new(budget, 2 * ID_BITS[0], capacity.max(FEWEST_ROOTS))?,
         })
     }
 
@@ -129,18 +133,10 @@ impl Tree {
         inserted: &mut Vec<Inserted>,
     ) -> Result<(), Shortage> {
         self.climb(plan, spare).map_err(|NoRoom| Shortage::Nodes)?;
-        let done = inserted.len();
-        let roots = &plan.roots[done..];
+        let before = inserted.len();
+        let roots = &plan.roots[before..];
         let half = self.roots.bits() / 2;
-        let (mut all, mut lacking) = (0, None);
-        if plan.homes.len() < roots.len() {
-            plan.homes.resize(roots.len(), Home::default());
-        }
-        let fetch = self.roots.fetcher();
-        for (root, home) in roots.iter().zip(&mut plan.homes) {
-            all |= root | root >> 32;
-            *home = fetch(root << 32 >> (32 - half) | root >> 32);
-        }
+        let all = roots.iter().fold(0, |all, root| all | root | root >> 32);
         if half < 32 && all as u32 >> half != 0 {
             return Err(Shortage::Keys);
         }
@@ -150,25 +146,19 @@ impl Tree {
             flags: 0,
         };
         inserted.resize(plan.roots.len(), blank);
-        let found = inserted[done..].iter_mut().zip(&plan.homes);
-        for (number, ((inserted, home), root)) in found.zip(roots).enumerate() {
-            let Ok((flags, is_new)) = self.roots.insert(*home) else {
-                lacking = Some(done + number);
-                break;
-            };
-            *inserted = Inserted {
-                // The left half comes first there.
-                handle: StateHandle::from_bits(root.rotate_left(32)),
-                is_new,
-                flags,
-            };
-        }
-        match lacking {
-            Some(number) => {
-                inserted.truncate(number);
-                Err(Shortage::Roots)
-            }
-            None => Ok(()),
+        // The left half comes first in keys and handles.
+        let key = |root: &u64| root << 32 >> (32 - half) | root >> 32;
+        let result = |root: &u64, flags, is_new| Inserted {
+            handle: StateHandle::from_bits(root.rotate_left(32)),
+            is_new,
+            flags,
+        };
+        let results = &mut inserted[before..];
+        let done = self.roots.insert_all(roots, key, results, result);
+        inserted.truncate(before + done);
+        match done == roots.len() {
+            true => Ok(()),
+            false => Err(Shortage::Roots),
         }
     }
 
@@ -439,8 +429,8 @@ impl Tree {
                     .find(|bits| *bits > old)
                     .ok_or(StoreError::Full)?;
                 let low = (1u64 << old) - 1;
-                self.roots
-                    .widen(2 * new, |key| (key >> old) << new | key & low)?;
+                let wider = |key| (key >> old) << new | key & low;
+                self.roots.widen(2 * new, threads, wider)?;
             }
         }
         Ok(())

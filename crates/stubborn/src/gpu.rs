@@ -3,18 +3,22 @@
 //! The card counts, and finds what is violated; ways and outcomes are those of the reference
 //! execution, as with any other search.
 
+mod net;
+
+use std::sync::Arc;
 use std::time::Instant;
 
 use stubborn_emptiness::{
     CheckResult, CheckVerdict, Counterexample, Counts, FiniteRuns, ReductionOff, ReductionUse,
 };
 use stubborn_gpu::{Compiled, Device, Failure, Hit, Options, Sets, Watch};
+use stubborn_ir::Model;
 use stubborn_plan::{TemporalEngine, TemporalOptions, TemporalQuestion};
 use stubborn_search::{
     End, Engine, Explore, Found, Limit, Limits, MemoryUse, Order, Progress, Search, SearchError,
     SearchResult, Stop, StoreKind, Target, TimeUse, TraceMissing, peak_resident_bytes,
 };
-use stubborn_system::{BitSet, FailureKind, Outcome, Successors, TransitionId};
+use stubborn_system::{BitSet, FailureKind, Outcome, Successors, System, TransitionId};
 
 use crate::load::LoadedModel;
 
@@ -38,8 +42,8 @@ impl Engine for GraphicsCard<'_> {
     }
 
     fn takes(&self, search: &Search<'_>) -> Result<(), String> {
-        let reason = if self.model.commands().is_none() {
-            "a graphics card explores DVE and Promela models, not Petri nets"
+        let reason = if self.model.commands().is_none() && self.model.net().is_none() {
+            "a graphics card explores DVE and Promela models and Petri nets"
         } else if search.reduction.is_some_and(|r| r.closure().is_none()) {
             "sets on a graphics card are closed under rows, these are not (--por closure, or none)"
         } else if search.order != Order::BreadthFirst {
@@ -72,13 +76,17 @@ impl TemporalEngine for GraphicsCard<'_> {
         question: TemporalQuestion<'_>,
         options: &TemporalOptions,
     ) -> Result<(), String> {
-        if self.model.commands().is_none() {
-            return Err("a graphics card takes DVE and Promela models".into());
+        if self.model.commands().is_none() && self.model.net().is_none() {
+            return Err("a graphics card takes DVE and Promela models and Petri nets".into());
         }
         if options.weak_fairness {
             return Err("a graphics card knows nothing of fairness".into());
         }
-        if self.model.may_outgrow() {
+        let may_overflow = self
+            .model
+            .net()
+            .is_some_and(|net| net.structure().error_state.is_some() || net::may_outgrow_card(net));
+        if self.model.may_outgrow() || may_overflow {
             // Steps that fail are left out of a product, and with them what they would say.
             return Err(
                 "the model may turn out to be too small, which a card does not notice".into(),
@@ -96,14 +104,12 @@ impl TemporalEngine for GraphicsCard<'_> {
         observer: Option<&(dyn Fn(&Progress) + Sync)>,
     ) -> Result<CheckResult, SearchError> {
         let started = Instant::now();
-        let Some(commands) = self.model.commands() else {
-            return Err(SearchError::Mismatch("the model has no program".into()));
-        };
+        let commands = Commands::of(self.model)?;
         let device = Device::open().map_err(|error| SearchError::Mismatch(error.to_string()))?;
         let budget = self.model.system().budget();
         budget.begin("compiling for the graphics card");
         let watch = watch(question).map_err(|reason| failed(reason.into()))?;
-        let compiled = stubborn_gpu::Engine::new(&device).takes_product(commands, &watch);
+        let compiled = stubborn_gpu::Engine::new(&device).takes_product(commands.model(), &watch);
         let compiled = compiled.map_err(failed)?;
         budget.begin("looking for cycles on the graphics card");
         let options = Options {
@@ -115,7 +121,7 @@ impl TemporalEngine for GraphicsCard<'_> {
         let counterexample = match found.lasso {
             None => None,
             Some(lasso) => {
-                let (reference, states) = (self.model.reference(), lasso.states);
+                let (reference, states) = (self.model.reference(), commands.states(lasso.states));
                 let run = Counterexample::confirmed(
                     reference,
                     question.property,
@@ -165,6 +171,48 @@ fn watch(question: TemporalQuestion<'_>) -> Result<Watch, stubborn_gpu::Refusal>
     Watch::new(property.automaton(), property.labels(), stutters)
 }
 
+/// What a card explores: the model's guarded commands, or those of its net.
+enum Commands<'m> {
+    Own(&'m Arc<Model>),
+    Net(net::Lowered<'m>),
+}
+
+impl<'m> Commands<'m> {
+    fn of(model: &'m LoadedModel) -> Result<Self, SearchError> {
+        match (model.commands(), model.net()) {
+            (Some(commands), _) => Ok(Self::Own(commands)),
+            (None, Some(net)) => net::Lowered::new(net)
+                .map(Self::Net)
+                .map_err(not_for_a_card),
+            (None, None) => Err(SearchError::Mismatch("the model has no program".into())),
+        }
+    }
+
+    fn model(&self) -> &Arc<Model> {
+        match self {
+            Self::Own(model) => model,
+            Self::Net(lowered) => &lowered.model,
+        }
+    }
+
+    /// States of the model, one after the other, that the card has found as states of the commands.
+    fn states(&self, states: Vec<u32>) -> Vec<u32> {
+        match self {
+            Self::Own(_) => states,
+            Self::Net(lowered) => lowered.states(&states),
+        }
+    }
+
+    /// The same for what was hit.
+    fn hit(&self, hit: &Hit) -> Hit {
+        let mut hit = hit.clone();
+        for state in hit.kept.iter_mut().chain([&mut hit.state]) {
+            *state = self.states(std::mem::take(state));
+        }
+        hit
+    }
+}
+
 /// Ways to what was found, each as its states one after the other.
 type Ways = Result<Vec<Vec<u32>>, TraceMissing>;
 
@@ -205,23 +253,22 @@ impl Explore for OnCard<'_> {
 impl OnCard<'_> {
     fn run(&self) -> Result<SearchResult, SearchError> {
         let (model, search) = (self.model, self.search);
-        let Some(commands) = model.commands() else {
-            return Err(SearchError::Mismatch("the model has no program".into()));
-        };
         let budget = model.system().budget();
         budget.begin("compiling for the graphics card");
+        let commands = Commands::of(model)?;
         let structure = model.system().structure();
         // Steps that fail are always looked at: the model may have been too small.
         let mut targets = search.targets.clone();
-        let watches = !targets.contains(&Target::Errors) && structure.error_state.is_some();
+        let may_fail = commands.model().structure().error_state.is_some();
+        let watches = !targets.contains(&Target::Errors) && may_fail;
         targets.extend(watches.then_some(Target::Errors));
         let engine = stubborn_gpu::Engine::new(&self.device);
         let closure = search.reduction.and_then(|reduction| reduction.closure());
         let compiled = match closure {
-            None => engine.takes(commands, &targets),
+            None => engine.takes(commands.model(), &targets),
             Some(closure) => Sets::new(&closure, search.proviso.is_some())
                 .map_err(Failure::from)
-                .and_then(|sets| engine.takes_reduced(commands, &targets, &sets)),
+                .and_then(|sets| engine.takes_reduced(commands.model(), &targets, &sets)),
         };
         let compiled = compiled.map_err(failed)?;
         budget.begin("exploring on the graphics card");
@@ -239,10 +286,10 @@ impl OnCard<'_> {
         let errors = found.hits.iter().find(|hit| hit.target == Target::Errors);
         let failed_at = errors.map_or_else(
             || Ok(BitSet::new(structure.failures.len())),
-            |hit| failures(model, hit),
+            |hit| failures(model, &commands.hit(hit)),
         )?;
         let explored = Instant::now();
-        let (violated, ways) = self.violations(&compiled, &found.hits, &card)?;
+        let (violated, ways) = self.violations(&commands, &compiled, &found.hits, &card)?;
         let violations = search.confirm(violated, ways)?;
         let figures = &found.figures;
         let mut fired = BitSet::new(structure.transitions.len());
@@ -286,6 +333,7 @@ impl OnCard<'_> {
     /// What was hit of the targets that were asked for, and the ways there.
     fn violations(
         &self,
+        commands: &Commands<'_>,
         compiled: &Compiled,
         hits: &[Hit],
         card: &Options<'_>,
@@ -297,17 +345,17 @@ impl OnCard<'_> {
                 Ok(_) => compiled.way(&self.device, hit, card).map_err(failed)?,
                 Err(_) => None,
             };
-            let nearest = way.as_ref().map_or(hit, |(nearest, _)| nearest);
-            let step = bad_step(self.model, nearest)?;
+            let nearest = commands.hit(way.as_ref().map_or(hit, |(nearest, _)| nearest));
+            let step = bad_step(self.model, &nearest)?;
             violated.push(Found {
                 target: hit.target,
                 count: hit.count,
                 length: nearest.depth + u64::from(step.is_some()),
-                state: nearest.state.clone(),
+                state: nearest.state,
                 step,
             });
             match (way, &mut ways) {
-                (Some((_, way)), Ok(found)) => found.push(way),
+                (Some((_, way)), Ok(found)) => found.push(commands.states(way)),
                 (_, Err(_)) => {}
                 (None, Ok(_)) => {
                     let spent = self.model.system().budget().spent();
@@ -321,11 +369,13 @@ impl OnCard<'_> {
 
 fn failed(failure: Failure) -> SearchError {
     match failure {
-        Failure::Refused(reason) => {
-            SearchError::Mismatch(format!("this model is not for a graphics card: {reason}"))
-        }
+        Failure::Refused(reason) => not_for_a_card(reason.to_string()),
         other => SearchError::NoAnswer(other.to_string()),
     }
+}
+
+fn not_for_a_card(reason: String) -> SearchError {
+    SearchError::Mismatch(format!("this model is not for a graphics card: {reason}"))
 }
 
 /// Where the steps failed that a search has met. Also notes, by executing them, whether the model
@@ -342,6 +392,10 @@ fn failures(model: &LoadedModel, hit: &Hit) -> Result<BitSet, SearchError> {
                 failed.insert(site);
             }
         }
+    }
+    if model.net().is_some_and(|net| net::may_outgrow_card(net)) {
+        let reason = "a place gets more tokens than a graphics card counts";
+        return Err(SearchError::NoAnswer(reason.into()));
     }
     // Of those that were not kept, some may say that the model was too small.
     let is_outgrown = model.system().budget().is_outgrown();

@@ -39,6 +39,8 @@ fn answers_are_those_of_the_other_engine() {
         ("handshake.dve", &["--deadlock"]),
         ("mailbox.pml", &[]),
         ("endless.pml", &[]),
+        ("producer.pnml", &["--deadlock", "--invariant", "full <= 2"]),
+        ("../../../../examples/workshop.pnml", &["--deadlock"]),
     ] {
         let path = model(name);
         let mut arguments = vec!["check", &path, "-q", "--por", "none"];
@@ -103,13 +105,12 @@ fn a_card_may_join_in() {
 
 #[test]
 fn what_a_card_cannot_do_is_refused() {
-    let (dve, net) = (model("turnstile.dve"), model("producer.pnml"));
+    let dve = model("turnstile.dve");
     for arguments in [
         &["check", &dve, "--engine", "gpu", "--por", "lpor"][..],
         &["check", &dve, "--engine", "gpu", "--order", "dfs"],
         &["check", &dve, "--engine", "gpu", "--store", "bitstate"],
         &["explore", &dve, "--engine", "gpu", "--unused"],
-        &["explore", &net, "--engine", "gpu"],
         &["simulate", &dve, "--engine", "gpu"],
         &["inspect", &dve, "--engine", "gpu"],
         &["validate", &dve, "--engine", "gpu"],
@@ -121,5 +122,38 @@ fn what_a_card_cannot_do_is_refused() {
             complaint.starts_with("error: "),
             "{arguments:?}: {complaint}"
         );
+    }
+}
+
+/// Nets of the contest, with many tokens, safe ones and coloured ones: all counts, and deadlocks after a
+/// reduction, are those of the other engine.
+#[test]
+fn nets_have_the_same_counts() {
+    let Some(folder) = stubborn_corpus::folder("pnml") else {
+        return;
+    };
+    for name in ["ERK-PT-000010", "SafeBus-COL-03", "Philosophers-PT-000010"] {
+        let path = folder.join(name).join("model.pnml");
+        let path = path.to_str().expect("a name in UTF-8");
+        let explore = ["explore", path, "-q", "--levels"];
+        let (expected, _, status) = text(&run(&explore));
+        assert_eq!(status, Some(0), "{name}: {expected}");
+        let (found, said, status) = text(&run(&[&explore[..], &["--engine", "gpu"]].concat()));
+        if said.contains("there is no graphics card") {
+            eprintln!("skipped: {said}");
+            return;
+        }
+        assert_eq!(status, Some(0), "{name}: {found}{said}");
+        assert_eq!(verdicts(&found), verdicts(&expected), "{name}");
+
+        let reduced = ["explore", path, "-q", "--engine", "gpu", "--por", "closure"];
+        let (found, said, _) = text(&run(&reduced));
+        let deadlocks = |text: &str| {
+            text.lines()
+                .find(|l| l.contains("deadlock"))
+                .map(str::to_owned)
+        };
+        assert_ne!(deadlocks(&expected), None, "{name}: {expected}");
+        assert_eq!(deadlocks(&found), deadlocks(&expected), "{name}: {said}");
     }
 }

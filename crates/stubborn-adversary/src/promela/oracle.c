@@ -1,8 +1,8 @@
 /* Put into SPIN's verifier, so that it answers the questions that are asked here.
  *
  * - A step that fails (a bad index, a division by zero, a block inside a d_step, a channel that is
- *   none, too many processes) ends its run, and counts as a step; SPIN goes on with arbitrary
- *   memory, or stops altogether.
+ *   none, a poll of a rendez-vous channel, too many processes) ends its run, and counts as a step;
+ *   SPIN goes on with arbitrary memory, or stops altogether.
  * - Each step is undone by copying back the state before it. SPIN undoes statement by statement,
  *   and wrongly so where a statement changes what its own undoing reads: a receive into a
  *   narrower variable, `c?x,eval(x)`, `c[x]?x`, `a[a[0]] = 1`.
@@ -47,7 +47,7 @@ adversary_uerror(char *text)
 {
 	if (adversary_inside < 0)
 		return;
-	if (strstr(text, "uninitialized chan"))
+	if (strstr(text, "uninitialized chan") || strstr(text, "poll rendezvous"))
 		adversary_fail(text);
 	errors++;
 	adversary_note(text);

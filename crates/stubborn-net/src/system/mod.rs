@@ -270,6 +270,14 @@ impl NetSystem {
         }
     }
 
+    /// The place and the least number of tokens that a label asks for; none if it is a formula.
+    pub fn threshold(&self, label: LabelId) -> Option<(PlaceId, u32)> {
+        match self.meanings.get(label.index())? {
+            Meaning::AtLeast(place, tokens) => Some((*place, *tokens)),
+            Meaning::Formula(_) => None,
+        }
+    }
+
     /// The tokens of a place in a state.
     pub fn tokens(&self, state: &[u32], place: PlaceId) -> Tokens {
         self.tables.tokens(state, place)

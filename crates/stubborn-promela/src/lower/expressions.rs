@@ -370,18 +370,25 @@ impl Lowering<'_> {
             .map(|p| p.as_ref().map(|e| self.expr(e, context)))
             .collect();
         self.by_channel(&target, span, |lowering, channel| {
+            let found = &lowering.channels.list[channel];
+            let (capacity, fields) = (found.capacity, found.fields.len());
+            if capacity == 0 {
+                return lowering.nothing_to_poll(span, "polls a rendez-vous channel");
+            }
             let fits = lowering.message_fits(channel, &pattern, random, span);
-            let fields = lowering.channels.list[channel].fields.len();
             match pattern.len() > fields && !random {
-                true => guards::and(fits, lowering.no_such_field(span)),
+                true => {
+                    let why = "has more fields than the channel";
+                    guards::and(fits, lowering.nothing_to_poll(span, why))
+                }
                 false => fits,
             }
         })
     }
 
-    /// A field that the messages of a channel do not have: looking at it fails.
-    fn no_such_field(&mut self, span: Span) -> ir::Expr {
-        let message = format!("`{}` has more fields than the channel", self.text(span));
+    /// Looking at a message, or a field, that a channel never has: it fails.
+    pub(super) fn nothing_to_poll(&mut self, span: Span, why: &str) -> ir::Expr {
+        let message = format!("`{}` {why}", self.text(span));
         let site = self
             .program
             .site(FailureKind::BadChannel, message, Some(span));

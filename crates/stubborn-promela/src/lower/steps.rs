@@ -194,8 +194,15 @@ impl Lowering<'_> {
                 for (channel, denotes) in self.cases(&target) {
                     let mut guards = common.clone();
                     guards.push(denotes);
-                    if self.channels.list[channel].capacity > 0 {
-                        self.receive(step, channel, arguments, *random, *keep, guards);
+                    match (self.channels.list[channel].capacity, *keep) {
+                        // Who sends looks for its receiver.
+                        (0, false) => {}
+                        (0, true) => {
+                            let why = "looks into a rendez-vous channel";
+                            guards.push(self.nothing_to_poll(step.transition.span, why));
+                            self.own_command(step, guards, Body::default());
+                        }
+                        _ => self.receive(step, channel, arguments, *random, *keep, guards),
                     }
                 }
                 self.no_channel(step, &target, common);

@@ -12,15 +12,16 @@
 //! inbox, so they commute. A set `T` is closed if
 //!
 //! 1. for an enabled element of process `p`, all elements of `p` are in `T` that do not commute with it
-//!    in some local state met (each must stay possible, send the same, and lead to the same local
-//!    state), and all that may lead `p` from where it is to a local state that was not met;
-//! 2. for a disabled one whose message is not there, all elements in the sender's future that send it;
+//!    in some local state met that `p` may still [come to](self::reach) (each must stay possible, send
+//!    the same, and lead to the same local state), and all that may lead `p` from where it is to a local
+//!    state that was not met;
+//! 2. for a disabled one whose message is not there, all elements of the sender that may still send it;
 //!    for one whose message is there, all of its process that may open it;
 //! 3. crashes count what is left of the crashes.
 //!
 //! Losses and crashes are [left out](self::faults) altogether where they make no difference.
 //!
-//! All enabled elements must be invisible to the properties. Such a set is a strong stubborn set
+//! All enabled elements must be invisible to the properties, here and wherever they may still happen. Such a set is a strong stubborn set
 //! (Valmari, *A stubborn attack on state explosion*, 1992) as far as what was met goes.
 //!
 //! # Revision
@@ -42,6 +43,7 @@
 
 mod faults;
 mod inert;
+mod reach;
 mod reduction;
 mod rows;
 mod tables;

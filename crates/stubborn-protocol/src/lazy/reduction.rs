@@ -243,12 +243,12 @@ impl<M: Value> MessageReducer<'_, M> {
             let enabled = bits & self.words[at].enabled;
             if enabled != 0 {
                 let place = self.places[p];
-                let (future, escapes) = (own.future.row(place), own.escapes.row(place));
-                for (word, (future, escapes)) in future.iter().zip(escapes).enumerate() {
-                    let rows = ones(enabled).map(|bit| own.conflicts.row(first + bit)[word]);
-                    let conflicts = rows.fold(0, |all, row| all | row);
-                    self.add(own.first_word + word, conflicts & future | escapes, most)?;
+                for bit in ones(enabled) {
+                    let conflicts = own.conflicts.row(place, first + bit).iter();
+                    self.add_all(own.first_word, conflicts.copied(), most)?;
                 }
+                let escapes = own.escapes.row(place).iter();
+                self.add_all(own.first_word, escapes.copied(), most)?;
                 if enabled & tables.crashes.words()[at] != 0 {
                     self.add_all(0, tables.crashes.words().iter().copied(), most)?;
                 }
@@ -284,18 +284,20 @@ impl<M: Value> MessageReducer<'_, M> {
                         .unwrap_or_default()
                 }
             };
-            let sender = &tables.processes[declared.consumed[missing].from.index()];
-            let place = self.places[declared.consumed[missing].from.index()];
-            let senders = own.senders[number][missing].iter();
-            let words = senders.zip(sender.future.row(place)).map(|(s, f)| s & f);
-            return self.add_all(sender.first_word, words, most);
+            let Some(message) = own.sent[number][missing] else {
+                return Ok(());
+            };
+            let from = declared.consumed[missing].from.index();
+            let sender = &tables.processes[from];
+            let senders = sender.senders.row(self.places[from], message as usize);
+            return self.add_all(sender.first_word, senders.iter().copied(), most);
         }
         if self.inner.protocol.network == Network::Ordered {
             let inbox = self.inner.inboxes.get(state[2 * p + 1]);
             if let Some(covered) = declared.consumed.iter().find(|m| !is_first(inbox, m)) {
                 // Whoever takes what lies before it.
                 let head = inbox.iter().find(|m| m.from == covered.from);
-                for other in 0..own.senders.len() {
+                for other in 0..own.sent.len() {
                     let other = 64 * own.first_word + other;
                     let consumed = &tables.elements[other].consumed;
                     if head.is_some_and(|head| consumed.contains(head)) {
@@ -312,10 +314,8 @@ impl<M: Value> MessageReducer<'_, M> {
                 false => Ok(()),
             };
         }
-        let openers = own.openers.row(number).iter();
-        let future = own.future.row(self.places[p]);
-        let words = openers.zip(future).map(|(o, f)| o & f);
-        self.add_all(own.first_word, words, most)
+        let openers = own.openers.row(self.places[p], number).iter();
+        self.add_all(own.first_word, openers.copied(), most)
     }
 
     /// Looks up what is possible in a state; false if something was never met.
@@ -379,9 +379,12 @@ impl<M: Value> Reducer for MessageReducer<'_, M> {
         }
         if self.enter(state) {
             let mut least = 0;
-            for (word, visible) in self.words.iter_mut().zip(tables.visible.words()) {
-                word.avoided = word.enabled & visible;
-                least += word.enabled.count_ones() as usize;
+            for (own, place) in tables.processes.iter().zip(&self.places) {
+                let words = self.words[own.first_word..].iter_mut();
+                for (word, visible) in words.zip(own.visible.row(*place)) {
+                    word.avoided = word.enabled & visible;
+                    least += word.enabled.count_ones() as usize;
+                }
             }
             'seeds: for at in 0..self.words.len() {
                 for bit in ones(self.words[at].enabled & !self.words[at].avoided) {

@@ -5,7 +5,7 @@ use stubborn_system::{BitSet, Budget, Patience};
 
 use super::Met;
 use super::inert::Traces;
-use super::rows::Rows;
+use super::rows::{Placed, Rows};
 use crate::Network;
 use crate::handler::Takes;
 use crate::model::{Inner, Role};
@@ -65,7 +65,6 @@ pub(crate) struct Tables {
     /// [padding](Element::PADDING).
     pub(super) elements: Vec<Element>,
     pub(super) processes: Vec<ProcessTable>,
-    pub(super) visible: BitSet,
     pub(super) crashes: BitSet,
     pub(super) recoveries: BitSet,
     /// Elements that take several messages.
@@ -82,16 +81,19 @@ pub(super) struct ProcessTable {
     places: Vec<u32>,
     /// For each place, elements that are possible there if their messages are.
     pub(super) open: Rows,
-    /// For each place, elements that may still happen.
-    pub(super) future: Rows,
     /// For each place, elements that may lead to what was never met.
     pub(super) escapes: Rows,
-    /// For each element, those that do not commute with it.
-    pub(super) conflicts: Rows,
-    /// For each element, those that may open it.
-    pub(super) openers: Rows,
-    /// For each element, who sends each of its messages: elements of the sender.
-    pub(super) senders: Vec<Vec<Box<[u64]>>>,
+    /// For each place and element, those that do not commute with it from there on.
+    pub(super) conflicts: Placed,
+    /// For each place, elements that may change what a property looks at, there or later.
+    pub(super) visible: Rows,
+    /// For each place and element, those that may open it.
+    pub(super) openers: Placed,
+    /// For each place and message of `sent`, those that may send it.
+    pub(super) senders: Placed,
+    /// For each element, the numbers of its messages in `senders` of who sends them; `None` for
+    /// what nobody sends.
+    pub(super) sent: Vec<Box<[Option<u32>]>>,
     /// Numbers of messages for the process.
     pub(super) parcels: RapidHashMap<Parcel, usize>,
     /// For each of them, elements that take it and no other.
@@ -130,7 +132,7 @@ pub(super) struct Builder<'i, M> {
     pub(super) elements: Vec<Element>,
     /// One for each action.
     left_out: &'i [bool],
-    patience: Patience<'i>,
+    pub(super) patience: Patience<'i>,
 }
 
 impl Tables {
@@ -326,7 +328,7 @@ impl<M: Value> Builder<'_, M> {
     }
 
     /// What an element does in any local state.
-    fn outcomes(&mut self, own: &Own, local: u32, element: usize) -> Option<OutcomesId> {
+    pub(super) fn outcomes(&mut self, own: &Own, local: u32, element: usize) -> Option<OutcomesId> {
         if let Some(place) = own.places.get(&local) {
             return Some(own.outcomes[place * own.count + element - own.first]);
         }
@@ -351,7 +353,7 @@ impl<M: Value> Builder<'_, M> {
 
     /// Whether two elements that are both possible in a local state do not disturb each other: each
     /// stays possible, sends the same, and both orders lead to the same local states.
-    fn commute(&mut self, own: &Own, place: usize, a: usize, b: usize) -> Option<bool> {
+    pub(super) fn commute(&mut self, own: &Own, place: usize, a: usize, b: usize) -> Option<bool> {
         let row = place * own.count;
         let first = own.outcomes[row + a - own.first] as usize;
         let second = own.outcomes[row + b - own.first] as usize;
@@ -413,46 +415,29 @@ impl<M: Value> Builder<'_, M> {
         size: usize,
     ) -> Option<Tables> {
         let count = self.elements.len();
-        let mut visible = BitSet::new(count);
-        let mut senders: RapidHashMap<(Pid, Parcel), Box<[u64]>> = RapidHashMap::default();
         let mut processes = Vec::new();
+        let mut numbers = Vec::new();
         for (p, own) in owns.iter().enumerate() {
-            let conflicts = self.conflicts(own)?;
-            let openers = self.openers(own)?;
-            for element in own.first..own.first + own.count {
-                if self.is_visible(own, locals, element) {
-                    visible.insert(element);
-                }
-            }
-            for (place, _) in locals[p].iter().enumerate() {
-                for e in 0..own.count {
-                    let id = own.outcomes[place * own.count + e] as usize;
-                    for (to, message) in self.lists[id].iter().flat_map(|o| &o.sends) {
-                        let parcel = Parcel {
-                            from: Pid(p as u16),
-                            message: *message,
-                        };
-                        let none = || vec![0; own.count.div_ceil(64)].into();
-                        let who = senders.entry((*to, parcel)).or_insert_with(none);
-                        who[e / 64] |= 1 << (e % 64);
-                    }
-                }
-            }
-            let table = self.future(own, &locals[p], &parcels[p]);
+            let ways = self.ways(own);
+            let (conflicts, visible) = self.conflicts(own, &ways, &locals[p])?;
+            let openers = self.openers(own, &ways)?;
+            let (sent, senders) = self.senders(own, &ways)?;
+            numbers.push(sent);
+            let table = self.table(own, &locals[p], &parcels[p]);
             processes.push(ProcessTable {
                 conflicts,
+                visible,
                 openers,
+                senders,
                 ..table
             });
         }
         for (p, own) in owns.iter().enumerate() {
-            let none = |m: &Parcel| vec![0; processes[m.from.index()].open.words].into();
-            let of = |m: &Parcel| senders.get(&(Pid(p as u16), *m)).cloned();
+            let to = Pid(p as u16);
+            let number = |m: &Parcel| numbers[m.from.index()].get(&(to, m.message)).copied();
             let elements = self.elements[own.first..][..own.count].iter();
-            processes[p].senders = elements
-                .map(|e| e.consumed.iter())
-                .map(|consumed| consumed.map(|m| of(m).unwrap_or_else(|| none(m))).collect())
-                .collect();
+            let sent = elements.map(|e| e.consumed.iter().map(number).collect());
+            processes[p].sent = sent.collect();
         }
         self.trace(owns, parcels, &mut processes);
         let brings = self.brings(&processes, locals);
@@ -479,7 +464,6 @@ impl<M: Value> Builder<'_, M> {
             crashes: by(Role::Crash),
             recoveries: by(Role::Recover),
             processes,
-            visible,
             size,
             elements: self.elements,
         })
@@ -500,15 +484,16 @@ impl<M: Value> Builder<'_, M> {
                 continue;
             };
             let receiver = &processes[element.process.index()];
-            let senders = &receiver.senders[at - 64 * receiver.first_word][0];
+            let Some(number) = receiver.sent[at - 64 * receiver.first_word][0] else {
+                continue;
+            };
             let from = message.from.index();
             let Some(rows) = &mut found[from] else {
                 continue;
             };
-            let future = &processes[from].future;
+            let senders = &processes[from].senders;
             for place in 0..locals[from].len() {
-                let mut both = senders.iter().zip(future.row(place));
-                if both.any(|(s, f)| s & f != 0) {
+                if senders.row(place, number as usize).iter().any(|w| *w != 0) {
                     rows.insert(place, at);
                 }
             }
@@ -516,76 +501,8 @@ impl<M: Value> Builder<'_, M> {
         found
     }
 
-    /// Elements of a process that want the same message, or do not commute where both are possible.
-    fn conflicts(&mut self, own: &Own) -> Option<Rows> {
-        let inner = self.inner;
-        let mut found = Rows::new(own.count, own.count);
-        let loses: Vec<bool> = self.elements[own.first..][..own.count]
-            .iter()
-            .map(|e| inner.actions[e.action as usize].role == Role::Lose)
-            .collect();
-        for a in 0..own.count {
-            for b in a + 1..own.count {
-                let consumes = inner.protocol.network.consumes() || loses[a] || loses[b];
-                let of = |e: usize| &self.elements[own.first + e].consumed;
-                if consumes && of(a).iter().any(|m| of(b).contains(m)) {
-                    found.insert(a, b);
-                    found.insert(b, a);
-                }
-            }
-        }
-        let mut open = Vec::new();
-        for place in 0..own.places.len() {
-            let is_open = |e: &usize| own.outcomes[place * own.count + e] != 0 && !loses[*e];
-            open.clear();
-            open.extend((0..own.count).filter(is_open));
-            for (at, a) in open.iter().enumerate() {
-                for b in &open[at + 1..] {
-                    if !found.contains(*a, *b)
-                        && !self.commute(own, place, own.first + a, own.first + b)?
-                    {
-                        found.insert(*a, *b);
-                        found.insert(*b, *a);
-                    }
-                }
-            }
-        }
-        Some(found)
-    }
-
-    /// For each element of a process, those that make it possible in some local state.
-    fn openers(&mut self, own: &Own) -> Option<Rows> {
-        let mut found = Rows::new(own.count, own.count);
-        for place in 0..own.places.len() {
-            let here = place * own.count..(place + 1) * own.count;
-            for v in 0..own.count {
-                let id = own.outcomes[here.start + v] as usize;
-                for number in 0..self.lists[id].len() {
-                    let after = self.lists[id][number].local;
-                    let known = own.places.get(&after).copied();
-                    if known == Some(place) {
-                        continue;
-                    }
-                    for e in 0..own.count {
-                        if own.outcomes[here.start + e] != 0 || found.contains(e, v) {
-                            continue;
-                        }
-                        let later = match known {
-                            Some(next) => own.outcomes[next * own.count + e],
-                            None => self.outcomes(own, after, own.first + e)?,
-                        };
-                        if later != 0 {
-                            found.insert(e, v);
-                        }
-                    }
-                }
-            }
-        }
-        Some(found)
-    }
-
-    /// Whether an element may change what a property looks at.
-    fn is_visible(&self, own: &Own, locals: &[Vec<u32>], element: usize) -> bool {
+    /// Places at which an element may change what a property looks at.
+    pub(super) fn visible_at(&self, own: &Own, locals: &[u32], element: usize) -> Vec<bool> {
         let inner = self.inner;
         let declared = &self.elements[element];
         let p = declared.process;
@@ -595,14 +512,14 @@ impl<M: Value> Builder<'_, M> {
         );
         let delivers = |m: &Parcel| is_handler && inner.is_noted(m.message, true);
         if declared.consumed.iter().any(delivers) {
-            return true;
+            return vec![true; locals.len()];
         }
         let properties = inner.protocol.properties.iter();
         let looks: Vec<_> = properties
             .filter(|q| q.role == PropertyRole::Invariant || q.role == PropertyRole::Sometimes)
             .filter(|q| q.processes.contains(&p))
             .collect();
-        locals[p.index()].iter().enumerate().any(|(place, before)| {
+        let is_visible = |(place, before): (usize, &u32)| {
             let id = own.outcomes[place * own.count + element - own.first] as usize;
             self.lists[id].iter().any(|outcome| {
                 let mut sends = outcome.sends.iter();
@@ -621,11 +538,13 @@ impl<M: Value> Builder<'_, M> {
                     shown(*before) != shown(outcome.local)
                 })
             })
-        })
+        };
+        locals.iter().enumerate().map(is_visible).collect()
     }
 
-    /// What may still happen from each local state, and what leads out of what is known.
-    fn future(&self, own: &Own, locals: &[u32], parcels: &[Parcel]) -> ProcessTable {
+    /// What is possible in each local state, what leads out of what is known, and what takes which
+    /// message.
+    fn table(&self, own: &Own, locals: &[u32], parcels: &[Parcel]) -> ProcessTable {
         let mut open = Rows::new(locals.len(), own.count);
         let mut escapes = Rows::new(locals.len(), own.count);
         let mut next: Vec<Vec<usize>> = Vec::new();
@@ -648,14 +567,12 @@ impl<M: Value> Builder<'_, M> {
             next.push(to);
         }
         let inert = self.inert(own, locals, parcels, &next);
-        let mut future = open.clone();
-        // Until nothing changes: what a successor can, its predecessors can later.
+        // Until nothing changes: where a successor leads to, its predecessors do later.
         let mut changed = true;
         while changed {
             changed = false;
             for place in (0..locals.len()).rev() {
                 for at in &next[place] {
-                    changed |= future.add(place, *at);
                     changed |= escapes.add(place, *at);
                 }
             }
@@ -685,11 +602,12 @@ impl<M: Value> Builder<'_, M> {
             first_word: own.first / 64,
             places,
             open,
-            future,
             escapes,
-            conflicts: Rows::new(0, 0),
-            openers: Rows::new(0, 0),
-            senders: Vec::new(),
+            conflicts: Placed::default(),
+            visible: Rows::new(0, 0),
+            openers: Placed::default(),
+            senders: Placed::default(),
+            sent: Vec::new(),
             parcels: numbers,
             takers,
             quorums,

@@ -27,7 +27,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stubborn_cluster::hash_of;
 use stubborn_store::saved::{Sink, Source};
 use stubborn_store::{MemoryBudget, Store, StoreKind, StoreOptions};
 use stubborn_system::BitSet;
@@ -42,7 +41,7 @@ use crate::proviso::{Known, Ruling};
 use crate::recent::Recent;
 use crate::rerun::Path;
 use crate::result::{Limit, SearchResult, TraceMissing};
-use crate::runs::{Merge, Run, Writer, subtract};
+use crate::runs::{Merge, Run, Writer, append_bytes, subtract};
 use crate::saved::ResumeError;
 use crate::violation::{Finding, Preference};
 
@@ -429,7 +428,7 @@ impl Walk<'_, '_> {
         };
         let mut states = level.read()?;
         let mut done = 0;
-        while let Some(state) = states.next()? {
+        while let Some(state) = states.next_words()? {
             if done % GROUP == 0 {
                 self.tick(depth)?;
             }
@@ -519,7 +518,7 @@ impl Walk<'_, '_> {
         let depth = self.levels.begun - 1;
         let mut states = level.read()?;
         let mut number = 0;
-        while let Some(state) = states.next()? {
+        while let Some(state) = states.next_words()? {
             if (number as u64).is_multiple_of(GROUP) {
                 self.tick(depth)?;
             }
@@ -547,6 +546,8 @@ struct Reduced {
 
 /// Words of a number behind a state.
 const NUMBER: usize = 2;
+/// Its bytes.
+const NUMBER_BYTES: usize = NUMBER * size_of::<u32>();
 
 impl Reduced {
     /// Takes out the states that have a kept successor on a level.
@@ -554,14 +555,15 @@ impl Reduced {
         let mut known = level.read()?;
         let mut is_known = known.next()?.is_some();
         let mut kept = Merge::new(&self.kept.runs)?;
-        while let Some(record) = kept.next()? {
-            let (state, number) = record.split_at(record.len() - NUMBER);
+        while kept.advance()? {
+            let Some((state, number)) = kept.state().split_last_chunk::<NUMBER_BYTES>() else {
+                break;
+            };
             while is_known && known.state() < state {
                 is_known = known.next()?.is_some();
             }
             if is_known && known.state() == state {
-                let number = u64::from(number[0]) << 32 | u64::from(number[1]);
-                self.waits.remove(number as usize);
+                self.waits.remove(u64::from_be_bytes(*number) as usize);
             }
         }
         Ok(())
@@ -581,11 +583,10 @@ impl Levels {
         self.folder.join(self.files.to_string())
     }
 
-    /// All states so far.
+    /// All states so far, those of the last levels first: most of what is found again is there.
     fn known(&self) -> impl Iterator<Item = &Run> {
-        self.merged
-            .iter()
-            .chain(self.levels[self.first_unmerged..].iter().flatten())
+        let levels = self.levels[self.first_unmerged..].iter().flatten();
+        levels.chain(&self.merged).rev()
     }
 
     /// Keeps the number of files small: all levels but the last one become one run as soon as there
@@ -631,7 +632,7 @@ impl Levels {
                 if let Some(spent) = budget.spent().filter(|_| budget.is_overdrawn()) {
                     return Err(spent.into());
                 }
-                let Some(state) = states.next().map_err(failed)? else {
+                let Some(state) = states.next_words().map_err(failed)? else {
                     break None;
                 };
                 expander.expand_again(state);
@@ -669,7 +670,7 @@ struct Buffer {
 
 impl Buffer {
     fn new(context: &Context<'_>, levels: &Levels, name: &'static str) -> Self {
-        // The order takes a word a state beside the states, and the rest of the process something;
+        // The order takes some words a state beside the states, and the rest of the process something;
         // with a proviso, there are two.
         let parts = if context.search.proviso.is_some() {
             8
@@ -682,7 +683,7 @@ impl Buffer {
     }
 
     fn of(name: &'static str, width: usize, bytes: usize) -> Self {
-        let words = bytes / (width + 1) / size_of::<u32>() * width;
+        let words = bytes / (width + KEY) / size_of::<u32>() * width;
         Self {
             words: Vec::new(),
             width,
@@ -707,7 +708,7 @@ impl Buffer {
     /// Collects a state, unless it was collected lately.
     #[inline]
     fn push_new(&mut self, state: &[u32], recent: &mut Recent, levels: &Levels) -> io::Result<()> {
-        match recent.contains_or_insert(hash_of(state.iter().copied()), state) {
+        match recent.contains_or_insert(state) {
             true => Ok(()),
             false => self.push(state, levels),
         }
@@ -723,21 +724,55 @@ impl Buffer {
 
     /// Writes what is in memory, sorted, each state once.
     fn write(&mut self, levels: &Levels) -> io::Result<()> {
-        let state = |at: &u32| &self.words[*at as usize * self.width..][..self.width];
-        let mut order: Vec<u32> = (0..(self.words.len() / self.width) as u32).collect();
-        order.sort_unstable_by(|one, other| state(one).cmp(state(other)));
         let path = levels
             .folder
             .join(format!("{}-{}", self.name, self.runs.len()));
         let mut writer = Writer::new(&path, self.width)?;
-        let mut last = None;
-        for at in &order {
-            if last.replace(state(at)) != Some(state(at)) {
-                writer.push(state(at))?;
+        let mut last: Option<&[u32]> = None;
+        let mut bytes = Vec::new();
+        for key in self.sorted() {
+            let state = self.state(key);
+            if last.replace(state) != Some(state) {
+                bytes.clear();
+                append_bytes(state, &mut bytes);
+                writer.push(&bytes)?;
             }
         }
         self.runs.push(writer.finish()?);
         self.words.clear();
         Ok(())
     }
+
+    fn state(&self, [.., at]: Key) -> &[u32] {
+        &self.words[at as usize * self.width..][..self.width]
+    }
+
+    /// All states in order. Most comparisons are decided by the first words that differ at all.
+    fn sorted(&self) -> Vec<Key> {
+        let states = || self.words.chunks_exact(self.width);
+        let first = states().next().unwrap_or_default();
+        let same = |state: &[u32]| {
+            let differs = |(one, other)| one != other;
+            let at = state.iter().zip(first).position(differs);
+            at.unwrap_or(self.width)
+        };
+        let from = states().map(same).min().unwrap_or(0);
+        let word = |state: &[u32], at: usize| state.get(at).copied().unwrap_or(0);
+        let mut keys: Vec<Key> = states()
+            .zip(0..)
+            .map(|(state, at)| [word(state, from), word(state, from + 1), at])
+            .collect();
+        keys.sort_unstable_by(|one, other| {
+            let rest = |key: &Key| &self.state(*key)[(from + 2).min(self.width)..];
+            let first = |[one, other, _]: &Key| u64::from(*one) << 32 | u64::from(*other);
+            let by_first = first(one).cmp(&first(other));
+            by_first.then_with(|| rest(one).cmp(rest(other)))
+        });
+        keys
+    }
 }
+
+/// Two words of a state, and its number in a buffer.
+type Key = [u32; 3];
+/// Words of that.
+const KEY: usize = 3;

@@ -15,7 +15,7 @@ use crate::runs::Run;
 use crate::saved::{MANY, Reading, ResumeError};
 
 /// What the bytes mean; another number than those of searches in memory.
-pub(super) const VERSION: u64 = 2001;
+pub(super) const VERSION: u64 = 2002;
 
 /// More runs than there are.
 const MANY_RUNS: u64 = 1 << 32;

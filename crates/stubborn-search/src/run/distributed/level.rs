@@ -74,9 +74,11 @@ pub(super) struct Walk<'a, 'c> {
     pub(super) worker: Worker<'a>,
     pub(super) cursor: Cursor,
     nowhere: Cursor,
-    /// What is about to be stored here, and who asked.
+    /// What is about to be stored here.
     batch: Batch,
+    /// With a proviso, who asked for each of them.
     askers: Vec<Asker>,
+    has_askers: bool,
     /// What was sent lately.
     sent: Recent,
     /// What is about to be sent to each process.
@@ -114,6 +116,7 @@ impl<'a, 'c> Walk<'a, 'c> {
             nowhere: context.store.cursor(),
             batch: context.store.batch(),
             askers: Vec::new(),
+            has_askers: context.search.proviso.is_some(),
             sent: Recent::new(context.search.system.layout().words(), SENT),
             states: none.clone(),
             queries: none.clone(),
@@ -260,10 +263,15 @@ impl<'a, 'c> Walk<'a, 'c> {
             while let Some(message) = self.cluster.receive(Duration::ZERO)? {
                 self.take(message)?;
             }
-            for bits in group {
-                let state = StateHandle::from_bits(*bits);
-                let _ = self.worker.load(state, &mut self.cursor);
-                self.expand(state, depth)?;
+            let mut states = [StateHandle::from_bits(0); GROUP];
+            for (state, bits) in states.iter_mut().zip(group) {
+                *state = StateHandle::from_bits(*bits);
+            }
+            let states = &states[..group.len()];
+            self.worker.prefetch(states);
+            for state in states {
+                let _ = self.worker.load(*state, &mut self.cursor);
+                self.expand(*state, depth)?;
             }
         }
         self.end_phase(depth)?;
@@ -313,9 +321,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         match self.expander.expand(&self.cursor, depth, &mut self.worker) {
             Choice::All => {
                 self.expander.count_all();
-                for number in 0..self.expander.successors().len() {
-                    self.pass_on(number, None)?;
-                }
+                self.pass_on_all()?;
             }
             Choice::Some => {
                 self.expander.count_chosen();
@@ -343,22 +349,50 @@ impl<'a, 'c> Walk<'a, 'c> {
         }
     }
 
+    /// Gives all successors to their owners.
+    #[inline]
+    fn pass_on_all(&mut self) -> Result<(), Lost> {
+        let count = self.expander.successors().len();
+        let (states, changed) = self.expander.successors().states();
+        let state = self.cursor.words();
+        let mut each = states.chunks_exact(state.len());
+        if !each.all(|successor| self.owners.is_same(state, successor)) {
+            return (0..count).try_for_each(|number| self.pass_on(number, None));
+        }
+        self.batch.push_all(&self.cursor, count, states, changed);
+        if self.has_askers {
+            self.askers.resize(self.batch.len(), Asker::Nobody);
+        }
+        self.flush_if_full()
+    }
+
+    #[inline]
+    fn flush_if_full(&mut self) -> Result<(), Lost> {
+        match self.batch.is_full() {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
     /// Gives a successor to its owner.
     #[inline]
     fn pass_on(&mut self, number: usize, asker: Option<u32>) -> Result<(), Lost> {
         let successor = self.expander.successors().get(number);
-        let (owner, hash) = self.owners.owner_and_hash(successor.state);
-        if owner == self.cluster.rank() {
+        let rank = self.cluster.rank();
+        let owner = match self.owners.is_same(self.cursor.words(), successor.state) {
+            true => rank,
+            false => self.owners.owner(successor.state),
+        };
+        if owner == rank {
             self.batch
                 .push(&self.cursor, successor.state, Some(successor.changed));
-            self.askers.push(asker.map_or(Asker::Nobody, Asker::Own));
-            return match self.batch.is_full() {
-                true => self.flush(),
-                false => Ok(()),
-            };
+            if self.has_askers {
+                self.askers.push(asker.map_or(Asker::Nobody, Asker::Own));
+            }
+            return self.flush_if_full();
         }
         // (Who asks wants an answer each time.)
-        if asker.is_none() && self.sent.contains_or_insert(hash, successor.state) {
+        if asker.is_none() && self.sent.contains_or_insert(successor.state) {
             return Ok(());
         }
         let (frame, kind) = match asker {
@@ -458,11 +492,10 @@ impl<'a, 'c> Walk<'a, 'c> {
     /// Stores a state that came from anywhere.
     fn store(&mut self, state: &[u32], asker: Asker) -> Result<(), Lost> {
         self.batch.push(&self.nowhere, state, None);
-        self.askers.push(asker);
-        match self.batch.is_full() {
-            true => self.flush(),
-            false => Ok(()),
+        if self.has_askers {
+            self.askers.push(asker);
         }
+        self.flush_if_full()
     }
 
     /// Stores the batch, notes what is new, and answers.
@@ -471,7 +504,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         let stored = self.worker.insert_batch(&mut self.batch).map(|_| ());
         let mut result = stored.map_err(|error| control.store_failed(error));
         let mut full = Vec::new();
-        for (inserted, asker) in self.batch.inserted().iter().zip(&self.askers) {
+        for (at, inserted) in self.batch.inserted().iter().enumerate() {
             let handle = inserted.handle;
             let is_new = match self.is_again {
                 false => inserted.is_new,
@@ -484,12 +517,16 @@ impl<'a, 'c> Walk<'a, 'c> {
                 let pushed = self.next.push(handle.to_bits());
                 result = result.and(pushed.map_err(|error| control.out_of_memory(error)));
             }
+            let asker = match self.has_askers {
+                true => self.askers[at],
+                false => Asker::Nobody,
+            };
             if matches!(asker, Asker::Nobody)
                 || !is_new && self.worker.flags(handle) & flags::ENTERED != 0
             {
                 continue;
             }
-            match *asker {
+            match asker {
                 Asker::Own(number) => self.reduced[number as usize].leads_on = true,
                 Asker::Other(from, number) => {
                     let answers = &mut self.answers[from];
