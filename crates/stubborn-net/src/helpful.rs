@@ -415,7 +415,7 @@ mod tests {
         let either = Formula::Or(vec![some(c), some(d)]);
         assert_eq!(steps(&[1, 0, 0, 0, 2], either), [ad], "the shorter way");
         let target = Target::new(&net, &some(c));
-        let mut far = |marking: &[Tokens]| Helpful::new(&net).distance(marking, &target);
+        let far = |marking: &[Tokens]| Helpful::new(&net).distance(marking, &target);
         let (start, near) = (far(&[1, 0, 0, 0, 2]), far(&[0, 1, 0, 0, 2]));
         assert!(start > near && near > Some(0), "{start:?} {near:?}");
         assert_eq!(far(&[0, 0, 1, 0, 0]), Some(0));
