@@ -6,10 +6,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
 
 use stubborn_ctl::{Graph, Space, StateNumber, Stop};
 use stubborn_net::{Formula, Helpful, NetSystem, Target, Tokens};
 use stubborn_search::Limits;
+
+/// The clock is looked at after so many distances.
+const PATIENCE: u32 = 8;
 
 /// A state that satisfies a state formula, if one was found within limits.
 pub(crate) fn best_first(
@@ -19,13 +23,14 @@ pub(crate) fn best_first(
 ) -> Option<Vec<u32>> {
     let space = Space::new(system, limits).ok()?;
     let mut graph = Graph::new(system, &space, limits);
-    search(system, formula, &mut graph).ok()?
+    search(system, formula, &mut graph, limits.time).ok()?
 }
 
 fn search(
     system: &NetSystem,
     formula: &Formula,
     graph: &mut Graph<'_>,
+    time: Option<Duration>,
 ) -> Result<Option<Vec<u32>>, Stop> {
     let mut queue: BinaryHeap<Reverse<(u32, u32, StateNumber)>> = BinaryHeap::new();
     let mut fresh = graph.initial()?;
@@ -33,8 +38,14 @@ fn search(
     let mut helpful = Helpful::new(net);
     let target = Target::new(net, formula);
     let mut marking: Vec<Tokens> = Vec::with_capacity(net.place_count());
+    let (started, mut patience) = (Instant::now(), 0u32);
     loop {
         for state in fresh.drain(..) {
+            // In a large net a distance takes longer than many steps, after which the graph would look.
+            patience += 1;
+            if patience.is_multiple_of(PATIENCE) && time.is_some_and(|t| started.elapsed() >= t) {
+                return Ok(None);
+            }
             let words = graph.state(state)?;
             marking.clear();
             marking.extend(net.places().map(|place| system.tokens(words, place)));

@@ -212,7 +212,8 @@ impl<'n> Helpful<'n> {
             }
         }
         while let Some(Reverse((before, t))) = self.queue.pop() {
-            let cost = before.saturating_add(self.step[t.index()]);
+            // What is known to be possible is never as far as what is not.
+            let cost = before.saturating_add(self.step[t.index()]).min(FAR - 1);
             for arc in net.post(t) {
                 let place = arc.node;
                 if self.more[place.index()] != FAR || net.effect(t, place) <= 0 {
@@ -355,6 +356,28 @@ mod tests {
     use super::*;
     use crate::net::NetBuilder;
 
+    /// What costs more than can be counted is possible all the same.
+    #[test]
+    fn very_long_ways_are_ways() {
+        let mut builder = NetBuilder::new("heavy");
+        let places: Vec<_> = (0..6).map(|n| builder.place(&format!("p{n}"), 1)).collect();
+        for n in 1..6 {
+            let t = builder.transition(&format!("t{n}"));
+            builder.input(places[n - 1], t, u32::MAX);
+            builder.output(t, places[n], 1);
+            let same = builder.transition(&format!("u{n}"));
+            builder.input(places[n - 1], same, u32::MAX);
+            builder.output(same, places[n], 1);
+        }
+        let source = builder.transition("source");
+        builder.output(source, places[0], 1);
+        let net = builder.build().unwrap();
+        let last = TransitionId(net.transition_count() as u32 - 2);
+        let target = Target::new(&net, &Formula::Atom(Atom::Fireable(vec![last])));
+        let steps = Helpful::new(&net).steps(&[1; 6], &target).to_vec();
+        assert_eq!(steps, [source]);
+    }
+
     /// A chain, a way that leads nowhere, and a place to be emptied.
     #[test]
     fn the_first_steps_of_a_way_are_found() {
@@ -392,7 +415,7 @@ mod tests {
         let either = Formula::Or(vec![some(c), some(d)]);
         assert_eq!(steps(&[1, 0, 0, 0, 2], either), [ad], "the shorter way");
         let target = Target::new(&net, &some(c));
-        let mut far = |marking: &[Tokens]| Helpful::new(&net).distance(marking, &target);
+        let far = |marking: &[Tokens]| Helpful::new(&net).distance(marking, &target);
         let (start, near) = (far(&[1, 0, 0, 0, 2]), far(&[0, 1, 0, 0, 2]));
         assert!(start > near && near > Some(0), "{start:?} {near:?}");
         assert_eq!(far(&[0, 0, 1, 0, 0]), Some(0));
