@@ -32,7 +32,7 @@ mod watch;
 mod within;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use stubborn_emptiness::{Check, CheckResult, CheckVerdict, Emptiness, Property};
@@ -76,6 +76,8 @@ pub struct Hunt<'a> {
     pub threads: usize,
     /// For everything random.
     pub seed: u64,
+    /// For how long, if not until the budget of the system is spent.
+    pub time: Option<Duration>,
     /// Told how far the hunt is, a few times a second.
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
 }
@@ -231,7 +233,7 @@ struct Shared<'h, 'a> {
 }
 
 impl Hunt<'_> {
-    /// Hunts until something is caught, everything is seen, or the budget of the system is spent.
+    /// Hunts until something is caught, everything is seen, or time or the budget of the system are spent.
     ///
     /// # Errors
     /// If a counterexample cannot be repeated, or if the model turned out to be too small.
@@ -246,6 +248,16 @@ impl Hunt<'_> {
                     worker.spawn_scoped(scope, move || shared.work(thread))
                 })
                 .collect();
+            let (hunting, ended) = mpsc::channel::<()>();
+            if let Some(time) = self.time {
+                let over = &shared.over;
+                scope.spawn(move || {
+                    // It is disconnected as soon as all have come back.
+                    if ended.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout) {
+                        over.store(true, Ordering::Relaxed);
+                    }
+                });
+            }
             let join = |worker: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match worker
             {
                 Ok(worker) => match worker.join() {
@@ -255,7 +267,9 @@ impl Hunt<'_> {
                 // One that does not start is not missed as long as another one does.
                 Err(_) => Ok(()),
             };
-            workers.into_iter().map(join).collect()
+            let ends = workers.into_iter().map(join).collect();
+            drop(hunting);
+            ends
         });
         if self.system.budget().is_outgrown() {
             return Err(CheckError::Outgrown);

@@ -65,6 +65,7 @@ fn hunt<'a>(model: &'a Model, targets: &'a [Target], temporal: &'a [&'a Property
         options: TemporalOptions::default(),
         threads: 1,
         seed: 7,
+        time: None,
         observer: None,
     }
 }
@@ -142,6 +143,22 @@ fn a_hunt_ends_when_it_should() {
         assert!(report.caught.is_none());
         assert_eq!(report.targets_hold, [false]);
     }
+}
+
+/// So does the time that it was given, and the budget stays as it was.
+#[test]
+fn a_hunt_has_its_own_time() {
+    // Nobody ever stops, and nobody sees all of it soon.
+    let (model, _, _) = counters_to(100_000);
+    let targets = [Target::Deadlock];
+    let hunt = Hunt {
+        threads: 2,
+        time: Some(Duration::from_millis(50)),
+        ..hunt(&model, &targets, &[])
+    };
+    let report = hunt.run().expect("it works");
+    assert!(report.caught.is_none());
+    assert_eq!(model.budget().poll(), None);
 }
 
 /// Walks by priority let one process run until it is lowered, those by process share evenly.

@@ -55,6 +55,10 @@ macro_rules! as_inside {
             self.inner.relations(level)
         }
 
+        fn relations_of_strong_sets(&self, level: RelationLevel) -> Relations {
+            self.inner.relations_of_strong_sets(level)
+        }
+
         fn budget(&self) -> &Budget {
             self.inner.budget()
         }

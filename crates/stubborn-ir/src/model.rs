@@ -251,6 +251,10 @@ impl System for Model {
         crate::analysis::relations(self, level)
     }
 
+    fn relations_of_strong_sets(&self, level: RelationLevel) -> Relations {
+        crate::analysis::relations_of_strong_sets(self, level)
+    }
+
     fn budget(&self) -> &Budget {
         &self.budget
     }

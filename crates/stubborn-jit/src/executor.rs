@@ -9,6 +9,10 @@ use stubborn_system::{BitSet, Executor, LabelId, Successors, System, TransitionI
 use crate::code::{PartCode, SuccessorCode};
 use crate::{CompiledModel, Workshop};
 
+/// So many calls are interpreted before code is worth its making, which takes as long as interpreting
+/// some ten thousand states.
+const WORTH_COMPILING: u32 = 1_000;
+
 /// Executes a [`CompiledModel`] on one thread.
 pub(crate) struct CompiledExecutor<'m> {
     workshop: &'m Arc<Workshop>,
@@ -16,6 +20,9 @@ pub(crate) struct CompiledExecutor<'m> {
     /// Code found so far; asked for again until it is there.
     successor_code: Option<&'m SuccessorCode>,
     part_code: Option<&'m PartCode>,
+    /// Calls for all successors of a state, and for a single transition or label, that were
+    /// interpreted.
+    interpreted: (u32, u32),
     /// Word and mask of the field that is set in the error state.
     failed: (usize, u32),
     /// Some commands are not the end of their transition.
@@ -37,6 +44,7 @@ impl<'m> CompiledExecutor<'m> {
             interpreter: Interpreter::new(model),
             successor_code: None,
             part_code: None,
+            interpreted: (0, 0),
             failed,
             has_chains: model
                 .program()
@@ -56,6 +64,9 @@ impl<'m> CompiledExecutor<'m> {
     #[inline]
     fn successor_code(&mut self) -> Option<&'m SuccessorCode> {
         if self.successor_code.is_none() {
+            if is_worth_it(&mut self.interpreted.0) {
+                self.workshop.want_successors();
+            }
             self.successor_code = self
                 .workshop
                 .successors
@@ -68,7 +79,9 @@ impl<'m> CompiledExecutor<'m> {
     #[inline]
     fn part_code(&mut self) -> Option<&'m PartCode> {
         if self.part_code.is_none() {
-            self.workshop.want_parts();
+            if is_worth_it(&mut self.interpreted.1) {
+                self.workshop.want_parts();
+            }
             self.part_code = self
                 .workshop
                 .parts
@@ -116,6 +129,12 @@ impl<'m> CompiledExecutor<'m> {
         code.successors_below(u16::from(priority), state, &mut self.scratch);
         !self.scratch.is_empty()
     }
+}
+
+/// Counts a call; whether there were enough for code to be made.
+fn is_worth_it(calls: &mut u32) -> bool {
+    *calls = calls.saturating_add(1);
+    *calls > WORTH_COMPILING
 }
 
 impl Executor for CompiledExecutor<'_> {

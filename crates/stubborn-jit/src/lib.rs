@@ -72,7 +72,7 @@ pub struct CompiledModel {
 /// How far a [`CompiledModel`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Code is being made; executors may still interpret.
+    /// Code is being made, or nobody has needed it yet; executors may still interpret.
     Compiling,
     /// All calls run generated code.
     Compiled,
@@ -89,12 +89,14 @@ struct Workshop {
     cancelled: AtomicBool,
     /// Empty if the model is too large.
     plan: Option<Plan>,
+    /// Somebody wants code for all successors of states.
+    successors_wanted: Once,
     /// Somebody wants code for single transitions and labels.
     parts_wanted: Once,
 }
 
 impl CompiledModel {
-    /// Starts compiling in the background. Executors work at once.
+    /// Executors work at once, and code is made in the background as soon as they have enough to do.
     pub fn new(model: Arc<Model>) -> Self {
         let plan = Plan::new(&model);
         let workshop = Arc::new(Workshop {
@@ -103,13 +105,9 @@ impl CompiledModel {
             parts: OnceLock::new(),
             cancelled: AtomicBool::new(false),
             plan,
+            successors_wanted: Once::new(),
             parts_wanted: Once::new(),
         });
-        workshop.start(
-            |w| &w.successors,
-            "compile successors",
-            |w, plan| SuccessorCode::compile(&w.model, plan, &w.cancelled),
-        );
         Self { workshop }
     }
 
@@ -122,6 +120,7 @@ impl CompiledModel {
 
     /// Returns when there is code, or when it is clear that there will be none.
     pub fn wait(&self) {
+        self.workshop.want_successors();
         self.workshop.want_parts();
         self.workshop.successors.wait();
         self.workshop.parts.wait();
@@ -145,6 +144,17 @@ impl CompiledModel {
 }
 
 impl Workshop {
+    /// Starts compiling code for all successors of states, unless that was done.
+    fn want_successors(self: &Arc<Self>) {
+        self.successors_wanted.call_once(|| {
+            self.start(
+                |w| &w.successors,
+                "compile successors",
+                |w, plan| SuccessorCode::compile(&w.model, plan, &w.cancelled),
+            );
+        });
+    }
+
     /// Starts compiling code for single transitions and labels, unless that was done.
     fn want_parts(self: &Arc<Self>) {
         self.parts_wanted.call_once(|| {
@@ -217,6 +227,10 @@ impl System for CompiledModel {
 
     fn relations(&self, level: RelationLevel) -> Relations {
         self.workshop.model.relations(level)
+    }
+
+    fn relations_of_strong_sets(&self, level: RelationLevel) -> Relations {
+        self.workshop.model.relations_of_strong_sets(level)
     }
 
     fn budget(&self) -> &Budget {

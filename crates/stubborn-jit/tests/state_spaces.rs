@@ -7,7 +7,7 @@ use std::sync::Arc;
 use stubborn_ir::testing::{Random, dining_philosophers, peterson, random_program, ring_election};
 use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
 use stubborn_jit::{CompiledModel, Status};
-use stubborn_system::{Successors, System};
+use stubborn_system::{LabelId, Successors, System};
 use support::{Both, compile, explore};
 
 fn model(program: Program) -> Model {
@@ -119,9 +119,34 @@ fn executors_work_at_once_and_switch_by_themselves() {
 }
 
 #[test]
+fn nothing_is_compiled_for_a_handful_of_states() {
+    let compiled = CompiledModel::new(Arc::new(model(peterson(3))));
+    let mut executor = compiled.executor();
+    let mut successors = Successors::new(compiled.layout().words());
+    for _ in 0..500 {
+        executor.successors(&compiled.initial_states(), &mut successors);
+        executor.label(&compiled.initial_states(), LabelId::new(0));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(compiled.status(), Status::Compiling);
+    compiled.wait();
+    assert_eq!(compiled.status(), Status::Compiled);
+}
+
+#[test]
 fn dropping_a_model_stops_its_compilation() {
     for _ in 0..20 {
-        drop(CompiledModel::new(Arc::new(model(large(500)))));
+        let compiled = CompiledModel::new(Arc::new(model(large(500))));
+        let initial = compiled.initial_states();
+        let mut executor = compiled.executor();
+        let mut successors = Successors::new(compiled.layout().words());
+        // As many as it takes before code is made.
+        for _ in 0..2_000 {
+            successors.clear();
+            executor.successors(&initial, &mut successors);
+        }
+        drop(executor);
+        drop(compiled);
     }
 }
 

@@ -224,9 +224,18 @@ impl<'m> Planner<'m> {
         }
     }
 
-    /// Where relations are put that are computed.
+    /// Where relations are put that are computed. What only a few need is not for all.
     fn place(&self) -> &OnceLock<Relations> {
-        self.shared.unwrap_or(&self.relations)
+        let shared = self.shared.filter(|_| !self.moves_left());
+        shared.unwrap_or(&self.relations)
+    }
+
+    /// Whether sets are asked for that are made with what can be moved left over what.
+    fn moves_left(&self) -> bool {
+        match &self.options.reduction.por {
+            Por::Chosen(config) => config.settings().is_ok_and(|s| s.moves_left()),
+            Por::None | Por::Auto => false,
+        }
     }
 
     /// The relations of the system, at the level that the options say; computed once.
@@ -235,7 +244,11 @@ impl<'m> Planner<'m> {
             return known;
         }
         let level = self.options.reduction.relations;
-        self.place().get_or_init(|| self.system.relations(level))
+        let compute = || match self.moves_left() {
+            true => self.system.relations(level),
+            false => self.system.relations_of_strong_sets(level),
+        };
+        self.place().get_or_init(compute)
     }
 
     /// Whether relations would take no time.

@@ -3,12 +3,18 @@
 //! A line is `depth:process:step`, the step being the number of the statement over the whole
 //! model. A rendez-vous is two lines, an atomic sequence one line a statement. The numbers are
 //! those of `spin -a -o3` (no merging of statements); `spin -t` replays them as they are.
+//!
+//! Where a never claim follows the run, it is named first. It is process 0 then, all others have
+//! numbers one higher, and it moves before each step, and for ever where the run has ended.
+
+mod claim;
 
 use std::fmt::Write;
 
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_system::{Outcome, Successors, System, TransitionId};
 
+pub use self::claim::ClaimRun;
 use crate::Loaded;
 use crate::hir::ProcId;
 
@@ -49,6 +55,9 @@ impl std::fmt::Display for TrailError {
 
 impl std::error::Error for TrailError {}
 
+/// The line before the part of a trail that repeats.
+const CYCLE: &str = "-1:-1:-1\n";
+
 /// A statement of a command: process, its type, number of the step within the type.
 type Part = (usize, ProcId, usize);
 
@@ -74,27 +83,45 @@ impl Loaded {
     }
 
     /// A run from the initial state as a trail; `cycle` is the number of steps before the part
-    /// that repeats, if the run is endless.
-    pub fn write_trail(&self, run: &[Step], cycle: Option<usize>) -> String {
-        let first = self.first_numbers();
-        let mut interpreter = Interpreter::new(&self.model);
-        let mut text = String::new();
-        let mut depth = 0;
-        let mut state = self.model.initial_states();
-        for (at, step) in run.iter().enumerate() {
-            if cycle == Some(at) {
-                text.push_str("-1:-1:-1\n");
-            }
-            for command in interpreter.explain(&state, step.transition, (&step.state, step.outcome))
-            {
-                for (pid, number) in self.lines(&first, command) {
-                    depth += 1;
-                    let _ = writeln!(text, "{depth}:{pid}:{number}");
+    /// that repeats, if the run is endless. With `claim`, which follows that run, its moves are in it.
+    pub fn write_trail(
+        &self,
+        run: &[Step],
+        cycle: Option<usize>,
+        claim: Option<&ClaimRun>,
+    ) -> String {
+        let mut writer = Writer {
+            loaded: self,
+            run,
+            first: self.first_numbers(),
+            initial: self.model.initial_states(),
+            interpreter: Interpreter::new(&self.model),
+            text: String::new(),
+            depth: 0,
+        };
+        let Some(claim) = claim else {
+            for at in 0..run.len() {
+                if cycle == Some(at) {
+                    writer.text += CYCLE;
                 }
+                writer.step(at, 0);
             }
-            state.clone_from(&step.state);
+            return writer.text;
+        };
+        let process = claim.process.0;
+        let _ = writeln!(writer.text, "-2:{process}:-2");
+        for (at, (statements, step)) in claim.moves.iter().enumerate() {
+            if claim.cycle == Some(at) {
+                writer.text += CYCLE;
+            }
+            for statement in statements {
+                writer.line(0, writer.first[process] + statement);
+            }
+            if let Some(step) = step {
+                writer.step(*step, 1);
+            }
         }
-        text
+        writer.text
     }
 
     /// Follows a trail from the initial state, command by command; with the number of steps before the part
@@ -151,6 +178,36 @@ impl Loaded {
         let states = &self.program.processes[kind.0].flow.states;
         let own = states.get(number + 1).map(|s| s.transitions.as_slice());
         own.is_some_and(|steps| steps.iter().any(|t| t.number == number && t.merges))
+    }
+}
+
+/// A trail that grows.
+struct Writer<'a> {
+    loaded: &'a Loaded,
+    run: &'a [Step],
+    first: Vec<usize>,
+    initial: Vec<u32>,
+    interpreter: Interpreter<'a>,
+    text: String,
+    depth: usize,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, pid: usize, number: usize) {
+        self.depth += 1;
+        let _ = writeln!(self.text, "{}:{pid}:{number}", self.depth);
+    }
+
+    /// The lines of a step of the run, whose processes have numbers so much higher.
+    fn step(&mut self, at: usize, higher: usize) {
+        let run = self.run;
+        let before = at.checked_sub(1).map_or(&self.initial, |at| &run[at].state);
+        let after = (run[at].state.as_slice(), run[at].outcome);
+        for command in self.interpreter.explain(before, run[at].transition, after) {
+            for (pid, number) in self.loaded.lines(&self.first, command) {
+                self.line(pid + higher, number);
+            }
+        }
     }
 }
 

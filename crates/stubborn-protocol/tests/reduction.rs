@@ -70,3 +70,13 @@ fn larger_protocols() {
             .expect("a model"),
     );
 }
+
+/// Half of the states, each of which takes several times as long.
+#[test]
+#[ignore = "long: a million states"]
+fn what_takes_longer_reduced_is_not_reduced() {
+    let model = paxos_register::protocol(3, 3).0.build().expect("a model");
+    let report = model.check().run().expect("a report");
+    assert!(report.holds());
+    assert_eq!(report.searches[0].0, "none: it would not pay");
+}

@@ -429,6 +429,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether sets are made with what can be moved left over what; all others are strong.
+    pub fn moves_left(&self) -> bool {
+        self.weak || self.algorithm == Algorithm::Lpor
+    }
+
     /// Whether sets depend on what the search has seen.
     pub fn asks_the_search(&self) -> bool {
         let algorithm = self.algorithm;

@@ -147,7 +147,10 @@ impl Tables {
             rows
         };
         let accord = with_visible(symmetric(rows(&relations.do_not_accord)));
-        let left = with_visible(rows(&relations.do_not_left_accord));
+        let left = match plan.settings.moves_left() {
+            true => with_visible(rows(&relations.do_not_left_accord)),
+            false => vec![Vec::new(); transitions],
+        };
 
         let guard_rows: Vec<Vec<u32>> = structure
             .transitions

@@ -45,6 +45,9 @@ const ID_BITS: [u32; 9] = [22, 24, 26, 27, 28, 29, 30, 31, 32];
 #[cfg(any(test, loom))]
 const ID_BITS: [u32; 4] = [4, 8, 14, 20];
 
+/// Roots that there is room for from the start, in 256 KiB: less would be copied again and again.
+const FEWEST_ROOTS: u64 = if cfg!(any(test, loom)) { 0 } else { 33_000 };
+
 /// What must grow before an insertion can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
@@ -73,7 +76,7 @@ impl Tree {
         Ok(Self {
             nodes: NodeTable::new(budget, capacity as usize / 8 + 4 * shape.positions())?,
             shape,
-            roots: QuotientTable::new(budget, 2 * ID_BITS[0], capacity)?,
+            roots: QuotientTable::new(budget, 2 * ID_BITS[0], capacity.max(FEWEST_ROOTS))?,
         })
     }
 

@@ -81,6 +81,13 @@ pub trait System: Send + Sync {
         Relations::from_sets_within(self.structure(), self.budget())
     }
 
+    /// The same for strong sets, which ask neither what can be moved left over what nor what disables
+    /// what for certain: these two may be as rough as they like, except for what a transition does to
+    /// itself.
+    fn relations_of_strong_sets(&self, level: RelationLevel) -> Relations {
+        self.relations(level)
+    }
+
     /// What everything that is done about this model together may take. Executors that run
     /// long, and all that use them, look at it now and then.
     fn budget(&self) -> &Budget {

@@ -14,8 +14,9 @@ use stubborn_system::{BitSet, Successors};
 
 use crate::load::{LoadError, LoadedModel};
 
-/// A run as a trail for `spin -t`; `None` for other languages than Promela.
-pub fn trail(model: &LoadedModel, trace: &Trace) -> Option<String> {
+/// A run as a trail for `spin -t`; `None` for other languages than Promela. Where the run is one of the
+/// never claim of this name, with what that does.
+pub fn trail(model: &LoadedModel, trace: &Trace, claim: Option<&str>) -> Option<String> {
     let steps = trace.steps().map(|step| Step {
         transition: step.transition,
         outcome: step.outcome,
@@ -23,7 +24,18 @@ pub fn trail(model: &LoadedModel, trace: &Trace) -> Option<String> {
     });
     let steps: Vec<Step> = steps.collect();
     let loaded = model.promela()?.loaded();
-    Some(loaded.write_trail(&steps, trace.cycle_start()))
+    let cycle = trace.cycle_start();
+    // SPIN's own name for a claim without one has colons around it.
+    let is_named = |claim: &str| {
+        loaded
+            .lowered
+            .claims
+            .iter()
+            .position(|c| c.name.trim_matches(':') == claim)
+    };
+    let claim = claim.and_then(is_named);
+    let claim = claim.and_then(|claim| loaded.follow_claim(claim, &steps, cycle));
+    Some(loaded.write_trail(&steps, cycle, claim.as_ref()))
 }
 
 /// Why a trail cannot be followed.

@@ -31,6 +31,9 @@ fn flags_of_spin_have_hints() {
         ("-m10000", "--max-states"),
         ("-I", "shortest"),
         ("-run", "stubborn check"),
+        ("-o3", "--as-written"),
+        ("-bfs", "breadth-first"),
+        ("-ltl", "--property"),
     ] {
         let output = run(&["check", &path, flag]);
         assert_eq!(output.status.code(), Some(2), "{flag}");
@@ -158,6 +161,17 @@ fn bundles_run_again_and_compare() {
     std::fs::write(&bundle, outside).expect("it can be written");
     let again = run(&["reproduce", &bundle]);
     assert_eq!(again.status.code(), Some(2), "{again:?}");
+    // What cannot be run is not recorded.
+    let none = scratch("none.json");
+    for command in [
+        &["nonsense"][..],
+        &["check", "nowhere.dve"],
+        &["serve", &model],
+    ] {
+        let output = run(&[&["reproduce", &none, "--"], command].concat());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(!Path::new(&none).exists(), "{command:?}");
+    }
     std::fs::write(&bundle, "{}").expect("it can be written");
     assert_eq!(run(&["reproduce", &bundle]).status.code(), Some(2));
 }

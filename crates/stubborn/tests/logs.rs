@@ -135,7 +135,11 @@ fn wrong_logs_and_mappings_are_said_to_be_so() {
             "{\"kind\":\"down\"}\n",
             "no rule is for events whose `kind` is \"down\"",
         ),
-        ("\n\n[1]\n", ".jsonl:3: this is no JSON object"),
+        ("\n\n[1]\n", ".jsonl:3:1: this is no JSON object"),
+        (
+            "{\"kind\": oops}\n",
+            ".jsonl:1:10: this is no JSON object: expected value",
+        ),
         ("{\"kind\":\"up\"}\n", "the event has no `who`"),
         (
             "{\"kind\":\"up\",\"who\":\"R\",\"field\":\"x\"}\n",
@@ -157,6 +161,8 @@ fn wrong_logs_and_mappings_are_said_to_be_so() {
         let map = file("wrong.toml", map);
         let output = run(&["trace-check", &model, &log, "--map", &map]);
         assert_eq!(output.status.code(), Some(2));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(message.contains("wrong.toml:"), "{message}");
     }
 }
 

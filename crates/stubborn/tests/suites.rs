@@ -191,10 +191,10 @@ fn wrong_suites_are_said_to_be_so() {
             "no file is called `nothing*.dve`",
         ),
         ("", "there is no [[model]] in it"),
-        ("[[model]\n", "line 1, column"),
+        ("[[model]\n", "stubborn.toml:1:"),
         (
             "[[model]]\nfiles = 'fine.dve'\nexpect = 'good'\n",
-            "line 3, column",
+            "stubborn.toml:3:10: ",
         ),
     ];
     for (number, (suite, wanted)) in cases.into_iter().enumerate() {

@@ -118,7 +118,7 @@ fn spin_replays(path: &Path, scratch: &Scratch) -> bool {
     let Some((kind, trace)) = violation(&mut model) else {
         return false;
     };
-    let trail = spin::trail(&model, &trace).expect("a Promela model");
+    let trail = spin::trail(&model, &trace, None).expect("a Promela model");
     let file = scratch.0.join("model.trail");
     std::fs::write(&file, &trail).expect("a file");
     let (file, shown) = (file.display().to_string(), path.display().to_string());
@@ -252,6 +252,97 @@ fn cycles_are_marked_both_ways() {
     let pan = scratch.0.join("pan").display().to_string();
     scratch.run(&pan, &["-a", "-m10000"]);
     closed("SPIN's");
+}
+
+/// What a never claim does is in trails of ours, as SPIN does it, and SPIN replays it: until a cycle or the
+/// end of the claim, along atomic sequences and rendez-vous, and where the system has stopped.
+#[test]
+fn moves_of_claims_are_in_trails() {
+    // The model, the claim, what the trail ends with, and a statement of the claim that SPIN shows.
+    const CYCLE: &str = "-1:-1:-1";
+    let cases = [
+        (
+            "do :: x = 1 :: x = 2 :: x = 3 od",
+            "T0: do :: x == 2 -> goto accept :: true od; accept: do :: x == 2 -> goto accept :: x != 2 -> goto T0 od",
+            Some(CYCLE),
+            "((x!=2))",
+        ),
+        // The system does the same all the time, the claim does something else each time.
+        (
+            "do :: x = 2 od",
+            "accept: if :: x < 3 fi; B: if :: x == 2 fi; C: if :: x > 1 -> goto accept fi",
+            Some(CYCLE),
+            "((x>1))",
+        ),
+        (
+            "x = 1",
+            "T0: do :: x == 1 -> goto accept :: true od; accept: do :: x == 1 -> goto B od; B: do :: x > 0 -> goto accept od",
+            Some(CYCLE),
+            "((x>0))",
+        ),
+        (
+            "do :: atomic { x = 1; y = 2; x = 2; y = 0 } :: x = 3; c!x od",
+            "T0: do :: x == 0 && y == 0 -> goto accept :: true od; accept: do :: x == 2 -> goto T0 :: else od",
+            Some(CYCLE),
+            "((x==2))",
+        ),
+        (
+            "do :: x < 3 -> x++ :: else -> x = 0 od",
+            "do :: x == 2 -> break :: else od; x == 3",
+            None,
+            "((x==3))",
+        ),
+        (
+            "do :: x < 3 -> x++ :: else -> x = 0 od",
+            "do :: atomic { x == 2 -> assert(x == 1) } :: else od",
+            None,
+            "((x==2))",
+        ),
+    ];
+    let has_spin = has("spin", "-V");
+    let scratch = Scratch::new("claims");
+    for (body, claim, mark, shown) in cases {
+        // SPIN shows moves to other lines.
+        let lines = claim.replace("; ", ";\n").replace(" ::", "\n::");
+        let text = format!(
+            "byte x, y; chan c = [0] of {{ byte }};\nactive proctype P() {{ {body} }}\n\
+             active proctype Q() {{ byte z; end: do :: c?z -> atomic {{ z = 0; x = 0 }} od }}\n\
+             never {{ {lines} }}\n"
+        );
+        std::fs::write(scratch.0.join("m.pml"), &text).expect("a file");
+        let program = env!("CARGO_BIN_EXE_stubborn");
+        let only = ["--property", "never"];
+        let check = [&["check", "m.pml", "--trail", "-q"], &only[..]].concat();
+        let said = scratch.run(program, &check);
+        assert!(said.contains("trail saved as m.pml.trail"), "{text}{said}");
+        let trail = std::fs::read_to_string(scratch.0.join("m.pml.trail")).expect("a trail");
+        assert!(trail.starts_with("-2:2:-2\n"), "{text}{trail}");
+        assert_eq!(mark.is_some(), trail.contains(CYCLE), "{text}{trail}");
+        let told = scratch.run(program, &["simulate", "m.pml", "--trail"]);
+        assert!(!told.contains("line "), "{text}{trail}{told}");
+        if has_spin {
+            let output = scratch.run("spin", &["-t", "-p", "m.pml"]);
+            for sign in [
+                "failed",
+                "stop error",
+                "invalid",
+                "no matching",
+                "not executable",
+            ] {
+                let is_meant = sign == "failed" && claim.contains("assert");
+                assert!(is_meant || !output.contains(sign), "{text}{trail}{output}");
+            }
+            let moves = output
+                .lines()
+                .filter(|l| l.starts_with("Never claim moves"));
+            assert!(
+                moves.into_iter().any(|line| line.contains(shown)),
+                "{text}{trail}{output}"
+            );
+            let is_marked = output.contains("START OF CYCLE");
+            assert_eq!(is_marked, mark.is_some(), "{text}{trail}{output}");
+        }
+    }
 }
 
 #[test]

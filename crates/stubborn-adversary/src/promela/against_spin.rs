@@ -613,6 +613,8 @@ fn explained_refusal(why: &str) -> bool {
         "remote ref: ",
         // Here, loops that do nothing get a warning.
         "infinite goto loop",
+        // Jumps in circles are refused here, too, but in a `d_step`: there they are an endless one.
+        "confusing control structure",
         "cannot use 'enabled()' in models with synchronous channels",
         // Names of all mtype sets are numbers.
         "' is type '",

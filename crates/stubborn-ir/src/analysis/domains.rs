@@ -286,36 +286,57 @@ impl Domains {
 
     /// The joint values of some fields of one cluster, in the order of its tuples.
     fn project(&self, wanted: Vec<FieldId>) -> Option<View> {
-        let cluster = self.cluster_of[wanted.first()?.index()] as usize;
-        let Cluster { fields, tuples } = &self.clusters[cluster];
-        let tuples = tuples.as_ref()?;
-        if wanted.len() == fields.len() {
-            return Some(View {
-                fields: fields.clone(),
-                tuples: tuples.clone(),
-                list: 0,
-            });
+        let mut projection = Projection::new(wanted);
+        projection.catch_up(self)?;
+        Some(Arc::unwrap_or_clone(projection.view))
+    }
+}
+
+/// The values of a few fields of a cluster, which follow when that grows.
+struct Projection {
+    view: Arc<View>,
+    seen: Tuples,
+    /// So many numbers of the cluster's list were looked at.
+    looked_at: usize,
+}
+
+impl Projection {
+    fn new(fields: Vec<FieldId>) -> Self {
+        let view = View {
+            fields,
+            tuples: Vec::new(),
+            list: 0,
+        };
+        Self {
+            view: Arc::new(view),
+            seen: Tuples::default(),
+            looked_at: 0,
         }
-        let columns: Vec<usize> = wanted
-            .iter()
-            .filter_map(|f| fields.iter().position(|g| g == f))
-            .collect();
-        let mut seen = Tuples::default();
+    }
+
+    /// Takes in what is new; `None` if a field is open.
+    fn catch_up(&mut self, domains: &Domains) -> Option<()> {
+        let view = Arc::make_mut(&mut self.view);
+        let cluster = domains.cluster_of[view.fields.first()?.index()] as usize;
+        let Cluster { fields, tuples } = &domains.clusters[cluster];
+        let new = &tuples.as_ref()?[self.looked_at..];
+        self.looked_at += new.len();
+        if view.fields.len() == fields.len() {
+            view.tuples.extend_from_slice(new);
+            return Some(());
+        }
+        let column = |f: &FieldId| fields.iter().position(|g| g == f);
+        let columns: Vec<usize> = view.fields.iter().filter_map(column).collect();
         let mut part: Vec<u32> = Vec::new();
-        let mut out = Vec::new();
-        for tuple in tuples.chunks_exact(fields.len()) {
+        for tuple in new.chunks_exact(fields.len()) {
             part.clear();
             part.extend(columns.iter().map(|c| tuple[*c]));
-            if !seen.contains(&part[..]) {
-                out.extend_from_slice(&part);
-                seen.insert(part.clone());
+            if !self.seen.contains(&part[..]) {
+                view.tuples.extend_from_slice(&part);
+                self.seen.insert(part.clone());
             }
         }
-        Some(View {
-            fields: wanted,
-            tuples: out,
-            list: 0,
-        })
+        Some(())
     }
 }
 
@@ -356,6 +377,8 @@ struct Fixpoint<'m> {
     seen: Vec<Vec<usize>>,
     /// Commands that look at or write a cluster.
     users: Vec<Vec<u32>>,
+    /// What commands looked at before, by fields.
+    projections: HashMap<Vec<FieldId>, Projection>,
     budget: u64,
     /// Of that, for one command in one round.
     most_for_one: u64,
@@ -406,6 +429,7 @@ impl<'m> Fixpoint<'m> {
             dirty: vec![true; supports.len()],
             seen: vec![Vec::new(); supports.len()],
             users: Vec::new(),
+            projections: HashMap::new(),
             budget: start.budget,
             most_for_one: start.budget / COMMAND_SHARE,
         };
@@ -442,6 +466,7 @@ impl<'m> Fixpoint<'m> {
         }
         self.dirty.fill(true);
         self.seen.iter_mut().for_each(Vec::clear);
+        self.projections.clear();
     }
 
     fn run(mut self) -> Domains {
@@ -486,10 +511,7 @@ impl<'m> Fixpoint<'m> {
         written.sort_unstable();
         written.dedup();
         let groups = self.domains.by_cluster(&fields);
-        let views: Option<Vec<_>> = groups
-            .into_iter()
-            .map(|list| self.domains.project(list).map(Arc::new))
-            .collect();
+        let views: Option<Vec<_>> = groups.into_iter().map(|list| self.view(list)).collect();
         let Some(views) = views else {
             return self.command_with_open_fields(command);
         };
@@ -546,6 +568,10 @@ impl<'m> Fixpoint<'m> {
         let mut seen = std::mem::take(&mut self.seen[command]);
         seen.resize(views.len(), 0);
         for fresh in 0..views.len() {
+            let has_none = views[fresh].len() == seen[fresh] || seen[..fresh].contains(&0);
+            if has_none {
+                continue;
+            }
             let range = |(at, view): (usize, &Arc<View>)| match at.cmp(&fresh) {
                 Ordering::Less => 0..seen[at],
                 Ordering::Equal => seen[at]..view.len(),
@@ -568,6 +594,15 @@ impl<'m> Fixpoint<'m> {
         for (cluster, tuples) in written.into_iter().zip(found) {
             self.extend(cluster, tuples);
         }
+    }
+
+    /// The joint values of some fields of one cluster; `None` if it is an open field.
+    fn view(&mut self, fields: Vec<FieldId>) -> Option<Arc<View>> {
+        let new = |fields: &Vec<FieldId>| Projection::new(fields.clone());
+        let projection = self.projections.entry(fields);
+        let projection = projection.or_insert_with_key(new);
+        projection.catch_up(&self.domains)?;
+        Some(Arc::clone(&projection.view))
     }
 
     fn extend(&mut self, cluster: usize, found: Tuples) {

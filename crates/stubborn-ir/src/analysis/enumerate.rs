@@ -1,7 +1,8 @@
 //! Trying all combinations of values of a few fields, with the real code.
 
+use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use stubborn_system::{FieldId, LabelId, System};
 
@@ -55,12 +56,39 @@ pub(super) enum Ended {
     OutOfBudget,
 }
 
+/// The tuples of whole views that satisfy conditions, by fields and conditions.
+#[derive(Default)]
+pub(super) struct Filtered(Mutex<HashMap<FilterKey, Arc<Vec<u32>>>>);
+
+/// The fields of a view, and labels that must hold or must not.
+type FilterKey = (Vec<FieldId>, Vec<(LabelId, bool)>);
+
+impl Filtered {
+    /// What is known, or else what the filter leaves.
+    fn or_filter(
+        &self,
+        view: &View,
+        conditions: &[&Condition],
+        filter: impl FnOnce() -> Arc<Vec<u32>>,
+    ) -> Arc<Vec<u32>> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let labels = conditions.iter().map(|c| (c.label, c.holds)).collect();
+        let key = (view.fields.clone(), labels);
+        if let Some(tuples) = known().get(&key) {
+            return Arc::clone(tuples);
+        }
+        let tuples = filter();
+        known().insert(key, Arc::clone(&tuples));
+        tuples
+    }
+}
+
 /// All combinations of some views that satisfy some conditions.
 pub(super) struct Enumeration<'m> {
     model: &'m Model,
     interpreter: Interpreter<'m>,
     /// With the tuples to try.
-    views: Vec<(Arc<View>, Vec<u32>)>,
+    views: Vec<(Arc<View>, Arc<Vec<u32>>)>,
     /// Conditions to check as soon as the view at the same position has its value; those at
     /// the end need no field.
     checks: Vec<Vec<Condition>>,
@@ -77,7 +105,29 @@ impl<'m> Enumeration<'m> {
         model: &'m Model,
         views: Vec<(Arc<View>, Range<usize>)>,
         conditions: Vec<Condition>,
+        budget: u64,
+    ) -> Self {
+        Self::knowing(model, views, conditions, budget, None)
+    }
+
+    /// The same over whole views, where is known what satisfied conditions before.
+    pub(super) fn of_whole(
+        model: &'m Model,
+        views: &[Arc<View>],
+        conditions: Vec<Condition>,
+        budget: u64,
+        known: &Filtered,
+    ) -> Self {
+        let views = views.iter().map(|view| (view.clone(), 0..view.len()));
+        Self::knowing(model, views.collect(), conditions, budget, Some(known))
+    }
+
+    fn knowing(
+        model: &'m Model,
+        views: Vec<(Arc<View>, Range<usize>)>,
+        conditions: Vec<Condition>,
         mut budget: u64,
+        known: Option<&Filtered>,
     ) -> Self {
         let interpreter = Interpreter::new(model);
         let mut state = vec![0; model.layout().words()];
@@ -85,18 +135,24 @@ impl<'m> Enumeration<'m> {
         // location of a process.
         let is_inside =
             |c: &Condition, view: &View| c.fields.iter().all(|f| view.fields.contains(f));
-        let mut views: Vec<(Arc<View>, Vec<u32>)> = (views.into_iter())
+        let mut views: Vec<(Arc<View>, Arc<Vec<u32>>)> = (views.into_iter())
             .map(|(view, range)| {
-                let mut tuples: Vec<u32> = range.map(|tuple| tuple as u32).collect();
+                let tuples = range.map(|tuple| tuple as u32);
                 let own = conditions.iter().filter(|c| is_inside(c, &view));
                 let own: Vec<&Condition> = own.collect();
-                if !own.is_empty() {
-                    budget = budget.saturating_sub(tuples.len() as u64);
-                    tuples.retain(|tuple| {
-                        view.put(model, *tuple as usize, &mut state);
-                        own.iter().all(|c| c.is_met(model, &interpreter, &state))
-                    });
+                if own.is_empty() {
+                    return (view, Arc::new(tuples.collect()));
                 }
+                budget = budget.saturating_sub(tuples.len() as u64);
+                let is_met = |tuple: &u32| {
+                    view.put(model, *tuple as usize, &mut state);
+                    own.iter().all(|c| c.is_met(model, &interpreter, &state))
+                };
+                let filter = || Arc::new(tuples.filter(is_met).collect());
+                let tuples = match known {
+                    Some(known) => known.or_filter(&view, &own, filter),
+                    None => filter(),
+                };
                 (view, tuples)
             })
             .collect();

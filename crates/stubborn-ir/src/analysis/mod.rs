@@ -40,17 +40,47 @@ const LEFT_BUDGET: u64 = 300_000;
 
 /// The relations of a model at a level.
 pub fn relations(model: &Model, level: RelationLevel) -> Relations {
-    compute(model, level, false)
+    compute(model, level, Way::default())
+}
+
+/// The same, with what strong sets do not ask for as rough as it is for nothing.
+pub fn relations_of_strong_sets(model: &Model, level: RelationLevel) -> Relations {
+    let is_strong = true;
+    compute(
+        model,
+        level,
+        Way {
+            is_strong,
+            ..Way::default()
+        },
+    )
 }
 
 /// The same, each pair decided by itself even if it is structurally equal to another one: much
 /// slower, and only good for a comparison.
 #[cfg(any(test, feature = "testing"))]
 pub fn relations_pair_by_pair(model: &Model, level: RelationLevel) -> Relations {
-    compute(model, level, true)
+    let pair_by_pair = true;
+    compute(
+        model,
+        level,
+        Way {
+            pair_by_pair,
+            ..Way::default()
+        },
+    )
 }
 
-fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations {
+/// How relations are computed.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    /// Each pair by itself.
+    pair_by_pair: bool,
+    /// Only for strong sets.
+    is_strong: bool,
+}
+
+fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
     if level == RelationLevel::Sets {
         return Relations::from_sets_within(model.structure(), model.budget());
     }
@@ -64,7 +94,7 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
     };
     let syntax = Syntax::new(model, &supports);
     let pairs = &Pairs::new(model, &supports, &syntax, domains.as_ref());
-    let classes = Classes::new(pairs, pair_by_pair);
+    let classes = Classes::new(pairs, way.pair_by_pair);
     let structure = model.structure();
     let (labels, transitions) = (structure.labels.len(), structure.transitions.len());
     // For each label, the transitions that may turn it.
@@ -99,10 +129,27 @@ fn compute(model: &Model, level: RelationLevel, pair_by_pair: bool) -> Relations
         };
         interesting(later, conflict, Decision::No)
     });
-    let too_much = decided.iter().cloned();
+    let related = decided.iter().cloned().map(columns).collect();
+    let do_not_accord = symmetric(transitions, related);
+    if way.is_strong {
+        let itself = |t: TransitionId| match pairs.never_after(t, t) {
+            true => vec![t.index() as u32],
+            false => Vec::new(),
+        };
+        let disables_itself = structure.transition_ids().map(itself);
+        let by_sets = Relations::from_sets_within(structure, model.budget());
+        return Relations {
+            may_enable: May(may_enable),
+            may_disable: May(may_disable),
+            never_together: Must(never_together),
+            do_not_accord: May(do_not_accord),
+            do_not_left_accord: by_sets.do_not_left_accord,
+            must_disable: Must(Matrix::from_rows(transitions, disables_itself)),
+        };
+    }
+    let too_much = decided.into_iter();
     let too_much = too_much.map(|row| only(row, Decision::TooMuch)).collect();
     let too_much: Matrix<TransitionId, TransitionId> = symmetric(transitions, too_much);
-    let do_not_accord = symmetric(transitions, decided.into_iter().map(columns).collect());
     let (accord, enable, too_much) = (&do_not_accord, &may_enable, &too_much);
     let left = classes.decide(transitions, LEFT_BUDGET, |t| {
         let t = TransitionId::new(t);
@@ -289,6 +336,35 @@ mod tests {
                 conflict(2, 3) && conflict(4, 5) && conflict(0, 7),
                 "{level:?}"
             );
+        }
+    }
+
+    /// What strong sets ask is answered alike; what they do not ask may be rough, on the safe side.
+    #[test]
+    fn strong_sets_lose_nothing() {
+        use crate::testing::{dining_philosophers, peterson, random_program, ring_election};
+        let protocols = [peterson(3), dining_philosophers(4), ring_election(3, 2)];
+        for program in protocols.into_iter().chain((0..20).map(random_program)) {
+            let model = Model::new(program).expect("a sound program");
+            for level in [RelationLevel::Syntax, RelationLevel::Reach] {
+                let all = relations(&model, level);
+                let strong = relations_of_strong_sets(&model, level);
+                let asked = |r: &Relations| {
+                    let labels = (r.may_enable.clone(), r.may_disable.clone());
+                    format!("{labels:?} {:?} {:?}", r.never_together, r.do_not_accord)
+                };
+                assert!(asked(&all) == asked(&strong), "{level:?}");
+                for t in model.structure().transition_ids() {
+                    let disables = |r: &Relations| r.must_disable.0.contains(t, t);
+                    assert_eq!(disables(&all), disables(&strong), "{level:?}");
+                    for u in model.structure().transition_ids() {
+                        let left = |r: &Relations| r.do_not_left_accord.0.contains(t, u);
+                        let certain = |r: &Relations| r.must_disable.0.contains(t, u);
+                        assert!(t == u || !left(&all) || left(&strong), "{level:?}");
+                        assert!(!certain(&strong) || certain(&all), "{level:?}");
+                    }
+                }
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stubborn_system::{FieldId, LabelId, System, TransitionId};
 
 use super::domains::{Domains, View};
-use super::enumerate::{Condition, Ended, Enumeration};
+use super::enumerate::{Condition, Ended, Enumeration, Filtered};
 use super::support::{Support, shares};
 use super::syntax::Syntax;
 use crate::interpreter::{Interpreter, Stopped};
@@ -49,6 +49,10 @@ pub(super) struct Pairs<'m> {
     supports: &'m [Support],
     syntax: &'m Syntax<'m>,
     domains: Option<&'m Domains>,
+    /// By label: its evaluation may fail.
+    may_fail: Vec<bool>,
+    /// Values that satisfy the guards of a command are asked for again and again.
+    filtered: Filtered,
 }
 
 impl<'m> Pairs<'m> {
@@ -58,11 +62,15 @@ impl<'m> Pairs<'m> {
         syntax: &'m Syntax<'m>,
         domains: Option<&'m Domains>,
     ) -> Self {
+        let program = model.program();
+        let labels = program.labels.iter();
         Self {
             model,
             supports,
             syntax,
             domains,
+            may_fail: labels.map(|label| program.may_fail(&label.expr)).collect(),
+            filtered: Filtered::default(),
         }
     }
 
@@ -204,16 +212,20 @@ impl<'m> Pairs<'m> {
         views: &[Arc<View>],
         budget: u64,
     ) -> (Decision, u64) {
-        let views = views.iter().map(|v| (v.clone(), 0..v.len())).collect();
         let mut trial = Trial {
             pairs: self,
             interpreter: Interpreter::new(self.model),
             scratch: (Vec::new(), Vec::new()),
             gave_up: false,
         };
-        let mut enumeration =
-            Enumeration::new(self.model, views, self.conditions(question), budget)
-                .with_cost(question.cost());
+        let mut enumeration = Enumeration::of_whole(
+            self.model,
+            views,
+            self.conditions(question),
+            budget,
+            &self.filtered,
+        )
+        .with_cost(question.cost());
         let ended = match question {
             Question::Turn(label, t, to) => enumeration.run(&mut |state| {
                 let turns = trial.turns(state, label, t, to);
@@ -222,15 +234,17 @@ impl<'m> Pairs<'m> {
             Question::Together(..) => enumeration.run(&mut |_| wanted(true)),
             Question::Conflict(t, u) => {
                 let unseen = unseen(self.support(t), self.support(u));
+                let guards = Guards::new(self, t, u);
                 let conflict = |trial: &mut Trial<'_, '_>, state: &[u32]| {
-                    !trial.commute(state, t, u) || trial.gave_up
+                    !trial.commute(state, t, u, &guards) || trial.gave_up
                 };
                 enumeration.run(&mut |state| wanted(trial.with_fillings(state, &unseen, conflict)))
             }
             Question::LeftConflict(t, u) => {
                 let unseen = unseen(self.support(t), self.support(u));
+                let guards = Guards::new(self, t, u);
                 let conflict = |trial: &mut Trial<'_, '_>, state: &[u32]| {
-                    !trial.moves_left(state, t, u) || trial.gave_up
+                    !trial.moves_left(state, t, u, &guards) || trial.gave_up
                 };
                 enumeration.run(&mut |state| wanted(trial.with_fillings(state, &unseen, conflict)))
             }
@@ -342,34 +356,38 @@ impl Trial<'_, '_> {
         })
     }
 
-    /// Replaces the state by the one after a transition; false if that is disabled or fails.
-    fn fire(&mut self, state: &mut [u32], t: TransitionId) -> bool {
+    /// Replaces the state by the one after a transition, if those of its guards hold that are in
+    /// question; false if it is disabled or fails.
+    fn fire(&mut self, state: &mut [u32], t: TransitionId, guards: &[LabelId]) -> bool {
         let program = self.pairs.model.program();
-        let command = &program.commands[t.index()];
         let holds = |g: &LabelId| {
             let value = self
                 .interpreter
                 .evaluate(state, &program.labels[g.index()].expr);
             value.is_ok_and(|v| v != 0)
         };
-        command.guards.iter().all(holds) && self.run(state, &command.body)
+        guards.iter().all(holds) && self.run(state, &program.commands[t.index()].body)
     }
 
     /// Whether both orders are possible and end in the same state, if each is possible alone.
-    fn commute(&mut self, state: &[u32], t: TransitionId, u: TransitionId) -> bool {
+    fn commute(&mut self, state: &[u32], t: TransitionId, u: TransitionId, of: &Guards) -> bool {
         let (mut one, mut other) = self.copies(state);
-        let commute = !self.fire(&mut one, t)
-            || !self.fire(&mut other, u)
-            || self.fire(&mut one, u) && self.fire(&mut other, t) && one == other;
+        let commute = !self.fire(&mut one, t, &of.risky[0])
+            || !self.fire(&mut other, u, &of.risky[1])
+            || self.fire(&mut one, u, &of.touched[1])
+                && self.fire(&mut other, t, &of.touched[0])
+                && one == other;
         self.scratch = (one, other);
         commute
     }
 
     /// Whether `t u` is possible and ends in the same state, if `u t` is possible.
-    fn moves_left(&mut self, state: &[u32], t: TransitionId, u: TransitionId) -> bool {
+    fn moves_left(&mut self, state: &[u32], t: TransitionId, u: TransitionId, of: &Guards) -> bool {
         let (mut one, mut other) = self.copies(state);
-        let moves = !(self.fire(&mut one, u) && self.fire(&mut one, t))
-            || self.fire(&mut other, t) && self.fire(&mut other, u) && one == other;
+        let moves = !(self.fire(&mut one, u, &of.risky[1]) && self.fire(&mut one, t, &of.either))
+            || self.fire(&mut other, t, &of.either)
+                && self.fire(&mut other, u, &of.touched[1])
+                && one == other;
         self.scratch = (one, other);
         moves
     }
@@ -382,6 +400,36 @@ impl Trial<'_, '_> {
             copy.extend_from_slice(state);
         }
         (one, other)
+    }
+}
+
+/// The guards of two transitions that have to be looked at when one is fired after the other. States
+/// are tried in which the others hold: nobody looks at these again.
+struct Guards {
+    /// Of each, those whose evaluation may fail, which counts as holding.
+    risky: [Vec<LabelId>; 2],
+    /// Of each, those that the other may change.
+    touched: [Vec<LabelId>; 2],
+    /// Of the first one, both.
+    either: Vec<LabelId>,
+}
+
+impl Guards {
+    fn new(pairs: &Pairs<'_>, t: TransitionId, u: TransitionId) -> Self {
+        let structure = pairs.model.structure();
+        let risky = |g: &LabelId| pairs.may_fail[g.index()];
+        let touched = |g: &LabelId, by: TransitionId| {
+            shares(&structure.label(*g).tests, &pairs.support(by).writes)
+        };
+        let of = |t: TransitionId, wanted: &dyn Fn(&LabelId) -> bool| -> Vec<LabelId> {
+            let guards = pairs.support(t).guards.iter().copied();
+            guards.filter(wanted).collect()
+        };
+        Self {
+            risky: [of(t, &risky), of(u, &risky)],
+            touched: [of(t, &|g| touched(g, u)), of(u, &|g| touched(g, t))],
+            either: of(t, &|g| risky(g) || touched(g, u)),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use stubborn_system::LabelId;
 use super::{Context, Lowering, guards};
 use crate::ast::ProcessKind;
 use crate::flow::{Action, Flow, StateNr, Transition};
-use crate::hir::Basic;
+use crate::hir::{Basic, ProcId};
 
 /// A never claim. It moves first in every state of the system, along an edge whose guard holds
 /// there; a run that visits accepting states forever, or reaches the end, is an error.
@@ -14,6 +14,8 @@ use crate::hir::Basic;
 pub struct Claim {
     /// Its name.
     pub name: String,
+    /// Where its text is.
+    pub process: ProcId,
     /// Where it starts: an index into [`states`](Self::states).
     pub start: usize,
     /// Its states.
@@ -32,13 +34,18 @@ pub struct ClaimState {
 }
 
 /// A step of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimEdge {
     /// Must hold in the state of the system.
     pub guard: LabelId,
     /// Where it leads.
     pub target: usize,
+    /// The statements that are executed, by their numbers within the claim.
+    pub statements: Vec<usize>,
 }
+
+/// A step of a claim: its condition, where it leads, and its statements.
+type ClaimStep = (ir::Expr, Goal, Vec<usize>);
 
 /// Where a step of a claim leads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,12 +62,10 @@ impl Lowering<'_> {
     /// All never claims of the model.
     pub(super) fn claims(&mut self) -> Vec<Claim> {
         let source = self.source;
-        let claims = source
-            .processes
-            .iter()
-            .filter(|p| p.kind == ProcessKind::Never);
+        let processes = source.processes.iter().enumerate();
+        let claims = processes.filter(|(_, p)| p.kind == ProcessKind::Never);
         claims
-            .map(|process| {
+            .map(|(number, process)| {
                 let flow = &process.flow;
                 let reachable = flow.reachable();
                 let place = |state: usize| reachable.binary_search(&state).unwrap_or(0);
@@ -74,14 +79,19 @@ impl Lowering<'_> {
                         end: *state == flow.end,
                         edges: Vec::new(),
                     };
-                    for (holds, goal) in self.claim_steps(flow, *state, LONGEST_ATOMIC) {
+                    for (holds, goal, statements) in self.claim_steps(flow, *state, LONGEST_ATOMIC)
+                    {
                         fails |= goal == Goal::Failed;
                         let target = match goal {
                             Goal::State(state) => place(state),
                             Goal::Failed => failed,
                         };
                         let guard = self.program.label(holds);
-                        claim.edges.push(ClaimEdge { guard, target });
+                        claim.edges.push(ClaimEdge {
+                            guard,
+                            target,
+                            statements,
+                        });
                     }
                     states.push(claim);
                 }
@@ -93,6 +103,7 @@ impl Lowering<'_> {
                 }
                 Claim {
                     name: process.name.to_string(),
+                    process: ProcId(number),
                     start: place(flow.start),
                     states,
                 }
@@ -102,12 +113,7 @@ impl Lowering<'_> {
 
     /// The steps of a claim from a state, with their conditions. Steps that belong together
     /// are taken at once; where the next one is not possible, the claim waits before it.
-    fn claim_steps(
-        &mut self,
-        flow: &Flow,
-        state: StateNr,
-        longest: usize,
-    ) -> Vec<(ir::Expr, Goal)> {
+    fn claim_steps(&mut self, flow: &Flow, state: StateNr, longest: usize) -> Vec<ClaimStep> {
         let transitions = &flow.states[state].transitions;
         let mut steps = Vec::new();
         for (at, transition) in transitions.iter().enumerate() {
@@ -117,11 +123,12 @@ impl Lowering<'_> {
             if let Action::Basic(Basic::Assert(expr)) = &*transition.action {
                 let asserted = guards::truth(self.expr(expr, NOWHERE));
                 let broken = guards::and(holds.clone(), guards::not(asserted.clone()));
-                steps.push((broken, Goal::Failed));
+                steps.push((broken, Goal::Failed, vec![transition.number]));
                 holds = guards::and(holds, asserted);
             }
             if !transition.atomic || transition.target == flow.end {
-                steps.push((holds, Goal::State(transition.target)));
+                let statements = vec![transition.number];
+                steps.push((holds, Goal::State(transition.target), statements));
                 continue;
             }
             if longest == 0 {
@@ -130,13 +137,17 @@ impl Lowering<'_> {
                 continue;
             }
             let mut waits = holds.clone();
-            for (next, goal) in self.claim_steps(flow, transition.target, longest - 1) {
+            for (next, goal, mut statements) in
+                self.claim_steps(flow, transition.target, longest - 1)
+            {
                 waits = guards::and(waits, guards::not(next.clone()));
-                steps.push((guards::and(holds.clone(), next), goal));
+                statements.insert(0, transition.number);
+                steps.push((guards::and(holds.clone(), next), goal, statements));
             }
-            steps.push((waits, Goal::State(transition.target)));
+            let statements = vec![transition.number];
+            steps.push((waits, Goal::State(transition.target), statements));
         }
-        steps.retain(|(holds, _)| *holds != ir::Expr::Const(0));
+        steps.retain(|(holds, ..)| *holds != ir::Expr::Const(0));
         steps
     }
 

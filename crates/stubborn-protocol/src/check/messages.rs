@@ -25,7 +25,7 @@ const MOST_MOVES_OF_WALKS: usize = 50_000;
 
 /// What a reduced search may take of the states of an unreduced one to get as deep: about what a
 /// reduced state costs more, and what it costs to learn.
-const WORTHWHILE: u64 = 2;
+const WORTHWHILE: u64 = 4;
 
 /// What part of the states is enough to see that hardly anything is left out.
 const FIRST_LOOK: u64 = 8;

@@ -307,9 +307,18 @@ struct Results {
     is_merged: bool,
     /// So are they in the runs that are told.
     is_told_merged: bool,
+    /// The titles of what a hunt has found, with how.
+    hunted: Vec<(String, String)>,
 }
 
 impl Results {
+    /// How a hunt has found a violation, if one has.
+    fn hunted(&self, title: &str) -> Option<&str> {
+        let mut hunted = self.hunted.iter();
+        let found = hunted.find(|(one, _)| one == title);
+        found.map(|(_, how)| how.as_str())
+    }
+
     fn verdicts(&self) -> impl Iterator<Item = Verdict> + '_ {
         let temporal = self.temporal.iter().map(|answer| answer.verdict);
         let others = self.report.answers.iter().map(|answer| answer.verdict);
@@ -404,7 +413,16 @@ fn save_trail(model: &LoadedModel, results: &Results, path: &Path) -> Result<(),
         return Err(Failure::wrong("--trail is for Promela models; try --trace"));
     }
     let first = results.traces().next();
-    match first.and_then(|(_, trace, _)| spin::trail(model, trace)) {
+    let claim = |trace: &Trace| {
+        let is_its =
+            |a: &&TemporalAnswer| temporal::trace_of(a).is_some_and(|own| std::ptr::eq(own, trace));
+        results.temporal.iter().find(is_its)
+    };
+    let written = |(_, trace, _): (String, &Trace, bool)| {
+        let claim = claim(trace).map(|answer| answer.name.as_str());
+        spin::trail(model, trace, claim)
+    };
+    match first.and_then(written) {
         Some(text) => write_file(path, &text),
         None => Ok(()),
     }
@@ -438,6 +456,9 @@ fn json_text(
             "trace": trace.map(|trace| json!(TraceRecord::new(model, trace))),
             "por": report.runs[answer.run].reduction,
         }));
+        if let Some(how) = results.hunted(&headline(question)) {
+            fields.insert("notice".into(), json!(how));
+        }
         if let Some(span) = question.span {
             fields.insert("place".into(), json!(model.text().range(span)));
         }
@@ -506,6 +527,12 @@ fn text(args: &CheckArgs, model: &LoadedModel, results: &Results, load: Duration
         if let Some(violation) = &answer.violation {
             out.push('\n');
             out += &told(args.full_trace, model, &answer.question, violation);
+        }
+        if let (Some(how), false) = (
+            results.hunted(&headline(&answer.question)),
+            args.output.quiet,
+        ) {
+            let _ = writeln!(out, "  ({how})");
         }
     }
     for answer in &results.temporal {

@@ -84,6 +84,7 @@ pub(crate) fn run(args: &HuntArgs) -> Result<Status, Failure> {
             options: args.formulas.options(),
             threads: args.threads.map_or(cores, usize::from),
             seed: args.seed,
+            time: None,
             observer: Some(&show),
         }
         .run()

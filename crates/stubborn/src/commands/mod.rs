@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use stubborn::diagnostics::SourceFile;
 use stubborn::emptiness::{CheckResult, ExplorationResult};
 use stubborn::plan::Keeper;
 use stubborn::search::{Disk, Engine, SharedMemory, peak_resident_bytes};
@@ -642,6 +643,16 @@ fn read_file(path: &std::path::Path) -> Result<String, Failure> {
         return Err(Failure::wrong(format!("{} is too large", path.display())));
     }
     std::fs::read_to_string(path).map_err(unreadable)
+}
+
+/// What a file of the user's says in TOML.
+fn read_toml<T: serde::de::DeserializeOwned>(path: &std::path::Path) -> Result<T, Failure> {
+    let source = SourceFile::new(path.display().to_string(), read_file(path)?);
+    toml::from_str(source.text()).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let (line, column) = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
+        Failure::wrong(format!("{}:{line}:{column}: {error}", source.name()))
+    })
 }
 
 /// Writes a file that the user asked for.

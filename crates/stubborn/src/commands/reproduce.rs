@@ -71,6 +71,12 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Failure> {
         bundle.command.insert(1, "--json".into());
     }
     (bundle.exit_status, bundle.result) = result_of(&bundle)?;
+    // Wrong models are results, too; what is no command has none.
+    let error = &bundle.result["error"];
+    if error["kind"] == "command" {
+        let message = error["message"].as_str().unwrap_or_default();
+        return Err(Failure::wrong(format!("nothing is recorded: {message}")));
+    }
     let text = serde_json::to_string_pretty(&bundle).unwrap_or_default();
     write_file(&args.bundle, &(text + "\n"))?;
     let status = bundle.exit_status;

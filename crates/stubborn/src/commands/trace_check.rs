@@ -10,7 +10,7 @@ use stubborn::record::state_values;
 use stubborn::system::Spent;
 use stubborn::{CheckError, Language, LoadOptions, LoadedModel, Verdict, story};
 
-use super::{growing, load_with, memory_limit, no_card, read_file};
+use super::{growing, load_with, memory_limit, no_card, read_toml};
 use crate::exit::{Failure, Status};
 use crate::json;
 use crate::options::TraceCheckArgs;
@@ -86,8 +86,7 @@ fn head(args: &TraceCheckArgs) -> Map<String, Value> {
 fn mapping(args: &TraceCheckArgs) -> Result<Mapping, Failure> {
     let mut mapping = match &args.map {
         None => Mapping::default(),
-        Some(path) => toml::from_str(&read_file(path)?)
-            .map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))?,
+        Some(path) => read_toml(path)?,
     };
     if let Some(hidden) = args.hidden {
         mapping.hidden = hidden;
@@ -115,8 +114,14 @@ fn follow(
         }
         let at = number + 1;
         let wrong = |why: &dyn std::fmt::Display| Failure::wrong(format!("{shown}:{at}: {why}"));
-        let event: Event = serde_json::from_str(&line)
-            .map_err(|error| wrong(&format!("this is no JSON object: {error}")))?;
+        let event: Event = serde_json::from_str(&line).map_err(|error| {
+            // (The place within the one line is said with that of the line.)
+            let (text, column) = (error.to_string(), error.column().max(1));
+            let why = text.rsplit_once(" at line ").map_or(&*text, |(why, _)| why);
+            Failure::wrong(format!(
+                "{shown}:{at}:{column}: this is no JSON object: {why}"
+            ))
+        })?;
         match explainer.take(&event) {
             Ok(()) => {}
             Err(Refusal::Wrong(error)) => return Err(wrong(&error)),

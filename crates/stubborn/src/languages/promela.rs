@@ -551,6 +551,12 @@ impl System for Watched {
             .with_unknown_effects(&self.missing_starts)
     }
 
+    fn relations_of_strong_sets(&self, level: RelationLevel) -> Relations {
+        self.inner
+            .relations_of_strong_sets(level)
+            .with_unknown_effects(&self.missing_starts)
+    }
+
     fn budget(&self) -> &Budget {
         self.inner.budget()
     }

@@ -12,7 +12,8 @@ pub(crate) fn hint(flag: &str) -> Option<&'static str> {
              of models without a claim"
         }
         (_, "-l") => {
-            "non-progress cycles are found by --only --ltl '[]<> !np_' --finite-runs ignore"
+            "non-progress cycles are found by --only --ltl '[]<> !np_' --finite-runs ignore; -ltl NAME \
+             is --property NAME"
         }
         (_, "-f") => "weak fairness is --fairness",
         (_, "-m") => {
@@ -24,9 +25,9 @@ pub(crate) fn hint(flag: &str) -> Option<&'static str> {
         (_, "-n") => "unreached statements are not listed with --no-coverage",
         (_, "-w") => "tables grow as they need; --memory-limit limits them",
         (_, "-e" | "-E" | "-A") => "--property names what is checked",
-        (_, "-b") => "bounded searches are --max-states N",
+        (_, "-b") => "bounded searches are --max-states N; searches are breadth-first by default",
         (_, "-t" | "-p" | "-g" | "-u") => "simulations are `stubborn simulate`, trails its --trail",
-        (_, "-o") => "statements are merged with --merge",
+        (_, "-o") => "--as-written takes every statement for a step, --merge merges some",
         _ => return None,
     })
 }

@@ -87,7 +87,11 @@ pub(super) fn retell(
     };
     let mut options = options.clone();
     let searches = results.figures();
-    let most = results.total(&searches).states * MORE_STATES;
+    let most = match results.hunted.is_empty() {
+        true => results.total(&searches).states * MORE_STATES,
+        // Searches do not find it soon.
+        false => 0,
+    };
     let most = most.max(FEW_STATES);
     options.limits.states = Some(options.limits.states.unwrap_or(most).min(most));
     let is_found = |question: &stubborn::Question| {
@@ -148,6 +152,7 @@ pub(super) fn retell(
         return Err(CheckError::Search(SearchError::ReplayFailed(text)).into());
     }
     results.is_told_merged = false;
+    results.hunted.clear();
     rounds::merge(results, again);
     Ok(Some(model))
 }

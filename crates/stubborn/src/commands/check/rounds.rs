@@ -2,21 +2,26 @@
 //!
 //! What needs one search is asked first, then each temporal property. Without a time limit, or
 //! with a single question, that is all. Otherwise a first round with a part of the time answers
-//! what is quick; what is left after it gets a fair share each of all the rest. Whenever one needs
-//! less than its share, the others have more.
+//! what is quick. For what is left after it there is a [hunt](stubborn::hunt), because where states are too
+//! many for the time, walks and searches in depth may still find violations; then it gets a fair share each
+//! of all the rest. Whenever one needs less than its share, the others have more.
 
 use std::time::{Duration, Instant};
 
+use stubborn::hunt::{Caught, Hunt};
 use stubborn::{
-    Answer, CheckError, CheckOptions, End, Limit, LoadedModel, Question, Report, Temporal,
-    TemporalAnswer, Verdict,
+    Answer, CheckError, CheckOptions, End, Limit, LoadedModel, Question, QuestionKind, Report,
+    Target, Temporal, TemporalAnswer, Verdict,
 };
 
 use super::asked::Asked;
-use super::{Results, temporal};
+use super::{Results, headline, temporal};
 
 /// The first round has this part of the time.
 const FIRST_ROUND: u32 = 4;
+/// The hunt has this part of what the first round left. (Less than half, or it would not be worthwhile to
+/// search again.)
+const HUNT: u32 = 4;
 /// A search that found nothing starts anew if it gets so many times as much.
 const WORTHWHILE: u32 = 2;
 
@@ -55,6 +60,11 @@ pub(super) fn answer(
     };
     let mut share = time / FIRST_ROUND / parts(asked);
     let mut results = round(asked, Some(time / FIRST_ROUND))?;
+    // What is asked of a graphics card alone is not hunted here.
+    if options.temporal_engine.is_none() {
+        let time = budget.time_left().unwrap_or_default() / HUNT;
+        hunt(model, asked, options, time, &mut results)?;
+    }
     loop {
         let again = unanswered(&results, asked);
         let left = budget.time_left().unwrap_or_default();
@@ -67,6 +77,69 @@ pub(super) fn answer(
         }
         share = next;
         merge(&mut results, round(&again, Some(left))?);
+    }
+}
+
+/// Hunts for violations of what has no answer, one after the other.
+fn hunt(
+    model: &LoadedModel,
+    asked: &Asked<'_>,
+    options: &CheckOptions<'_>,
+    time: Duration,
+    results: &mut Results,
+) -> Result<(), CheckError> {
+    let started = Instant::now();
+    loop {
+        let mut left = unanswered(results, asked);
+        // (Whether something is reached is no violation.)
+        left.questions
+            .retain(|question| question.kind != QuestionKind::Reach);
+        left.temporal.retain(|temporal| temporal.property.is_ok());
+        let time = time.saturating_sub(started.elapsed());
+        if left.is_empty() || time.is_zero() {
+            return Ok(());
+        }
+        let targets: Vec<Target> = left.questions.iter().map(|q| q.target).collect();
+        let properties = left.temporal.iter();
+        let properties = properties.filter_map(|temporal| temporal.property.as_ref().ok());
+        let report = Hunt {
+            system: model.system(),
+            reference: model.reference(),
+            targets: &targets,
+            temporal: &properties.collect::<Vec<_>>(),
+            options: options.temporal,
+            threads: options.threads,
+            seed: options.seed.unwrap_or_default(),
+            time: Some(time),
+            observer: options.observer,
+        }
+        .run()?;
+        let how = report.strategy.unwrap_or_default();
+        let notice = format!("found by a hunt ({how}): there may be shorter runs");
+        match report.caught {
+            None => return Ok(()),
+            Some(Caught::Target(at, violation)) => {
+                let mut answers = results.report.answers.iter_mut();
+                if let Some(answer) = answers.find(|a| a.question == left.questions[at]) {
+                    answer.verdict = Verdict::Violated;
+                    answer.violation = Some(*violation);
+                    results.hunted.push((headline(&answer.question), notice));
+                }
+            }
+            Some(Caught::Temporal(at, found)) => {
+                let temporal = left.temporal[at];
+                let run = found.counterexample.as_ref().map(|found| &found.trace);
+                let failure = run.and_then(|run| temporal.evaluations.first_failure(model, run));
+                let mut answers = results.temporal.iter_mut();
+                if let Some(answer) = answers.find(|a| a.name == temporal.name) {
+                    answer.verdict = Verdict::Violated;
+                    answer.failure = failure;
+                    answer.result = Some(*found);
+                    answer.notice = Some(notice.clone());
+                    results.hunted.push((answer.title.clone(), notice));
+                }
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::suite::{self, Job};
-use crate::commands::read_file;
+use crate::commands::read_toml;
 use crate::exit::Failure;
 
 /// The name of the file.
@@ -134,9 +134,8 @@ impl Expectation {
 /// The jobs of the suite in a folder.
 pub(super) fn jobs(folder: &Path) -> Result<Vec<Job>, Failure> {
     let path = folder.join(NAME);
-    let text = read_file(&path)?;
     let wrong = |message: String| Failure::wrong(format!("{}: {message}", path.display()));
-    let file: SuiteFile = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let file: SuiteFile = read_toml(&path)?;
     if file.model.is_empty() {
         return Err(wrong("there is no [[model]] in it".into()));
     }
