@@ -112,6 +112,15 @@ fn replayed_states(output: &str) -> Vec<(usize, usize)> {
     all
 }
 
+fn polls_rendezvous(model: &LoadedModel, trace: &Trace) -> bool {
+    let structure = model.reference().structure();
+    let last = trace.steps().last();
+    last.is_some_and(|step| {
+        let mut sites = step.outcome.sites(structure);
+        sites.any(|site| site.message.contains("polls a rendez-vous channel"))
+    })
+}
+
 /// Lets SPIN replay the first counterexample of a model; false if there is none.
 fn spin_replays(path: &Path, scratch: &Scratch) -> bool {
     let mut model = load(path, PromelaOptions::default());
@@ -141,6 +150,8 @@ fn spin_replays(path: &Path, scratch: &Scratch) -> bool {
         QuestionKind::Assertion => {
             assert!(output.contains("assertion violated"), "{shown}: {output}");
         }
+        // Of this error of its verifier, SPIN's simulator says nothing, nor does it for trails of the verifier.
+        QuestionKind::Error if polls_rendezvous(&model, &trace) => {}
         _ => assert!(output.contains("rror"), "{shown}: {output}"),
     }
     // What SPIN can follow, we can follow too.

@@ -4,7 +4,8 @@
 //! with a single question, that is all. Otherwise a first round with a part of the time answers
 //! what is quick. For what is left after it there is a [hunt](stubborn::hunt), because where states are too
 //! many for the time, walks and searches in depth may still find violations; then it gets a fair share each
-//! of all the rest. Whenever one needs less than its share, the others have more.
+//! of all the rest. Whenever one needs less than its share, the others have more; what is too little to search
+//! again is hunted for, too.
 
 use std::time::{Duration, Instant};
 
@@ -61,7 +62,8 @@ pub(super) fn answer(
     let mut share = time / FIRST_ROUND / parts(asked);
     let mut results = round(asked, Some(time / FIRST_ROUND))?;
     // What is asked of a graphics card alone is not hunted here.
-    if options.temporal_engine.is_none() {
+    let hunts = options.temporal_engine.is_none();
+    if hunts {
         let time = budget.time_left().unwrap_or_default() / HUNT;
         hunt(model, asked, options, time, &mut results)?;
     }
@@ -73,6 +75,9 @@ pub(super) fn answer(
         }
         let next = left / parts(&again);
         if next < share * WORTHWHILE {
+            if hunts {
+                hunt(model, asked, options, left, &mut results)?;
+            }
             return Ok(results);
         }
         share = next;
