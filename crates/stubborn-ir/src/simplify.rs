@@ -1,11 +1,14 @@
-//! Conditions that simplify themselves while they are built.
+//! Conditions that simplify themselves while they are built. What may fail is evaluated before what
+//! decides without it, as it is written, and stays.
 
-use crate::{BinaryOp, Expr, UnaryOp};
+use crate::{BinaryOp, ChannelRef, Expr, UnaryOp};
 
 /// Both hold.
 pub fn and(left: Expr, right: Expr) -> Expr {
     match (left, right) {
-        (Expr::Const(0), _) | (_, Expr::Const(0)) => Expr::Const(0),
+        (Expr::Const(0), _) => Expr::Const(0),
+        (left, Expr::Const(0)) if !may_fail(&left) => Expr::Const(0),
+        (left, Expr::Const(0)) => Expr::and(left, Expr::Const(0)),
         (Expr::Const(_), other) | (other, Expr::Const(_)) => truth(other),
         (left, right) => Expr::and(left, right),
     }
@@ -15,8 +18,25 @@ pub fn and(left: Expr, right: Expr) -> Expr {
 pub fn or(left: Expr, right: Expr) -> Expr {
     match (left, right) {
         (Expr::Const(0), other) | (other, Expr::Const(0)) => truth(other),
-        (Expr::Const(_), _) | (_, Expr::Const(_)) => Expr::Const(1),
+        (Expr::Const(_), _) => Expr::Const(1),
+        (left, Expr::Const(_)) if !may_fail(&left) => Expr::Const(1),
         (left, right) => Expr::or(left, right),
+    }
+}
+
+/// Whether its form leaves room for a failure.
+fn may_fail(value: &Expr) -> bool {
+    match value {
+        Expr::Const(_) | Expr::Var(_) | Expr::Temp(_) => false,
+        Expr::Length(channel) => matches!(channel, ChannelRef::Denoted { .. }),
+        Expr::Element(..) | Expr::Divide(..) | Expr::Peek { .. } => true,
+        Expr::Unary(_, inner) => may_fail(inner),
+        Expr::Binary(_, left, right) | Expr::And(left, right) | Expr::Or(left, right) => {
+            may_fail(left) || may_fail(right)
+        }
+        Expr::If(condition, then, otherwise) => {
+            may_fail(condition) || may_fail(then) || may_fail(otherwise)
+        }
     }
 }
 
@@ -75,6 +95,21 @@ mod tests {
         assert_eq!(and(Expr::Const(7), is(3)), is(3));
         assert_eq!(or(is(3), Expr::Const(7)), Expr::Const(1));
         assert_eq!(truth(Expr::Const(7)), Expr::Const(1));
+    }
+
+    #[test]
+    fn what_may_fail_stays() {
+        use crate::{DivideOp, Site};
+        let quotient = |by| {
+            let (op, one) = (DivideOp::Quotient, Box::new(Expr::Const(1)));
+            Expr::Divide(op, one, Box::new(by), Site(0))
+        };
+        let fails = || Expr::equal(quotient(Expr::Temp(TempId(0))), Expr::Const(1));
+        assert!(matches!(or(fails(), Expr::Const(1)), Expr::Or(..)));
+        assert!(matches!(and(fails(), Expr::Const(0)), Expr::And(..)));
+        assert!(matches!(not(or(fails(), Expr::Const(1))), Expr::And(..)));
+        assert_eq!(or(Expr::Const(1), fails()), Expr::Const(1));
+        assert_eq!(and(Expr::Const(0), fails()), Expr::Const(0));
     }
 
     #[test]
