@@ -613,6 +613,9 @@ fn explained_refusal(why: &str) -> bool {
         "jump into d_step sequence",
         "remote reference in d_step",
         "remote ref to label",
+        "remote reference error",
+        // Here, an element may be an index of its own array.
+        "do not index an array with itself",
         // The parser of formulas knows fewer expressions.
         "tl_spin: expected",
         // In a first value.

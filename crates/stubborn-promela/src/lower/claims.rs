@@ -147,11 +147,11 @@ impl Lowering<'_> {
             let statements = vec![transition.number];
             steps.push((waits, Goal::State(transition.target), statements));
         }
-        steps.retain(|(holds, ..)| *holds != ir::Expr::Const(0));
         steps
     }
 
-    /// When a claim can take a step; None if never.
+    /// When a claim can take a step; None if never. What never holds stays: it may be about a process
+    /// that no search has seen start, and whoever left the step out would not look for the start.
     fn claim_guard(&mut self, transition: &Transition, earlier: &[Transition]) -> Option<ir::Expr> {
         let holds = match &*transition.action {
             Action::Basic(Basic::End) | Action::Blocked => return None,
@@ -175,7 +175,7 @@ impl Lowering<'_> {
                 return None;
             }
         };
-        (holds != ir::Expr::Const(0)).then_some(holds)
+        Some(holds)
     }
 }
 

@@ -709,6 +709,7 @@ mod tests {
             )
         };
         let (stuck, accepting) = (with("x = 1"), with("accept: do :: p = 1 od"));
+        let claimed = with("here: x = 1") + "never { do :: C@here -> break :: else od }";
         for algorithm in Algorithm::ALL {
             let options = CheckOptions {
                 reduction: ReductionOptions {
@@ -730,6 +731,12 @@ mod tests {
                 Ok(crate::check_temporal(model, &properties, &options)?[0].verdict)
             });
             assert_eq!(verdict, Verdict::Violated, "accepted, {algorithm}");
+            let verdict = growing(&claimed, |model| {
+                let mut properties: Vec<_> = model.temporal().iter().collect();
+                properties.retain(|property| property.name == "never");
+                Ok(crate::check_temporal(model, &properties, &options)?[0].verdict)
+            });
+            assert_eq!(verdict, Verdict::Violated, "claimed, {algorithm}");
         }
     }
 
