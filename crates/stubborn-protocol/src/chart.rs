@@ -7,7 +7,7 @@ use std::fmt;
 use stubborn_search::Trace;
 use stubborn_system::{Outcome, System};
 
-use crate::model::{Inner, Model, Role};
+use crate::model::{Core, Inner, Model, Role};
 use crate::moves::Move;
 use crate::value::{Pid, Value};
 
@@ -50,7 +50,7 @@ struct Operation {
 
 /// The operations in the record along a run. The same operation has the same number among those of
 /// its client all the time.
-fn operations<M: Value>(inner: &Inner<M>, trace: &Trace) -> Vec<Operation> {
+fn operations(inner: &Inner, trace: &Trace) -> Vec<Operation> {
     let Some(draw) = inner
         .protocol
         .history
@@ -97,6 +97,10 @@ fn operations<M: Value>(inner: &Inner<M>, trace: &Trace) -> Vec<Operation> {
 impl Chart {
     /// The chart of a run of a model.
     pub fn new<M: Value>(model: &Model<M>, trace: &Trace) -> Self {
+        Self::of(&model.core, trace)
+    }
+
+    pub(crate) fn of(model: &Core, trace: &Trace) -> Self {
         let inner = &model.inner;
         let text = |message: u32| format!("{:?}", inner.messages.get(message).message);
         let mut rows = Vec::new();
@@ -190,7 +194,7 @@ impl Chart {
 }
 
 /// Whether a move changes the words of processes in this way.
-fn leads_to<M: Value>(model: &Model<M>, step: &Move, before: &[u32], after: &[u32]) -> bool {
+fn leads_to(model: &Core, step: &Move, before: &[u32], after: &[u32]) -> bool {
     let mut expected = before.to_vec();
     model.inner.apply(step, &mut expected);
     let words = 2 * model.inner.protocol.processes.len();

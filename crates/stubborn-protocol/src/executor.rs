@@ -11,8 +11,7 @@ use crate::handler::calmly;
 use crate::model::{Inner, Meaning};
 use crate::moves::Move;
 use crate::pairs::PairMap;
-use crate::property::View;
-use crate::value::{Pid, Value};
+use crate::value::Pid;
 
 /// A move in the thread's table.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +34,8 @@ struct Quick {
 const MOST_ENTRIES: usize = 1 << 24;
 
 /// See the [module](self).
-pub(crate) struct ProtocolExecutor<'m, M> {
-    inner: &'m Inner<M>,
+pub(crate) struct ProtocolExecutor<'m> {
+    inner: &'m Inner,
     error: Option<&'m [u32]>,
     /// For each action, whether it is never taken; empty if there is none.
     left_out: &'m [bool],
@@ -55,8 +54,8 @@ pub(crate) struct ProtocolExecutor<'m, M> {
     values: Vec<ValueCache>,
 }
 
-impl<'m, M: Value> ProtocolExecutor<'m, M> {
-    pub(crate) fn new(inner: &'m Inner<M>, error: Option<&'m [u32]>) -> Self {
+impl<'m> ProtocolExecutor<'m> {
+    pub(crate) fn new(inner: &'m Inner, error: Option<&'m [u32]>) -> Self {
         let processes = inner.protocol.processes.len();
         let properties = inner.protocol.properties.iter();
         Self {
@@ -251,12 +250,8 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
     fn value(&mut self, state: &[u32], property: usize) -> bool {
         let inner = self.inner;
         self.values[property].get(state, || {
-            let view = View {
-                inner,
-                words: state,
-            };
             let declared = &inner.protocol.properties[property];
-            calmly(|| (declared.holds)(&view)).unwrap_or_else(|text| {
+            calmly(|| (declared.holds)(inner, state)).unwrap_or_else(|text| {
                 inner.blame(format!("the property `{}` panics: {text}", declared.name));
                 false
             })
@@ -264,7 +259,7 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
     }
 }
 
-impl<M: Value> Executor for ProtocolExecutor<'_, M> {
+impl Executor for ProtocolExecutor<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
         if self.is_error(state) {
             return;

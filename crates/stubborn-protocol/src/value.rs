@@ -96,6 +96,28 @@ pub struct Envelope<M> {
     pub message: M,
 }
 
+impl Envelope<Boxed> {
+    pub(crate) fn as_ref(&self) -> Envelope<&Boxed> {
+        Envelope {
+            from: self.from,
+            to: self.to,
+            message: &self.message,
+        }
+    }
+}
+
+impl Envelope<&Boxed> {
+    /// With a message whose type is known.
+    pub(crate) fn typed<M: Value>(&self) -> Envelope<M> {
+        let message = self.message.get::<M>();
+        Envelope {
+            from: self.from,
+            to: self.to,
+            message: message.expect("a message of this protocol").clone(),
+        }
+    }
+}
+
 impl<M> Deref for Envelope<M> {
     type Target = M;
 
@@ -144,6 +166,10 @@ impl<T: Value> AnyValue for T {
 pub(crate) struct Boxed(pub(crate) Box<dyn AnyValue>);
 
 impl Boxed {
+    pub(crate) fn new<T: Value>(value: T) -> Self {
+        Self(Box::new(value))
+    }
+
     /// The value, if it has this type.
     pub(crate) fn get<T: Value>(&self) -> Option<&T> {
         (*self.0).as_any().downcast_ref()
