@@ -32,7 +32,7 @@ mod storage;
 use std::collections::HashMap;
 
 pub use claims::{Claim, ClaimEdge, ClaimState};
-pub(crate) use liveness::{each_expression, each_global, globals_of};
+pub(crate) use liveness::{each_expression, each_global, each_part, globals_of};
 pub(crate) use runs::runs_of;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
