@@ -56,13 +56,19 @@ pub(crate) fn search_all(
     system: &NetSystem,
     mut open: Vec<(Goal, LabelId)>,
 ) {
+    let glance = examiner.glance();
+    look_around(examiner, system, &mut open, Look::Everything(glance));
+    look_around(examiner, system, &mut open, Look::Walk(glance));
+    let unsure = exclude(examiner, system, &mut open, 2 * glance, |_| true);
     let short = Look::Everything(examiner.short());
     look_around(examiner, system, &mut open, short);
+    one_by_one(examiner, system, &mut open, |_, _| 4 * glance);
     let walks = Look::Walk(examiner.slice(0.03, Duration::from_secs(2)));
     look_around(examiner, system, &mut open, walks);
-    if examiner.options.equation {
-        exclude(examiner, system, &mut open);
-    }
+    let each = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
+    exclude(examiner, system, &mut open, each, |label| {
+        unsure.contains(&label)
+    });
     walk_towards(examiner, system, &mut open, 0.1);
     look_around(
         examiner,
@@ -70,8 +76,11 @@ pub(crate) fn search_all(
         &mut open,
         Look::Everything(examiner.left().mul_f64(0.3)),
     );
-    one_by_one(examiner, system, &mut open, 0.1);
-    one_by_one(examiner, system, &mut open, 0.6);
+    for share in [0.1, 0.6] {
+        one_by_one(examiner, system, &mut open, |examiner, open| {
+            examiner.left().mul_f64(share / open as f64)
+        });
+    }
     look_around(examiner, system, &mut open, Look::Walk(examiner.left()));
     for (goal, _) in open {
         examiner.answer(&goal.id, Value::Unknown, &[]);
@@ -161,31 +170,48 @@ fn walk_towards(
     });
 }
 
-/// Answers what the state equation excludes.
-fn exclude(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<(Goal, LabelId)>) {
+/// Answers what the state equation excludes, of those that are to be tried, each in this time. Those
+/// for which that was too little.
+fn exclude(
+    examiner: &mut Examiner<'_>,
+    system: &NetSystem,
+    open: &mut Vec<(Goal, LabelId)>,
+    time: Duration,
+    is_to_be_tried: impl Fn(LabelId) -> bool,
+) -> Vec<LabelId> {
+    let mut unsure = Vec::new();
+    if !examiner.options.equation || open.is_empty() {
+        return unsure;
+    }
     let equation = StateEquation::new(system.net());
     let linear = Linearise::new(system.net(), system.bounds()).with_traps(examiner.options.traps);
-    let time = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
-    open.retain(|(goal, _)| {
-        let excluded = !examiner.is_over() && linear.never(&equation, &goal.formula, time);
+    open.retain(|(goal, label)| {
+        if examiner.is_over() || !is_to_be_tried(*label) {
+            return true;
+        }
+        let started = Instant::now();
+        let excluded = linear.never(&equation, &goal.formula, time);
         if excluded {
             examiner.answer(&goal.id, goal.value(false), &[Technique::LinearProgramming]);
+        } else if started.elapsed() >= time {
+            unsure.push(*label);
         }
         !excluded
     });
+    unsure
 }
 
-/// Gives each open goal a search of its own, with a share of the time.
+/// Gives each open goal a search of its own, in a time by how many are open.
 fn one_by_one(
     examiner: &mut Examiner<'_>,
     system: &NetSystem,
     open: &mut Vec<(Goal, LabelId)>,
-    share: f64,
+    time: impl Fn(&Examiner<'_>, usize) -> Duration,
 ) {
     let mut left = open.len();
     open.retain(|entry| {
         let goal = &entry.0;
-        let time = examiner.left().mul_f64(share / left.max(1) as f64);
+        let time = time(examiner, left.max(1));
         left -= 1;
         if examiner.is_over() {
             return true;
