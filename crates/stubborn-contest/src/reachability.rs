@@ -59,10 +59,10 @@ pub(crate) fn search_all(
     let glance = examiner.glance();
     look_around(examiner, system, &mut open, Look::Everything(glance));
     look_around(examiner, system, &mut open, Look::Walk(glance));
-    let unsure = exclude(examiner, system, &mut open, 2 * glance, |_| true);
+    let unsure = exclude(examiner, system, &mut open, 8 * glance, |_| true);
+    one_by_one(examiner, system, &mut open, |_, _| 8 * glance);
     let short = Look::Everything(examiner.short());
     look_around(examiner, system, &mut open, short);
-    one_by_one(examiner, system, &mut open, |_, _| 4 * glance);
     let walks = Look::Walk(examiner.slice(0.03, Duration::from_secs(2)));
     look_around(examiner, system, &mut open, walks);
     let each = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
@@ -242,6 +242,10 @@ fn search(
         Some((own, label, formula)) => (own, *label, formula),
         None => (whole, *label, &goal.formula),
     };
+    if own.is_some() && is_excluded(examiner, system, formula, time.mul_f64(GUIDED.1)) {
+        let techniques = vec![Technique::StructuralReduction, Technique::LinearProgramming];
+        return Some((false, techniques));
+    }
     let (found, with_sets) = search_in(examiner, system, label, formula, time)?;
     techniques.extend(with_sets.then_some(Technique::StubbornSets));
     Some((found, techniques))
@@ -256,7 +260,22 @@ pub(crate) fn search_alone(
     time: Duration,
 ) -> Option<bool> {
     let (own, label, formula) = made_for(examiner, whole, formula)?;
+    if is_excluded(examiner, &own, &formula, time.mul_f64(GUIDED.1)) {
+        return Some(false);
+    }
     Some(search_in(examiner, &own, label, &formula, time)?.0)
+}
+
+/// Whether the state equation of a net that was made for a formula excludes it: that is a small one.
+fn is_excluded(
+    examiner: &Examiner<'_>,
+    system: &NetSystem,
+    formula: &Formula,
+    time: Duration,
+) -> bool {
+    let equation = || StateEquation::new(system.net());
+    let linear = Linearise::new(system.net(), system.bounds());
+    examiner.options.equation && linear.never(&equation(), formula, time)
 }
 
 /// A net made smaller around the places of a state formula, with its label and itself there.
