@@ -59,8 +59,8 @@ pub(crate) fn search_all(
     let glance = examiner.glance();
     look_around(examiner, system, &mut open, Look::Everything(glance));
     look_around(examiner, system, &mut open, Look::Walk(glance));
-    let unsure = exclude(examiner, system, &mut open, 8 * glance, |_| true);
-    one_by_one(examiner, system, &mut open, |_, _| 8 * glance);
+    let unsure = exclude(examiner, system, &mut open, 20 * glance, |_| true);
+    one_by_one(examiner, system, &mut open, |_, _| 20 * glance);
     let short = Look::Everything(examiner.short());
     look_around(examiner, system, &mut open, short);
     let walks = Look::Walk(examiner.slice(0.03, Duration::from_secs(2)));
