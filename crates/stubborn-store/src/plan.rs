@@ -303,6 +303,8 @@ pub(crate) struct TreePlan {
     memo: Memo,
     /// By insertion: the pair of ids at the root, once they are known.
     pub(crate) roots: Vec<u64>,
+    /// States that turned out to be new and were not counted yet.
+    pub(crate) new: u64,
     steps: Vec<Step>,
     climbs: Vec<Climb>,
     /// For one state: the pairs of its nodes above the leaves.
@@ -322,6 +324,7 @@ impl TreePlan {
             templates: Templates::new(shape),
             memo: Memo::new(),
             roots: Vec::new(),
+            new: 0,
             steps: Vec::new(),
             climbs: Vec::new(),
             mask: Vec::new(),
