@@ -17,6 +17,7 @@ use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Successors, System};
 
 use crate::answer::{Technique, Value};
+use crate::best_first::best_first;
 use crate::examiner::{Coverage, Examiner, Way, sum};
 use crate::guided::Guide;
 use crate::pump::unbounded;
@@ -57,12 +58,12 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: V
     let seen = [Technique::LinearProgramming, Technique::RandomWalk];
     let glance = examiner.glance();
     explore(examiner, system, &mut open, glance);
-    prove(examiner, system, &mut open, 2 * glance);
+    prove(examiner, system, &mut open, 20 * glance);
     walk_around(examiner, system, &mut open, glance);
-    walk_up(examiner, system, &mut open, 2 * glance);
+    walk_up(examiner, system, &mut open, 4 * glance);
     settle(examiner, &mut open, &seen);
+    one_by_one(examiner, system, &mut open, |_, _| 20 * glance);
     explore(examiner, system, &mut open, examiner.short());
-    one_by_one(examiner, system, &mut open, |_, _| 4 * glance);
     let each = 1.0 / open.len().max(1) as f64;
     let time = examiner.slice(0.2 * each, Duration::from_secs(20));
     prove(examiner, system, &mut open, time);
@@ -287,6 +288,29 @@ fn search(
             (same, question.bound.places.clone())
         }
     };
+    if examiner.options.equation {
+        let weights: Vec<(PlaceId, i64)> = places.iter().map(|place| (*place, 1)).collect();
+        let proved = StateEquation::new(system.net()).bound(&weights, time / 8);
+        question.most = question.most.into_iter().chain(proved).min();
+    }
+    let mut look = |state: &[u32], _: &Successors| {
+        question.least = question.least.max(sum(&system, state, &places));
+        !question.is_settled()
+    };
+    if examiner.options.walks {
+        walk(&system, time / 8, &mut look);
+    }
+    if let Some(most) = question.most.filter(|most| *most > question.least) {
+        let sum_of = IntExpr::tokens(places.clone());
+        let reached = Atom::Compare(CompareOp::GreaterOrEqual, sum_of, IntExpr::constant(most));
+        let limits = examiner.limits(time / 4);
+        if best_first(&system, &Formula::Atom(reached), &limits).is_some() {
+            question.least = most;
+        }
+    }
+    if question.is_settled() {
+        return Some(());
+    }
     let unreachable = IntExpr::constant(u64::MAX);
     let more = Atom::Compare(
         CompareOp::GreaterOrEqual,

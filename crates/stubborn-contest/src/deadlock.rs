@@ -77,17 +77,17 @@ pub(crate) fn find(examiner: &Examiner<'_>, time: Duration) -> Option<(bool, Vec
             0 => glance * glances,
             _ => time.mul_f64(share),
         };
-        let walks = share(0.02, 1).min(Duration::from_secs(1));
+        let walks = share(0.02, 2).min(Duration::from_secs(1));
         if examiner.options.walks && walks_into_one(&system, walks) {
             return Some((true, with(&[Technique::RandomWalk])));
         }
         // A net with few states is done before sets are thought about.
-        if let Some(value) = search(None, Way::breadth_first(share(0.15, 1))) {
+        if let Some(value) = search(None, Way::breadth_first(share(0.15, 5))) {
             return Some((value, searched));
         }
         if examiner.options.traps
             && !examiner.is_over()
-            && no_deadlock_by_traps(system.net(), system.invariants(), share(0.05, 2))
+            && no_deadlock_by_traps(system.net(), system.invariants(), share(0.05, 20))
         {
             return Some((false, with(&[Technique::Topological])));
         }
@@ -95,11 +95,11 @@ pub(crate) fn find(examiner: &Examiner<'_>, time: Duration) -> Option<(bool, Vec
             reduction = examiner.reduction(&system, Aim::Deadlocks);
             searched.extend(reduction.as_ref().map(|_| Technique::StubbornSets));
         }
-        let deep = Way::depth_first(0, share(0.1, 4));
+        let deep = Way::depth_first(0, share(0.1, 20));
         if let Some(value) = search(reduction.as_ref(), deep) {
             return Some((value, searched));
         }
-        if examiner.options.equation && !examiner.is_over() && is_excluded(&system, share(0.15, 4))
+        if examiner.options.equation && !examiner.is_over() && is_excluded(&system, share(0.15, 20))
         {
             return Some((false, with(&[Technique::LinearProgramming])));
         }

@@ -62,7 +62,7 @@ pub(crate) const MOST_TRANSITIONS: usize = 4_000;
 const SHORT: (f64, Duration) = (0.06, Duration::from_millis(250));
 
 /// The same for a first try of anything.
-const GLANCE: (f64, Duration) = (0.004, Duration::from_millis(20));
+const GLANCE: (f64, Duration) = (0.0004, Duration::from_millis(2));
 
 /// Time without a limit.
 const FOREVER: Duration = Duration::from_secs(1 << 32);

@@ -250,7 +250,7 @@ pub(crate) fn decide(
     let walked = Some(vec![Technique::RandomWalk]);
     let walks = examiner.slice(0.03, Duration::from_secs(2));
     let glance = examiner.glance();
-    for (searching, walking) in [(glance, glance), (examiner.short(), walks)] {
+    for (searching, walking) in [(4 * glance, 4 * glance), (examiner.short(), walks)] {
         if let Some(value) = search(examiner, system, question, firing, None, searching) {
             return Some((value, SEARCHED.to_vec()));
         }
@@ -547,7 +547,7 @@ fn is_one_safe(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec
         examiner.slice(0.03, Duration::from_secs(2)),
         examiner.slice(0.05, Duration::from_secs(5)),
     );
-    for (searching, walking, each) in [(glance, glance, glance), usual] {
+    for (searching, walking, each) in [(2 * glance, 2 * glance, 5 * glance), usual] {
         if let Some(value) = search(&open, searching) {
             return Some((value, SEARCHED.to_vec()));
         }

@@ -50,7 +50,7 @@ fn decide(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec<Tech
     };
     let memory = examiner.options.memory;
     let searched = vec![Technique::Explicit];
-    if let Ok(terminal) = components(system, None, memory, examiner.glance()) {
+    if let Ok(terminal) = components(system, None, memory, 10 * examiner.glance()) {
         return Some((live(&terminal), searched));
     }
     if examiner.options.equation {

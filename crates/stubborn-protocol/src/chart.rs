@@ -9,7 +9,7 @@ use stubborn_system::{Outcome, System};
 
 use crate::model::{Core, Inner, Model, Role};
 use crate::moves::Move;
-use crate::value::{Pid, Value};
+use crate::value::{Pid, Value, with_names};
 
 /// What happens in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn operations(inner: &Inner, trace: &Trace) -> Vec<Operation> {
             continue;
         };
         let mut counts = vec![0; inner.protocol.processes.len()];
-        for drawn in draw((*record.0).as_any()) {
+        for drawn in with_names(&inner.names, || draw((*record.0).as_any())) {
             let at = counts[drawn.client.index()];
             counts[drawn.client.index()] += 1;
             let is_it = |(n, o): &&mut (usize, Operation)| *n == at && o.client == drawn.client;
@@ -102,7 +102,7 @@ impl Chart {
 
     pub(crate) fn of(model: &Core, trace: &Trace) -> Self {
         let inner = &model.inner;
-        let text = |message: u32| format!("{:?}", inner.messages.get(message).message);
+        let text = |message: u32| inner.message_text(message);
         let mut rows = Vec::new();
         for step in trace.steps() {
             let number = step.transition.index();

@@ -27,7 +27,7 @@ use crate::lazy::Met;
 use crate::network::{Inbox, Parcel};
 use crate::property::PropertyRole;
 use crate::protocol::{Declarations, ProcessDeclaration};
-use crate::value::{Boxed, Envelope, Local, Pid, Value, kind_of};
+use crate::value::{Boxed, Envelope, Local, Pid, Value, kind_of, with_names};
 
 /// A message with what is asked of it often.
 pub(crate) struct Known {
@@ -114,6 +114,8 @@ pub(crate) struct Inner {
     pub(crate) posts: Interner<Inbox>,
     pub(crate) events: Interner<Box<[Event]>>,
     pub(crate) records: Interner<Boxed>,
+    /// Of processes.
+    pub(crate) names: Arc<[String]>,
     /// The word of the record, if there is one.
     pub(crate) record_word: Option<usize>,
     /// The word of the crashes left, and of the mark of failure.
@@ -196,14 +198,24 @@ impl Inner {
         let parcels = self.inboxes.get(inbox).iter();
         let mut texts: Vec<String> = parcels
             .map(|p| {
-                let message = &self.messages.get(p.message).message;
-                format!("{}: {message:?}", self.process_name(p.from))
+                let message = self.message_text(p.message);
+                format!("{}: {message}", self.process_name(p.from))
             })
             .collect();
         if self.protocol.network != crate::Network::Ordered {
             texts.sort();
         }
         format!("[{}]", texts.join(", "))
+    }
+
+    /// A message as text.
+    pub(crate) fn message_text(&self, message: u32) -> String {
+        self.value_text(&self.messages.get(message).message)
+    }
+
+    /// A value as text, with the names of processes.
+    fn value_text(&self, value: &Boxed) -> String {
+        with_names(&self.names, || format!("{value:?}"))
     }
 
     /// A local state as text.
@@ -219,7 +231,7 @@ impl Inner {
             .filter(|(bit, _)| local.timers >> bit & 1 == 1)
             .map(|(_, name)| name.as_str())
             .collect();
-        let mut text = format!("{:?}", local.state);
+        let mut text = self.value_text(&local.state);
         if !set.is_empty() {
             text.push_str(&format!(", timers {}", set.join(" and ")));
         }
@@ -361,6 +373,7 @@ impl Core {
             posts: Interner::new(),
             events: Interner::new(),
             records: Interner::new(),
+            names: protocol.processes.iter().map(|p| p.name.clone()).collect(),
             record_word,
             extra_word: words,
             misuses: Mutex::default(),
@@ -771,7 +784,7 @@ impl System for Core {
             };
         }
         if self.inner.record_word == Some(at) {
-            return format!("{:?}", self.inner.records.get(number));
+            return self.inner.value_text(self.inner.records.get(number));
         }
         self.layout.value_text(field, value)
     }

@@ -115,7 +115,7 @@ fn at_a_glance(
     }
     let tried: HashSet<String> = open.iter().map(|claim| claim.id.clone()).collect();
     answer_constants(examiner, &mut open);
-    let time = examiner.glance() * 2 * open.len() as u32;
+    let time = examiner.glance() * 10 * open.len() as u32;
     let share = time.as_secs_f64() / examiner.left().as_secs_f64().max(f64::MIN_POSITIVE);
     evaluate(examiner, system, &mut open, &[(0..4, share)]);
     let is_open =

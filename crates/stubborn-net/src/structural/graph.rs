@@ -171,14 +171,14 @@ impl Graph {
         let &[one, ref others @ ..] = group else {
             return false;
         };
-        let tokens = group.iter().map(|place| self.places[*place as usize]);
-        let sum = tokens.fold(Some(0), |sum: Option<Tokens>, n| sum?.checked_add(n?));
+        let mut tokens = group.iter().map(|place| self.places[*place as usize]);
+        let sum = tokens.try_fold(0, |sum: Tokens, n| sum.checked_add(n?));
         let Some(sum) = sum else { return false };
         let joined = |arcs: &[(u32, Weight)]| {
             let (mine, mut rest): (Vec<_>, Vec<_>) =
                 arcs.iter().partition(|(place, _)| group.contains(place));
-            let weights = mine.iter().map(|(_, weight)| *weight);
-            let sum = weights.fold(Some(0), |sum: Option<Weight>, n| sum?.checked_add(n))?;
+            let mut weights = mine.iter().map(|(_, weight)| *weight);
+            let sum = weights.try_fold(0, |sum: Weight, n| sum.checked_add(n))?;
             let at = rest.partition_point(|(place, _)| *place < one);
             rest.splice(at..at, (sum > 0).then_some((one, sum)));
             Some(rest)
