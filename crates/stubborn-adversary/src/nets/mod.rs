@@ -474,11 +474,11 @@ impl Maker<'_> {
             let mut configuration = Configuration::random(random, task);
             configuration.without_processes(random);
             if !self.system.is_complete() {
-                // Up to a limit of states, level by level, several processes take seconds; and
-                // relations are measured on all states.
+                // Up to a limit of states, level by level, several processes and disks take seconds;
+                // and relations are measured on all states.
                 let measured = configuration.measured_relations().is_some();
                 configuration.groups.retain(|group| match &*group[0] {
-                    "--processes" => false,
+                    "--processes" | "--spill" => false,
                     "--relations" => !measured,
                     _ => true,
                 });

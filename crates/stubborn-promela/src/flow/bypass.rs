@@ -2,14 +2,16 @@
 //!
 //! At a dead location a process has a single step, which is always executable, changes
 //! nothing and is not part of an atomic sequence: a `skip`, a jump, the end of a choice. Where
-//! nobody can see the location, a process may as well be at the next one already: steps that
-//! led to it lead on. States with a process at a dead location are never deadlocks, and
+//! nobody can see the location, nor that the process comes to the next one, it may as well be there
+//! already: steps that led to it lead on. States with a process at a dead location are never deadlocks, and
 //! nothing that can be asserted is different there, so verdicts stay the same. A circle of
 //! dead locations keeps all of them: a process that runs around it forever still does.
 
+use std::collections::HashSet;
+
 use super::{Action, Flow, StateNr, Transition};
 use crate::ast::ProcessKind;
-use crate::hir::{Basic, Expr, Program};
+use crate::hir::{Basic, Expr, Process, Program};
 use crate::lower::each_expression;
 
 /// The model without dead locations. The numbers of states and steps stay the same.
@@ -19,12 +21,38 @@ pub(crate) fn bypass(program: &Program) -> Program {
     if program.uses_priority || provided || looks_at_control(&program) {
         return program;
     }
-    for process in &mut program.processes {
+    let observed = observed(&program);
+    for (process, observed) in program.processes.iter_mut().zip(&observed) {
         if matches!(process.kind, ProcessKind::Proctype | ProcessKind::Init) {
-            lead_on(&mut process.flow);
+            lead_on(&mut process.flow, observed);
         }
     }
     program
+}
+
+/// By process type: the control states that somebody looks at, by a label or by `np_`. Who comes to one does
+/// something that others notice.
+pub(super) fn observed(program: &Program) -> Vec<HashSet<StateNr>> {
+    let mut labels = Vec::new();
+    let mut progress = false;
+    each_expression(program, &mut |expr| match expr {
+        Expr::RemoteLabel { process, label, .. } => labels.push((process.0, label.clone())),
+        Expr::NonProgress => progress = true,
+        _ => {}
+    });
+    let of = |(at, process): (usize, &Process)| {
+        let flow = &process.flow;
+        let own = labels.iter().filter(|(other, _)| *other == at);
+        let mut all: HashSet<StateNr> = own.filter_map(|(_, l)| flow.label_state(l)).collect();
+        let states = flow.states.iter().enumerate();
+        all.extend(
+            states
+                .filter(|(_, s)| progress && s.progress)
+                .map(|(state, _)| state),
+        );
+        all
+    };
+    program.processes.iter().enumerate().map(of).collect()
 }
 
 /// Whether some step depends on where another process is, labels aside: on `_last`, `enabled` or
@@ -52,25 +80,31 @@ fn refuses_partners(program: &Program) -> bool {
     })
 }
 
-fn lead_on(flow: &mut Flow) {
-    let next: Vec<Option<StateNr>> = (0..flow.states.len())
-        .map(|state| flow.dead_step(state).map(|only| only.target))
+fn lead_on(flow: &mut Flow, observed: &HashSet<StateNr>) {
+    let next: Vec<Option<(StateNr, bool)>> = (0..flow.states.len())
+        .map(|state| {
+            let only = flow.dead_step(state)?;
+            let silent = !observed.contains(&only.target);
+            silent.then_some((only.target, only.joins))
+        })
         .collect();
+    // And whether what comes there belongs to the same merged step.
     let lead = |from: StateNr| {
-        let mut at = from;
+        let (mut at, mut joins) = (from, true);
         // No way is longer than there are states, unless it is a circle.
         for _ in 0..next.len() {
             match next.get(at).copied().flatten() {
-                Some(further) => at = further,
-                None => return at,
+                Some((further, joined)) => (at, joins) = (further, joins && joined),
+                None => return (at, joins),
             }
         }
-        from
+        (from, true)
     };
-    let leads: Vec<StateNr> = (0..next.len()).map(lead).collect();
+    let leads: Vec<(StateNr, bool)> = (0..next.len()).map(lead).collect();
     for step in flow.states.iter_mut().flat_map(|s| &mut s.transitions) {
-        if let Some(lead) = leads.get(step.target).filter(|_| !step.atomic) {
+        if let Some((lead, joins)) = leads.get(step.target).filter(|_| !step.atomic) {
             step.target = *lead;
+            step.joins &= *joins;
         }
     }
 }

@@ -9,12 +9,13 @@
 //! The marks are always made, because SPIN's trails leave merged statements out; the lowering
 //! looks at them only if asked to, and never where some step [depends](super::looks_at_control)
 //! on where another process is: there SPIN's merging can lose errors. Nor does it join a statement that may
-//! fail, starts a process or looks at a channel to one that others notice (`d!1; a[i] = 0`, `p = run Q(); q =
-//! run Q()`): what they do in between would be lost.
+//! fail, starts a process, looks at a channel or leads to where others [look](super::bypass::observed) to one
+//! that they notice (`d!1; a[i] = 0`, `p = run Q(); q = run Q()`): what they do in between would be lost.
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Action, Flow, Transition};
+use super::bypass::observed;
+use super::{Action, Flow, StateNr, Transition};
 use crate::ast::{Binary, Probe};
 use crate::hir::{Argument, Basic, Expr, Place, ProcId, Program, VarKey};
 use crate::lower::{each_expression, each_global, each_part, globals_of, runs_of};
@@ -30,10 +31,11 @@ pub(crate) fn merge(program: &mut Program, remote_labels: &[(crate::ast::Name, c
         return;
     }
     let mut marks: Vec<(Vec<bool>, Vec<bool>)> = Vec::new();
-    for at in 0..program.processes.len() {
+    let observed = observed(program);
+    for (at, observed) in observed.iter().enumerate() {
         let merging = Merging::new(program, ProcId(at), remote_labels);
         let merges = merging.marks();
-        let joins = merging.joins(&merges);
+        let joins = merging.joins(&merges, observed);
         marks.push((merges, joins));
     }
     for (process, (merges, joins)) in program.processes.iter_mut().zip(marks) {
@@ -123,7 +125,11 @@ impl<'p> Merging<'p> {
 
     /// Those of the marks that lose nothing. Between a step that others notice and one that fails they
     /// may do what is impossible before the first and after the second.
-    fn joins(&self, merges: &[bool]) -> Vec<bool> {
+    fn joins(&self, merges: &[bool], observed: &HashSet<StateNr>) -> Vec<bool> {
+        let arrives = |state: StateNr| {
+            let mut steps = self.flow.states[state].transitions.iter();
+            steps.any(|step| observed.contains(&step.target))
+        };
         let mut joins = merges.to_vec();
         // States in the middle of a merged step that others notice.
         let mut noticed = vec![false; self.flow.states.len()];
@@ -135,10 +141,11 @@ impl<'p> Merging<'p> {
                     .iter()
                     .filter(|step| merges.get(step.number) == Some(&true))
                 {
-                    if !(noticed[state] || self.is_noticed(step)) {
+                    let leaves = observed.contains(&state);
+                    if !(noticed[state] || leaves || self.is_noticed(step)) {
                         continue;
                     }
-                    if self.may_fail(step.target) {
+                    if self.may_fail(step.target) || arrives(step.target) {
                         joins[step.number] = false;
                     } else {
                         changed |= !std::mem::replace(&mut noticed[step.target], true);

@@ -233,6 +233,23 @@ fn control_that_others_look_at_stays() {
             active proctype B() {{ byte l, m; {claim} l = {look}; m = {look}; assert(l == m) }}"
         ));
     }
+    // Others look whether a process is at a label, and it is not there yet.
+    for before in [
+        "x = 1; skip",
+        "atomic { x = 2; x = 1 }; l = 2",
+        "xs c; c!1; l = 2",
+        "xr c; c?l; l = 2",
+    ] {
+        texts.push(format!(
+            "byte x; chan c = [1] of {{ byte }};
+            active proctype S() {{ byte l; {before}; end: (false) }}
+            active proctype T() {{ byte v; if
+                :: (x == 1 && !S@end); assert(false)
+                :: c!1; empty(c); assert(S@end)
+                :: c?v; assert(S@end)
+            fi }}"
+        ));
+    }
     texts.push(
         "proctype Q() { skip }
         init { byte p, q; p = run Q(); q = run Q(); assert(q != p) }"
