@@ -122,7 +122,7 @@ mod tests {
     fn whoever_is_there_is_found() {
         let mut random = Random::new(7);
         let (mut places, mut live) = (Places::default(), Vec::new());
-        let node = |number: usize| Node((number as u64 % 97) << 32 | number as u64 / 3);
+        let node = |number: usize| Node(((number as u64 % 97) << 32) | (number as u64 / 3));
         for round in 0..4_000 {
             let many = random.below(40);
             if round % 3 < 2 {
