@@ -17,6 +17,7 @@ use stubborn_reduce::{Aim, Goals};
 use stubborn_system::{Successors, System};
 
 use crate::answer::{Technique, Value};
+use crate::best_first::best_first;
 use crate::examiner::{Coverage, Examiner, Way, sum};
 use crate::guided::Guide;
 use crate::pump::unbounded;
@@ -54,22 +55,27 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: V
             bound,
         })
         .collect();
-    explore(examiner, system, &mut open, examiner.short());
-    if examiner.options.equation {
-        prove(examiner, system, &mut open);
-        settle(examiner, &mut open, &[Technique::LinearProgramming]);
-    }
     let seen = [Technique::LinearProgramming, Technique::RandomWalk];
+    let glance = examiner.glance();
+    explore(examiner, system, &mut open, glance);
+    prove(examiner, system, &mut open, 20 * glance);
+    walk_around(examiner, system, &mut open, glance);
+    walk_up(examiner, system, &mut open, 4 * glance);
+    settle(examiner, &mut open, &seen);
+    one_by_one(examiner, system, &mut open, |_, _| 20 * glance);
+    explore(examiner, system, &mut open, examiner.short());
+    let each = 1.0 / open.len().max(1) as f64;
+    let time = examiner.slice(0.2 * each, Duration::from_secs(20));
+    prove(examiner, system, &mut open, time);
+    let time = examiner.slice(0.03, Duration::from_secs(2));
+    walk_around(examiner, system, &mut open, time);
+    settle(examiner, &mut open, &seen);
     if examiner.options.walks {
-        let time = examiner.slice(0.03, Duration::from_secs(2));
-        walk(system, time, &mut |state: &[u32], _: &Successors| {
-            raise(system, state, &mut open)
-        });
-        settle(examiner, &mut open, &seen);
         pump(examiner, system, &mut open);
-        walk_up(examiner, system, &mut open);
-        settle(examiner, &mut open, &seen);
     }
+    let time = examiner.slice(0.1 * each, Duration::from_secs(5));
+    walk_up(examiner, system, &mut open, time);
+    settle(examiner, &mut open, &seen);
     explore(examiner, system, &mut open, examiner.left().mul_f64(0.2));
     // The most expensive of what needs no search of its own; what is left of a bound after it is for
     // searches.
@@ -81,8 +87,11 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: V
             &[Technique::LinearProgramming, Technique::Topological],
         );
     }
-    one_by_one(examiner, system, &mut open, 0.1);
-    one_by_one(examiner, system, &mut open, 1.0);
+    for share in [0.1, 1.0] {
+        one_by_one(examiner, system, &mut open, |examiner, open| {
+            examiner.left().mul_f64(share / open as f64)
+        });
+    }
     for question in open {
         examiner.answer(&question.bound.id, Value::Unknown, &[]);
     }
@@ -115,13 +124,21 @@ fn pump(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>) {
     });
 }
 
-/// Walks towards larger sums than those that were seen, up to what is proved.
-fn walk_up(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
-    if open.is_empty() {
+/// Walks at random for a time.
+fn walk_around(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open], time: Duration) {
+    if examiner.options.walks && !open.iter().all(Open::is_settled) {
+        walk(system, time, &mut |state: &[u32], _: &Successors| {
+            raise(system, state, open)
+        });
+    }
+}
+
+/// Walks towards larger sums than those that were seen, up to what is proved; each for a time.
+fn walk_up(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open], time: Duration) {
+    if !examiner.options.walks || open.iter().all(Open::is_settled) {
         return;
     }
     let mut guide = Guide::new(system);
-    let time = examiner.slice(0.1 / open.len() as f64, Duration::from_secs(5));
     for at in 0..open.len() {
         let started = Instant::now();
         while !open[at].is_settled() && !examiner.is_over() {
@@ -163,11 +180,13 @@ fn settle(examiner: &mut Examiner<'_>, open: &mut Vec<Open>, techniques: &[Techn
     });
 }
 
-/// Upper bounds by the state equation.
-fn prove(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
+/// Upper bounds by the state equation where there are none yet, each in a time.
+fn prove(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open], time: Duration) {
+    if !examiner.options.equation || open.is_empty() {
+        return;
+    }
     let equation = StateEquation::new(system.net());
-    let time = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
-    for question in open {
+    for question in open.iter_mut().filter(|q| q.most.is_none()) {
         if examiner.is_over() {
             return;
         }
@@ -222,11 +241,16 @@ fn explore(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>
     settle(examiner, open, &techniques);
 }
 
-/// Gives each open sum a search of its own, with a share of the time.
-fn one_by_one(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<Open>, share: f64) {
+/// Gives each open sum a search of its own, in a time by how many are open.
+fn one_by_one(
+    examiner: &mut Examiner<'_>,
+    system: &NetSystem,
+    open: &mut Vec<Open>,
+    time: impl Fn(&Examiner<'_>, usize) -> Duration,
+) {
     let count = open.len();
     for (at, question) in open.iter_mut().enumerate() {
-        let time = examiner.left().mul_f64(share / (count - at) as f64);
+        let time = time(examiner, count - at);
         if examiner.is_over() {
             break;
         }
@@ -264,6 +288,29 @@ fn search(
             (same, question.bound.places.clone())
         }
     };
+    if examiner.options.equation {
+        let weights: Vec<(PlaceId, i64)> = places.iter().map(|place| (*place, 1)).collect();
+        let proved = StateEquation::new(system.net()).bound(&weights, time / 8);
+        question.most = question.most.into_iter().chain(proved).min();
+    }
+    let mut look = |state: &[u32], _: &Successors| {
+        question.least = question.least.max(sum(&system, state, &places));
+        !question.is_settled()
+    };
+    if examiner.options.walks {
+        walk(&system, time / 8, &mut look);
+    }
+    if let Some(most) = question.most.filter(|most| *most > question.least) {
+        let sum_of = IntExpr::tokens(places.clone());
+        let reached = Atom::Compare(CompareOp::GreaterOrEqual, sum_of, IntExpr::constant(most));
+        let limits = examiner.limits(time / 4);
+        if best_first(&system, &Formula::Atom(reached), &limits).is_some() {
+            question.least = most;
+        }
+    }
+    if question.is_settled() {
+        return Some(());
+    }
     let unreachable = IntExpr::constant(u64::MAX);
     let more = Atom::Compare(
         CompareOp::GreaterOrEqual,

@@ -55,11 +55,6 @@ pub(crate) fn find(examiner: &Examiner<'_>, time: Duration) -> Option<(bool, Vec
         all.extend_from_slice(more);
         all
     };
-    if examiner.options.walks
-        && walks_into_one(&system, time.mul_f64(0.02).min(Duration::from_secs(1)))
-    {
-        return Some((true, with(&[Technique::RandomWalk])));
-    }
     let search = |reduction: Option<&Made<'_>>, way: Way| {
         let mut found = false;
         let mut look = |_: &[u32], successors: &Successors| {
@@ -74,34 +69,47 @@ pub(crate) fn find(examiner: &Examiner<'_>, time: Duration) -> Option<(bool, Vec
         }
     };
     let mut searched = with(&[Technique::Explicit, Technique::StateCompression]);
-    // A net with few states is done before sets are thought about.
-    if let Some(value) = search(None, Way::breadth_first(time.mul_f64(0.15))) {
-        return Some((value, searched));
-    }
-    if examiner.options.traps
-        && !examiner.is_over()
-        && no_deadlock_by_traps(system.net(), system.invariants(), time.mul_f64(0.05))
-    {
-        return Some((false, with(&[Technique::Topological])));
-    }
-    let reduction = examiner.reduction(&system, Aim::Deadlocks);
-    if reduction.is_some() {
-        searched.push(Technique::StubbornSets);
-    }
-    let deep = |seed, time| search(reduction.as_ref(), Way::depth_first(seed, time));
-    if let Some(value) = deep(0, time.mul_f64(0.1)) {
-        return Some((value, searched));
-    }
-    if examiner.options.equation && !examiner.is_over() && is_excluded(&system, time.mul_f64(0.15))
-    {
-        return Some((false, with(&[Technique::LinearProgramming])));
+    let mut reduction = None;
+    let glance = examiner.glance().min(time.mul_f64(0.02));
+    // What is easy for one of them should not wait for the others: first a little of each.
+    for round in 0..2 {
+        let share = |share: f64, glances: u32| match round {
+            0 => glance * glances,
+            _ => time.mul_f64(share),
+        };
+        let walks = share(0.02, 2).min(Duration::from_secs(1));
+        if examiner.options.walks && walks_into_one(&system, walks) {
+            return Some((true, with(&[Technique::RandomWalk])));
+        }
+        // A net with few states is done before sets are thought about.
+        if let Some(value) = search(None, Way::breadth_first(share(0.15, 5))) {
+            return Some((value, searched));
+        }
+        if examiner.options.traps
+            && !examiner.is_over()
+            && no_deadlock_by_traps(system.net(), system.invariants(), share(0.05, 20))
+        {
+            return Some((false, with(&[Technique::Topological])));
+        }
+        if round == 0 {
+            reduction = examiner.reduction(&system, Aim::Deadlocks);
+            searched.extend(reduction.as_ref().map(|_| Technique::StubbornSets));
+        }
+        let deep = Way::depth_first(0, share(0.1, 20));
+        if let Some(value) = search(reduction.as_ref(), deep) {
+            return Some((value, searched));
+        }
+        if examiner.options.equation && !examiner.is_over() && is_excluded(&system, share(0.15, 20))
+        {
+            return Some((false, with(&[Technique::LinearProgramming])));
+        }
     }
     if examiner.is_over() {
         return None;
     }
     // What is left, in another order.
     let rest = time.saturating_sub(started.elapsed()).min(examiner.left());
-    deep(1, rest).map(|value| (value, searched))
+    search(reduction.as_ref(), Way::depth_first(1, rest)).map(|value| (value, searched))
 }
 
 /// A transition without inputs is always enabled.

@@ -45,7 +45,7 @@ impl Default for Options<'_> {
             memory: None,
             interrupt: None,
             stubborn_sets: true,
-            structural: ReductionRules::ALL,
+            structural: ReductionRules::WITHOUT_RUNS,
             equation: true,
             traps: true,
             walks: true,
@@ -60,6 +60,9 @@ pub(crate) const MOST_TRANSITIONS: usize = 4_000;
 /// The share of the time for a first search of everything, and the most that it may take: what comes next
 /// often needs less.
 const SHORT: (f64, Duration) = (0.06, Duration::from_millis(250));
+
+/// The same for a first try of anything.
+const GLANCE: (f64, Duration) = (0.0004, Duration::from_millis(2));
 
 /// Time without a limit.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
@@ -140,6 +143,12 @@ impl<'f> Examiner<'f> {
     /// The time for a first search of everything: a net with few states needs nothing else.
     pub(crate) fn short(&self) -> Duration {
         self.slice(SHORT.0, SHORT.1)
+    }
+
+    /// The time for a first try of a technique: what is easy for one should not wait until another has
+    /// used up its share.
+    pub(crate) fn glance(&self) -> Duration {
+        self.slice(GLANCE.0, GLANCE.1)
     }
 
     /// Whether there is no time left, or somebody wants an end.

@@ -247,13 +247,16 @@ pub(crate) fn decide(
     if let Some(value) = question.decide(firing) {
         return Some((value, vec![Technique::Topological]));
     }
-    if let Some(value) = search(examiner, system, question, firing, None, examiner.short()) {
-        return Some((value, SEARCHED.to_vec()));
-    }
     let walked = Some(vec![Technique::RandomWalk]);
-    let short = examiner.slice(0.03, Duration::from_secs(2));
-    if let Some(value) = by_walks(examiner, system, question, firing, short) {
-        return Some(value).zip(walked);
+    let walks = examiner.slice(0.03, Duration::from_secs(2));
+    let glance = examiner.glance();
+    for (searching, walking) in [(4 * glance, 4 * glance), (examiner.short(), walks)] {
+        if let Some(value) = search(examiner, system, question, firing, None, searching) {
+            return Some((value, SEARCHED.to_vec()));
+        }
+        if let Some(value) = by_walks(examiner, system, question, firing, walking) {
+            return Some(value).zip(walked);
+        }
     }
     // What is easy to find first: the state equation tells nothing about what can fire.
     for share in [0.05, 0.3] {
@@ -538,35 +541,38 @@ fn is_one_safe(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec
         let coverage = examiner.explore(system, None, way, &mut look);
         (found || coverage == Coverage::Complete).then_some(!found)
     };
-    if let Some(value) = search(&open, examiner.short()) {
-        return Some((value, SEARCHED.to_vec()));
-    }
-    if examiner.options.walks {
-        let time = examiner.slice(0.03, Duration::from_secs(2));
-        let mut found = false;
-        walk(
-            system,
-            time,
-            &mut |state: &[u32], successors: &Successors| {
+    let glance = examiner.glance();
+    let usual = (
+        examiner.short(),
+        examiner.slice(0.03, Duration::from_secs(2)),
+        examiner.slice(0.05, Duration::from_secs(5)),
+    );
+    for (searching, walking, each) in [(2 * glance, 2 * glance, 5 * glance), usual] {
+        if let Some(value) = search(&open, searching) {
+            return Some((value, SEARCHED.to_vec()));
+        }
+        if examiner.options.walks {
+            let mut found = false;
+            let mut look = |state: &[u32], successors: &Successors| {
                 found |= overflows(successors) || unsafe_in(state, &open);
                 !found
-            },
-        );
-        if found {
-            return Some((false, vec![Technique::RandomWalk]));
+            };
+            walk(system, walking, &mut look);
+            if found {
+                return Some((false, vec![Technique::RandomWalk]));
+            }
         }
-    }
-    if examiner.options.equation {
-        let equation = StateEquation::new(system.net());
-        let until = examiner.left().mul_f64(0.7);
-        let each = examiner.slice(0.05, Duration::from_secs(5));
-        open.retain(|range| {
-            let late = examiner.is_over() || examiner.left() < until;
-            let weights: Vec<(PlaceId, i64)> = range.clone().map(|p| (PlaceId(p), 1)).collect();
-            late || equation.bound(&weights, each).is_none_or(|bound| bound > 1)
-        });
-        if open.is_empty() {
-            return Some((true, vec![Technique::LinearProgramming]));
+        if examiner.options.equation {
+            let equation = StateEquation::new(system.net());
+            let until = examiner.left().saturating_sub(6 * each);
+            open.retain(|range| {
+                let late = examiner.is_over() || examiner.left() < until;
+                let weights: Vec<(PlaceId, i64)> = range.clone().map(|p| (PlaceId(p), 1)).collect();
+                late || equation.bound(&weights, each).is_none_or(|bound| bound > 1)
+            });
+            if open.is_empty() {
+                return Some((true, vec![Technique::LinearProgramming]));
+            }
         }
     }
     if let Some(value) = search(&open, examiner.left().mul_f64(0.9)) {

@@ -41,6 +41,18 @@ fn decide(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec<Tech
         .transition_groups()
         .map(|(_, range)| range)
         .collect();
+    let live = |terminal: &Terminal| {
+        terminal.fired.iter().all(|fired| {
+            groups
+                .iter()
+                .all(|group| group.clone().any(|t| fired.contains(t as usize)))
+        })
+    };
+    let memory = examiner.options.memory;
+    let searched = vec![Technique::Explicit];
+    if let Ok(terminal) = components(system, None, memory, 10 * examiner.glance()) {
+        return Some((live(&terminal), searched));
+    }
     if examiner.options.equation {
         let time = examiner.slice(0.05, Duration::from_secs(10));
         let ends = StateEquation::new(system.net()).exhausted(time);
@@ -68,15 +80,6 @@ fn decide(examiner: &Examiner<'_>, system: &NetSystem) -> Option<(bool, Vec<Tech
             (value, techniques)
         });
     }
-    let live = |terminal: &Terminal| {
-        terminal.fired.iter().all(|fired| {
-            groups
-                .iter()
-                .all(|group| group.clone().any(|t| fired.contains(t as usize)))
-        })
-    };
-    let memory = examiner.options.memory;
-    let searched = vec![Technique::Explicit];
     let time = examiner.left().mul_f64(0.35);
     if let Ok(terminal) = components(system, None, memory, time) {
         return Some((live(&terminal), searched));

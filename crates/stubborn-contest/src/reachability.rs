@@ -23,6 +23,10 @@ use crate::walk::walk;
 /// distance.
 const GUIDED: (f64, f64) = (0.1, 0.2);
 
+/// Most conjunctions that a goal is taken apart into, and most parts of one.
+const MOST_CUBES: usize = 16;
+const LONGEST_CUBE: usize = 24;
+
 /// A question whether a formula can become true.
 pub(crate) struct Goal {
     pub(crate) id: String,
@@ -56,13 +60,25 @@ pub(crate) fn search_all(
     system: &NetSystem,
     mut open: Vec<(Goal, LabelId)>,
 ) {
+    let glance = examiner.glance();
+    look_around(examiner, system, &mut open, Look::Everything(glance));
+    look_around(examiner, system, &mut open, Look::Walk(glance));
+    let unsure = exclude(examiner, system, &mut open, 20 * glance, |_| true);
+    one_by_one(examiner, system, &mut open, |_, _| 20 * glance);
     let short = Look::Everything(examiner.short());
     look_around(examiner, system, &mut open, short);
+    // With fewer places to watch, the nets made for them are smaller, and so are their sets.
+    for (goal, _) in &mut open {
+        let simple = examiner.by_equation(system, &[&goal.formula], 100 * glance);
+        goal.formula = simple.into_iter().next().unwrap_or(goal.formula.clone());
+    }
+    one_by_one(examiner, system, &mut open, |_, _| 100 * glance);
     let walks = Look::Walk(examiner.slice(0.03, Duration::from_secs(2)));
     look_around(examiner, system, &mut open, walks);
-    if examiner.options.equation {
-        exclude(examiner, system, &mut open);
-    }
+    let each = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
+    exclude(examiner, system, &mut open, each, |label| {
+        unsure.contains(&label)
+    });
     walk_towards(examiner, system, &mut open, 0.1);
     look_around(
         examiner,
@@ -70,8 +86,11 @@ pub(crate) fn search_all(
         &mut open,
         Look::Everything(examiner.left().mul_f64(0.3)),
     );
-    one_by_one(examiner, system, &mut open, 0.1);
-    one_by_one(examiner, system, &mut open, 0.6);
+    for share in [0.1, 0.6] {
+        one_by_one(examiner, system, &mut open, |examiner, open| {
+            examiner.left().mul_f64(share / open as f64)
+        });
+    }
     look_around(examiner, system, &mut open, Look::Walk(examiner.left()));
     for (goal, _) in open {
         examiner.answer(&goal.id, Value::Unknown, &[]);
@@ -161,31 +180,48 @@ fn walk_towards(
     });
 }
 
-/// Answers what the state equation excludes.
-fn exclude(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<(Goal, LabelId)>) {
+/// Answers what the state equation excludes, of those that are to be tried, each in this time. Those
+/// for which that was too little.
+fn exclude(
+    examiner: &mut Examiner<'_>,
+    system: &NetSystem,
+    open: &mut Vec<(Goal, LabelId)>,
+    time: Duration,
+    is_to_be_tried: impl Fn(LabelId) -> bool,
+) -> Vec<LabelId> {
+    let mut unsure = Vec::new();
+    if !examiner.options.equation || open.is_empty() {
+        return unsure;
+    }
     let equation = StateEquation::new(system.net());
     let linear = Linearise::new(system.net(), system.bounds()).with_traps(examiner.options.traps);
-    let time = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
-    open.retain(|(goal, _)| {
-        let excluded = !examiner.is_over() && linear.never(&equation, &goal.formula, time);
+    open.retain(|(goal, label)| {
+        if examiner.is_over() || !is_to_be_tried(*label) {
+            return true;
+        }
+        let started = Instant::now();
+        let excluded = linear.never(&equation, &goal.formula, time);
         if excluded {
             examiner.answer(&goal.id, goal.value(false), &[Technique::LinearProgramming]);
+        } else if started.elapsed() >= time {
+            unsure.push(*label);
         }
         !excluded
     });
+    unsure
 }
 
-/// Gives each open goal a search of its own, with a share of the time.
+/// Gives each open goal a search of its own, in a time by how many are open.
 fn one_by_one(
     examiner: &mut Examiner<'_>,
     system: &NetSystem,
     open: &mut Vec<(Goal, LabelId)>,
-    share: f64,
+    time: impl Fn(&Examiner<'_>, usize) -> Duration,
 ) {
     let mut left = open.len();
     open.retain(|entry| {
         let goal = &entry.0;
-        let time = examiner.left().mul_f64(share / left.max(1) as f64);
+        let time = time(examiner, left.max(1));
         left -= 1;
         if examiner.is_over() {
             return true;
@@ -212,11 +248,15 @@ fn search(
     if own.is_some() {
         techniques.push(Technique::StructuralReduction);
     }
-    let (system, label, formula) = match &own {
-        Some((own, label, formula)) => (own, *label, formula),
-        None => (whole, *label, &goal.formula),
+    let (system, label, formula, goals) = match &own {
+        Some(own) => (&own.system, own.label, &own.formula, own.goals.clone()),
+        None => (whole, *label, &goal.formula, Goals::labels([*label])),
     };
-    let (found, with_sets) = search_in(examiner, system, label, formula, time)?;
+    if own.is_some() && is_excluded(examiner, system, formula, time.mul_f64(GUIDED.1)) {
+        let techniques = vec![Technique::StructuralReduction, Technique::LinearProgramming];
+        return Some((false, techniques));
+    }
+    let (found, with_sets) = search_in(examiner, system, label, goals, formula, time)?;
     techniques.extend(with_sets.then_some(Technique::StubbornSets));
     Some((found, techniques))
 }
@@ -229,23 +269,117 @@ pub(crate) fn search_alone(
     formula: &Formula,
     time: Duration,
 ) -> Option<bool> {
-    let (own, label, formula) = made_for(examiner, whole, formula)?;
-    Some(search_in(examiner, &own, label, &formula, time)?.0)
+    let own = made_for(examiner, whole, formula)?;
+    if is_excluded(examiner, &own.system, &own.formula, time.mul_f64(GUIDED.1)) {
+        return Some(false);
+    }
+    let found = search_in(
+        examiner,
+        &own.system,
+        own.label,
+        own.goals,
+        &own.formula,
+        time,
+    );
+    Some(found?.0)
 }
 
-/// A net made smaller around the places of a state formula, with its label and itself there.
-fn made_for(
+/// Whether the state equation of a net that was made for a formula excludes it: that is a small one.
+fn is_excluded(
     examiner: &Examiner<'_>,
-    whole: &NetSystem,
+    system: &NetSystem,
     formula: &Formula,
-) -> Option<(NetSystem, LabelId, Formula)> {
+    time: Duration,
+) -> bool {
+    let equation = || StateEquation::new(system.net());
+    let linear = Linearise::new(system.net(), system.bounds());
+    examiner.options.equation && linear.never(&equation(), formula, time)
+}
+
+/// A net that was made for a formula, the formula in terms of it, its label, and its parts.
+struct Made {
+    system: NetSystem,
+    formula: Formula,
+    label: LabelId,
+    goals: Goals,
+}
+
+/// A net made smaller around the places of a state formula.
+fn made_for(examiner: &Examiner<'_>, whole: &NetSystem, formula: &Formula) -> Option<Made> {
     let original = &examiner.model.net;
     let watched: Vec<PlaceId> = formula.places(original);
     let reduced = examiner.reduced(original, &Preserve::Places(watched))?;
     let formula = reduced.translate(formula, original)?;
-    let mut own = examiner.smaller(whole, &reduced)?;
-    let label = own.add_label(formula.clone())?;
-    Some((own, label, formula))
+    let mut system = examiner.smaller(whole, &reduced)?;
+    let label = system.add_label(formula.clone())?;
+    let goals = in_parts(&mut system, &formula).unwrap_or_else(|| Goals::labels([label]));
+    Some(Made {
+        system,
+        formula,
+        label,
+        goals,
+    })
+}
+
+/// A state formula as conjunctions of labels: a set for a goal needs to care for one part of each
+/// that does not hold. None if the formula cannot be taken apart.
+fn in_parts(system: &mut NetSystem, formula: &Formula) -> Option<Goals> {
+    let cubes = cubes(formula, true);
+    let useful = |cube: &Vec<Formula>| (1..=LONGEST_CUBE).contains(&cube.len());
+    if cubes.is_empty() || !cubes.iter().all(useful) {
+        return None;
+    }
+    let mut known: Vec<(Formula, LabelId)> = Vec::new();
+    let mut any_of = Vec::with_capacity(cubes.len());
+    for cube in cubes {
+        let mut labels = Vec::with_capacity(cube.len());
+        for part in cube {
+            let label = match known.iter().find(|(other, _)| *other == part) {
+                Some((_, label)) => *label,
+                None => system.add_label(part.clone())?,
+            };
+            known.push((part, label));
+            labels.push(label);
+        }
+        any_of.push(labels);
+    }
+    Some(Goals {
+        any_of,
+        transitions: Vec::new(),
+    })
+}
+
+/// That a state formula has a value, as a disjunction of conjunctions; what would become very
+/// many stays in one part.
+fn cubes(formula: &Formula, value: bool) -> Vec<Vec<Formula>> {
+    let whole = |formula: &Formula| match value {
+        true => formula.clone(),
+        false => formula.clone().negated(),
+    };
+    match (formula, value) {
+        (Formula::Not(inner), _) => cubes(inner, !value),
+        (Formula::Or(parts), true) | (Formula::And(parts), false) => {
+            let all: Vec<_> = parts.iter().flat_map(|part| cubes(part, value)).collect();
+            match all.len() <= MOST_CUBES {
+                true => all,
+                false => vec![vec![whole(formula)]],
+            }
+        }
+        (Formula::And(parts), true) | (Formula::Or(parts), false) => {
+            parts.iter().fold(vec![Vec::new()], |product, part| {
+                let mut next = cubes(part, value);
+                if product.len() * next.len() > MOST_CUBES {
+                    next = vec![vec![whole(part)]];
+                }
+                let with = |cube: &Vec<Formula>| {
+                    let cube = cube.clone();
+                    next.iter().map(move |more| [&cube[..], more].concat())
+                };
+                product.iter().flat_map(with).collect()
+            })
+        }
+        _ => vec![vec![whole(formula)]],
+    }
 }
 
 /// Looks for a goal; whether it is there, and whether stubborn sets were used to find out.
@@ -253,6 +387,7 @@ fn search_in(
     examiner: &Examiner<'_>,
     system: &NetSystem,
     label: LabelId,
+    goals: Goals,
     formula: &Formula,
     time: Duration,
 ) -> Option<(bool, bool)> {
@@ -268,7 +403,7 @@ fn search_in(
         return Some((true, false));
     }
     let time = time.saturating_sub(started.elapsed());
-    let reduction = examiner.reduction(system, Aim::Goals(Goals::labels([label])));
+    let reduction = examiner.reduction(system, Aim::Goals(goals));
     let mut found = false;
     let mut executor = system.executor();
     let mut look = |state: &[u32], _: &Successors| {
@@ -279,4 +414,56 @@ fn search_in(
     let coverage = examiner.explore(system, reduction.as_ref(), way, &mut look);
     let known = found || coverage == Coverage::Complete;
     known.then_some((found, reduction.is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use stubborn_net::{Atom, CompareOp, IntExpr, NetBuilder};
+    use stubborn_system::Random;
+
+    use super::*;
+
+    fn random_formula(random: &mut Random, depth: usize) -> Formula {
+        if depth == 0 {
+            let tokens = IntExpr::tokens(vec![PlaceId(random.below(4) as u32)]);
+            let least = IntExpr::constant(random.below(3) as u64);
+            return Formula::Atom(Atom::Compare(CompareOp::GreaterOrEqual, tokens, least));
+        }
+        let count = 1 + random.below(4);
+        let parts = |random: &mut Random| {
+            let part = |_| random_formula(random, depth - 1);
+            (0..count).map(part).collect()
+        };
+        match random.below(3) {
+            0 => Formula::And(parts(random)),
+            1 => Formula::Or(parts(random)),
+            _ => random_formula(random, depth - 1).negated(),
+        }
+    }
+
+    /// A formula holds where all parts of some conjunction do.
+    #[test]
+    fn formulas_taken_apart_are_the_same() {
+        let mut builder = NetBuilder::new("n");
+        for place in ["a", "b", "c", "d"] {
+            builder.place(place, 0);
+        }
+        let net = builder.build().unwrap();
+        let mut random = Random::new(0x0c0b_e500_0000_0001);
+        let (mut several, mut truths) = (0, [0, 0]);
+        for _ in 0..2_000 {
+            let formula = random_formula(&mut random, 3);
+            let apart = cubes(&formula, true);
+            assert!(apart.len() <= MOST_CUBES);
+            several += usize::from(apart.len() > 1);
+            for _ in 0..8 {
+                let marking: Vec<u64> = (0..4).map(|_| random.below(4) as u64).collect();
+                let holds = |f: &Formula| f.holds(&net, &|p| marking[p.index()]).unwrap();
+                let found = apart.iter().any(|cube| cube.iter().all(holds));
+                assert_eq!(found, holds(&formula), "{formula:?}");
+                truths[usize::from(found)] += 1;
+            }
+        }
+        assert!(several > 500 && truths.iter().all(|n| *n > 2_000));
+    }
 }

@@ -161,7 +161,7 @@ fn ways(seconds: u64) -> Vec<Options<'static>> {
         plain.clone(),
         Options {
             stubborn_sets: true,
-            structural: ReductionRules::ALL,
+            structural: ReductionRules::WITHOUT_RUNS,
             ..plain.clone()
         },
         Options {

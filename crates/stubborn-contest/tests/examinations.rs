@@ -26,7 +26,7 @@ fn ways() -> Vec<Options<'static>> {
         plain.clone(),
         Options {
             stubborn_sets: true,
-            structural: ReductionRules::ALL,
+            structural: ReductionRules::WITHOUT_RUNS,
             ..plain.clone()
         },
         Options {

@@ -38,6 +38,10 @@ pub(crate) fn walk(
         hunt.temporal[property].labels(),
     );
     let all_marks = automaton.all_marks();
+    let accepts_all = |place: StateId| {
+        let mut edges = automaton.edges(place).iter();
+        edges.any(|e| e.guard.is_true() && e.target == place && e.marks == all_marks)
+    };
     let initial = system.initial_states();
     let hasher = RandomState::new();
     let styles = [Style::Steps, Style::Processes, Style::Priorities];
@@ -99,6 +103,14 @@ pub(crate) fn walk(
             }
             successors.clear();
             executor.successors(&state, &mut successors);
+            // After a prefix that no good run has, any cycle will do.
+            if accepts_all(place) {
+                let mut all = successors.iter();
+                if all.any(|next| visited.contains_key(&hasher.hash_one((next.state, place.0)))) {
+                    closed = true;
+                    break 'turn;
+                }
+            }
             match chooser.choose(&successors) {
                 Some(next) => path.extend_from_slice(successors.state(next)),
                 // The run ends, and counts as standing still.
@@ -109,7 +121,6 @@ pub(crate) fn walk(
         left = left.saturating_sub(1);
         length = (length * 2).min(LONG);
     }
-    debug_assert!(!closed || all_marks == automaton.all_marks());
     shared.steps.fetch_add(size - left, Ordering::Relaxed);
     shared.depth.fetch_max(deepest, Ordering::Relaxed);
     if !closed || system.budget().conclude().is_some() {

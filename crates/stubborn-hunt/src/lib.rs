@@ -57,8 +57,13 @@ const BITSTATE: u64 = 1 << 22;
 /// About so many pairs of transitions are related in the time of a state. (Not a time: the same seed hunts in the same
 /// way on every machine.)
 const RELATED_PER_STATE: u64 = 16;
+/// So many temporal properties take about as much as everything else.
+const FEW_PROPERTIES: usize = 4;
 /// How often the observer is called.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How often the memory is looked at, by a hunt that somebody waits for.
+const GAUGE_EVERY: Duration = Duration::from_millis(20);
 
 /// A hunt, ready to [run](Hunt::run).
 pub struct Hunt<'a> {
@@ -185,9 +190,9 @@ impl Strategy {
             Self::Product {
                 shuffled: false, ..
             } => 8,
-            Self::DepthFirst { .. } => 4,
+            Self::DepthFirst { .. } | Self::Walk(_) => 4,
             Self::BreadthFirst | Self::Product { shuffled: true, .. } => 2,
-            Self::Walk(_) | Self::BestFirst | Self::Lasso(_) => 1,
+            Self::BestFirst | Self::Lasso(_) => 1,
         }
     }
 
@@ -250,11 +255,26 @@ impl Hunt<'_> {
                 .collect();
             let (hunting, ended) = mpsc::channel::<()>();
             if let Some(time) = self.time {
-                let over = &shared.over;
+                let (over, budget) = (&shared.over, self.system.budget());
+                // Somebody waits for its end, who needs memory, too.
+                let memory = budget.memory().map(|(most, gauge)| {
+                    let used = gauge();
+                    (used + most.saturating_sub(used) / 2, gauge)
+                });
                 scope.spawn(move || {
-                    // It is disconnected as soon as all have come back.
-                    if ended.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout) {
-                        over.store(true, Ordering::Relaxed);
+                    let started = Instant::now();
+                    let is_too_much = || memory.is_some_and(|(most, gauge)| gauge() > most);
+                    loop {
+                        let left = time.saturating_sub(started.elapsed());
+                        // It is disconnected as soon as all have come back.
+                        let wait = ended.recv_timeout(left.min(GAUGE_EVERY));
+                        if wait != Err(mpsc::RecvTimeoutError::Timeout) {
+                            break;
+                        }
+                        if left.is_zero() || is_too_much() {
+                            over.store(true, Ordering::Relaxed);
+                            break;
+                        }
                     }
                 });
             }
@@ -402,7 +422,8 @@ impl<'h, 'a> Shared<'h, 'a> {
                 continue;
             }
             let weight = strategy.weight() * own.map_or(1, |(_, weight)| weight);
-            let size = LONGEST_TURN.min((FIRST_TURN * weight) << round.min(32));
+            let size = (FIRST_TURN * weight / self.sharing(strategy)).max(FIRST_TURN);
+            let size = LONGEST_TURN.min(size << round.min(32));
             let seed = self.hunt.seed ^ (number as u64) << 20 ^ (thread as u64) << 52;
             let seed = stubborn_system::random::mix(seed);
             let own =
@@ -427,6 +448,17 @@ impl<'h, 'a> Shared<'h, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Among how many a strategy's part is divided: many temporal properties take no more than what walks and
+    /// searches take that look at all states for anything.
+    fn sharing(&self, strategy: Strategy) -> u64 {
+        match strategy {
+            Strategy::Lasso(_) | Strategy::Product { .. } if !self.hunt.targets.is_empty() => {
+                self.hunt.temporal.len().div_ceil(FEW_PROPERTIES) as u64
+            }
+            _ => 1,
+        }
     }
 
     /// Whether everything that a strategy looks for was seen not to be there.

@@ -17,7 +17,7 @@ use crate::handler::Takes;
 use crate::model::{Inner, Role};
 use crate::moves::takes_kind;
 use crate::network::Parcel;
-use crate::value::{Local, Pid, Value};
+use crate::value::{Local, Pid};
 
 /// Runs of handlers before giving up.
 pub(crate) const BUDGET: usize = 300_000;
@@ -44,8 +44,8 @@ pub(crate) struct Analysis {
     tables: Vec<RapidHashMap<u32, Table>>,
 }
 
-struct Run<'i, M> {
-    inner: &'i Inner<M>,
+struct Run<'i> {
+    inner: &'i Inner,
     budget: usize,
     /// Combinations to look at, known ones included.
     looks: usize,
@@ -60,7 +60,7 @@ struct Run<'i, M> {
 /// The budget ran out.
 struct TooMuch;
 
-impl<M: Value> Run<'_, M> {
+impl Run<'_> {
     fn add_local(&mut self, process: Pid, local: u32) -> bool {
         let is_new = self.seen_locals.insert((process, local));
         if is_new {
@@ -227,11 +227,7 @@ impl<M: Value> Run<'_, M> {
 
 impl Analysis {
     /// Runs handlers until nothing new comes out; `None` if that takes too long.
-    pub(crate) fn run<'i, M: Value>(
-        inner: &'i Inner<M>,
-        budget: usize,
-        limits: &'i Budget,
-    ) -> Option<Self> {
+    pub(crate) fn run<'i>(inner: &'i Inner, budget: usize, limits: &'i Budget) -> Option<Self> {
         let count = inner.protocol.processes.len();
         let mut run = Run {
             inner,

@@ -12,19 +12,15 @@ use stubborn_system::{
     Successors, System, TransitionId,
 };
 
-use crate::model::Model;
-use crate::property::View;
+use crate::model::Core;
+use crate::property::Holds;
 use crate::symmetry::Symmetric;
-use crate::value::Value;
-
-/// Where a check stays.
-pub(crate) type Boundary<M> = dyn Fn(&View<'_, M>) -> bool + Send + Sync;
 
 /// See the [module](self).
-pub(crate) struct Bounded<'m, M> {
-    pub(crate) model: &'m Model<M>,
-    pub(crate) symmetric: Option<&'m Symmetric<'m, M>>,
-    pub(crate) boundary: Option<&'m Boundary<M>>,
+pub(crate) struct Bounded<'m> {
+    pub(crate) model: &'m Core,
+    pub(crate) symmetric: Option<&'m Symmetric<'m>>,
+    pub(crate) boundary: Option<&'m Holds>,
     /// Whether anything was cut off.
     pub(crate) cut: AtomicBool,
     budget: Budget,
@@ -45,11 +41,11 @@ fn free_memory() -> Option<usize> {
     kilobytes.checked_mul(1024)
 }
 
-impl<'m, M: Value> Bounded<'m, M> {
+impl<'m> Bounded<'m> {
     pub(crate) fn new(
-        model: &'m Model<M>,
-        symmetric: Option<&'m Symmetric<'m, M>>,
-        boundary: Option<&'m Boundary<M>>,
+        model: &'m Core,
+        symmetric: Option<&'m Symmetric<'m>>,
+        boundary: Option<&'m Holds>,
         limits: &Limits<'_>,
     ) -> Self {
         let outer = model.budget();
@@ -83,7 +79,7 @@ impl<'m, M: Value> Bounded<'m, M> {
     }
 }
 
-impl<M: Value> System for Bounded<'_, M> {
+impl System for Bounded<'_> {
     fn layout(&self) -> &Layout {
         self.system().layout()
     }
@@ -125,22 +121,19 @@ impl<M: Value> System for Bounded<'_, M> {
 }
 
 /// Takes no step outside the boundary.
-struct Within<'b, M> {
+struct Within<'b> {
     executor: Box<dyn Executor + 'b>,
-    boundary: &'b Boundary<M>,
-    bounded: &'b Bounded<'b, M>,
+    boundary: &'b Holds,
+    bounded: &'b Bounded<'b>,
 }
 
-impl<M: Value> Within<'_, M> {
+impl Within<'_> {
     fn is_inside(&self, state: &[u32]) -> bool {
         let model = self.bounded.model;
         if model.structure().error_state.as_deref() == Some(state) {
             return true;
         }
-        let inside = (self.boundary)(&View {
-            inner: &model.inner,
-            words: state,
-        });
+        let inside = (self.boundary)(&model.inner, state);
         if !inside {
             self.bounded.cut.store(true, Ordering::Relaxed);
         }
@@ -148,7 +141,7 @@ impl<M: Value> Within<'_, M> {
     }
 }
 
-impl<M: Value> Executor for Within<'_, M> {
+impl Executor for Within<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
         if self.is_inside(state) {
             self.executor.successors(state, out);

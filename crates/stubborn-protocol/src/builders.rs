@@ -1,28 +1,29 @@
 //! Handlers while they are being written: what they wait for, what they declare, what they do.
 
+use std::any::Any;
 use std::marker::PhantomData;
 
 use crate::handler::{Effect, Guard, Handler, LocalGuard, MaySend, Step, Takes};
-use crate::protocol::{Protocol, typed, typed_mut};
+use crate::protocol::{Declarations, typed, typed_mut};
 use crate::value::{Envelope, KindName, Pid, ProcessRef, Value};
 
 /// What all handlers have in common while they are being written.
 pub(crate) struct Builder<'p, M, S> {
-    protocol: &'p mut Protocol<M>,
-    pub(crate) handler: Handler<M>,
-    state: PhantomData<fn() -> S>,
+    declared: &'p mut Declarations,
+    pub(crate) handler: Handler,
+    types: PhantomData<fn(M) -> S>,
 }
 
 impl<'p, M: Value, S: Value> Builder<'p, M, S> {
     pub(crate) fn new(
-        protocol: &'p mut Protocol<M>,
+        declared: &'p mut Declarations,
         process: ProcessRef<S>,
         name: String,
         takes: Takes,
     ) -> Self {
-        protocol.owns(process, &format!("the handler `{name}`"));
+        declared.owns(process, &format!("the handler `{name}`"));
         Self {
-            protocol,
+            declared,
             handler: Handler {
                 name,
                 process: process.pid,
@@ -35,7 +36,7 @@ impl<'p, M: Value, S: Value> Builder<'p, M, S> {
                 guard: None,
                 effect: Box::new(|_, _, _| {}),
             },
-            state: PhantomData,
+            types: PhantomData,
         }
     }
 
@@ -46,10 +47,20 @@ impl<'p, M: Value, S: Value> Builder<'p, M, S> {
         });
     }
 
-    fn finish(mut self, effect: Effect<M>) {
+    fn finish(mut self, effect: Effect) {
         self.handler.effect = effect;
-        self.protocol.handlers.push(self.handler);
+        self.declared.handlers.push(self.handler);
     }
+}
+
+/// What an [edge](crate::handler::Edge) has made.
+fn envelopes<M: Value>(messages: &dyn Any) -> &[Envelope<M>] {
+    let messages = messages.downcast_ref::<Vec<Envelope<M>>>();
+    messages.expect("messages of this protocol")
+}
+
+fn typed_step<M: Value>(step: &mut dyn Any) -> &mut Step<M> {
+    step.downcast_mut().expect("a step of this protocol")
 }
 
 fn pids<P: Into<Pid> + Copy>(processes: &[P]) -> Vec<Pid> {
@@ -131,7 +142,8 @@ impl<M: Value, S: Value> ActionBuilder<'_, M, S> {
 
     /// What happens.
     pub fn then(self, effect: impl Fn(&mut S, &mut Step<M>) + Send + Sync + 'static) {
-        let effect: Effect<M> = Box::new(move |state, _, step| effect(typed_mut(state), step));
+        let effect: Effect =
+            Box::new(move |state, _, step| effect(typed_mut(state), typed_step(step)));
         self.0.finish(effect);
     }
 }
@@ -149,8 +161,9 @@ impl<M: Value, S: Value> MessageBuilder<'_, M, S> {
         mut self,
         holds: impl Fn(&S, &Envelope<M>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let guard: Guard<M> = Box::new(move |state, messages| {
-            messages.first().is_some_and(|m| holds(typed(state), m))
+        let guard: Guard = Box::new(move |state, messages| {
+            let message = envelopes(messages).first();
+            message.is_some_and(|m| holds(typed(state), m))
         });
         self.0.handler.guard = Some(guard);
         self
@@ -158,9 +171,9 @@ impl<M: Value, S: Value> MessageBuilder<'_, M, S> {
 
     /// What happens.
     pub fn then(self, effect: impl Fn(&mut S, &Envelope<M>, &mut Step<M>) + Send + Sync + 'static) {
-        let effect: Effect<M> = Box::new(move |state, messages, step| {
-            if let Some(message) = messages.first() {
-                effect(typed_mut(state), message, step);
+        let effect: Effect = Box::new(move |state, messages, step| {
+            if let Some(message) = envelopes(messages).first() {
+                effect(typed_mut(state), message, typed_step(step));
             }
         });
         self.0.finish(effect);
@@ -181,7 +194,8 @@ impl<M: Value, S: Value> QuorumBuilder<'_, M, S> {
         mut self,
         holds: impl Fn(&S, &[Envelope<M>]) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let guard: Guard<M> = Box::new(move |state, messages| holds(typed(state), messages));
+        let guard: Guard =
+            Box::new(move |state, messages| holds(typed(state), envelopes(messages)));
         self.0.handler.guard = Some(guard);
         self
     }
@@ -191,8 +205,9 @@ impl<M: Value, S: Value> QuorumBuilder<'_, M, S> {
         self,
         effect: impl Fn(&mut S, &[Envelope<M>], &mut Step<M>) + Send + Sync + 'static,
     ) {
-        let effect: Effect<M> =
-            Box::new(move |state, messages, step| effect(typed_mut(state), messages, step));
+        let effect: Effect = Box::new(move |state, messages, step| {
+            effect(typed_mut(state), envelopes(messages), typed_step(step));
+        });
         self.0.finish(effect);
     }
 }

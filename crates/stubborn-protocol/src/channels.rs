@@ -11,16 +11,15 @@ use stubborn_system::{
 
 use crate::bounded::Bounded;
 use crate::model::Role;
-use crate::value::Value;
 
 /// See the [module](self). For checks without reduction.
-pub(crate) struct WithChannels<'b, M> {
-    system: &'b Bounded<'b, M>,
+pub(crate) struct WithChannels<'b> {
+    system: &'b Bounded<'b>,
     structure: Structure,
 }
 
-impl<'b, M: Value> WithChannels<'b, M> {
-    pub(crate) fn new(system: &'b Bounded<'b, M>) -> Self {
+impl<'b> WithChannels<'b> {
+    pub(crate) fn new(system: &'b Bounded<'b>) -> Self {
         let inner = &system.model.inner;
         let mut structure = system.structure().clone();
         let processes = structure.processes.len();
@@ -51,7 +50,7 @@ impl<'b, M: Value> WithChannels<'b, M> {
     }
 }
 
-impl<M: Value> System for WithChannels<'_, M> {
+impl System for WithChannels<'_> {
     fn layout(&self) -> &Layout {
         self.system.layout()
     }

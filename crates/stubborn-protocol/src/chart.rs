@@ -7,9 +7,9 @@ use std::fmt;
 use stubborn_search::Trace;
 use stubborn_system::{Outcome, System};
 
-use crate::model::{Inner, Model, Role};
+use crate::model::{Core, Inner, Model, Role};
 use crate::moves::Move;
-use crate::value::{Pid, Value};
+use crate::value::{Pid, Value, with_names};
 
 /// What happens in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ struct Operation {
 
 /// The operations in the record along a run. The same operation has the same number among those of
 /// its client all the time.
-fn operations<M: Value>(inner: &Inner<M>, trace: &Trace) -> Vec<Operation> {
+fn operations(inner: &Inner, trace: &Trace) -> Vec<Operation> {
     let Some(draw) = inner
         .protocol
         .history
@@ -65,7 +65,7 @@ fn operations<M: Value>(inner: &Inner<M>, trace: &Trace) -> Vec<Operation> {
             continue;
         };
         let mut counts = vec![0; inner.protocol.processes.len()];
-        for drawn in draw((*record.0).as_any()) {
+        for drawn in with_names(&inner.names, || draw((*record.0).as_any())) {
             let at = counts[drawn.client.index()];
             counts[drawn.client.index()] += 1;
             let is_it = |(n, o): &&mut (usize, Operation)| *n == at && o.client == drawn.client;
@@ -97,8 +97,12 @@ fn operations<M: Value>(inner: &Inner<M>, trace: &Trace) -> Vec<Operation> {
 impl Chart {
     /// The chart of a run of a model.
     pub fn new<M: Value>(model: &Model<M>, trace: &Trace) -> Self {
+        Self::of(&model.core, trace)
+    }
+
+    pub(crate) fn of(model: &Core, trace: &Trace) -> Self {
         let inner = &model.inner;
-        let text = |message: u32| format!("{:?}", inner.messages.get(message).message);
+        let text = |message: u32| inner.message_text(message);
         let mut rows = Vec::new();
         for step in trace.steps() {
             let number = step.transition.index();
@@ -190,7 +194,7 @@ impl Chart {
 }
 
 /// Whether a move changes the words of processes in this way.
-fn leads_to<M: Value>(model: &Model<M>, step: &Move, before: &[u32], after: &[u32]) -> bool {
+fn leads_to(model: &Core, step: &Move, before: &[u32], after: &[u32]) -> bool {
     let mut expected = before.to_vec();
     model.inner.apply(step, &mut expected);
     let words = 2 * model.inner.protocol.processes.len();

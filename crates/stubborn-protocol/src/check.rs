@@ -3,6 +3,7 @@
 mod messages;
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,14 +17,14 @@ use stubborn_reduce::{Aim, Algorithm, Config, Goals};
 use stubborn_search::{End, Limits, Order, Stop, StoreOptions, Target, Trace, Violation};
 use stubborn_system::{LabelId, RelationLevel, System};
 
-use crate::bounded::{Boundary, Bounded};
+use crate::bounded::Bounded;
 use crate::channels::WithChannels;
 use crate::chart::Chart;
 use crate::coverage::Coverage;
 use crate::error::CheckError;
 use crate::experiments::PrintedReduction;
-use crate::model::Model;
-use crate::property::{PropertyRole, View};
+use crate::model::{Core, Model};
+use crate::property::{Holds, PropertyRole, View, viewed};
 use crate::report::{Failure, Report};
 use crate::symmetry::Symmetric;
 use crate::value::Value;
@@ -89,7 +90,14 @@ enum Fairness {
 
 /// A check, ready to [run](Checker::run).
 pub struct Checker<'m, M> {
-    model: &'m Model<M>,
+    check: Check<'m>,
+    messages: PhantomData<fn(M)>,
+}
+
+/// The same without the type of messages.
+#[derive(Clone)]
+struct Check<'m> {
+    model: &'m Core,
     order: Order,
     threads: usize,
     reduction: Reduction,
@@ -100,16 +108,14 @@ pub struct Checker<'m, M> {
     store: StoreOptions,
     stop: Stop,
     fair: Option<Fairness>,
-    boundary: Option<Arc<Boundary<M>>>,
+    boundary: Option<Arc<Holds>>,
 }
 
 impl<M> Clone for Checker<'_, M> {
     fn clone(&self) -> Self {
         Self {
-            reduction: self.reduction.clone(),
-            store: self.store.clone(),
-            boundary: self.boundary.clone(),
-            ..*self
+            check: self.check.clone(),
+            messages: PhantomData,
         }
     }
 }
@@ -117,9 +123,9 @@ impl<M> Clone for Checker<'_, M> {
 impl<M> fmt::Debug for Checker<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Checker")
-            .field("model", self.model)
-            .field("order", &self.order)
-            .field("reduction", &self.reduction)
+            .field("protocol", &self.check.model.name())
+            .field("order", &self.check.order)
+            .field("reduction", &self.check.reduction)
             .finish_non_exhaustive()
     }
 }
@@ -129,7 +135,140 @@ impl<M: Value> Model<M> {
     /// is reduced where that pays, and gives up rather than use up the memory of the machine.
     pub fn check(&self) -> Checker<'_, M> {
         Checker {
-            model: self,
+            check: Check::new(&self.core),
+            messages: PhantomData,
+        }
+    }
+}
+
+impl<'m, M: Value> Checker<'m, M> {
+    /// Chooses the reduction.
+    pub fn reduction(mut self, reduction: Reduction) -> Self {
+        self.check.reduction = reduction;
+        self
+    }
+
+    /// How much the relations between transitions may cost: at
+    /// [`Syntax`](RelationLevel::Syntax) they follow from declarations alone.
+    pub fn relations(mut self, level: RelationLevel) -> Self {
+        self.check.relations = level;
+        self
+    }
+
+    /// Explores everything.
+    pub fn unreduced(self) -> Self {
+        self.reduction(Reduction::None)
+    }
+
+    /// Depth-first. Counterexamples may be long.
+    pub fn depth_first(mut self) -> Self {
+        self.check.order = Order::DepthFirst;
+        self
+    }
+
+    /// Breadth-first, as by itself: counterexamples are short.
+    pub fn breadth_first(mut self) -> Self {
+        self.check.order = Order::BreadthFirst;
+        self
+    }
+
+    /// On so many threads.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.check.threads = threads.max(1);
+        self
+    }
+
+    /// Also looks for states in which nothing can happen any more, unless
+    /// [they are fine](crate::Protocol::may_stop_when).
+    pub fn ends_too(mut self) -> Self {
+        self.check.ends = true;
+        self
+    }
+
+    /// Explores one state of each orbit under exchanges of
+    /// [interchangeable](crate::Protocol::interchangeable) processes, without other reduction;
+    /// [`Reduction::Messages`] can be asked for afterwards.
+    pub fn symmetric(mut self) -> Self {
+        self.check.symmetric = true;
+        self.unreduced()
+    }
+
+    /// Gives up at some limit, in whatever phase. Memory is what the check may add to what the
+    /// process uses when it begins: store, queues, messages and all. Without a word about it, three
+    /// quarters of what is free.
+    pub fn limits(mut self, limits: Limits<'m>) -> Self {
+        self.check.limits = limits;
+        match limits.depth {
+            Some(steps) => self.depth(steps),
+            None => self,
+        }
+    }
+
+    /// Goes on after the first violation, until all properties are violated or everything is
+    /// explored.
+    pub fn all_violations(mut self) -> Self {
+        self.check.stop = Stop::AllViolated;
+        self
+    }
+
+    /// What must happen [eventually](crate::Protocol::eventually), and
+    /// [formulas](Self::formula), are about runs in which a process that can do something all the
+    /// time does something again and again.
+    pub fn fair(mut self) -> Self {
+        self.check.fair = Some(Fairness::Processes);
+        self
+    }
+
+    /// The same, and a channel from one process to another that can deliver a message all the time
+    /// delivers one again and again. Losing messages is not delivering them. (Handlers of quorums take
+    /// messages from several channels, and belong to none.)
+    pub fn fair_channels(mut self) -> Self {
+        self.check.fair = Some(Fairness::Channels);
+        self
+    }
+
+    /// Looks at what can be reached in so many steps and no more, breadth-first and without
+    /// reduction. That is no answer to whether anything holds, unless there is nothing behind.
+    pub fn depth(mut self, steps: u64) -> Self {
+        self.check.limits.depth = Some(steps);
+        self.unreduced()
+    }
+
+    /// Takes no step from states where this does not hold: a part of the state space, without
+    /// reduction. Nothing is said about what lies behind.
+    pub fn within(mut self, inside: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static) -> Self {
+        self.check.boundary = Some(Arc::new(viewed(inside)));
+        self.unreduced()
+    }
+
+    /// How states are stored.
+    pub fn store(mut self, store: StoreOptions) -> Self {
+        self.check.store = store;
+        self
+    }
+
+    /// Runs the check.
+    ///
+    /// # Errors
+    /// If the chosen reduction does not fit, or something is wrong with this program.
+    pub fn run(&self) -> Result<Report, CheckError> {
+        self.check.run()
+    }
+
+    /// Checks a temporal formula over the propositions of the protocol, in Spin's syntax:
+    /// `[]`, `<>`, `U`, `!`, `&&`, `||`, `->`. `None` if it holds.
+    ///
+    /// # Errors
+    /// If the formula is wrong, names something unknown, or a limit was reached.
+    pub fn formula(&self, text: &str) -> Result<Option<Failure>, CheckError> {
+        self.check.formula(text)
+    }
+}
+
+impl<'m> Check<'m> {
+    fn new(model: &'m Core) -> Self {
+        Self {
+            model,
             order: Order::default(),
             threads: 1,
             reduction: Reduction::Auto,
@@ -143,119 +282,8 @@ impl<M: Value> Model<M> {
             boundary: None,
         }
     }
-}
 
-impl<'m, M: Value> Checker<'m, M> {
-    /// Chooses the reduction.
-    pub fn reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
-
-    /// How much the relations between transitions may cost: at
-    /// [`Syntax`](RelationLevel::Syntax) they follow from declarations alone.
-    pub fn relations(mut self, level: RelationLevel) -> Self {
-        self.relations = level;
-        self
-    }
-
-    /// Explores everything.
-    pub fn unreduced(self) -> Self {
-        self.reduction(Reduction::None)
-    }
-
-    /// Depth-first. Counterexamples may be long.
-    pub fn depth_first(mut self) -> Self {
-        self.order = Order::DepthFirst;
-        self
-    }
-
-    /// Breadth-first, as by itself: counterexamples are short.
-    pub fn breadth_first(mut self) -> Self {
-        self.order = Order::BreadthFirst;
-        self
-    }
-
-    /// On so many threads.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
-        self
-    }
-
-    /// Also looks for states in which nothing can happen any more, unless
-    /// [they are fine](crate::Protocol::may_stop_when).
-    pub fn ends_too(mut self) -> Self {
-        self.ends = true;
-        self
-    }
-
-    /// Explores one state of each orbit under exchanges of
-    /// [interchangeable](crate::Protocol::interchangeable) processes, without other reduction;
-    /// [`Reduction::Messages`] can be asked for afterwards.
-    pub fn symmetric(mut self) -> Self {
-        self.symmetric = true;
-        self.unreduced()
-    }
-
-    /// Gives up at some limit, in whatever phase. Memory is what the check may add to what the
-    /// process uses when it begins: store, queues, messages and all. Without a word about it, three
-    /// quarters of what is free.
-    pub fn limits(mut self, limits: Limits<'m>) -> Self {
-        self.limits = limits;
-        match limits.depth {
-            Some(steps) => self.depth(steps),
-            None => self,
-        }
-    }
-
-    /// Goes on after the first violation, until all properties are violated or everything is
-    /// explored.
-    pub fn all_violations(mut self) -> Self {
-        self.stop = Stop::AllViolated;
-        self
-    }
-
-    /// What must happen [eventually](crate::Protocol::eventually), and
-    /// [formulas](Self::formula), are about runs in which a process that can do something all the
-    /// time does something again and again.
-    pub fn fair(mut self) -> Self {
-        self.fair = Some(Fairness::Processes);
-        self
-    }
-
-    /// The same, and a channel from one process to another that can deliver a message all the time
-    /// delivers one again and again. Losing messages is not delivering them. (Handlers of quorums take
-    /// messages from several channels, and belong to none.)
-    pub fn fair_channels(mut self) -> Self {
-        self.fair = Some(Fairness::Channels);
-        self
-    }
-
-    /// Looks at what can be reached in so many steps and no more, breadth-first and without
-    /// reduction. That is no answer to whether anything holds, unless there is nothing behind.
-    pub fn depth(mut self, steps: u64) -> Self {
-        self.limits.depth = Some(steps);
-        self.unreduced()
-    }
-
-    /// Takes no step from states where this does not hold: a part of the state space, without
-    /// reduction. Nothing is said about what lies behind.
-    pub fn within(mut self, inside: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static) -> Self {
-        self.boundary = Some(Arc::new(inside));
-        self.unreduced()
-    }
-
-    /// How states are stored.
-    pub fn store(mut self, store: StoreOptions) -> Self {
-        self.store = store;
-        self
-    }
-
-    /// Runs the check.
-    ///
-    /// # Errors
-    /// If the chosen reduction does not fit, or something is wrong with this program.
-    pub fn run(&self) -> Result<Report, CheckError> {
+    fn run(&self) -> Result<Report, CheckError> {
         self.fits_boundary()?;
         let structure = self.model.structure();
         let mut report = Report {
@@ -302,7 +330,7 @@ impl<'m, M: Value> Checker<'m, M> {
         if !report.misuses.is_empty() && report.misuse_chart.is_none() {
             let found = self.unreduced_search(&system, Target::Errors)?;
             let trace = found.and_then(|violation| violation.trace);
-            report.misuse_chart = trace.map(|trace| Chart::new(self.model, &trace));
+            report.misuse_chart = trace.map(|trace| Chart::of(self.model, &trace));
         }
         Ok(report)
     }
@@ -321,7 +349,7 @@ impl<'m, M: Value> Checker<'m, M> {
         Ok(())
     }
 
-    fn symmetric_system(&self) -> Result<Symmetric<'m, M>, CheckError> {
+    fn symmetric_system(&self) -> Result<Symmetric<'m>, CheckError> {
         if !matches!(self.reduction, Reduction::None | Reduction::Messages) {
             return Err(CheckError::SymmetryAndReduction);
         }
@@ -334,7 +362,7 @@ impl<'m, M: Value> Checker<'m, M> {
 
     fn search(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         named: &[(String, Target)],
         report: &mut Report,
     ) -> Result<(), CheckError> {
@@ -372,7 +400,7 @@ impl<'m, M: Value> Checker<'m, M> {
         for (at, answer) in found.answers.into_iter().enumerate() {
             let Some((name, target)) = named.get(at) else {
                 let trace = answer.violation.and_then(|violation| violation.trace);
-                report.misuse_chart = trace.map(|trace| Chart::new(self.model, &trace));
+                report.misuse_chart = trace.map(|trace| Chart::of(self.model, &trace));
                 continue;
             };
             report.complete &= answer.verdict != Verdict::Unknown;
@@ -402,7 +430,7 @@ impl<'m, M: Value> Checker<'m, M> {
 
     fn failure(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         name: &str,
         violation: Violation,
         shortest: bool,
@@ -420,13 +448,13 @@ impl<'m, M: Value> Checker<'m, M> {
     }
 
     fn chart(&self, trace: Option<&Trace>) -> Option<Chart> {
-        trace.map(|trace| Chart::new(self.model, trace))
+        trace.map(|trace| Chart::of(self.model, trace))
     }
 
     /// The first violation that an unreduced breadth-first search comes to, if it is near.
     fn unreduced_search(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         target: Target,
     ) -> Result<Option<Violation>, CheckError> {
         let limits = Limits {
@@ -449,7 +477,7 @@ impl<'m, M: Value> Checker<'m, M> {
     /// States that some execution must come to, and states that every one must.
     fn look_for_the_good(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         report: &mut Report,
     ) -> Result<(), CheckError> {
         let properties = &self.model.inner.protocol.properties;
@@ -518,12 +546,7 @@ impl<'m, M: Value> Checker<'m, M> {
         }
     }
 
-    /// Checks a temporal formula over the propositions of the protocol, in Spin's syntax:
-    /// `[]`, `<>`, `U`, `!`, `&&`, `||`, `->`. `None` if it holds.
-    ///
-    /// # Errors
-    /// If the formula is wrong, names something unknown, or a limit was reached.
-    pub fn formula(&self, text: &str) -> Result<Option<Failure>, CheckError> {
+    fn formula(&self, text: &str) -> Result<Option<Failure>, CheckError> {
         self.fits_boundary()?;
         let boundary = self.boundary.as_deref();
         let system = Bounded::new(self.model, None, boundary, &self.limits);
@@ -532,7 +555,7 @@ impl<'m, M: Value> Checker<'m, M> {
 
     fn temporal(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         text: &str,
         label: &mut dyn FnMut(&str) -> Option<LabelId>,
     ) -> Result<Option<Failure>, CheckError> {

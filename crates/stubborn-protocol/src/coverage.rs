@@ -10,8 +10,8 @@ use std::fmt;
 
 use crate::model::{Inner, Role};
 use crate::moves::Move;
-use crate::protocol::Protocol;
-use crate::value::{Pid, Value};
+use crate::protocol::Declarations;
+use crate::value::Pid;
 
 /// Collected by executors, for pairs of local state and inbox that they meet for the first time.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// Adds what exchanges of processes make of it.
-    fn close<M>(&mut self, protocol: &Protocol<M>, class: &[Pid]) {
+    fn close(&mut self, protocol: &Declarations, class: &[Pid]) {
         let everybody = |pairs: &mut BTreeSet<(Pid, u32)>| {
             let some: Vec<u32> = pairs
                 .iter()
@@ -58,7 +58,7 @@ impl Seen {
     }
 }
 
-impl<M: Value> Inner<M> {
+impl Inner {
     /// Notes what a process can do.
     pub(crate) fn meet(&self, process: Pid, inbox: u32, moves: &[Move]) {
         let mut seen = self.seen.lock().unwrap_or_else(|e| e.into_inner());
@@ -122,7 +122,7 @@ pub struct Coverage {
 impl Coverage {
     /// What happened to one of these interchangeable processes may happen to each, although only
     /// representatives are explored.
-    pub(crate) fn of<M: Value>(inner: &Inner<M>, interchangeable: &[Pid]) -> Self {
+    pub(crate) fn of(inner: &Inner, interchangeable: &[Pid]) -> Self {
         let mut seen = inner.seen.lock().unwrap_or_else(|e| e.into_inner());
         let protocol = &inner.protocol;
         seen.close(protocol, interchangeable);

@@ -11,8 +11,8 @@ use crate::handler::calmly;
 use crate::model::{Inner, Meaning};
 use crate::moves::Move;
 use crate::pairs::PairMap;
-use crate::property::View;
-use crate::value::{Pid, Value};
+use crate::value::Pid;
+use crate::values::Values;
 
 /// A move in the thread's table.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +35,8 @@ struct Quick {
 const MOST_ENTRIES: usize = 1 << 24;
 
 /// See the [module](self).
-pub(crate) struct ProtocolExecutor<'m, M> {
-    inner: &'m Inner<M>,
+pub(crate) struct ProtocolExecutor<'m> {
+    inner: &'m Inner,
     error: Option<&'m [u32]>,
     /// For each action, whether it is never taken; empty if there is none.
     left_out: &'m [bool],
@@ -51,12 +51,12 @@ pub(crate) struct ProtocolExecutor<'m, M> {
     added: PairMap,
     /// Record and events to record.
     noted: PairMap,
-    /// For each property, an exact cache of values by the words it depends on.
-    values: Vec<ValueCache>,
+    /// For each property.
+    values: Vec<Values>,
 }
 
-impl<'m, M: Value> ProtocolExecutor<'m, M> {
-    pub(crate) fn new(inner: &'m Inner<M>, error: Option<&'m [u32]>) -> Self {
+impl<'m> ProtocolExecutor<'m> {
+    pub(crate) fn new(inner: &'m Inner, error: Option<&'m [u32]>) -> Self {
         let processes = inner.protocol.processes.len();
         let properties = inner.protocol.properties.iter();
         Self {
@@ -70,13 +70,7 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
             posts: Vec::new(),
             added: PairMap::new(),
             noted: PairMap::new(),
-            values: properties
-                .map(|p| {
-                    let locals = p.processes.iter().map(|p| 2 * p.index());
-                    let record = inner.record_word.filter(|_| p.history);
-                    ValueCache::new(locals.chain(record).collect())
-                })
-                .collect(),
+            values: properties.map(|p| Values::new(inner, p)).collect(),
         }
     }
 
@@ -250,13 +244,9 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
 
     fn value(&mut self, state: &[u32], property: usize) -> bool {
         let inner = self.inner;
-        self.values[property].get(state, || {
-            let view = View {
-                inner,
-                words: state,
-            };
-            let declared = &inner.protocol.properties[property];
-            calmly(|| (declared.holds)(&view)).unwrap_or_else(|text| {
+        let declared = &inner.protocol.properties[property];
+        self.values[property].get(inner, declared, state, || {
+            calmly(|| (declared.holds)(inner, state)).unwrap_or_else(|text| {
                 inner.blame(format!("the property `{}` panics: {text}", declared.name));
                 false
             })
@@ -264,7 +254,7 @@ impl<'m, M: Value> ProtocolExecutor<'m, M> {
     }
 }
 
-impl<M: Value> Executor for ProtocolExecutor<'_, M> {
+impl Executor for ProtocolExecutor<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
         if self.is_error(state) {
             return;
@@ -318,47 +308,5 @@ impl<M: Value> Executor for ProtocolExecutor<'_, M> {
             Meaning::Violated(property) => !self.value(state, *property),
             Meaning::Holds(property) => self.value(state, *property),
         }
-    }
-}
-
-/// Remembers values of a predicate by the words that it depends on; a newer value takes the
-/// place of an older one.
-struct ValueCache {
-    words: Vec<usize>,
-    /// For each place the words, and the value plus one (0: nothing).
-    entries: Vec<u32>,
-}
-
-const CACHE_PLACES: usize = 1 << 12;
-
-impl ValueCache {
-    fn new(words: Vec<usize>) -> Self {
-        Self {
-            entries: vec![0; CACHE_PLACES * (words.len() + 1)],
-            words,
-        }
-    }
-
-    #[inline]
-    fn get(&mut self, state: &[u32], compute: impl FnOnce() -> bool) -> bool {
-        let width = self.words.len() + 1;
-        let hash = self.words.iter().fold(0_u64, |hash, word| {
-            (hash ^ u64::from(state[*word]))
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .rotate_left(23)
-        });
-        let place = (hash >> 40) as usize % CACHE_PLACES;
-        let entry = &mut self.entries[place * width..][..width];
-        let (value, key) = (entry[width - 1], &entry[..width - 1]);
-        let same = key.iter().zip(&self.words).all(|(k, w)| *k == state[*w]);
-        if value != 0 && same {
-            return value == 2;
-        }
-        let holds = compute();
-        for (slot, word) in entry.iter_mut().zip(&self.words) {
-            *slot = state[*word];
-        }
-        entry[width - 1] = 1 + u32::from(holds);
-        holds
     }
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
@@ -29,11 +30,43 @@ pub(crate) struct MaySend {
 }
 
 pub(crate) type LocalGuard = Box<dyn Fn(&dyn Any) -> bool + Send + Sync>;
-pub(crate) type Guard<M> = Box<dyn Fn(&dyn Any, &[Envelope<M>]) -> bool + Send + Sync>;
-pub(crate) type Effect<M> = Box<dyn Fn(&mut dyn Any, &[Envelope<M>], &mut Step<M>) + Send + Sync>;
+/// About a local state and a [`Vec<Envelope<M>>`](Envelope).
+pub(crate) type Guard = Box<dyn Fn(&dyn Any, &dyn Any) -> bool + Send + Sync>;
+/// What is done to a local state with a [`Vec<Envelope<M>>`](Envelope), by a [`Step<M>`](Step).
+pub(crate) type Effect = Box<dyn Fn(&mut dyn Any, &dyn Any, &mut dyn Any) + Send + Sync>;
+
+/// What the type of messages is needed for where handlers run: made by those who know it, so that
+/// all the rest is compiled once, and not for each type again.
+#[derive(Clone, Copy)]
+pub(crate) struct Edge {
+    /// A [`Vec<Envelope<M>>`](Envelope).
+    envelopes: fn(&[Envelope<&Boxed>]) -> Box<dyn Any>,
+    /// A [`Step<M>`](Step).
+    step: fn(RawStep) -> Box<dyn AnyStep>,
+}
+
+impl Edge {
+    pub(crate) fn new<M: Value>() -> Self {
+        Self {
+            envelopes: |all| {
+                Box::new(
+                    all.iter()
+                        .map(Envelope::typed)
+                        .collect::<Vec<Envelope<M>>>(),
+                )
+            },
+            step: |raw| {
+                Box::new(Step::<M> {
+                    raw,
+                    messages: PhantomData,
+                })
+            },
+        }
+    }
+}
 
 /// A handler of one process.
-pub(crate) struct Handler<M> {
+pub(crate) struct Handler {
     pub(crate) name: String,
     pub(crate) process: Pid,
     pub(crate) takes: Takes,
@@ -46,11 +79,11 @@ pub(crate) struct Handler<M> {
     /// Never changes the local state.
     pub(crate) only_reads: bool,
     pub(crate) local_guard: Option<LocalGuard>,
-    pub(crate) guard: Option<Guard<M>>,
-    pub(crate) effect: Effect<M>,
+    pub(crate) guard: Option<Guard>,
+    pub(crate) effect: Effect,
 }
 
-impl<M> fmt::Debug for Handler<M> {
+impl fmt::Debug for Handler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}.{}", self.process, self.name)
     }
@@ -58,8 +91,14 @@ impl<M> fmt::Debug for Handler<M> {
 
 /// What a handler can do besides changing its process's state.
 pub struct Step<M> {
+    raw: RawStep,
+    messages: PhantomData<fn(M)>,
+}
+
+/// The same for any type of messages.
+pub(crate) struct RawStep {
     me: Pid,
-    sends: Vec<(Pid, M)>,
+    sends: Vec<(Pid, Boxed)>,
     timers: u32,
     timer_names: Vec<String>,
     /// Choices made so far in this run of the handler: which, of how many.
@@ -70,16 +109,83 @@ pub struct Step<M> {
     misuse: Option<String>,
 }
 
+/// A step for some type of messages.
+pub(crate) trait AnyStep {
+    fn raw(&mut self) -> &mut RawStep;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl<M: Value> AnyStep for Step<M> {
+    fn raw(&mut self) -> &mut RawStep {
+        &mut self.raw
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
 impl<M> fmt::Debug for Step<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Step")
-            .field("me", &self.me)
-            .field("choices", &self.choices)
+            .field("me", &self.raw.me)
+            .field("choices", &self.raw.choices)
             .finish_non_exhaustive()
     }
 }
 
 impl<M: Value> Step<M> {
+    /// The process that acts.
+    pub fn me(&self) -> Pid {
+        self.raw.me
+    }
+
+    /// Sends a message.
+    pub fn send(&mut self, to: impl Into<Pid>, message: M) {
+        self.raw.sends.push((to.into(), Boxed::new(message)));
+    }
+
+    /// Sends a message to several processes.
+    pub fn broadcast<P: Into<Pid> + Copy>(&mut self, to: &[P], message: M) {
+        for process in to {
+            self.send(*process, message.clone());
+        }
+    }
+
+    /// A number below `alternatives`: the checker tries all of them. With no alternatives, the
+    /// step does not happen.
+    pub fn choose(&mut self, alternatives: usize) -> usize {
+        self.raw.choose(alternatives)
+    }
+
+    /// One of some values: the checker tries all of them. Without any, the step does not happen,
+    /// and the default value is only a stand-in.
+    pub fn pick<T: Clone + Default>(&mut self, from: &[T]) -> T {
+        let at = self.choose(from.len());
+        from.get(at).cloned().unwrap_or_default()
+    }
+
+    /// Lets the step not happen: no state is changed, no message consumed.
+    pub fn ignore(&mut self) {
+        self.raw.ignored = true;
+    }
+
+    /// Sets a timer that some handler waits for.
+    pub fn set_timer(&mut self, name: &str) {
+        if let Some(bit) = self.raw.timer(name) {
+            self.raw.timers |= 1 << bit;
+        }
+    }
+
+    /// Stops a timer.
+    pub fn cancel_timer(&mut self, name: &str) {
+        if let Some(bit) = self.raw.timer(name) {
+            self.raw.timers &= !(1 << bit);
+        }
+    }
+}
+
+impl RawStep {
     fn new(me: Pid, timers: u32, timer_names: &[String], choices: Vec<(usize, usize)>) -> Self {
         Self {
             me,
@@ -93,26 +199,7 @@ impl<M: Value> Step<M> {
         }
     }
 
-    /// The process that acts.
-    pub fn me(&self) -> Pid {
-        self.me
-    }
-
-    /// Sends a message.
-    pub fn send(&mut self, to: impl Into<Pid>, message: M) {
-        self.sends.push((to.into(), message));
-    }
-
-    /// Sends a message to several processes.
-    pub fn broadcast<P: Into<Pid> + Copy>(&mut self, to: &[P], message: M) {
-        for process in to {
-            self.send(*process, message.clone());
-        }
-    }
-
-    /// A number below `alternatives`: the checker tries all of them. With no alternatives, the
-    /// step does not happen.
-    pub fn choose(&mut self, alternatives: usize) -> usize {
+    fn choose(&mut self, alternatives: usize) -> usize {
         if alternatives == 0 {
             self.ignored = true;
             return 0;
@@ -122,32 +209,6 @@ impl<M: Value> Step<M> {
         }
         self.asked += 1;
         self.choices[self.asked - 1].0
-    }
-
-    /// One of some values: the checker tries all of them. Without any, the step does not happen,
-    /// and the default value is only a stand-in.
-    pub fn pick<T: Clone + Default>(&mut self, from: &[T]) -> T {
-        let at = self.choose(from.len());
-        from.get(at).cloned().unwrap_or_default()
-    }
-
-    /// Lets the step not happen: no state is changed, no message consumed.
-    pub fn ignore(&mut self) {
-        self.ignored = true;
-    }
-
-    /// Sets a timer that some handler waits for.
-    pub fn set_timer(&mut self, name: &str) {
-        if let Some(bit) = self.timer(name) {
-            self.timers |= 1 << bit;
-        }
-    }
-
-    /// Stops a timer.
-    pub fn cancel_timer(&mut self, name: &str) {
-        if let Some(bit) = self.timer(name) {
-            self.timers &= !(1 << bit);
-        }
     }
 
     fn timer(&mut self, name: &str) -> Option<usize> {
@@ -161,12 +222,13 @@ impl<M: Value> Step<M> {
     }
 
     /// The next combination of choices; `None` after the last.
-    fn next_choices(mut self) -> Option<Vec<(usize, usize)>> {
-        self.choices.truncate(self.asked);
-        while let Some((chosen, of)) = self.choices.pop() {
+    fn next_choices(&mut self) -> Option<Vec<(usize, usize)>> {
+        let mut choices = std::mem::take(&mut self.choices);
+        choices.truncate(self.asked);
+        while let Some((chosen, of)) = choices.pop() {
             if chosen + 1 < of {
-                self.choices.push((chosen + 1, of));
-                return Some(self.choices);
+                choices.push((chosen + 1, of));
+                return Some(choices);
             }
         }
         None
@@ -175,10 +237,10 @@ impl<M: Value> Step<M> {
 
 /// One possible result of a handler.
 #[derive(Clone, Debug)]
-pub(crate) struct Result<M> {
+pub(crate) struct Result {
     pub(crate) state: Boxed,
     pub(crate) timers: u32,
-    pub(crate) sends: Vec<(Pid, M)>,
+    pub(crate) sends: Vec<(Pid, Boxed)>,
     pub(crate) misuse: Option<String>,
 }
 
@@ -212,7 +274,7 @@ pub(crate) fn calmly<T>(run: impl FnOnce() -> T) -> std::result::Result<T, Strin
 /// More results of one step than this are taken for a mistake.
 const MOST_RESULTS: usize = 1 << 16;
 
-impl<M: Value> Handler<M> {
+impl Handler {
     /// Whether the local state alone allows it. A guard that panics is open, so that it is run, and
     /// named.
     pub(crate) fn is_open(&self, local: &Local) -> bool {
@@ -233,13 +295,15 @@ impl<M: Value> Handler<M> {
     pub(crate) fn results(
         &self,
         local: &Local,
-        messages: &[Envelope<M>],
+        messages: &[Envelope<&Boxed>],
+        edge: Edge,
         timer_names: &[String],
-    ) -> Vec<Result<M>> {
+    ) -> Vec<Result> {
         let state = (*local.state.0).as_any();
         if !self.is_open(local) {
             return Vec::new();
         }
+        let messages = &*(edge.envelopes)(messages);
         let allows = || {
             self.local_guard.as_ref().is_none_or(|g| g(state))
                 && self.guard.as_ref().is_none_or(|g| g(state, messages))
@@ -264,9 +328,13 @@ impl<M: Value> Handler<M> {
         };
         while let Some(prefix) = choices {
             let mut state = local.state.clone();
-            let mut step = Step::new(self.process, timers, timer_names, prefix);
+            let raw = RawStep::new(self.process, timers, timer_names, prefix);
+            let mut typed = (edge.step)(raw);
             let inner: &mut dyn AnyValue = &mut *state.0;
-            if let Err(text) = calmly(|| (self.effect)(inner.as_any_mut(), messages, &mut step)) {
+            let effect = || (self.effect)(inner.as_any_mut(), messages, typed.as_any_mut());
+            let panicked = calmly(effect).err();
+            let step = typed.raw();
+            if let Some(text) = panicked {
                 results.push(panics(format!("panics: {text}")));
                 choices = step.next_choices();
                 continue;

@@ -6,33 +6,31 @@ use crate::linearizability::Drawn;
 use crate::value::{Boxed, Envelope, Value};
 
 /// Notes one message in a record.
-pub(crate) type Note<M> = Box<dyn Fn(&mut Boxed, &Envelope<M>) + Send + Sync>;
+pub(crate) type Note = Box<dyn Fn(&mut Boxed, &Envelope<&Boxed>) + Send + Sync>;
 
 /// Operations in a record.
 pub(crate) type Draw = Box<dyn Fn(&dyn Any) -> Vec<Drawn> + Send + Sync>;
 
 /// Which messages change the record, and how.
-pub(crate) struct History<M> {
+pub(crate) struct History {
     pub(crate) initial: Boxed,
     /// On sending, for messages of these kinds.
-    pub(crate) sends: Vec<(Vec<String>, Note<M>)>,
+    pub(crate) sends: Vec<(Vec<String>, Note)>,
     /// On delivery, for messages of these kinds.
-    pub(crate) deliveries: Vec<(Vec<String>, Note<M>)>,
+    pub(crate) deliveries: Vec<(Vec<String>, Note)>,
     /// How it is drawn in charts.
     pub(crate) draw: Option<Draw>,
 }
 
-fn noting<M: Value, H: Value>(
-    note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
-) -> Note<M> {
+fn noting<M: Value, H: Value>(note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static) -> Note {
     Box::new(move |record, envelope| {
         if let Some(record) = (*record.0).as_any_mut().downcast_mut() {
-            note(record, envelope);
+            note(record, &envelope.typed());
         }
     })
 }
 
-impl<M: Value> History<M> {
+impl History {
     pub(crate) fn new<H: Value>(initial: H) -> Self {
         Self {
             initial: Boxed(Box::new(initial)),
@@ -42,7 +40,7 @@ impl<M: Value> History<M> {
         }
     }
 
-    pub(crate) fn on_send<H: Value>(
+    pub(crate) fn on_send<M: Value, H: Value>(
         &mut self,
         kinds: &[&str],
         note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
@@ -51,7 +49,7 @@ impl<M: Value> History<M> {
         self.sends.push((kinds, noting(note)));
     }
 
-    pub(crate) fn on_delivery<H: Value>(
+    pub(crate) fn on_delivery<M: Value, H: Value>(
         &mut self,
         kinds: &[&str],
         note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
@@ -74,7 +72,7 @@ impl<M: Value> History<M> {
     pub(crate) fn after(
         &self,
         record: &mut Boxed,
-        envelope: &Envelope<M>,
+        envelope: &Envelope<&Boxed>,
         kind: &str,
         delivered: bool,
     ) {

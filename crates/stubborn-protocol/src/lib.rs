@@ -76,7 +76,7 @@
 //! | [`linearizability`], [`clients`] | a tester for recorded operations, and clients that record them |
 //! | `simulation` | random walks |
 //! | [`real`] | the same handlers over UDP, with logs |
-//! | `model`, `moves`, `executor`, `intern`, `pairs` | protocols as systems: values as numbers, steps as tables |
+//! | `model`, `moves`, `executor`, `values`, `intern`, `pairs` | protocols as systems: values as numbers, steps as tables. The types of local states and messages are known at the edge alone (closures of handlers, printing) |
 //! | `analysis`, `relations` | what may enable and disturb what, in advance |
 //! | `lazy` | the same for single messages, from what searches meet |
 //! | `check`, `bounded`, `report`, `coverage`, `error`, `chart`, `svg` | questions and answers |
@@ -119,6 +119,7 @@ mod stateless;
 mod svg;
 mod symmetry;
 mod value;
+mod values;
 
 pub use builders::{ActionBuilder, MessageBuilder, QuorumBuilder};
 pub use chart::Chart;

@@ -7,6 +7,7 @@
 //! each pair; see [`executor`](crate::executor) for how it is remembered.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use stubborn_system::layout::LayoutBuilder;
@@ -25,27 +26,27 @@ use crate::intern::{Interner, stable_hash};
 use crate::lazy::Met;
 use crate::network::{Inbox, Parcel};
 use crate::property::PropertyRole;
-use crate::protocol::{ProcessDeclaration, Protocol};
-use crate::value::{Boxed, Envelope, Local, Pid, Value, kind_of};
+use crate::protocol::{Declarations, ProcessDeclaration};
+use crate::value::{Boxed, Envelope, Local, Pid, Value, kind_of, with_names};
 
 /// A message with what is asked of it often.
-pub(crate) struct Known<M> {
-    pub(crate) message: M,
+pub(crate) struct Known {
+    pub(crate) message: Boxed,
     /// Number of its kind.
     pub(crate) kind: u32,
     /// Orders messages, the same in every run.
     pub(crate) order: u64,
 }
 
-impl<M: PartialEq> PartialEq for Known<M> {
+impl PartialEq for Known {
     fn eq(&self, other: &Self) -> bool {
         self.message == other.message
     }
 }
 
-impl<M: Eq> Eq for Known<M> {}
+impl Eq for Known {}
 
-impl<M: std::hash::Hash> std::hash::Hash for Known<M> {
+impl std::hash::Hash for Known {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.message.hash(state);
     }
@@ -101,18 +102,20 @@ pub(crate) enum Meaning {
 }
 
 /// Everything that executors share.
-pub(crate) struct Inner<M> {
-    pub(crate) protocol: Protocol<M>,
+pub(crate) struct Inner {
+    pub(crate) protocol: Declarations,
     pub(crate) actions: Vec<Action>,
     pub(crate) meanings: Vec<Meaning>,
     pub(crate) locals: Interner<Local>,
-    pub(crate) messages: Interner<Known<M>>,
+    pub(crate) messages: Interner<Known>,
     pub(crate) kinds: Interner<String>,
     pub(crate) inboxes: Interner<Inbox>,
     /// Parcels sent to one receiver by one step, in order.
     pub(crate) posts: Interner<Inbox>,
     pub(crate) events: Interner<Box<[Event]>>,
     pub(crate) records: Interner<Boxed>,
+    /// Of processes.
+    pub(crate) names: Arc<[String]>,
     /// The word of the record, if there is one.
     pub(crate) record_word: Option<usize>,
     /// The word of the crashes left, and of the mark of failure.
@@ -128,7 +131,7 @@ pub(crate) struct Inner<M> {
     initial: Vec<u32>,
 }
 
-impl<M: Value> Inner<M> {
+impl Inner {
     pub(crate) fn local(&self, words: &[u32], process: Pid) -> &Local {
         self.locals.get(words[2 * process.index()])
     }
@@ -142,9 +145,9 @@ impl<M: Value> Inner<M> {
     }
 
     /// The number of a message.
-    pub(crate) fn message(&self, message: M) -> u32 {
+    pub(crate) fn message(&self, message: Boxed) -> u32 {
         let order = stable_hash(&message);
-        let is_it = |known: &Known<M>, message: &M| known.message == *message;
+        let is_it = |known: &Known, message: &Boxed| known.message == *message;
         // The kind is text: it is asked for only once.
         self.messages
             .intern_with(order, message, is_it, |message| Known {
@@ -154,11 +157,11 @@ impl<M: Value> Inner<M> {
             })
     }
 
-    pub(crate) fn envelope(&self, from: Pid, to: Pid, message: u32) -> Envelope<M> {
+    pub(crate) fn envelope(&self, from: Pid, to: Pid, message: u32) -> Envelope<&Boxed> {
         Envelope {
             from,
             to,
-            message: self.messages.get(message).message.clone(),
+            message: &self.messages.get(message).message,
         }
     }
 
@@ -195,14 +198,24 @@ impl<M: Value> Inner<M> {
         let parcels = self.inboxes.get(inbox).iter();
         let mut texts: Vec<String> = parcels
             .map(|p| {
-                let message = &self.messages.get(p.message).message;
-                format!("{}: {message:?}", self.process_name(p.from))
+                let message = self.message_text(p.message);
+                format!("{}: {message}", self.process_name(p.from))
             })
             .collect();
         if self.protocol.network != crate::Network::Ordered {
             texts.sort();
         }
         format!("[{}]", texts.join(", "))
+    }
+
+    /// A message as text.
+    pub(crate) fn message_text(&self, message: u32) -> String {
+        self.value_text(&self.messages.get(message).message)
+    }
+
+    /// A value as text, with the names of processes.
+    fn value_text(&self, value: &Boxed) -> String {
+        with_names(&self.names, || format!("{value:?}"))
     }
 
     /// A local state as text.
@@ -218,7 +231,7 @@ impl<M: Value> Inner<M> {
             .filter(|(bit, _)| local.timers >> bit & 1 == 1)
             .map(|(_, name)| name.as_str())
             .collect();
-        let mut text = format!("{:?}", local.state);
+        let mut text = self.value_text(&local.state);
         if !set.is_empty() {
             text.push_str(&format!(", timers {}", set.join(" and ")));
         }
@@ -231,31 +244,101 @@ impl<M: Value> Inner<M> {
 
 /// A protocol, ready to be checked: a [`System`] like any other model.
 pub struct Model<M> {
-    pub(crate) inner: Inner<M>,
+    pub(crate) core: Core,
+    messages: PhantomData<fn() -> M>,
+}
+
+/// The same without the type of its messages: everything behind this is compiled once, however many
+/// types there are.
+pub(crate) struct Core {
+    pub(crate) inner: Inner,
     layout: Layout,
     structure: Structure,
     budget: Arc<Budget>,
 }
 
-impl<M> Model<M> {
-    /// The same, with what everything that is done about it may take.
-    #[must_use]
-    pub fn with_budget(self, budget: Arc<Budget>) -> Self {
-        Self { budget, ..self }
-    }
-}
-
 impl<M> fmt::Debug for Model<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Model")
-            .field("protocol", &self.inner.protocol)
-            .field("transitions", &self.structure.transitions.len())
+            .field("protocol", &self.core.inner.protocol)
+            .field("transitions", &self.core.structure.transitions.len())
             .finish_non_exhaustive()
     }
 }
 
 impl<M: Value> Model<M> {
-    pub(crate) fn new(protocol: Protocol<M>) -> Result<Self, ProtocolError> {
+    pub(crate) fn new(protocol: Declarations) -> Result<Self, ProtocolError> {
+        Ok(Self {
+            core: Core::new(protocol)?,
+            messages: PhantomData,
+        })
+    }
+
+    /// The same, with what everything that is done about it may take.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Arc<Budget>) -> Self {
+        self.core.budget = budget;
+        self
+    }
+
+    /// As the protocol is called.
+    pub fn name(&self) -> &str {
+        self.core.name()
+    }
+
+    /// How many different local states, inboxes and messages have been seen so far.
+    pub fn interned(&self) -> (usize, usize, usize) {
+        let inner = &self.core.inner;
+        (
+            inner.locals.len(),
+            inner.inboxes.len(),
+            inner.messages.len(),
+        )
+    }
+
+    /// The label of a property or proposition by name.
+    pub fn label(&self, name: &str) -> Option<LabelId> {
+        self.core.label(name)
+    }
+
+    /// What handlers did although their declarations exclude it, as far as it was seen.
+    pub fn misuses(&self) -> Vec<String> {
+        self.core.misuses()
+    }
+}
+
+impl<M: Value> System for Model<M> {
+    fn layout(&self) -> &Layout {
+        self.core.layout()
+    }
+
+    fn structure(&self) -> &Structure {
+        self.core.structure()
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        self.core.initial_states()
+    }
+
+    fn executor(&self) -> Box<dyn Executor + '_> {
+        self.core.executor()
+    }
+
+    fn relations(&self, level: RelationLevel) -> Relations {
+        self.core.relations(level)
+    }
+
+    fn budget(&self) -> &Budget {
+        self.core.budget()
+    }
+
+    fn value_text(&self, field: FieldId, value: i64) -> String {
+        self.core.value_text(field, value)
+    }
+}
+
+impl Core {
+    pub(crate) fn new(protocol: Declarations) -> Result<Self, ProtocolError> {
         check(&protocol)?;
         let actions = actions(&protocol);
         let count = protocol.processes.len();
@@ -290,6 +373,7 @@ impl<M: Value> Model<M> {
             posts: Interner::new(),
             events: Interner::new(),
             records: Interner::new(),
+            names: protocol.processes.iter().map(|p| p.name.clone()).collect(),
             record_word,
             extra_word: words,
             misuses: Mutex::default(),
@@ -313,31 +397,18 @@ impl<M: Value> Model<M> {
         })
     }
 
-    /// As the protocol is called.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.inner.protocol.name
     }
 
-    /// How many different local states, inboxes and messages have been seen so far.
-    pub fn interned(&self) -> (usize, usize, usize) {
-        let inner = &self.inner;
-        (
-            inner.locals.len(),
-            inner.inboxes.len(),
-            inner.messages.len(),
-        )
-    }
-
-    /// The label of a property or proposition by name.
-    pub fn label(&self, name: &str) -> Option<LabelId> {
+    pub(crate) fn label(&self, name: &str) -> Option<LabelId> {
         let properties = &self.inner.protocol.properties;
         let number = properties.iter().position(|p| p.name == name)?;
         let is_it = |m: &Meaning| *m == Meaning::Violated(number) || *m == Meaning::Holds(number);
         self.inner.meanings.iter().position(is_it).map(LabelId::new)
     }
 
-    /// What handlers did although their declarations exclude it, as far as it was seen.
-    pub fn misuses(&self) -> Vec<String> {
+    pub(crate) fn misuses(&self) -> Vec<String> {
         let misuses = self.inner.misuses.lock();
         let mut misuses = misuses.unwrap_or_else(|e| e.into_inner()).clone();
         misuses.sort();
@@ -346,7 +417,7 @@ impl<M: Value> Model<M> {
     }
 }
 
-fn check<M: Value>(protocol: &Protocol<M>) -> Result<(), ProtocolError> {
+fn check(protocol: &Declarations) -> Result<(), ProtocolError> {
     if let Some(error) = protocol.errors.first() {
         return Err(error.clone());
     }
@@ -405,7 +476,7 @@ fn duplicate<'n>(
 const MOST_SENDER_SETS: usize = 64;
 
 /// All transitions, process by process.
-fn actions<M: Value>(protocol: &Protocol<M>) -> Vec<Action> {
+fn actions(protocol: &Declarations) -> Vec<Action> {
     let all: Vec<Pid> = (0..protocol.processes.len())
         .map(|p| Pid(p as u16))
         .collect();
@@ -475,10 +546,10 @@ pub(crate) fn subsets(of: &[Pid], size: usize) -> Vec<Vec<Pid>> {
 /// Of a process that was checked to have one.
 pub(crate) fn first_state(process: &ProcessDeclaration) -> Boxed {
     let initial = process.initial.clone();
-    initial.unwrap_or_else(|| Boxed(Box::new(())))
+    initial.unwrap_or_else(|| Boxed::new(()))
 }
 
-fn initial_state<M: Value>(inner: &Inner<M>, words: usize) -> Vec<u32> {
+fn initial_state(inner: &Inner, words: usize) -> Vec<u32> {
     let protocol = &inner.protocol;
     let mut state = vec![0; words];
     for (at, process) in protocol.processes.iter().enumerate() {
@@ -500,7 +571,8 @@ fn initial_state<M: Value>(inner: &Inner<M>, words: usize) -> Vec<u32> {
     if let (Some(word), Some(history)) = (inner.record_word, &protocol.history) {
         let mut record = history.initial.clone();
         for envelope in &protocol.initial_messages {
-            history.after(&mut record, envelope, &kind_of(&envelope.message), false);
+            let kind = kind_of(&envelope.message);
+            history.after(&mut record, &envelope.as_ref(), &kind, false);
         }
         state[word] = inner.records.intern(record);
     }
@@ -508,7 +580,7 @@ fn initial_state<M: Value>(inner: &Inner<M>, words: usize) -> Vec<u32> {
     state
 }
 
-fn failure_sites<M: Value>(inner: &Inner<M>) -> Vec<FailureSite> {
+fn failure_sites(inner: &Inner) -> Vec<FailureSite> {
     let handlers = inner.protocol.handlers.iter();
     handlers
         .map(|handler| FailureSite {
@@ -524,7 +596,7 @@ fn failure_sites<M: Value>(inner: &Inner<M>) -> Vec<FailureSite> {
 }
 
 /// The name of a transition.
-fn action_name<M: Value>(inner: &Inner<M>, action: &Action) -> String {
+fn action_name(inner: &Inner, action: &Action) -> String {
     let process = inner.process_name(action.process);
     let what = match &action.role {
         Role::Handler { handler, senders } => {
@@ -543,12 +615,12 @@ fn action_name<M: Value>(inner: &Inner<M>, action: &Action) -> String {
 }
 
 /// Collects labels without repetition.
-struct Labels<'i, M> {
-    inner: &'i mut Inner<M>,
+struct Labels<'i> {
+    inner: &'i mut Inner,
     labels: Vec<Label>,
 }
 
-impl<M: Value> Labels<'_, M> {
+impl Labels<'_> {
     fn add(&mut self, meaning: Meaning, text: String, mut tests: Vec<FieldId>) -> LabelId {
         if let Some(at) = self.inner.meanings.iter().position(|m| *m == meaning) {
             return LabelId::new(at);
@@ -561,7 +633,7 @@ impl<M: Value> Labels<'_, M> {
     }
 }
 
-fn structure<M: Value>(inner: &mut Inner<M>) -> Structure {
+fn structure(inner: &mut Inner) -> Structure {
     let local_field = |p: Pid| FieldId::new(2 * p.index());
     let inbox_field = |p: Pid| FieldId::new(2 * p.index() + 1);
     let all: Vec<Pid> = (0..inner.protocol.processes.len())
@@ -675,7 +747,7 @@ fn structure<M: Value>(inner: &mut Inner<M>) -> Structure {
     }
 }
 
-impl<M: Value> System for Model<M> {
+impl System for Core {
     fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -712,13 +784,13 @@ impl<M: Value> System for Model<M> {
             };
         }
         if self.inner.record_word == Some(at) {
-            return format!("{:?}", self.inner.records.get(number));
+            return self.inner.value_text(self.inner.records.get(number));
         }
         self.layout.value_text(field, value)
     }
 }
 
-impl<M: Value> Model<M> {
+impl Core {
     /// The relations, as far as they can be found within a budget.
     pub(crate) fn relations_within(&self, level: RelationLevel, budget: &Budget) -> Relations {
         match level {

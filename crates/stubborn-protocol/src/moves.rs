@@ -3,7 +3,7 @@
 use crate::handler::{Handler, Result, Takes};
 use crate::model::{Event, Inner, Role};
 use crate::network::{Parcel, without};
-use crate::value::{Envelope, Local, Pid, Value};
+use crate::value::{Boxed, Envelope, Local, Pid};
 
 /// One thing that a process can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct Move {
     pub(crate) consumed: Vec<Parcel>,
 }
 
-impl<M: Value> Inner<M> {
+impl Inner {
     /// Everything that a process can do, by increasing transition; within one, in an order that
     /// depends on values and not on numbers.
     pub(crate) fn moves(&self, process: Pid, local: u32, inbox: u32) -> Vec<Move> {
@@ -257,28 +257,19 @@ impl<M: Value> Inner<M> {
     }
 
     /// All results of a handler with some messages.
-    pub(crate) fn results(
-        &self,
-        handler: usize,
-        local: u32,
-        consumed: &[Parcel],
-    ) -> Vec<Result<M>> {
+    pub(crate) fn results(&self, handler: usize, local: u32, consumed: &[Parcel]) -> Vec<Result> {
         let declared = &self.protocol.handlers[handler];
-        let messages: Vec<Envelope<M>> = consumed
+        let messages: Vec<Envelope<&Boxed>> = consumed
             .iter()
             .map(|p| self.envelope(p.from, declared.process, p.message))
             .collect();
         let timers = &self.protocol.processes[declared.process.index()].timers;
-        declared.results(self.locals.get(local), &messages, timers)
+        let edge = self.protocol.edge;
+        declared.results(self.locals.get(local), &messages, edge, timers)
     }
 
     /// What a result does that its handler's declaration excludes, in words.
-    pub(crate) fn misuse(
-        &self,
-        handler: &Handler<M>,
-        local: u32,
-        result: &Result<M>,
-    ) -> Option<String> {
+    pub(crate) fn misuse(&self, handler: &Handler, local: u32, result: &Result) -> Option<String> {
         let who = || {
             format!(
                 "the handler `{}` of `{}`",
@@ -321,7 +312,7 @@ impl<M: Value> Inner<M> {
 }
 
 /// Whether a handler takes messages of a kind.
-pub(crate) fn takes_kind<M>(handler: &Handler<M>, kind: &str) -> bool {
+pub(crate) fn takes_kind(handler: &Handler, kind: &str) -> bool {
     let kinds = handler.kinds.as_ref();
     kinds.is_none_or(|kinds| kinds.iter().any(|k| k == kind))
 }

@@ -1,12 +1,13 @@
 //! Properties: predicates on global states.
 
 use std::any::Any;
+use std::marker::PhantomData;
 
 use crate::model::Inner;
 use crate::value::{Boxed, Pid, ProcessRef, Value};
 
 /// A predicate.
-pub(crate) type Holds<M> = Box<dyn Fn(&View<'_, M>) -> bool + Send + Sync>;
+pub(crate) type Holds = Box<dyn Fn(&Inner, &[u32]) -> bool + Send + Sync>;
 
 /// What a process shows to a property.
 pub(crate) type Shows = Box<dyn Fn(Pid, &dyn Any) -> Boxed + Send + Sync>;
@@ -25,7 +26,7 @@ pub(crate) enum PropertyRole {
 }
 
 /// A named predicate.
-pub(crate) struct Property<M> {
+pub(crate) struct Property {
     pub(crate) name: String,
     pub(crate) role: PropertyRole,
     /// The processes whose local states it depends on.
@@ -34,7 +35,7 @@ pub(crate) struct Property<M> {
     pub(crate) history: bool,
     /// If it depends on no more than this of each local state.
     pub(crate) shows: Option<Shows>,
-    pub(crate) holds: Holds<M>,
+    pub(crate) holds: Holds,
 }
 
 /// Some processes of one type, and what each shows: made by [`over`].
@@ -138,14 +139,28 @@ groups!(S0 V0 F0 0, S1 V1 F1 1, S2 V2 F2 2, S3 V3 F3 3);
 
 /// A global state, as properties see it.
 pub struct View<'a, M> {
-    pub(crate) inner: &'a Inner<M>,
-    pub(crate) words: &'a [u32],
+    inner: &'a Inner,
+    words: &'a [u32],
+    messages: PhantomData<fn(M)>,
 }
 
 impl<M> std::fmt::Debug for View<'_, M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("View").finish_non_exhaustive()
     }
+}
+
+/// What is said of views, said of states.
+pub(crate) fn viewed<M: Value>(
+    holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static,
+) -> Holds {
+    Box::new(move |inner, words| {
+        holds(&View {
+            inner,
+            words,
+            messages: PhantomData,
+        })
+    })
 }
 
 impl<M: Value> View<'_, M> {

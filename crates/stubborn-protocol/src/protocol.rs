@@ -6,12 +6,12 @@ use std::marker::PhantomData;
 
 use crate::builders::{ActionBuilder, Builder, MessageBuilder, QuorumBuilder};
 use crate::error::ProtocolError;
-use crate::handler::{Handler, Takes};
+use crate::handler::{Edge, Handler, Takes};
 use crate::history::History;
 use crate::linearizability::Drawn;
-use crate::model::Model;
+use crate::model::{Inner, Model};
 use crate::network::Network;
-use crate::property::{Groups, Property, PropertyRole, View, over};
+use crate::property::{Groups, Holds, Property, PropertyRole, View, over, viewed};
 use crate::symmetry::Rename;
 use crate::value::{Boxed, Envelope, KindName, Pid, ProcessRef, Value};
 
@@ -27,17 +27,20 @@ pub(crate) struct ProcessDeclaration {
     pub(crate) renames: Option<Renaming>,
 }
 
-/// Renames processes in a local state.
+/// Renames processes in a local state or a message.
 pub(crate) type Renaming = Box<dyn Fn(&dyn Any, &dyn Fn(Pid) -> Pid) -> Boxed + Send + Sync>;
-
-/// Renames processes in a message.
-pub(crate) type MessageRenaming<M> = Box<dyn Fn(&M, &dyn Fn(Pid) -> Pid) -> M + Send + Sync>;
 
 /// What a process is after it has come back.
 pub(crate) type Recovery = Box<dyn Fn(&dyn Any) -> Boxed + Send + Sync>;
 
 /// A protocol in the making: see the [crate documentation](crate) for an example.
 pub struct Protocol<M> {
+    pub(crate) declared: Declarations,
+    messages: PhantomData<fn(M) -> M>,
+}
+
+/// What was written down, without the type of messages.
+pub(crate) struct Declarations {
     pub(crate) name: String,
     /// Tells the processes of one protocol from those of others.
     pub(crate) number: u32,
@@ -50,16 +53,23 @@ pub struct Protocol<M> {
     /// Who comes back makes room for another crash.
     pub(crate) crashes_return: bool,
     pub(crate) processes: Vec<ProcessDeclaration>,
-    pub(crate) handlers: Vec<Handler<M>>,
-    pub(crate) initial_messages: Vec<Envelope<M>>,
-    pub(crate) properties: Vec<Property<M>>,
-    pub(crate) history: Option<History<M>>,
+    pub(crate) handlers: Vec<Handler>,
+    pub(crate) initial_messages: Vec<Envelope<Boxed>>,
+    pub(crate) properties: Vec<Property>,
+    pub(crate) history: Option<History>,
     /// Interchangeable processes.
     pub(crate) class: Vec<Pid>,
-    pub(crate) renames_messages: Option<MessageRenaming<M>>,
+    pub(crate) renames_messages: Option<Renaming>,
+    pub(crate) edge: Edge,
 }
 
 impl<M> fmt::Debug for Protocol<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.declared.fmt(f)
+    }
+}
+
+impl fmt::Debug for Declarations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let processes = self.processes.iter().map(|p| &p.name);
         f.debug_struct("Protocol")
@@ -71,20 +81,11 @@ impl<M> fmt::Debug for Protocol<M> {
     }
 }
 
-pub(crate) fn typed<S: Value>(state: &dyn Any) -> &S {
-    state.downcast_ref().expect("a state of this process")
-}
-
-pub(crate) fn typed_mut<S: Value>(state: &mut dyn Any) -> &mut S {
-    state.downcast_mut().expect("a state of this process")
-}
-
-impl<M: Value> Protocol<M> {
-    /// A protocol without processes, on an [unordered](Network::Unordered) network.
-    pub fn new(name: impl Into<String>) -> Self {
+impl Declarations {
+    fn new(name: String, edge: Edge) -> Self {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         Self {
-            name: name.into(),
+            name,
             number: NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
             errors: Vec::new(),
             network: Network::default(),
@@ -99,25 +100,111 @@ impl<M: Value> Protocol<M> {
             history: None,
             class: Vec::new(),
             renames_messages: None,
+            edge,
+        }
+    }
+
+    fn declare(&mut self, name: String) -> Pid {
+        self.processes.push(ProcessDeclaration {
+            name,
+            initial: None,
+            timers: Vec::new(),
+            initial_timers: 0,
+            may_crash: false,
+            recovers: None,
+            renames: None,
+        });
+        Pid((self.processes.len() - 1) as u16)
+    }
+
+    fn define(&mut self, process: Pid, initial: Boxed) {
+        let declaration = &mut self.processes[process.index()];
+        if declaration.initial.is_some() {
+            let process = declaration.name.clone();
+            self.errors.push(ProtocolError::DefinedTwice { process });
+            return;
+        }
+        declaration.initial = Some(initial);
+    }
+
+    /// Whether a process is one of this protocol; a mistake otherwise.
+    pub(crate) fn owns<S>(&mut self, process: ProcessRef<S>, at: &str) -> bool {
+        let owns = process.owner == self.number;
+        if !owns {
+            let at = at.to_owned();
+            self.errors.push(ProtocolError::ForeignProcess { at });
+        }
+        owns
+    }
+
+    fn may_crash(&mut self, processes: impl Iterator<Item = Pid>, at_most: u32) {
+        self.most_crashes = at_most;
+        for process in processes {
+            match self.processes.get_mut(process.index()) {
+                Some(process) => process.may_crash = true,
+                None => self.errors.push(ProtocolError::ForeignProcess {
+                    at: "`may_crash`".into(),
+                }),
+            }
+        }
+    }
+
+    fn timer(&mut self, process: Pid, name: &str) -> u8 {
+        let timers = &mut self.processes[process.index()].timers;
+        let at = timers.iter().position(|t| t == name).unwrap_or_else(|| {
+            timers.push(name.to_owned());
+            timers.len() - 1
+        });
+        at as u8
+    }
+
+    /// Something about all processes and the record.
+    fn property(&mut self, name: String, role: PropertyRole, holds: Holds) {
+        let all = 0..self.processes.len();
+        self.properties.push(Property {
+            name,
+            role,
+            processes: all.map(|p| Pid(p as u16)).collect(),
+            history: true,
+            shows: None,
+            holds,
+        });
+    }
+}
+
+pub(crate) fn typed<S: Value>(state: &dyn Any) -> &S {
+    state.downcast_ref().expect("a value of this type")
+}
+
+pub(crate) fn typed_mut<S: Value>(state: &mut dyn Any) -> &mut S {
+    state.downcast_mut().expect("a value of this type")
+}
+
+impl<M: Value> Protocol<M> {
+    /// A protocol without processes, on an [unordered](Network::Unordered) network.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            declared: Declarations::new(name.into(), Edge::new::<M>()),
+            messages: PhantomData,
         }
     }
 
     /// Chooses what the network does with messages.
     pub fn network(&mut self, network: Network) -> &mut Self {
-        self.network = network;
+        self.declared.network = network;
         self
     }
 
     /// Messages may get lost.
     pub fn lossy(&mut self) -> &mut Self {
-        self.lossy = true;
+        self.declared.lossy = true;
         self
     }
 
     /// Splits each quorum handler into one transition for each set of senders. The behaviour
     /// stays the same; reductions may find smaller sets among more transitions.
     pub fn split_quorums(&mut self) -> &mut Self {
-        self.splits_quorums = true;
+        self.declared.splits_quorums = true;
         self
     }
 
@@ -142,44 +229,18 @@ impl<M: Value> Protocol<M> {
     /// # assert!(p.build().is_ok());
     /// ```
     pub fn declare<S: Value>(&mut self, name: impl Into<String>) -> ProcessRef<S> {
-        self.processes.push(ProcessDeclaration {
-            name: name.into(),
-            initial: None,
-            timers: Vec::new(),
-            initial_timers: 0,
-            may_crash: false,
-            recovers: None,
-            renames: None,
-        });
         ProcessRef {
-            pid: Pid((self.processes.len() - 1) as u16),
-            owner: self.number,
+            pid: self.declared.declare(name.into()),
+            owner: self.declared.number,
             state: PhantomData,
         }
     }
 
     /// The first state of a process that was [declared](Self::declare).
     pub fn define<S: Value>(&mut self, process: ProcessRef<S>, initial: S) {
-        if !self.owns(process, "`define`") {
-            return;
+        if self.declared.owns(process, "`define`") {
+            self.declared.define(process.pid, Boxed::new(initial));
         }
-        let declaration = &mut self.processes[process.pid.index()];
-        if declaration.initial.is_some() {
-            let process = declaration.name.clone();
-            self.errors.push(ProtocolError::DefinedTwice { process });
-            return;
-        }
-        declaration.initial = Some(Boxed(Box::new(initial)));
-    }
-
-    /// Whether a process is one of this protocol; a mistake otherwise.
-    pub(crate) fn owns<S>(&mut self, process: ProcessRef<S>, at: &str) -> bool {
-        let owns = process.owner == self.number;
-        if !owns {
-            let at = at.to_owned();
-            self.errors.push(ProtocolError::ForeignProcess { at });
-        }
-        owns
     }
 
     /// Adds `count` equal processes, called `name 1`, `name 2` and so on.
@@ -196,40 +257,33 @@ impl<M: Value> Protocol<M> {
 
     /// A message that is on its way from the beginning.
     pub fn send_initially(&mut self, from: impl Into<Pid>, to: impl Into<Pid>, message: M) {
-        self.initial_messages.push(Envelope {
+        self.declared.initial_messages.push(Envelope {
             from: from.into(),
             to: to.into(),
-            message,
+            message: Boxed::new(message),
         });
     }
 
     /// Sets a timer from the beginning. Some handler must wait for it.
     pub fn set_timer_initially<S: Value>(&mut self, process: ProcessRef<S>, timer: &str) {
-        if !self.owns(process, "`set_timer_initially`") {
+        if !self.declared.owns(process, "`set_timer_initially`") {
             return;
         }
-        let bit = self.timer(process.pid, timer);
-        self.processes[process.pid.index()].initial_timers |= 1 << bit;
+        let bit = self.declared.timer(process.pid, timer);
+        self.declared.processes[process.pid.index()].initial_timers |= 1 << bit;
     }
 
     /// These processes may crash, at most so many crashes all together.
     pub fn may_crash<P: Into<Pid> + Copy>(&mut self, processes: &[P], at_most: u32) {
-        self.most_crashes = at_most;
-        for process in processes {
-            match self.processes.get_mut((*process).into().index()) {
-                Some(process) => process.may_crash = true,
-                None => self.errors.push(ProtocolError::ForeignProcess {
-                    at: "`may_crash`".into(),
-                }),
-            }
-        }
+        let processes = processes.iter().map(|p| (*p).into());
+        self.declared.may_crash(processes, at_most);
     }
 
     /// These processes may crash, at most so many of them at a time: who [comes
     /// back](Self::recovers) makes room for another crash.
     pub fn may_be_down<P: Into<Pid> + Copy>(&mut self, processes: &[P], at_most: u32) {
         self.may_crash(processes, at_most);
-        self.crashes_return = true;
+        self.declared.crashes_return = true;
     }
 
     /// A crashed process may come back, with what is left of its state: what it had on disk. Timers
@@ -239,12 +293,11 @@ impl<M: Value> Protocol<M> {
         process: ProcessRef<S>,
         state_after: impl Fn(&S) -> S + Send + Sync + 'static,
     ) {
-        if !self.owns(process, "`recovers`") {
+        if !self.declared.owns(process, "`recovers`") {
             return;
         }
-        self.processes[process.pid.index()].recovers = Some(Box::new(move |state| {
-            Boxed(Box::new(state_after(typed(state))))
-        }));
+        self.declared.processes[process.pid.index()].recovers =
+            Some(Box::new(move |state| Boxed::new(state_after(typed(state)))));
     }
 
     /// What a process may do on its own.
@@ -253,7 +306,12 @@ impl<M: Value> Protocol<M> {
         process: ProcessRef<S>,
         name: impl Into<String>,
     ) -> ActionBuilder<'_, M, S> {
-        ActionBuilder(Builder::new(self, process, name.into(), Takes::Nothing))
+        ActionBuilder(Builder::new(
+            &mut self.declared,
+            process,
+            name.into(),
+            Takes::Nothing,
+        ))
     }
 
     /// What a process does when a timer runs out.
@@ -262,12 +320,20 @@ impl<M: Value> Protocol<M> {
         process: ProcessRef<S>,
         timer: &str,
     ) -> ActionBuilder<'_, M, S> {
-        let bit = match self.owns(process, &format!("`on_timeout` of `{timer}`")) {
-            true => self.timer(process.pid, timer),
+        let bit = match self
+            .declared
+            .owns(process, &format!("`on_timeout` of `{timer}`"))
+        {
+            true => self.declared.timer(process.pid, timer),
             false => 0,
         };
         let name = format!("timeout {timer}");
-        ActionBuilder(Builder::new(self, process, name, Takes::Timer(bit)))
+        ActionBuilder(Builder::new(
+            &mut self.declared,
+            process,
+            name,
+            Takes::Timer(bit),
+        ))
     }
 
     /// What a process does with a message of a kind: the variant's name, or better
@@ -278,14 +344,19 @@ impl<M: Value> Protocol<M> {
         kind: impl KindName<M>,
     ) -> MessageBuilder<'_, M, S> {
         let kind = kind.kind_name();
-        let mut builder = Builder::new(self, process, kind.to_owned(), Takes::One);
+        let mut builder = Builder::new(&mut self.declared, process, kind.to_owned(), Takes::One);
         builder.handler.kinds = Some(vec![kind.to_owned()]);
         MessageBuilder(builder)
     }
 
     /// What a process does with any message.
     pub fn on_any<S: Value>(&mut self, process: ProcessRef<S>) -> MessageBuilder<'_, M, S> {
-        MessageBuilder(Builder::new(self, process, "message".into(), Takes::One))
+        MessageBuilder(Builder::new(
+            &mut self.declared,
+            process,
+            "message".into(),
+            Takes::One,
+        ))
     }
 
     /// What a process does with `count` messages of a kind from different senders, consumed all
@@ -298,7 +369,7 @@ impl<M: Value> Protocol<M> {
     ) -> QuorumBuilder<'_, M, S> {
         let kind = kind.kind_name();
         let takes = Takes::Quorum(count as u16);
-        let mut builder = Builder::new(self, process, kind.to_owned(), takes);
+        let mut builder = Builder::new(&mut self.declared, process, kind.to_owned(), takes);
         builder.handler.kinds = Some(vec![kind.to_owned()]);
         QuorumBuilder(builder)
     }
@@ -309,8 +380,8 @@ impl<M: Value> Protocol<M> {
         name: impl Into<String>,
         holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static,
     ) {
-        let all = (0..self.processes.len()).map(|p| Pid(p as u16)).collect();
-        self.property(name.into(), PropertyRole::Invariant, all, Box::new(holds));
+        self.declared
+            .property(name.into(), PropertyRole::Invariant, viewed(holds));
     }
 
     /// The same as [`invariant`](Self::invariant), for those who know it by this name.
@@ -328,8 +399,8 @@ impl<M: Value> Protocol<M> {
         name: impl Into<String>,
         holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static,
     ) {
-        let all = (0..self.processes.len()).map(|p| Pid(p as u16)).collect();
-        self.property(name.into(), PropertyRole::Sometimes, all, Box::new(holds));
+        self.declared
+            .property(name.into(), PropertyRole::Sometimes, viewed(holds));
     }
 
     /// Something that must hold somewhere on every run, however it goes on; see
@@ -339,8 +410,8 @@ impl<M: Value> Protocol<M> {
         name: impl Into<String>,
         holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static,
     ) {
-        let all = (0..self.processes.len()).map(|p| Pid(p as u16)).collect();
-        self.property(name.into(), PropertyRole::Eventually, all, Box::new(holds));
+        self.declared
+            .property(name.into(), PropertyRole::Eventually, viewed(holds));
     }
 
     /// Something that must hold in every reachable state, told by what some processes show: only
@@ -405,15 +476,15 @@ impl<M: Value> Protocol<M> {
     }
 
     pub(crate) fn says_where_it_may_stop(&self) -> bool {
-        let mut roles = self.properties.iter().map(|p| p.role);
+        let mut roles = self.declared.properties.iter().map(|p| p.role);
         roles.any(|role| role == PropertyRole::End)
     }
 
     /// Where it is fine that nothing can happen any more. Without it, every such state is taken
     /// for a mistake by checks that look for them. What is said last counts.
     pub fn may_stop_when(&mut self, holds: impl Fn(&View<'_, M>) -> bool + Send + Sync + 'static) {
-        let all = (0..self.processes.len()).map(|p| Pid(p as u16)).collect();
-        self.property("may stop".into(), PropertyRole::End, all, Box::new(holds));
+        self.declared
+            .property("may stop".into(), PropertyRole::End, viewed(holds));
     }
 
     /// An invariant of each of some processes.
@@ -434,59 +505,47 @@ impl<M: Value> Protocol<M> {
         holds: impl Fn(&G::Values) -> bool + Send + Sync + 'static,
     ) {
         let all = groups.processes();
-        if all.iter().any(|(owner, _)| *owner != self.number) {
+        let declared = &mut self.declared;
+        if all.iter().any(|(owner, _)| *owner != declared.number) {
             let at = format!("`{name}`");
-            self.errors.push(ProtocolError::ForeignProcess { at });
+            declared.errors.push(ProtocolError::ForeignProcess { at });
         }
         let groups = std::sync::Arc::new(groups);
         let look = groups.clone();
-        let evaluate = move |view: &View<'_, M>| {
-            let state = |p: Pid| (*view.inner.local(view.words, p).state.0).as_any();
+        let evaluate = move |inner: &Inner, words: &[u32]| {
+            let state = |p: Pid| (*inner.local(words, p).state.0).as_any();
             holds(&look.values(&state))
         };
-        let pids = all.into_iter().map(|(_, pid)| pid).collect();
-        self.property(name, role, pids, Box::new(evaluate));
-        if let Some(property) = self.properties.last_mut() {
-            property.history = false;
-            property.shows = Some(Box::new(move |pid, state| groups.shown(pid, state).0));
-        }
-    }
-
-    fn property(
-        &mut self,
-        name: String,
-        role: PropertyRole,
-        processes: Vec<Pid>,
-        holds: crate::property::Holds<M>,
-    ) {
-        self.properties.push(Property {
+        declared.properties.push(Property {
             name,
             role,
-            processes,
-            // A view shows the record, too.
-            history: true,
-            shows: None,
-            holds,
+            processes: all.into_iter().map(|(_, pid)| pid).collect(),
+            history: false,
+            shows: Some(Box::new(move |pid, state| groups.shown(pid, state).0)),
+            holds: Box::new(evaluate),
         });
     }
 
     /// Keeps a record of messages besides the state of processes: a part of the state that no
     /// handler sees. Returned to say what is recorded.
     pub fn record<H: Value>(&mut self, initial: H) -> RecordBuilder<'_, M, H> {
-        self.history = Some(History::new(initial));
+        self.declared.history = Some(History::new(initial));
         RecordBuilder {
-            protocol: self,
-            history: PhantomData,
+            declared: &mut self.declared,
+            types: PhantomData,
         }
     }
 
     /// Declares that these processes differ in nothing but their number, for
     /// [symmetric checks](crate::Checker::symmetric). Replaces an earlier declaration.
     pub fn interchangeable<S: Value + Rename>(&mut self, processes: &[ProcessRef<S>]) {
-        if !processes.iter().all(|p| self.owns(*p, "`interchangeable`")) {
+        if !processes
+            .iter()
+            .all(|p| self.declared.owns(*p, "`interchangeable`"))
+        {
             return;
         }
-        self.class = processes.iter().map(|p| p.pid).collect();
+        self.declared.class = processes.iter().map(|p| p.pid).collect();
         for process in processes {
             self.mentions_processes(*process);
         }
@@ -494,11 +553,11 @@ impl<M: Value> Protocol<M> {
 
     /// Says that the local state of a process mentions interchangeable ones.
     pub fn mentions_processes<S: Value + Rename>(&mut self, process: ProcessRef<S>) {
-        if !self.owns(process, "`mentions_processes`") {
+        if !self.declared.owns(process, "`mentions_processes`") {
             return;
         }
-        let rename: Renaming = Box::new(|state, to| Boxed(Box::new(typed::<S>(state).rename(to))));
-        self.processes[process.pid.index()].renames = Some(rename);
+        let rename: Renaming = Box::new(|state, to| Boxed::new(typed::<S>(state).rename(to)));
+        self.declared.processes[process.pid.index()].renames = Some(rename);
     }
 
     /// Says that messages mention interchangeable processes (apart from sender and receiver).
@@ -506,21 +565,13 @@ impl<M: Value> Protocol<M> {
     where
         M: Rename,
     {
-        self.renames_messages = Some(Box::new(|message, to| message.rename(to)));
-    }
-
-    fn timer(&mut self, process: Pid, name: &str) -> u8 {
-        let timers = &mut self.processes[process.index()].timers;
-        let at = timers.iter().position(|t| t == name).unwrap_or_else(|| {
-            timers.push(name.to_owned());
-            timers.len() - 1
-        });
-        at as u8
+        let rename: Renaming = Box::new(|m, to| Boxed::new(typed::<M>(m).rename(to)));
+        self.declared.renames_messages = Some(rename);
     }
 
     /// Ready to be checked; says what is wrong otherwise.
     pub fn build(self) -> Result<Model<M>, ProtocolError> {
-        Model::new(self)
+        Model::new(self.declared)
     }
 }
 
@@ -530,8 +581,8 @@ fn names<M, K: KindName<M>>(kinds: &[K]) -> Vec<&str> {
 
 /// A record of messages, being set up.
 pub struct RecordBuilder<'p, M, H> {
-    protocol: &'p mut Protocol<M>,
-    history: PhantomData<fn() -> H>,
+    declared: &'p mut Declarations,
+    types: PhantomData<fn(M) -> H>,
 }
 
 impl<M: Value, H: Value> RecordBuilder<'_, M, H> {
@@ -541,7 +592,7 @@ impl<M: Value, H: Value> RecordBuilder<'_, M, H> {
         kinds: &[impl KindName<M>],
         note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
     ) -> Self {
-        if let Some(history) = &mut self.protocol.history {
+        if let Some(history) = &mut self.declared.history {
             history.on_send(&names(kinds), note);
         }
         self
@@ -553,7 +604,7 @@ impl<M: Value, H: Value> RecordBuilder<'_, M, H> {
         kinds: &[impl KindName<M>],
         note: impl Fn(&mut H, &Envelope<M>) + Send + Sync + 'static,
     ) -> Self {
-        if let Some(history) = &mut self.protocol.history {
+        if let Some(history) = &mut self.declared.history {
             history.on_delivery(&names(kinds), note);
         }
         self
@@ -565,7 +616,7 @@ impl<M: Value, H: Value> RecordBuilder<'_, M, H> {
     /// [`Tester`]: crate::linearizability::Tester
     /// [`Tester::operations`]: crate::linearizability::Tester::operations
     pub fn drawn(self, operations: impl Fn(&H) -> Vec<Drawn> + Send + Sync + 'static) -> Self {
-        if let Some(history) = &mut self.protocol.history {
+        if let Some(history) = &mut self.declared.history {
             let of = move |record: &dyn Any| record.downcast_ref().map_or(Vec::new(), &operations);
             history.draw = Some(Box::new(of));
         }
@@ -578,8 +629,11 @@ impl<M: Value, H: Value> RecordBuilder<'_, M, H> {
         name: impl Into<String>,
         holds: impl Fn(&H) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let evaluate = move |view: &View<'_, M>| view.history::<H>().is_none_or(&holds);
-        self.protocol.properties.push(Property {
+        let evaluate = move |inner: &Inner, words: &[u32]| {
+            let record = inner.record(words).and_then(Boxed::get::<H>);
+            record.is_none_or(&holds)
+        };
+        self.declared.properties.push(Property {
             name: name.into(),
             role: PropertyRole::Invariant,
             processes: Vec::new(),

@@ -23,10 +23,10 @@ use std::time::{Duration, Instant};
 use stubborn_system::{Random, System};
 
 use crate::handler::Takes;
-use crate::model::{Inner, Model, Role, first_state, subsets};
+use crate::model::{Core, Inner, Model, Role, first_state, subsets};
 use crate::moves::takes_kind;
 use crate::network::Network;
-use crate::value::{Envelope, Local, Pid, ProcessRef, Value, kind_of};
+use crate::value::{Boxed, Envelope, Local, Pid, ProcessRef, Value, kind_of};
 
 /// Messages as bytes.
 pub trait Wire: Sized {
@@ -35,6 +35,22 @@ pub trait Wire: Sized {
 
     /// Reads one; `None` if it is none.
     fn decode(bytes: &[u8]) -> Option<Self>;
+}
+
+/// The same for messages whose type is not known.
+#[derive(Clone, Copy)]
+struct Codec {
+    encode: fn(&Boxed) -> Vec<u8>,
+    decode: fn(&[u8]) -> Option<Boxed>,
+}
+
+impl Codec {
+    fn new<M: Value + Wire>() -> Self {
+        Self {
+            encode: |message| message.get::<M>().map_or(Vec::new(), Wire::encode),
+            decode: |bytes| M::decode(bytes).map(Boxed::new),
+        }
+    }
 }
 
 /// Why a node does not run.
@@ -110,14 +126,15 @@ const PATIENCE: Duration = Duration::from_millis(5);
 const MOST_QUORUMS: usize = 1_000;
 
 /// One process of a protocol, for real. See the [module](self).
-pub struct Node<'m, M> {
-    inner: &'m Inner<M>,
-    model: &'m Model<M>,
+pub struct Node<'m> {
+    inner: &'m Inner,
+    model: &'m Core,
+    codec: Codec,
     process: Pid,
     socket: UdpSocket,
     addresses: Vec<SocketAddr>,
     local: Local,
-    inbox: Vec<Envelope<M>>,
+    inbox: Vec<Envelope<Boxed>>,
     clock: u64,
     random: Random,
     log: Option<Box<dyn Write + Send + 'm>>,
@@ -128,7 +145,7 @@ pub struct Node<'m, M> {
     steps: u64,
 }
 
-impl<M> fmt::Debug for Node<'_, M> {
+impl fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
             .field("process", &self.process)
@@ -148,11 +165,29 @@ impl<M: Value + Wire> Model<M> {
         process: ProcessRef<S>,
         socket: UdpSocket,
         addresses: &[SocketAddr],
-    ) -> Result<Node<'_, M>, NodeError> {
-        let protocol = &self.inner.protocol;
-        if process.owner != protocol.number {
+    ) -> Result<Node<'_>, NodeError> {
+        if process.owner != self.core.inner.protocol.number {
             return Err(NodeError::ForeignProcess);
         }
+        Node::new(
+            &self.core,
+            Codec::new::<M>(),
+            process.pid,
+            socket,
+            addresses,
+        )
+    }
+}
+
+impl<'m> Node<'m> {
+    fn new(
+        model: &'m Core,
+        codec: Codec,
+        process: Pid,
+        socket: UdpSocket,
+        addresses: &[SocketAddr],
+    ) -> Result<Self, NodeError> {
+        let protocol = &model.inner.protocol;
         let processes = protocol.processes.len();
         if addresses.len() != processes {
             let addresses = addresses.len();
@@ -165,11 +200,12 @@ impl<M: Value + Wire> Model<M> {
             return Err(NodeError::Unordered);
         }
         socket.set_read_timeout(Some(PATIENCE))?;
-        let declared = &protocol.processes[process.pid.index()];
+        let declared = &protocol.processes[process.index()];
         Ok(Node {
-            inner: &self.inner,
-            model: self,
-            process: process.pid,
+            inner: &model.inner,
+            model,
+            codec,
+            process,
             socket,
             addresses: addresses.to_vec(),
             local: Local {
@@ -179,16 +215,14 @@ impl<M: Value + Wire> Model<M> {
             },
             inbox: Vec::new(),
             clock: 0,
-            random: Random::new(u64::from(process.pid.0)),
+            random: Random::new(u64::from(process.0)),
             log: None,
             timers: vec![(Duration::from_millis(100), None); declared.timers.len()],
             pace: (Duration::from_millis(1), Instant::now()),
             steps: 0,
         })
     }
-}
 
-impl<'m, M: Value + Wire> Node<'m, M> {
     /// Writes a line for each step, before its messages are sent.
     #[must_use]
     pub fn log(mut self, to: impl Write + Send + 'm) -> Self {
@@ -242,7 +276,7 @@ impl<'m, M: Value + Wire> Node<'m, M> {
         if self.steps == 0 {
             let initial = self.inner.protocol.initial_messages.iter();
             let own = initial.filter(|e| e.from == self.process);
-            let own: Vec<(Pid, M)> = own.map(|e| (e.to, e.message.clone())).collect();
+            let own: Vec<(Pid, Boxed)> = own.map(|e| (e.to, e.message.clone())).collect();
             self.send(own)?;
         }
         let mut datagram = vec![0; LONGEST];
@@ -278,7 +312,7 @@ impl<'m, M: Value + Wire> Node<'m, M> {
         let (from, clock) = header.split_at(2);
         let from = u16::from_le_bytes(from.try_into().unwrap_or_default());
         let clock = u64::from_le_bytes(clock.try_into().unwrap_or_default());
-        let Some(message) = M::decode(body) else {
+        let Some(message) = (self.codec.decode)(body) else {
             return;
         };
         if usize::from(from) < self.addresses.len() {
@@ -324,7 +358,7 @@ impl<'m, M: Value + Wire> Node<'m, M> {
     /// Positions of messages that a handler may take.
     fn fitting(&self, handler: usize) -> Vec<Vec<usize>> {
         let declared = &self.inner.protocol.handlers[handler];
-        let fits = |m: &Envelope<M>| {
+        let fits = |m: &Envelope<Boxed>| {
             let senders = declared.senders.as_ref();
             senders.is_none_or(|s| s.contains(&m.from))
                 && takes_kind(declared, &kind_of(&m.message))
@@ -351,10 +385,12 @@ impl<'m, M: Value + Wire> Node<'m, M> {
     fn take(&mut self, handler: usize, mut positions: Vec<usize>) -> Result<bool, NodeError> {
         let inner = self.inner;
         let declared = &inner.protocol.handlers[handler];
-        let messages: Vec<Envelope<M>> =
-            positions.iter().map(|at| self.inbox[*at].clone()).collect();
+        let taken = positions.iter().map(|at| self.inbox[*at].as_ref());
+        let messages: Vec<Envelope<&Boxed>> = taken.collect();
+        let senders: Vec<Pid> = messages.iter().map(|m| m.from).collect();
         let names = &inner.protocol.processes[self.process.index()].timers;
-        let mut results = declared.results(&self.local, &messages, names);
+        let edge = inner.protocol.edge;
+        let mut results = declared.results(&self.local, &messages, edge, names);
         if results.is_empty() {
             return Ok(false);
         }
@@ -380,7 +416,6 @@ impl<'m, M: Value + Wire> Node<'m, M> {
         };
         self.steps += 1;
         self.clock += 1;
-        let senders: Vec<Pid> = messages.iter().map(|m| m.from).collect();
         self.note(handler, &senders)?;
         self.send(result.sends)?;
         Ok(true)
@@ -419,7 +454,7 @@ impl<'m, M: Value + Wire> Node<'m, M> {
         Ok(log.flush()?)
     }
 
-    fn send(&mut self, messages: Vec<(Pid, M)>) -> Result<(), NodeError> {
+    fn send(&mut self, messages: Vec<(Pid, Boxed)>) -> Result<(), NodeError> {
         for (to, message) in messages {
             let Some(address) = self.addresses.get(to.index()) else {
                 let text = "a message for a process of another protocol";
@@ -427,7 +462,7 @@ impl<'m, M: Value + Wire> Node<'m, M> {
             };
             let mut datagram = self.process.0.to_le_bytes().to_vec();
             datagram.extend(self.clock.to_le_bytes());
-            datagram.extend(message.encode());
+            datagram.extend((self.codec.encode)(&message));
             match self.socket.send_to(&datagram, address) {
                 Ok(_) => {}
                 // Nobody listens there, or not now: the network loses it.

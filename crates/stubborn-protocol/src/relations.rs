@@ -17,7 +17,7 @@ use crate::analysis::{Analysis, Outcome};
 use crate::model::{Inner, Meaning, Role};
 use crate::moves::takes_kind;
 use crate::network::{Network, Parcel};
-use crate::value::{Pid, Value};
+use crate::value::Pid;
 
 /// Pairs of results compared for one pair of transitions before giving up on it.
 const PAIR_BUDGET: usize = 200_000;
@@ -30,7 +30,7 @@ pub(crate) struct Links {
     pub(crate) notes: Vec<bool>,
 }
 
-pub(crate) fn links<M: Value>(inner: &Inner<M>, analysis: Option<&Analysis>) -> Links {
+pub(crate) fn links(inner: &Inner, analysis: Option<&Analysis>) -> Links {
     let facts = Facts::new(inner, analysis);
     let count = inner.actions.len();
     let row = |t| {
@@ -46,8 +46,8 @@ pub(crate) fn links<M: Value>(inner: &Inner<M>, analysis: Option<&Analysis>) -> 
     }
 }
 
-pub(crate) fn relations<M: Value>(
-    inner: &Inner<M>,
+pub(crate) fn relations(
+    inner: &Inner,
     structure: &Structure,
     analysis: Option<&Analysis>,
 ) -> Relations {
@@ -105,11 +105,7 @@ pub(crate) struct Sends {
 }
 
 /// What an action may send.
-pub(crate) fn sends<M: Value>(
-    inner: &Inner<M>,
-    analysis: Option<&Analysis>,
-    action: usize,
-) -> Vec<Sends> {
+pub(crate) fn sends(inner: &Inner, analysis: Option<&Analysis>, action: usize) -> Vec<Sends> {
     let Role::Handler { handler, .. } = &inner.actions[action].role else {
         return Vec::new();
     };
@@ -140,7 +136,7 @@ pub(crate) fn sends<M: Value>(
         .collect()
 }
 
-fn may_be_noted<M: Value>(inner: &Inner<M>, analysis: Option<&Analysis>, action: usize) -> bool {
+fn may_be_noted(inner: &Inner, analysis: Option<&Analysis>, action: usize) -> bool {
     let Some(history) = &inner.protocol.history else {
         return false;
     };
@@ -166,15 +162,15 @@ fn may_be_noted<M: Value>(inner: &Inner<M>, analysis: Option<&Analysis>, action:
     takes || gives
 }
 
-struct Facts<'i, M> {
-    inner: &'i Inner<M>,
+struct Facts<'i> {
+    inner: &'i Inner,
     analysis: Option<&'i Analysis>,
     sends: Vec<Vec<Sends>>,
     notes: Vec<bool>,
 }
 
-impl<'i, M: Value> Facts<'i, M> {
-    fn new(inner: &'i Inner<M>, analysis: Option<&'i Analysis>) -> Self {
+impl<'i> Facts<'i> {
+    fn new(inner: &'i Inner, analysis: Option<&'i Analysis>) -> Self {
         let all = 0..inner.actions.len();
         Self {
             inner,

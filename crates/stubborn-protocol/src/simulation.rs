@@ -9,18 +9,27 @@ use stubborn_system::{Executor, LabelId, Outcome, Random, System};
 use crate::chart::Chart;
 use crate::coverage::Coverage;
 use crate::executor::ProtocolExecutor;
-use crate::model::Model;
+use crate::model::{Core, Model};
 use crate::report::Failure;
 use crate::value::Value;
 
 /// Random walks through a protocol, ready to be [taken](Simulation::run).
-#[derive(Debug)]
-pub struct Simulation<'m, M> {
-    model: &'m Model<M>,
+pub struct Simulation<'m> {
+    model: &'m Core,
     seed: u64,
     walks: u64,
     steps: usize,
     time: Option<Duration>,
+}
+
+impl fmt::Debug for Simulation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulation")
+            .field("protocol", &self.model.name())
+            .field("seed", &self.seed)
+            .field("walks", &self.walks)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What walks have shown.
@@ -86,9 +95,9 @@ impl<M: Value> Model<M> {
     /// assert_eq!(report.failure.unwrap().trace.unwrap().len(), 50);
     /// # Ok::<(), stubborn_protocol::ProtocolError>(())
     /// ```
-    pub fn simulate(&self) -> Simulation<'_, M> {
+    pub fn simulate(&self) -> Simulation<'_> {
         Simulation {
-            model: self,
+            model: &self.core,
             seed: 0,
             walks: 100,
             steps: 1_000,
@@ -97,7 +106,7 @@ impl<M: Value> Model<M> {
     }
 }
 
-impl<M: Value> Simulation<'_, M> {
+impl Simulation<'_> {
     /// Walks with other random numbers. Walk `n` has the seed `seed + n`.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -155,7 +164,7 @@ impl<M: Value> Simulation<'_, M> {
             if let Some(property) = violated {
                 report.failure = Some(Failure {
                     property: property.clone(),
-                    chart: Some(Chart::new(self.model, &trace)),
+                    chart: Some(Chart::of(self.model, &trace)),
                     trace: Some(trace),
                     shortest: false,
                 });
@@ -174,7 +183,7 @@ impl<M: Value> Simulation<'_, M> {
         &self,
         seed: u64,
         bad: &[(&'p String, LabelId)],
-        executor: &mut ProtocolExecutor<'_, M>,
+        executor: &mut ProtocolExecutor<'_>,
     ) -> (Trace, Option<&'p String>) {
         // Seeds in a row begin nearly the same sequence.
         let mut random = Random::new(Random::new(seed).bits());

@@ -23,10 +23,10 @@ use stubborn_system::{
 };
 
 use crate::lazy::Met;
-use crate::model::{Inner, Model};
+use crate::model::{Core, Inner};
 use crate::network::{Network, Parcel};
 use crate::quotient::{QuotientExecutor, Represent};
-use crate::value::{Local, Pid, Value};
+use crate::value::{Local, Pid};
 
 /// Values in which processes can be renamed.
 pub trait Rename {
@@ -159,15 +159,15 @@ impl<A: Rename, B: Rename, C: Rename> Rename for (A, B, C) {
 type Names = Vec<u16>;
 
 /// A model of which only representatives are explored.
-pub(crate) struct Symmetric<'m, M> {
-    pub(crate) model: &'m Model<M>,
+pub(crate) struct Symmetric<'m> {
+    pub(crate) model: &'m Core,
     class: Vec<Pid>,
     initial: Vec<u32>,
 }
 
-impl<'m, M: Value> Symmetric<'m, M> {
+impl<'m> Symmetric<'m> {
     /// `None` if the protocol declares no interchangeable processes.
-    pub(crate) fn new(model: &'m Model<M>) -> Option<Self> {
+    pub(crate) fn new(model: &'m Core) -> Option<Self> {
         let class = model.inner.protocol.class.clone();
         if class.len() < 2 {
             return None;
@@ -183,7 +183,7 @@ impl<'m, M: Value> Symmetric<'m, M> {
         Some(symmetric)
     }
 
-    fn canoniser(&self) -> Canoniser<'_, M> {
+    fn canoniser(&self) -> Canoniser<'_> {
         Canoniser {
             inner: &self.model.inner,
             class: &self.class,
@@ -266,7 +266,7 @@ impl<'m, M: Value> Symmetric<'m, M> {
             let state = seen[at].clone();
             at += 1;
             let ends =
-                |state: &[u32], executor: &mut dyn Executor, canoniser: &mut Canoniser<'_, M>| {
+                |state: &[u32], executor: &mut dyn Executor, canoniser: &mut Canoniser<'_>| {
                     let mut successors = Successors::new(state.len());
                     executor.successors(state, &mut successors);
                     let mut ends: Vec<Vec<u32>> = successors
@@ -309,7 +309,7 @@ impl<'m, M: Value> Symmetric<'m, M> {
     }
 }
 
-impl<M: Value> System for Symmetric<'_, M> {
+impl System for Symmetric<'_> {
     fn layout(&self) -> &Layout {
         self.model.layout()
     }
@@ -340,8 +340,8 @@ impl<M: Value> System for Symmetric<'_, M> {
 }
 
 /// Finds representatives; remembers what renaming does to local states and inboxes.
-struct Canoniser<'m, M> {
-    inner: &'m Inner<M>,
+struct Canoniser<'m> {
+    inner: &'m Inner,
     class: &'m [Pid],
     names: Vec<Names>,
     numbers: RapidHashMap<Names, u32>,
@@ -349,7 +349,7 @@ struct Canoniser<'m, M> {
     inboxes: RapidHashMap<(u32, u32), u32>,
 }
 
-impl<M: Value> Represent for Canoniser<'_, M> {
+impl Represent for Canoniser<'_> {
     fn represent(&mut self, from: &[u32], state: &mut [u32], changed: &mut [u64]) {
         self.canonise(state);
         for (at, (before, after)) in from.iter().zip(state).enumerate() {
@@ -360,7 +360,7 @@ impl<M: Value> Represent for Canoniser<'_, M> {
     }
 }
 
-impl<M: Value> Canoniser<'_, M> {
+impl Canoniser<'_> {
     fn number(&mut self, names: Names) -> u32 {
         if let Some(number) = self.numbers.get(&names) {
             return *number;
@@ -402,7 +402,8 @@ impl<M: Value> Canoniser<'_, M> {
                 None => parcel.message,
                 Some(rename) => {
                     let message = &self.inner.messages.get(parcel.message).message;
-                    self.inner.message(rename(message, &|p| Pid(to[p.index()])))
+                    let renamed = rename((*message.0).as_any(), &|p| Pid(to[p.index()]));
+                    self.inner.message(renamed)
                 }
             },
         }

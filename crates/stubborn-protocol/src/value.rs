@@ -1,10 +1,12 @@
 //! What processes, messages and handlers are made of: plain Rust values.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// Anything that can be a local state, a message or a history. Implemented by every type that
 /// can be copied, compared, hashed and printed.
@@ -23,9 +25,33 @@ impl Pid {
     }
 }
 
+thread_local! {
+    /// The names of processes, while a protocol writes for people.
+    static NAMES: RefCell<Option<Arc<[String]>>> = const { RefCell::new(None) };
+}
+
+/// Writes with the names of processes wherever a local state or a message mentions one.
+pub(crate) fn with_names<T>(names: &Arc<[String]>, write: impl FnOnce() -> T) -> T {
+    /// Also if what a user wrote panics.
+    struct Restore(Option<Arc<[String]>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            NAMES.set(self.0.take());
+        }
+    }
+    let _restore = Restore(NAMES.replace(Some(names.clone())));
+    write()
+}
+
+/// In charts and other texts of a protocol, its name.
 impl fmt::Debug for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.0)
+        NAMES.with_borrow(
+            |names| match names.as_ref().and_then(|names| names.get(self.index())) {
+                Some(name) => f.write_str(name),
+                None => write!(f, "#{}", self.0),
+            },
+        )
     }
 }
 
@@ -96,6 +122,28 @@ pub struct Envelope<M> {
     pub message: M,
 }
 
+impl Envelope<Boxed> {
+    pub(crate) fn as_ref(&self) -> Envelope<&Boxed> {
+        Envelope {
+            from: self.from,
+            to: self.to,
+            message: &self.message,
+        }
+    }
+}
+
+impl Envelope<&Boxed> {
+    /// With a message whose type is known.
+    pub(crate) fn typed<M: Value>(&self) -> Envelope<M> {
+        let message = self.message.get::<M>();
+        Envelope {
+            from: self.from,
+            to: self.to,
+            message: message.expect("a message of this protocol").clone(),
+        }
+    }
+}
+
 impl<M> Deref for Envelope<M> {
     type Target = M;
 
@@ -144,6 +192,10 @@ impl<T: Value> AnyValue for T {
 pub(crate) struct Boxed(pub(crate) Box<dyn AnyValue>);
 
 impl Boxed {
+    pub(crate) fn new<T: Value>(value: T) -> Self {
+        Self(Box::new(value))
+    }
+
     /// The value, if it has this type.
     pub(crate) fn get<T: Value>(&self) -> Option<&T> {
         (*self.0).as_any().downcast_ref()

@@ -83,6 +83,35 @@ fn charts_show_who_told_whom() {
     );
 }
 
+/// Wherever a state or a message mentions a process, texts say its name.
+#[test]
+fn charts_name_who_is_mentioned() {
+    use stubborn_protocol::Pid;
+
+    let mut p = Protocol::<Vec<Pid>>::new("gossip");
+    let (a, b) = (p.process("Anna", None), p.process("Bert", None::<Pid>));
+    p.action(a, "tells")
+        .when(|known| known.is_none())
+        .then(move |known, step| {
+            *known = Some(step.me());
+            step.send(b, vec![a.pid(), b.pid()]);
+        });
+    p.on_any(b)
+        .then(|known, m, _| *known = m.message.first().copied());
+    p.invariant_over(
+        "nothing is told",
+        &[b],
+        |known| known.is_some(),
+        |known| !known[0],
+    );
+    let model = p.build().expect("a model");
+    let report = model.check().run().expect("a report").to_string();
+    for text in ["now Some(Anna)", "[Anna, Bert]"] {
+        assert!(report.contains(text), "{report}");
+    }
+    assert_eq!(format!("{:?}", a.pid()), "#0");
+}
+
 #[test]
 fn undeclared_effects_are_reported_by_name() {
     for wrong in 0..3 {

@@ -200,10 +200,15 @@ impl Growth {
     }
 
     /// What adding a row would cost, as a number that orders rows: by new transitions to
-    /// unseen states (if the strategy looks at them), new enabled ones, new ones.
+    /// unseen states (if the strategy looks at them), new enabled ones, new ones. With `min_e`, what
+    /// is not `below` a bound need not be counted to its end.
     #[inline]
-    fn cost(&self, view: &View<'_>, row: Row<'_>, scapegoat: Scapegoat) -> u64 {
+    fn cost(&self, view: &View<'_>, row: Row<'_>, scapegoat: Scapegoat, below: u64) -> u64 {
         let facts = &view.facts;
+        let below = match scapegoat {
+            Scapegoat::MinE => below,
+            _ => u64::MAX,
+        };
         let by_fresh = matches!(scapegoat, Scapegoat::MinF | Scapegoat::MaxF);
         let (mut total, mut enabled, mut fresh) = (0_u64, 0_u64, 0_u64);
         match row {
@@ -212,6 +217,9 @@ impl Growth {
                     total += 1;
                     enabled += u64::from(has(&facts.enabled, *t));
                     fresh += u64::from(by_fresh && has(&facts.fresh, *t));
+                    if enabled << 24 | total >= below {
+                        return below;
+                    }
                 }
             }
             Row::Bits(bits) => {
@@ -222,6 +230,9 @@ impl Growth {
                         total += u64::from(new.count_ones());
                         if new & now != 0 {
                             enabled += u64::from((new & now).count_ones());
+                        }
+                        if enabled << 24 | total >= below {
+                            return below;
                         }
                         if by_fresh {
                             fresh += u64::from((new & facts.fresh[at]).count_ones());
@@ -327,13 +338,14 @@ impl Growth {
                 if new == 0 {
                     0
                 } else {
-                    self.cost(view, Row::Bits(&[word]), best.scapegoat)
+                    self.cost(view, Row::Bits(&[word]), best.scapegoat, u64::MAX)
                 }
             }
             None => {
                 let row = view.tables.enabling.row(set.0 as usize);
                 view.facts.work += row.len() as u64;
-                self.cost(view, row, best.scapegoat)
+                let below = best.set.map_or(u64::MAX, |_| best.cost);
+                self.cost(view, row, best.scapegoat, below)
             }
         };
         let better = match best.set {
@@ -401,7 +413,10 @@ impl Growth {
             Scapegoat::Rnd | Scapegoat::Fst => {
                 tables.left.list(t as usize).len() <= tables.accord.list(t as usize).len()
             }
-            _ => self.cost(view, left, Scapegoat::MinE) <= self.cost(view, accord, Scapegoat::MinE),
+            _ => {
+                let cost = |row| self.cost(view, row, Scapegoat::MinE, u64::MAX);
+                cost(left) <= cost(accord)
+            }
         };
         if prefer_left { left } else { accord }
     }

@@ -24,14 +24,14 @@ use crate::proviso::{Known, Ruling, SafetyProviso};
 use crate::result::{Limit, SearchResult};
 use crate::saved::{Reading, save_chunks};
 use crate::settle::Settling;
-use crate::team::Team;
+use crate::team::{Place, Team};
 use crate::violation::Preference;
 
 /// States after which a thread looks whether to stop.
 const GROUP: usize = 32;
 
-/// Levels of fewer chunks than this many a thread are done by the first thread alone.
-const CHUNKS_WORTH_WAKING: usize = 4;
+/// Levels of fewer chunks than this are done by the first thread alone.
+const CHUNKS_WORTH_SHARING: usize = 8;
 
 /// Explores everything, or until a limit; if that was the one of states, it can be called again.
 /// `PROVISO`: whether there is one; what it needs is compiled away otherwise.
@@ -178,11 +178,11 @@ fn follow<const PROVISO: bool>(
     thread: usize,
 ) -> Result<(), Halt> {
     let mut walker = Walker::<PROVISO>::new(context, thread);
-    let mut place = shared.team.join();
+    let mut place = Place::default();
     while shared.team.wait_for_level(&mut place) {
         let depth = lock(&shared.level).depth;
         // The leader sees the reason to stop, if there is one.
-        let _ = context.guarded(|| walker.work(shared, depth));
+        let _ = context.guarded(|| walker.work(shared, depth, true));
         let _ = walker.give_back(shared);
         shared.team.level_done();
     }
@@ -254,12 +254,12 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             if chunks == 0 && lock(&shared.level).is_empty() {
                 return Ok(());
             }
-            let wakes_others = threads > 1 && chunks >= CHUNKS_WORTH_WAKING * threads;
-            if wakes_others {
-                shared.team.begin_level();
+            let is_shared = threads > 1 && chunks >= CHUNKS_WORTH_SHARING;
+            if is_shared {
+                shared.team.begin_level(chunks);
             }
-            let done = context.guarded(|| self.work(shared, depth));
-            if wakes_others {
+            let done = context.guarded(|| self.work(shared, depth, is_shared));
+            if is_shared {
                 shared.team.end_level();
             }
             done?;
@@ -340,22 +340,32 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
         self.flush()
     }
 
-    /// Takes chunks of the level until there are none.
-    fn work(&mut self, shared: &Shared, depth: u64) -> Result<(), Halt> {
+    /// Takes chunks of the level until there are none. Where it `is_shared`, the last ones are
+    /// cut into smaller parts, so that nobody waits long for the last one.
+    fn work(&mut self, shared: &Shared, depth: u64, is_shared: bool) -> Result<(), Halt> {
+        let (entry_words, threads) = (self.context.shape.entry_words, self.context.search.threads);
         loop {
             let mut chunk = std::mem::take(&mut self.chunk);
             let mut done = 0;
+            let is_near_the_end;
             {
                 let mut level = lock(&shared.level);
                 if let Some(begun) = level.begun.pop() {
                     (chunk, done) = begun;
+                    is_near_the_end = level.chunks.len() < threads;
                 } else if let Some(packed) = level.chunks.pop_front() {
+                    is_near_the_end = level.chunks.len() < threads;
                     drop(level);
-                    packed.unpack(self.context.shape.entry_words, &mut chunk);
+                    packed.unpack(entry_words, &mut chunk);
                 } else {
                     self.chunk = chunk;
                     break;
                 }
+            }
+            let part = done + GROUP * entry_words;
+            if is_shared && is_near_the_end && chunk.len() > part {
+                let rest = chunk.split_off(part);
+                lock(&shared.level).begun.push((rest, 0));
             }
             let running = self.expand_chunk(&chunk, &mut done, depth);
             if running.is_err() {

@@ -1,9 +1,9 @@
 //! Parts of a queue at rest, in less space.
 //!
 //! States found one after the other are alike: in a tree store their handles have a half in
-//! common, or halves that were made one after the other. So an entry is stored as its
-//! differences from the one before, half by half: a byte that says how many bytes each of two
-//! differences takes, and these bytes. A handle takes four or five bytes instead of eight.
+//! common, or halves that were made one after the other. So of each half of the words of a part,
+//! only the difference from the least one is stored, in as many bits as the largest difference
+//! takes. A handle takes four or five bytes instead of eight, and a dozen instructions.
 
 use std::sync::Arc;
 
@@ -20,9 +20,76 @@ pub(crate) struct Packed {
     ledger: Arc<Ledger>,
 }
 
-/// Bytes of a packed word at most: how long its differences are, and these. So many are written
-/// and read at once.
-const MOST: usize = 1 + 8;
+/// What is known of all words at one place of the entries of a part.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// The least low and the least high half.
+    least: [u32; 2],
+    /// Bits of the differences from these.
+    bits: [u32; 2],
+}
+
+impl Column {
+    /// Bytes of a column that is stored.
+    const BYTES: usize = 10;
+    /// Bits of a packed word at most, if they do not begin with a byte: so many can be written and
+    /// read at once.
+    const MOST_BITS: u32 = 57;
+
+    /// Of the words at a place of the entries.
+    fn new(words: impl Iterator<Item = u64>) -> Self {
+        let (mut least, mut most) = ([u32::MAX; 2], [0; 2]);
+        for word in words {
+            for (half, value) in [word as u32, (word >> 32) as u32].into_iter().enumerate() {
+                least[half] = value.min(least[half]);
+                most[half] = value.max(most[half]);
+            }
+        }
+        let bits = [0, 1].map(|half| 32 - most[half].saturating_sub(least[half]).leading_zeros());
+        match bits[0] + bits[1] > Self::MOST_BITS {
+            true => Self {
+                least: [0; 2],
+                bits: [32; 2],
+            },
+            false => Self { least, bits },
+        }
+    }
+
+    #[inline(always)]
+    fn pack(&self, word: u64) -> u64 {
+        let low = (word as u32).wrapping_sub(self.least[0]);
+        let high = ((word >> 32) as u32).wrapping_sub(self.least[1]);
+        u64::from(low) | u64::from(high) << self.bits[0]
+    }
+
+    #[inline(always)]
+    fn unpack(&self, packed: u64) -> u64 {
+        let low = packed & !(u64::MAX << self.bits[0]);
+        let high = packed >> self.bits[0] & !(u64::MAX << self.bits[1]);
+        let low = (low as u32).wrapping_add(self.least[0]);
+        let high = (high as u32).wrapping_add(self.least[1]);
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    fn write(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..4].copy_from_slice(&self.least[0].to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.least[1].to_le_bytes());
+        bytes[8..].copy_from_slice(&self.bits.map(|bits| bits as u8));
+        bytes
+    }
+
+    fn read(bytes: &[u8; Self::BYTES]) -> Self {
+        let least = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
+        Self {
+            least: [least(0), least(4)],
+            bits: [bytes[8], bytes[9]].map(u32::from),
+        }
+    }
+}
+
+/// Bytes behind the last word, so that it can be written and read as all others are.
+const MARGIN: usize = 8;
 
 impl Packed {
     /// Packs entries of `entry_words` words each; `scratch` is for their bytes.
@@ -32,28 +99,44 @@ impl Packed {
         ledger: &Arc<Ledger>,
         scratch: &mut Vec<u8>,
     ) -> Result<Self, OutOfMemory> {
-        scratch.resize(words.len() * MOST, 0);
-        let (mut at, mut before) = (0, 0);
-        for (number, word) in words.iter().enumerate() {
-            if entry_words != 1 {
-                before = number.checked_sub(entry_words).map_or(0, |n| words[n]);
+        scratch.clear();
+        if !words.is_empty() {
+            let header = entry_words * Column::BYTES;
+            scratch.resize(header + words.len() * 8 + MARGIN, 0);
+            let mut writer = BitWriter::new(header);
+            let column = |place: usize| {
+                let column = words.iter().skip(place).step_by(entry_words);
+                Column::new(column.copied())
+            };
+            if entry_words == 1 {
+                let column = column(0);
+                scratch[..header].copy_from_slice(&column.write());
+                let bits = column.bits[0] + column.bits[1];
+                for word in words {
+                    writer.put(column.pack(*word), bits, scratch);
+                }
+            } else {
+                let columns: Vec<Column> = (0..entry_words).map(column).collect();
+                for (bytes, column) in scratch.chunks_mut(Column::BYTES).zip(&columns) {
+                    bytes.copy_from_slice(&column.write());
+                }
+                for entry in words.chunks(entry_words) {
+                    for (word, column) in entry.iter().zip(&columns) {
+                        // Words of many bits are cut into their halves.
+                        let packed = column.pack(*word);
+                        let halves = [
+                            packed & !(u64::MAX << column.bits[0]),
+                            packed >> column.bits[0],
+                        ];
+                        for (half, bits) in halves.into_iter().zip(column.bits) {
+                            writer.put(half, bits, scratch);
+                        }
+                    }
+                }
             }
-            let low = zigzag((*word as u32).wrapping_sub(before as u32));
-            let high = zigzag(((word >> 32) as u32).wrapping_sub((before >> 32) as u32));
-            let (low_bytes, high_bytes) = (bytes_of(low), bytes_of(high));
-            let both = u64::from(low) | u64::from(high) << (8 * low_bytes);
-            let out = &mut scratch[at..at + MOST];
-            out[0] = (low_bytes << 4 | high_bytes) as u8;
-            out[1..].copy_from_slice(&both.to_le_bytes());
-            at += 1 + (low_bytes + high_bytes) as usize;
-            before = *word;
+            scratch.resize(writer.end() + MARGIN, 0);
         }
-        // The last word can be read as all others are.
-        let len = match words.is_empty() {
-            true => 0,
-            false => at + MOST - 1,
-        };
-        scratch.resize(len, 0);
+        let len = scratch.len();
         ledger.take(len)?;
         Ok(Self {
             bytes: scratch[..len].into(),
@@ -71,25 +154,70 @@ impl Packed {
     pub(crate) fn unpack(&self, entry_words: usize, out: &mut Vec<u64>) {
         out.clear();
         out.resize(self.words, 0);
-        let (mut at, mut before) = (0, 0);
-        for number in 0..out.len() {
-            if entry_words != 1 {
-                before = number.checked_sub(entry_words).map_or(0, |n| out[n]);
+        let (columns, _) = self.bytes.as_chunks::<{ Column::BYTES }>();
+        let mut at = 8 * entry_words * Column::BYTES;
+        if let ([column, ..], 1) = (columns, entry_words) {
+            let column = Column::read(column);
+            for word in out {
+                *word = column.unpack(self.bits_at(at));
+                at += (column.bits[0] + column.bits[1]) as usize;
             }
-            let part = &self.bytes[at..at + MOST];
-            let lengths = u32::from(part[0]);
-            let mut both = [0; 8];
-            both.copy_from_slice(&part[1..]);
-            let both = u64::from_le_bytes(both);
-            let (low_bytes, high_bytes) = (lengths >> 4, lengths & 15);
-            let low = both & !(u64::MAX << (8 * low_bytes));
-            let high = both >> (8 * low_bytes) & !(u64::MAX << (8 * high_bytes));
-            at += 1 + (low_bytes + high_bytes) as usize;
-            let low = (before as u32).wrapping_add(unzigzag(low as u32));
-            let high = ((before >> 32) as u32).wrapping_add(unzigzag(high as u32));
-            before = u64::from(low) | u64::from(high) << 32;
-            out[number] = before;
+            return;
         }
+        for entry in out.chunks_mut(entry_words) {
+            for (word, column) in entry.iter_mut().zip(columns) {
+                let column = Column::read(column);
+                let [low, high] = column.bits.map(|bits| {
+                    let half = self.bits_at(at) & !(u64::MAX << bits);
+                    at += bits as usize;
+                    half
+                });
+                *word = column.unpack(low | high << column.bits[0]);
+            }
+        }
+    }
+
+    /// At least [`Column::MOST_BITS`] bits from a place on, all 64 if it is the start of a byte.
+    #[inline(always)]
+    fn bits_at(&self, at: usize) -> u64 {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.bytes[at / 8..at / 8 + 8]);
+        u64::from_le_bytes(bytes) >> (at % 8)
+    }
+}
+
+/// Appends numbers of so many bits to bytes.
+struct BitWriter {
+    /// The first byte that is not full, what is in it, and how many bits that are.
+    at: usize,
+    bits: u64,
+    filled: u32,
+}
+
+impl BitWriter {
+    fn new(at: usize) -> Self {
+        Self {
+            at,
+            bits: 0,
+            filled: 0,
+        }
+    }
+
+    /// At most [`Column::MOST_BITS`] bits, or 64 after others of 64.
+    #[inline(always)]
+    fn put(&mut self, number: u64, bits: u32, out: &mut [u8]) {
+        self.bits |= number << self.filled;
+        self.filled += bits;
+        out[self.at..self.at + 8].copy_from_slice(&self.bits.to_le_bytes());
+        let full = self.filled / 8;
+        self.at += full as usize;
+        self.bits = self.bits.checked_shr(8 * full).unwrap_or(0);
+        self.filled %= 8;
+    }
+
+    /// Bytes that were begun.
+    fn end(&self) -> usize {
+        self.at + usize::from(self.filled > 0)
     }
 }
 
@@ -97,23 +225,6 @@ impl Drop for Packed {
     fn drop(&mut self) {
         self.ledger.give_back(self.bytes.len());
     }
-}
-
-/// Small for small differences in either direction.
-#[inline]
-fn zigzag(difference: u32) -> u32 {
-    difference << 1 ^ (difference as i32 >> 31) as u32
-}
-
-#[inline]
-fn unzigzag(number: u32) -> u32 {
-    number >> 1 ^ (number & 1).wrapping_neg()
-}
-
-/// How many bytes a number needs; none for zero.
-#[inline]
-fn bytes_of(number: u32) -> u32 {
-    (39 - number.leading_zeros()) / 8
 }
 
 #[cfg(test)]

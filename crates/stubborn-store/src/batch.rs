@@ -93,7 +93,8 @@ impl Batch {
     }
 
     /// Adds `count` successors of the state in `parent`: their words lie one behind the
-    /// other, and so do the masks of those that may differ.
+    /// other, and so do the masks of those that may differ. Those that are certainly known, because
+    /// nothing has changed in them, or because they come twice in a row, may be left out.
     ///
     /// # Panics
     /// If there are not so many vectors and masks.
@@ -113,8 +114,7 @@ impl Batch {
                         .all(|(words, mask)| mask_covers(mask, parent.words(), words)),
                     "a changed word is not in the mask"
                 );
-                plan.push_all(parent.nodes(), self.width, words, changed);
-                self.len += count;
+                self.len += plan.push_all(parent.nodes(), self.width, words, changed);
             }
             _ => self.push_whole(parent, words),
         }
@@ -155,4 +155,47 @@ fn mask_covers(mask: &[u64], before: &[u32], after: &[u32]) -> bool {
         .zip(after)
         .enumerate()
         .all(|(word, (before, after))| before == after || in_mask(word))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::{MemoryBudget, Store, StoreKind, StoreOptions};
+
+    /// What is known without a look is not looked up, and everything else is stored.
+    #[test]
+    fn what_is_certainly_known_is_left_out() {
+        for width in [3, 70] {
+            for kind in [StoreKind::Tree, StoreKind::Plain] {
+                let options = StoreOptions {
+                    kind,
+                    ..StoreOptions::default()
+                };
+                let store = Store::new(width, &options, &MemoryBudget::unlimited());
+                let store = store.expect("memory");
+                let (mut worker, mut cursor) = (store.worker(), store.cursor());
+                let parent = vec![0_u32; width];
+                let first = worker.insert(&cursor, &parent, None).expect("memory");
+                worker.load(first.handle, &mut cursor).expect("kept");
+                // The last word becomes 0 (as it was), 1, 1, 2, 1; the first one 1 with it at last.
+                let (mut words, mut masks) = (Vec::new(), Vec::new());
+                for (last, first) in [(0, 0), (1, 0), (1, 0), (2, 0), (1, 0), (1, 1)] {
+                    let mut state = parent.clone();
+                    (state[width - 1], state[0]) = (last, first);
+                    let mut mask = vec![0_u64; width.div_ceil(64)];
+                    mask[(width - 1) / 64] |= u64::from(last != 0) << ((width - 1) % 64);
+                    mask[0] |= u64::from(first != 0);
+                    words.extend(state);
+                    masks.extend(mask);
+                }
+                let mut batch = store.batch();
+                batch.push_all(&cursor, 6, &words, &masks);
+                let expected = if kind == StoreKind::Tree { 4 } else { 6 };
+                assert_eq!(batch.len(), expected);
+                let inserted = worker.insert_batch(&mut batch).expect("memory");
+                assert_eq!(inserted.len(), expected);
+                assert_eq!(inserted.iter().filter(|one| one.is_new).count(), 3);
+                assert_eq!(store.len(), 4);
+            }
+        }
+    }
 }

@@ -303,6 +303,8 @@ pub(crate) struct TreePlan {
     memo: Memo,
     /// By insertion: the pair of ids at the root, once they are known.
     pub(crate) roots: Vec<u64>,
+    /// States that turned out to be new and were not counted yet.
+    pub(crate) new: u64,
     steps: Vec<Step>,
     climbs: Vec<Climb>,
     /// For one state: the pairs of its nodes above the leaves.
@@ -322,6 +324,7 @@ impl TreePlan {
             templates: Templates::new(shape),
             memo: Memo::new(),
             roots: Vec::new(),
+            new: 0,
             steps: Vec::new(),
             climbs: Vec::new(),
             mask: Vec::new(),
@@ -347,31 +350,44 @@ impl TreePlan {
         }
     }
 
-    /// Adds several states of `width` words, with their masks.
+    /// Adds several states of `width` words, with their masks, except those that are the state with
+    /// these ids itself, or the same as the one before. Returns how many these are.
     pub(crate) fn push_all(
         &mut self,
         known: &[NodeId],
         width: usize,
-        mut words: &[u32],
+        words: &[u32],
         masks: &[u64],
-    ) {
-        if width <= 64 {
-            for mask in masks.chunks_exact(1) {
-                let Some((state, others)) = words.split_at_checked(width) else {
-                    break;
-                };
-                self.push(known, state, mask);
-                words = others;
-            }
-            return;
+    ) -> usize {
+        match width <= 64 {
+            true => self.push_new(known, width, words, masks.chunks_exact(1)),
+            false => self.push_new(known, width, words, masks.chunks_exact(width.div_ceil(64))),
         }
-        for mask in masks.chunks_exact(width.div_ceil(64)) {
+    }
+
+    #[inline(always)]
+    fn push_new<'m>(
+        &mut self,
+        known: &[NodeId],
+        width: usize,
+        mut words: &[u32],
+        masks: impl Iterator<Item = &'m [u64]>,
+    ) -> usize {
+        let before = self.roots.len();
+        let (mut last_mask, mut last_state): (&[u64], &[u32]) = (&[], &[]);
+        for mask in masks {
             let Some((state, others)) = words.split_at_checked(width) else {
                 break;
             };
-            self.push(known, state, mask);
             words = others;
+            let is_itself = mask.iter().all(|bits| *bits == 0);
+            if is_itself || mask == last_mask && state == last_state {
+                continue;
+            }
+            (last_mask, last_state) = (mask, state);
+            self.push(known, state, mask);
         }
+        self.roots.len() - before
     }
 
     /// Adds a state without a mask: one that differs from `before`, or any.

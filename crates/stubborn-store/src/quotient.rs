@@ -227,7 +227,7 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
     fn new(budget: &Arc<MemoryBudget>, homes: u64) -> Result<Self, OutOfMemory> {
         Ok(Self {
             homes,
-            buckets: Region::new_touched(budget, homes as usize + FARTHEST)?,
+            buckets: Region::new(budget, homes as usize + FARTHEST)?,
         })
     }
 
@@ -336,7 +336,8 @@ macro_rules! either {
 }
 
 impl Segment {
-    /// For so many entries, all of them full, of hashes of `bits` bits: whatever takes less.
+    /// For so many entries, all of them full, of hashes of `bits` bits: whatever takes less. It is
+    /// to be [touched](Self::touch) before it is used.
     fn new(budget: &Arc<MemoryBudget>, bits: u32, entries: u64) -> Result<Self, OutOfMemory> {
         let narrow = Rows::<NARROW, 0>::homes_for(bits, entries);
         let wide = Rows::<WIDE, WIDE>::homes_for(bits, entries);
@@ -362,23 +363,30 @@ impl Segment {
         either!(self, rows => rows.for_each(bits, visit))
     }
 
-    /// A copy with room for more entries.
-    fn resized(
+    /// Makes the pages be there.
+    fn touch(&self) {
+        either!(self, rows => rows.buckets.touch());
+    }
+
+    /// Fills another segment, which has more room and was not touched, with the same; if that has not
+    /// room enough, a larger one.
+    fn copied_into(
         &self,
+        mut larger: Self,
         budget: &Arc<MemoryBudget>,
         bits: u32,
-        entries: u64,
     ) -> Result<Self, OutOfMemory> {
-        let mut entries = entries;
         loop {
-            let larger = Self::new(budget, bits, entries)?;
+            larger.touch();
             let fits = either!(&larger, rows => self.for_each(bits, |hash, flags| {
                 rows.add(place(hash << (64 - bits), rows.homes), hash, flags)
             }));
             if fits {
                 return Ok(larger);
             }
-            entries = larger.entries() + larger.entries() / 8 + 1;
+            let entries = larger.entries() + larger.entries() / 8 + 1;
+            drop(larger);
+            larger = Self::new(budget, bits, entries)?;
         }
     }
 }
@@ -413,7 +421,8 @@ impl QuotientTable {
         let entries = capacity as f64 / Self::FULLEST / f64::from(1 << SEGMENT_BITS);
         let segments = (0..1 << SEGMENT_BITS)
             .map(|_| Segment::new(budget, bits - SEGMENT_BITS, entries.ceil() as u64))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        segments.iter().for_each(Segment::touch);
         let mut table = Self {
             permutation,
             segments,
@@ -481,7 +490,8 @@ impl QuotientTable {
     }
 
     /// Finds or adds the keys of all items, in order; what `result` makes of their flags, and of
-    /// whether they are new, goes to `results`. Says for how many there was room.
+    /// whether they are new, goes to `results`. Says for how many there was room, and how many of
+    /// these are new.
     #[inline]
     pub(crate) fn insert_all<K, R>(
         &self,
@@ -489,7 +499,7 @@ impl QuotientTable {
         key: impl Fn(&K) -> u64,
         results: &mut [R],
         result: impl Fn(&K, u8, bool) -> R,
-    ) -> usize {
+    ) -> (usize, u64) {
         match self.segments.first() {
             Some(Segment::Narrow(_)) => {
                 self.insert_as(items, key, results, result, |segment| match segment {
@@ -513,33 +523,37 @@ impl QuotientTable {
         results: &mut [R],
         result: impl Fn(&K, u8, bool) -> R,
         rows_of: impl Fn(&'t Segment) -> Option<&'t Rows<ENTRIES, BETWEEN>>,
-    ) -> usize {
+    ) -> (usize, u64) {
         let mut fetched = [(0, None); Self::TOGETHER];
-        let mut done = 0;
+        let (mut done, mut new) = (0, 0);
         let results = results.chunks_mut(Self::TOGETHER);
         for (items, results) in items.chunks(Self::TOGETHER).zip(results) {
+            // Slices of one length, so that nothing is checked for each item.
+            let count = items.len().min(Self::TOGETHER);
+            let (items, results) = (&items[..count], &mut results[..count]);
+            let fetched = &mut fetched[..count];
             // All are fetched before any is looked at.
-            for ((hash, bucket), item) in fetched.iter_mut().zip(items) {
-                *hash = self.permutation.apply(key(item));
-                *bucket = self.fetch(*hash, &rows_of);
+            for (place, item) in fetched.iter_mut().zip(items) {
+                let hash = self.permutation.apply(key(item));
+                *place = (hash, self.fetch(hash, &rows_of));
             }
-            let fetched = fetched.iter().zip(items).zip(results);
-            for (((hash, bucket), item), place) in fetched {
-                let entry = Bucket::<ENTRIES, BETWEEN>::entry(*hash, 0);
+            for (at, (hash, bucket)) in fetched.iter().copied().enumerate() {
+                let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, 0);
                 let at_home = bucket.map(|bucket| bucket.find_or_add(entry));
                 let found = match at_home {
                     Some(Some(found)) => Some(found),
-                    Some(None) => self.find_or_add_displaced(*hash),
-                    None => self.find_or_add(*hash),
+                    Some(None) => self.find_or_add_displaced(hash),
+                    None => self.find_or_add(hash),
                 };
                 let Some((flags, is_new)) = found else {
-                    return done;
+                    return (done + at, new);
                 };
-                *place = result(item, flags.load(Ordering::SeqCst) & FLAGS, is_new);
-                done += 1;
+                results[at] = result(&items[at], flags.load(Ordering::SeqCst) & FLAGS, is_new);
+                new += u64::from(is_new);
             }
+            done += count;
         }
-        done
+        (done, new)
     }
 
     /// Keys that are fetched together.
@@ -610,13 +624,36 @@ impl QuotientTable {
         } else {
             threads
         };
-        let grow = |segment: &mut Segment| {
+        let larger = |segment: &Segment| {
             let entries = (segment.entries() as f64 * factor) as u64;
-            let entries = entries.max(segment.entries() + 1);
-            *segment = segment.resized(&budget, bits, entries)?;
+            Segment::new(&budget, bits, entries.max(segment.entries() + 1))
+        };
+        // Who maps or unmaps memory keeps all others from getting pages of theirs: all segments that
+        // grow together are mapped before, and given back after, any of them is filled. Otherwise 16
+        // threads were no faster than four.
+        let grow = |group: &mut [Segment]| {
+            let pairs = group.iter().map(|old| Ok((old, Some(larger(old)?))));
+            let mut pairs = pairs.collect::<Result<Vec<_>, OutOfMemory>>()?;
+            each_in_parallel(&mut pairs, threads, |(old, new)| {
+                if let Some(larger) = new.take() {
+                    *new = Some(old.copied_into(larger, &budget, bits)?);
+                }
+                Ok(())
+            })?;
+            let grown: Vec<Option<Segment>> = pairs.into_iter().map(|(_, new)| new).collect();
+            for (old, new) in group.iter_mut().zip(grown) {
+                if let Some(new) = new {
+                    *old = new;
+                }
+            }
             Ok(())
         };
-        let result = each_in_parallel(&mut self.segments, threads, grow);
+        let mut groups = self.segments.chunks_mut(threads.max(1));
+        let result = groups.try_for_each(|group| match grow(group) {
+            // One after the other takes less.
+            Err(_) if group.len() > 1 => group.chunks_mut(1).try_for_each(grow),
+            result => result,
+        });
         self.set_limit();
         result
     }

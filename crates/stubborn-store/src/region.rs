@@ -138,11 +138,16 @@ mod real {
             len: usize,
         ) -> Result<Self, OutOfMemory> {
             let region = Self::new(budget, len)?;
-            if region.mapped {
-                // SAFETY: `start` and `bytes` describe a live mapping made by `map`.
-                unsafe { system::touch(region.start.cast(), region.bytes) };
-            }
+            region.touch();
             Ok(region)
+        }
+
+        /// Makes the pages be there.
+        pub(crate) fn touch(&self) {
+            if self.mapped {
+                // SAFETY: `start` and `bytes` describe a live mapping made by `map`.
+                unsafe { system::touch(self.start.cast(), self.bytes) };
+            }
         }
 
         /// Bytes a region of `len` elements takes from the budget.
@@ -381,6 +386,8 @@ impl<T: Zeroed> Region<T> {
     pub(crate) fn new_touched(budget: &Arc<MemoryBudget>, len: usize) -> Result<Self, OutOfMemory> {
         Self::new(budget, len)
     }
+
+    pub(crate) fn touch(&self) {}
 
     pub(crate) fn extend(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let more = len.saturating_sub(self.elements.len());

@@ -172,6 +172,8 @@ pub struct Store {
     kind: StoreKind,
     pub(crate) gate: Gate<Tables>,
     pub(crate) len: OwnLine<AtomicU64>,
+    /// Threads that have access at the moment.
+    pub(crate) workers: AtomicU64,
     bytes: AtomicU64,
     /// A growth ahead of need was refused: do not try again before there is need.
     refused: AtomicBool,
@@ -229,6 +231,7 @@ impl Store {
             bytes: AtomicU64::new(tables.bytes() as u64),
             gate: Gate::new(tables),
             len: OwnLine(AtomicU64::new(0)),
+            workers: AtomicU64::new(0),
             refused: AtomicBool::new(false),
             growth_factor: options.growth_factor.max(1.0),
             force_growth_every: options.force_growth_every.filter(|every| *every > 0),
@@ -276,7 +279,8 @@ impl Store {
     }
 
     /// The number of states. A bitstate store may count a state twice that two
-    /// threads insert at once.
+    /// threads insert at once. With more than a few threads and many states, a few thousand new ones
+    /// may be missing until their workers are dropped.
     pub fn len(&self) -> u64 {
         self.len.load(Ordering::Relaxed)
     }

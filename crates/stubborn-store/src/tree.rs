@@ -154,9 +154,11 @@ impl Tree {
             flags,
         };
         let results = &mut inserted[before..];
-        let done = self.roots.insert_all(roots, key, results, result);
+        let (done, new) = self.roots.insert_all(roots, key, results, result);
+        let all_done = done == roots.len();
+        plan.new += new;
         inserted.truncate(before + done);
-        match done == roots.len() {
+        match all_done {
             true => Ok(()),
             false => Err(Shortage::Roots),
         }

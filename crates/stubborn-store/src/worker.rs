@@ -20,6 +20,43 @@ pub struct Worker<'s> {
     single: Batch,
     /// For new nodes.
     spare: SpareIds,
+    count: OwnCount,
+}
+
+/// New states that a thread has not told the others of. Where there are many threads and states, to
+/// count each batch would be to wait for the others at one place of memory.
+#[derive(Default)]
+struct OwnCount {
+    untold: u64,
+    /// States of the store when it was told last.
+    known: u64,
+}
+
+impl OwnCount {
+    /// So few threads are not in each other's way.
+    const FEW_THREADS: usize = 4;
+    /// So many states are counted exactly all the time.
+    const FEW_STATES: u64 = 100_000;
+    /// New states of a thread that others need not know of, at most, for each thread.
+    const MOST: u64 = 16;
+
+    /// Counts new states; says how many states there are, or 0 if that was not asked.
+    #[inline]
+    fn add(&mut self, store: &Store, new: u64) -> u64 {
+        self.untold += new;
+        let threads = store.workers.load(Ordering::Relaxed);
+        let is_exact = threads <= Self::FEW_THREADS as u64 || self.known < Self::FEW_STATES;
+        if new == 0 || !is_exact && self.untold < Self::MOST * threads {
+            return 0;
+        }
+        self.tell(store)
+    }
+
+    fn tell(&mut self, store: &Store) -> u64 {
+        let untold = std::mem::take(&mut self.untold);
+        self.known = store.len.fetch_add(untold, Ordering::Relaxed) + untold;
+        self.known
+    }
 }
 
 /// The store cannot return vectors: it is lossy.
@@ -36,11 +73,13 @@ impl std::error::Error for NotKept {}
 
 impl<'s> Worker<'s> {
     pub(crate) fn new(store: &'s Store) -> Self {
+        store.workers.fetch_add(1, Ordering::Relaxed);
         Self {
             store,
             ticket: store.gate.register(),
             single: store.batch(),
             spare: SpareIds::default(),
+            count: OwnCount::default(),
         }
     }
 
@@ -66,6 +105,7 @@ impl<'s> Worker<'s> {
             self.store,
             &mut self.ticket,
             &mut self.spare,
+            &mut self.count,
             &mut self.single,
         )?;
         Ok(self.single.inserted[0])
@@ -78,7 +118,14 @@ impl<'s> Worker<'s> {
     /// # Panics
     /// If the batch comes from a store of another kind.
     pub fn insert_batch<'b>(&mut self, batch: &'b mut Batch) -> Result<&'b [Inserted], StoreError> {
-        insert_all(self.store, &mut self.ticket, &mut self.spare, batch)?;
+        let Self {
+            store,
+            ticket,
+            spare,
+            count,
+            ..
+        } = self;
+        insert_all(store, ticket, spare, count, batch)?;
         Ok(&batch.inserted)
     }
 
@@ -202,6 +249,8 @@ fn known(flags: Option<u8>) -> u8 {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
+        self.count.tell(self.store);
+        self.store.workers.fetch_sub(1, Ordering::Relaxed);
         self.store.gate.leave(&self.ticket);
     }
 }
@@ -211,6 +260,7 @@ fn insert_all(
     store: &Store,
     ticket: &mut Ticket,
     spare: &mut SpareIds,
+    count: &mut OwnCount,
     batch: &mut Batch,
 ) -> Result<(), StoreError> {
     assert_eq!(
@@ -219,9 +269,9 @@ fn insert_all(
         "the batch belongs to a store of another width"
     );
     if let Some(every) = store.force_growth_every {
-        let count = (batch.len() - batch.inserted.len()) as u64;
-        let before = store.insertions.fetch_add(count, Ordering::Relaxed);
-        if (before + count) / every > before / every {
+        let more = (batch.len() - batch.inserted.len()) as u64;
+        let before = store.insertions.fetch_add(more, Ordering::Relaxed);
+        if (before + more) / every > before / every {
             let generation = store.gate.enter(ticket).generation();
             store.grow(Need::Forced, generation)?;
         }
@@ -230,15 +280,14 @@ fn insert_all(
         let inside = store.gate.enter(ticket);
         let done = batch.inserted.len();
         let result = inside.insert(&mut batch.plan, spare, &mut batch.inserted);
-        let new = batch.inserted[done..]
-            .iter()
-            .filter(|inserted| inserted.is_new)
-            .count() as u64;
-        let len = if new == 0 {
-            0
-        } else {
-            store.len.fetch_add(new, Ordering::Relaxed) + new
+        let new = match &mut batch.plan {
+            Plan::Tree(plan) => std::mem::take(&mut plan.new),
+            Plan::Whole { .. } => {
+                let inserted = batch.inserted[done..].iter();
+                inserted.filter(|inserted| inserted.is_new).count() as u64
+            }
         };
+        let len = count.add(store, new);
         let need = match result {
             Err(shortage) => Need::Shortage(shortage),
             Ok(()) if store.should_grow(&inside, len) => Need::Ahead,

@@ -12,7 +12,9 @@ use stubborn_promela::trail::{Step, TrailError};
 use stubborn_search::{Trace, TraceStep};
 use stubborn_system::{BitSet, Successors};
 
-use crate::load::{LoadError, LoadedModel};
+use crate::languages::promela::PromelaOptions;
+use crate::load::{Language, LoadError, LoadOptions, LoadedModel, load_text};
+use crate::record::SavedTrace;
 
 /// A run as a trail for `spin -t`; `None` for other languages than Promela. Where the run is one of the
 /// never claim of this name, with what that does.
@@ -36,6 +38,30 @@ pub fn trail(model: &LoadedModel, trace: &Trace, claim: Option<&str>) -> Option<
     let claim = claim.and_then(is_named);
     let claim = claim.and_then(|claim| loaded.follow_claim(claim, &steps, cycle));
     Some(loaded.write_trail(&steps, cycle, claim.as_ref()))
+}
+
+/// A run that violates an `ltl` formula of the model, as a trail with the moves of the claim that SPIN makes of
+/// the formula. `claims` is what SPIN makes of all formulas of the model, which it leaves in a file
+/// `_spin_nvr.tmp`; `None` if they do not fit the run.
+pub fn trail_of_formula(
+    model: &LoadedModel,
+    trace: &Trace,
+    formula: &str,
+    claims: &str,
+    promela: &PromelaOptions,
+) -> Option<String> {
+    let saved = SavedTrace::new(model, trace, formula);
+    // SPIN reads them after everything else, too, which gives their statements the numbers after all others.
+    let text = format!("{}\n{claims}\n", model.text().main().text());
+    let options = LoadOptions {
+        promela: promela.clone(),
+        ignore_temporal: true,
+        ..saved.needs()
+    };
+    let claimed = load_text(model.name(), text, Language::Promela, &options).ok()?;
+    let run = saved.replay(&claimed).ok()?;
+    let trail = trail(&claimed, &run, Some(formula))?;
+    trail.starts_with("-2:").then_some(trail)
 }
 
 /// Why a trail cannot be followed.

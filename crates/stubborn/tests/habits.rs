@@ -34,6 +34,8 @@ fn flags_of_spin_have_hints() {
         ("-o3", "--as-written"),
         ("-bfs", "breadth-first"),
         ("-ltl", "--property"),
+        ("-N", "--property"),
+        ("-k", "--trail"),
     ] {
         let output = run(&["check", &path, flag]);
         assert_eq!(output.status.code(), Some(2), "{flag}");

@@ -74,28 +74,40 @@ fn what_is_far_away_is_found_and_made_short() {
         "{told}"
     );
     // Nothing else finds it soon.
-    let check = run(&[&["check", &path, "-q", "--timeout", "2"], &asked[..]].concat());
+    let limited = ["--max-states", "200000"];
+    let check = run(&[&["check", &path, "-q"][..], &limited, &asked].concat());
     assert_eq!(check.status.code(), Some(3));
 }
 
-/// Where a time limit leaves several questions open, `check` hunts for violations of them, too.
+/// Where a time limit leaves questions open, several or one, `check` hunts for violations of them, and for
+/// witnesses, too.
 #[test]
 fn what_has_no_answer_in_time_is_hunted() {
     let path = counters("open.dve");
     let expression = "P3.x < 60 || P5.x > 2";
     let formula = format!("[] ({expression})");
-    let asked = ["--only", "--invariant", expression, "--ltl", &formula];
-    let limited = ["--por", "none", "--timeout", "24"];
-    let words = [&["check", &path, "--json"], &asked[..], &limited].concat();
-    let output = run(&words);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let object: Value = serde_json::from_slice(&output.stdout).expect("an object");
-    let found = &object["properties"][0];
-    assert_eq!(found["verdict"], "violated", "{found:#}");
-    let how = found["notice"].as_str().expect("how it was found");
-    assert!(how.starts_with("found by a hunt"), "{how}");
-    let steps = found["trace"]["stem"].as_array().expect("a list").len();
-    assert_eq!(steps, 60);
+    let bad = format!("!({expression})");
+    for (asked, verdict, status) in [
+        (
+            &["--invariant", expression, "--ltl", &formula][..],
+            "violated",
+            1,
+        ),
+        (&["--invariant", expression], "violated", 1),
+        (&["--reach", &bad], "holds", 0),
+    ] {
+        let limited = ["--only", "--por", "none", "--timeout", "24"];
+        let words = [&["check", &path, "--json"], asked, &limited].concat();
+        let output = run(&words);
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+        let object: Value = serde_json::from_slice(&output.stdout).expect("an object");
+        let found = &object["properties"][0];
+        assert_eq!(found["verdict"], verdict, "{found:#}");
+        let how = found["notice"].as_str().expect("how it was found");
+        assert!(how.starts_with("found by a hunt"), "{how}");
+        let steps = found["trace"]["stem"].as_array().expect("a list").len();
+        assert_eq!(steps, 60);
+    }
 }
 
 #[test]

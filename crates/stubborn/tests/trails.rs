@@ -332,27 +332,94 @@ fn moves_of_claims_are_in_trails() {
         let told = scratch.run(program, &["simulate", "m.pml", "--trail"]);
         assert!(!told.contains("line "), "{text}{trail}{told}");
         if has_spin {
-            let output = scratch.run("spin", &["-t", "-p", "m.pml"]);
-            for sign in [
-                "failed",
-                "stop error",
-                "invalid",
-                "no matching",
-                "not executable",
-            ] {
-                let is_meant = sign == "failed" && claim.contains("assert");
-                assert!(is_meant || !output.contains(sign), "{text}{trail}{output}");
-            }
-            let moves = output
+            let output = replayed_with_claim(
+                &scratch,
+                &format!("{text}{trail}"),
+                claim.contains("assert"),
+            );
+            let mut moves = output
                 .lines()
                 .filter(|l| l.starts_with("Never claim moves"));
             assert!(
-                moves.into_iter().any(|line| line.contains(shown)),
+                moves.any(|line| line.contains(shown)),
                 "{text}{trail}{output}"
             );
             let is_marked = output.contains("START OF CYCLE");
             assert_eq!(is_marked, mark.is_some(), "{text}{trail}{output}");
         }
+    }
+}
+
+/// What SPIN says of the trail of `m.pml`, all of which it can follow.
+fn replayed_with_claim(scratch: &Scratch, about: &str, may_fail: bool) -> String {
+    let output = scratch.run("spin", &["-t", "-p", "m.pml"]);
+    for sign in [
+        "failed",
+        "stop error",
+        "invalid",
+        "no matching",
+        "not executable",
+    ] {
+        let is_meant = sign == "failed" && may_fail;
+        assert!(is_meant || !output.contains(sign), "{about}{output}");
+    }
+    output
+}
+
+/// What SPIN's claim for a formula does is in trails of ours, where SPIN can be asked for it.
+#[test]
+fn moves_of_formulas_are_in_trails() {
+    if !has("spin", "-V") {
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_stubborn");
+    let scratch = Scratch::new("formulas");
+    // The system, the formulas, which one of them, and whether the run goes on for ever.
+    let cases = [
+        (
+            "do :: x = 1 :: x = 2 :: x = 3 od",
+            "p { <> [] (x != 2) }",
+            true,
+        ),
+        (
+            "do :: x = 1 :: x = 2 :: x = 3 od",
+            "p { [] (x < LIMIT) }",
+            false,
+        ),
+        (
+            "do :: atomic { x = 1; y = 2; x = 2; y = 0 } :: x = 3; c!x od",
+            "q { [] (x < 9) } ltl p { [] (x == 3 -> <> (y == 2)) } ltl r { <> (x == 1) }",
+            true,
+        ),
+        ("x = 1; x = 2", "p { [] <> (x == 1) }", true),
+        ("x = 1; x = 2", "p { (x == 0) U (y == 1) }", false),
+    ];
+    for (body, formulas, repeats) in cases {
+        let text = format!(
+            "byte x, y; chan c = [0] of {{ byte }};\nactive proctype P() {{ {body} }}\n\
+             active proctype Q() {{ byte z; end: do :: c?z -> atomic {{ z = 0; x = 0 }} od }}\n\
+             #define LIMIT 3\nltl {formulas}\n"
+        );
+        std::fs::write(scratch.0.join("m.pml"), &text).expect("a file");
+        let asked = ["--property", "p", "-DUNUSED=3"];
+        let check = [&["check", "m.pml", "--trail", "-q"], &asked[..]].concat();
+        let said = scratch.run(program, &check);
+        assert!(said.contains("trail saved as m.pml.trail"), "{text}{said}");
+        let trail = std::fs::read_to_string(scratch.0.join("m.pml.trail")).expect("a trail");
+        assert!(trail.starts_with("-2:"), "{text}{trail}");
+        let about = format!("{text}{trail}");
+        let output = replayed_with_claim(&scratch, &about, !repeats);
+        assert!(output.contains("Never claim moves"), "{about}{output}");
+        let is_marked = output.contains("START OF CYCLE");
+        assert_eq!(is_marked, repeats, "{about}{output}");
+        // And we follow it, as we follow that of SPIN's verifier.
+        let told = scratch.run(program, &["simulate", "m.pml", "--trail"]);
+        assert!(!told.contains("line "), "{about}{told}");
+        assert_eq!(
+            told.contains("for ever"),
+            repeats && body.contains("do"),
+            "{about}{told}"
+        );
     }
 }
 

@@ -7,6 +7,8 @@ use super::*;
 pub(super) struct DveAttempt {
     pub(super) system: Rc<System>,
     pub(super) question: Question,
+    /// Formulas and automata that are asked about in the same run.
+    pub(super) more: Vec<Question>,
     pub(super) configuration: Configuration,
     pub(super) replay: bool,
 }
@@ -20,6 +22,20 @@ impl Shrink for DveAttempt {
                 ..self.clone()
             });
         }
+        for (number, question) in self.more.iter().enumerate() {
+            let (question, more) = (question.clone(), self.more.clone());
+            let mut fewer = Self {
+                more,
+                ..self.clone()
+            };
+            fewer.more.remove(number);
+            let alone = Self {
+                question,
+                more: Vec::new(),
+                ..self.clone()
+            };
+            all.extend([alone, fewer]);
+        }
         for configuration in self.configuration.candidates() {
             all.push(Self {
                 configuration,
@@ -27,11 +43,14 @@ impl Shrink for DveAttempt {
             });
         }
         for program in shrink::candidates(&self.system.program) {
-            let mut question = self.question.clone();
-            question.visit(&mut |part| shrink::mend_expr(part, &program));
+            let (mut question, mut more) = (self.question.clone(), self.more.clone());
+            for question in more.iter_mut().chain([&mut question]) {
+                question.visit(&mut |part| shrink::mend_expr(part, &program));
+            }
             all.push(Self {
                 system: System::new(program),
                 question,
+                more,
                 ..self.clone()
             });
         }
@@ -141,69 +160,22 @@ impl Attempt for DveAttempt {
                 };
                 vec![known]
             }
-            Question::Ltl {
-                propositions,
-                formula,
-                syntax,
-                quotes,
-            } => {
-                let nodes = graph.states.len() << ltl::guesses(formula);
-                let valuation = valuation(graph, propositions);
-                if nodes > MOST_NODES {
-                    return None;
+            Question::Ltl { .. } | Question::Hoa { .. } => {
+                arguments.push("--only".into());
+                let asked = std::iter::once(&self.question).chain(&self.more);
+                let mut known: Vec<Known> = Vec::new();
+                let mut propositions = Vec::new();
+                for (number, question) in asked.enumerate() {
+                    let one = self.temporal(graph, question, number, &mut files, &mut arguments);
+                    match one.filter(|one| known.iter().all(|other| other.name != one.name)) {
+                        Some(one) => known.push(one),
+                        None if number == 0 => return None,
+                        None => continue,
+                    }
+                    propositions.extend_from_slice(question.propositions());
                 }
-                let names: Vec<String> = propositions
-                    .iter()
-                    .map(|p| {
-                        let text = print::expr(p, Scope::Outside);
-                        match *quotes || *syntax == Syntax::Spot || !is_simple(p) {
-                            true => format!("\"{text}\""),
-                            false => text,
-                        }
-                    })
-                    .collect();
-                let text = formula::text(formula, &names, *syntax);
-                arguments.extend(["--only".to_owned(), "--ltl".to_owned(), text.clone()]);
-                if *syntax == Syntax::Spot {
-                    arguments.extend(words(&["--syntax", "spot"]));
-                }
-                seen = propositions.clone();
-                vec![if ltl::looks_at_failure(formula, &valuation) {
-                    temporal(text, "ltl that fails", true)
-                } else {
-                    let bad = ltl::is_violated(graph, &valuation, formula, self.runs());
-                    temporal(text, "ltl", bad)
-                }]
-            }
-            Question::Hoa {
-                propositions,
-                automaton,
-            } => {
-                let valuation = valuation(graph, propositions);
-                let names: Vec<String> = propositions
-                    .iter()
-                    .map(|p| print::expr(p, Scope::Outside))
-                    .collect();
-                if (1..names.len()).any(|number| names[..number].contains(&names[number])) {
-                    return None;
-                }
-                files.push((AUTOMATON.to_owned(), hoa::text(automaton, &names)));
-                arguments.extend(words(&["--only", "--hoa", AUTOMATON]));
-                seen = propositions.clone();
-                let runs = self.runs();
-                let bad = accepts_some_run(graph, &valuation, automaton, runs);
-                let mut known = temporal(AUTOMATON.into(), "automaton", bad);
-                if valuation.has_failure() {
-                    known.kind = "automaton that fails";
-                    // A proposition that the automaton can do without may be left out. Where a run
-                    // that looks at a failure is accepted all the same, nothing can be left out.
-                    known.truth = match bad && looks_at_failure(graph, &valuation, automaton, runs)
-                    {
-                        true => Truth::Violated,
-                        false => Truth::Open,
-                    };
-                }
-                vec![known]
+                seen = propositions;
+                known
             }
             Question::Property(process) => {
                 let (automaton, guards) = automaton_of(process);
@@ -241,7 +213,7 @@ impl Attempt for DveAttempt {
 }
 
 /// Whether a proposition needs no quotes: a comparison with a number, or a location.
-fn is_simple(proposition: &Expr) -> bool {
+pub(super) fn is_simple(proposition: &Expr) -> bool {
     let is_plain = |operand: &Expr| match operand {
         Expr::Const(value) => *value >= 0,
         Expr::Read(place) => place.index.is_none(),
@@ -311,6 +283,72 @@ pub(super) fn automaton_of(process: &PropertyProcess) -> (Automaton, Vec<Expr>) 
 }
 
 impl DveAttempt {
+    /// Asks about a formula or an automaton. Nothing is asked about one that is too large, twice in an
+    /// automaton, or was asked before.
+    fn temporal(
+        &self,
+        graph: &Graph<State>,
+        question: &Question,
+        number: usize,
+        files: &mut Vec<(String, String)>,
+        arguments: &mut Vec<String>,
+    ) -> Option<Known> {
+        let name = question.name(number);
+        if arguments.contains(&name) {
+            return None;
+        }
+        let valuation = valuation(graph, question.propositions());
+        match question {
+            Question::Ltl {
+                formula, syntax, ..
+            } => {
+                if graph.states.len() << ltl::guesses(formula) > MOST_NODES {
+                    return None;
+                }
+                arguments.extend(["--ltl".to_owned(), name.clone()]);
+                let spot = "--syntax".to_owned();
+                if *syntax == Syntax::Spot && !arguments.contains(&spot) {
+                    arguments.extend([spot, "spot".to_owned()]);
+                }
+                Some(if ltl::looks_at_failure(formula, &valuation) {
+                    temporal(name, "ltl that fails", true)
+                } else {
+                    let bad = ltl::is_violated(graph, &valuation, formula, self.runs());
+                    temporal(name, "ltl", bad)
+                })
+            }
+            Question::Hoa {
+                propositions,
+                automaton,
+            } => {
+                let names: Vec<String> = propositions
+                    .iter()
+                    .map(|p| print::expr(p, Scope::Outside))
+                    .collect();
+                if (1..names.len()).any(|number| names[..number].contains(&names[number])) {
+                    return None;
+                }
+                files.push((name.clone(), hoa::text(automaton, &names)));
+                arguments.extend(["--hoa".to_owned(), name.clone()]);
+                let runs = self.runs();
+                let bad = accepts_some_run(graph, &valuation, automaton, runs);
+                let mut known = temporal(name, "automaton", bad);
+                if valuation.has_failure() {
+                    known.kind = "automaton that fails";
+                    // A proposition that the automaton can do without may be left out. Where a run
+                    // that looks at a failure is accepted all the same, nothing can be left out.
+                    known.truth = match bad && looks_at_failure(graph, &valuation, automaton, runs)
+                    {
+                        true => Truth::Violated,
+                        false => Truth::Open,
+                    };
+                }
+                Some(known)
+            }
+            _ => None,
+        }
+    }
+
     fn runs(&self) -> Runs {
         Runs {
             finite: match self.configuration.value("--finite-runs") {
@@ -424,7 +462,10 @@ impl DveAttempt {
     /// Whether a run violates a property.
     fn is_shown(&self, name: &str, graph: &Graph<State>, run: &Followed) -> bool {
         let last = &graph.states[run.last()];
-        match &self.question {
+        let asked = std::iter::once(&self.question).chain(&self.more);
+        let mut asked = asked.enumerate().skip(1);
+        let other = asked.find(|(number, question)| question.name(*number) == name);
+        match other.map_or(&self.question, |(_, question)| question) {
             Question::Explore => true,
             Question::Check { invariants, .. } => match name {
                 "deadlock" => !run.failed && graph.steps[run.last()].is_empty(),

@@ -37,8 +37,6 @@ const MOST_STATES: usize = 2000;
 const MOST_NODES: usize = 40_000;
 /// The model's file.
 const MODEL: &str = "model.dve";
-/// An automaton's file.
-const AUTOMATON: &str = "bad.hoa";
 
 /// A program with its state space, computed once.
 #[derive(Debug)]
@@ -98,6 +96,37 @@ enum Question {
 }
 
 impl Question {
+    /// The name of a formula or an automaton, which is the so-manieth question of a run.
+    fn name(&self, number: usize) -> String {
+        match self {
+            Self::Ltl {
+                propositions,
+                formula,
+                syntax,
+                quotes,
+            } => {
+                let name = |p: &Expr| {
+                    let text = print::expr(p, Scope::Outside);
+                    match *quotes || *syntax == Syntax::Spot || !attempt::is_simple(p) {
+                        true => format!("\"{text}\""),
+                        false => text,
+                    }
+                };
+                let names: Vec<String> = propositions.iter().map(name).collect();
+                formula::text(formula, &names, *syntax)
+            }
+            _ => format!("bad{number}.hoa"),
+        }
+    }
+
+    /// What a formula or an automaton is about.
+    fn propositions(&self) -> &[Expr] {
+        match self {
+            Self::Ltl { propositions, .. } | Self::Hoa { propositions, .. } => propositions,
+            _ => &[],
+        }
+    }
+
     fn visit(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         let mut all = |expressions: &mut [Expr]| {
             let expressions = expressions.iter_mut();
@@ -213,14 +242,19 @@ impl Question {
     }
 }
 
-fn ltl_question(random: &mut Random, propositions: Vec<Expr>) -> Question {
+/// How the formulas of a run are written.
+fn syntax(random: &mut Random) -> Syntax {
+    match random.chance(1, 3) {
+        true => Syntax::Spot,
+        false => Syntax::Spin,
+    }
+}
+
+fn ltl_question(random: &mut Random, propositions: Vec<Expr>, syntax: Syntax) -> Question {
     Question::Ltl {
         formula: formula::random(random, propositions.len()),
         propositions,
-        syntax: match random.chance(1, 3) {
-            true => Syntax::Spot,
-            false => Syntax::Spin,
-        },
+        syntax,
         quotes: random.chance(1, 2),
     }
 }
@@ -236,10 +270,35 @@ fn attempts(
         .map(|_| DveAttempt {
             system: Rc::clone(system),
             question: question.clone(),
+            more: Vec::new(),
             configuration: Configuration::random(random, task),
             replay: task != Task::Explore && task != Task::ExploreReduced && random.chance(1, 20),
         })
         .collect()
+}
+
+/// Formulas and automata, each for itself, and all of them in some runs: most of a run's time is spent
+/// before it comes to a question.
+fn temporal_attempts(
+    system: &Rc<System>,
+    questions: &[Question],
+    runs: usize,
+    random: &mut Random,
+) -> Vec<DveAttempt> {
+    let mut all = Vec::new();
+    for question in questions {
+        all.extend(attempts(system, question, Task::Temporal, 1, random));
+    }
+    for run in 0..runs {
+        let (mut more, first) = (questions.to_vec(), run % questions.len());
+        let question = more.remove(first);
+        let attempts = attempts(system, &question, Task::Temporal, 1, random);
+        all.extend(attempts.into_iter().map(|attempt| DveAttempt {
+            more: more.clone(),
+            ..attempt
+        }));
+    }
+    all
 }
 
 fn common_features(safety: bool) -> Vec<String> {
@@ -305,6 +364,7 @@ impl Arena for Dve {
         let mut all = vec![DveAttempt {
             system: Rc::clone(&system),
             question: Question::Explore,
+            more: Vec::new(),
             configuration: Configuration::default(),
             replay: false,
         }];
@@ -324,7 +384,7 @@ impl Arena for Dve {
             random,
         ));
         for _ in 0..2 {
-            let count = random.below(3);
+            let count = random.below(6);
             let (only, deadlock) = (random.chance(1, 3), random.chance(1, 3));
             let check = Question::Check {
                 only,
@@ -335,17 +395,27 @@ impl Arena for Dve {
                 true => Task::Goals,
                 false => Task::Safety,
             };
-            all.extend(attempts(&system, &check, task, 4, random));
+            all.extend(attempts(&system, &check, task, 3, random));
         }
-        for _ in 0..3 {
+        let mut questions = Vec::new();
+        let syntax = syntax(random);
+        for _ in 0..4 {
             let count = 1 + random.below(2);
             let propositions = generate::propositions(random, coverage, program, count);
-            let question = ltl_question(random, propositions);
+            let question = ltl_question(random, propositions, syntax);
             if let Question::Ltl { formula, .. } = &question {
                 formula::note(formula, coverage);
             }
-            all.extend(attempts(&system, &question, Task::Temporal, 4, random));
+            questions.push(question);
         }
+        for _ in 0..2 {
+            let count = 1 + random.below(2);
+            questions.push(Question::Hoa {
+                propositions: generate::propositions(random, coverage, program, count),
+                automaton: hoa::random(random, count, coverage),
+            });
+        }
+        all.extend(temporal_attempts(&system, &questions, 5, random));
         let count = 1 + random.below(2);
         let propositions = generate::propositions(random, coverage, program, count);
         let question = Question::Reach(propositions.clone());
@@ -358,12 +428,6 @@ impl Arena for Dve {
             some: random.number(),
         };
         all.extend(attempts(&system, &question, Task::Branching, 2, random));
-        let count = 1 + random.below(2);
-        let question = Question::Hoa {
-            propositions: generate::propositions(random, coverage, program, count),
-            automaton: hoa::random(random, count, coverage),
-        };
-        all.extend(attempts(&system, &question, Task::Temporal, 4, random));
         let process = generate::property_process(random, coverage, program);
         let question = Question::Property(process);
         all.extend(attempts(&system, &question, Task::Temporal, 4, random));
@@ -392,12 +456,13 @@ impl Arena for Automata {
         let random = &mut Random::new(seed);
         let system = System::new(generate::loose_program(random, coverage));
         let program = &system.program;
-        let mut all = Vec::new();
-        for _ in 0..4 {
+        let mut questions = Vec::new();
+        let syntax = syntax(random);
+        for _ in 0..6 {
             let count = 1 + random.below(2);
             let propositions = generate::loose_propositions(random, program, count);
             let question = match random.chance(1, 4) {
-                true => ltl_question(random, propositions),
+                true => ltl_question(random, propositions, syntax),
                 false => Question::Hoa {
                     automaton: hoa::random(random, count, coverage),
                     propositions,
@@ -406,8 +471,9 @@ impl Arena for Automata {
             if let Question::Ltl { formula, .. } = &question {
                 formula::note(formula, coverage);
             }
-            all.extend(attempts(&system, &question, Task::Temporal, 4, random));
+            questions.push(question);
         }
+        let all = temporal_attempts(&system, &questions, 8, random);
         attack(all, subject, coverage)
     }
 }
@@ -425,7 +491,7 @@ mod tests {
         let system = System::new(program);
         let propositions =
             generate::propositions(random, &mut Coverage::default(), &system.program, 2);
-        let question = ltl_question(random, propositions);
+        let question = ltl_question(random, propositions, Syntax::Spin);
         let mut attempt = attempts(&system, &question, Task::Temporal, 1, random).remove(0);
         // Whatever is taken away, something is left that can be asked, until nothing is left
         // to take away.

@@ -151,7 +151,7 @@ impl Attempt for NetAttempt {
                         Examined::Ltl(formula) => {
                             let text = print::ltl_xml(formula, propositions)?;
                             let text = format!("<all-paths>{text}</all-paths>");
-                            let known = match formula {
+                            let what = match formula {
                                 // `all-paths globally` of a condition is about markings,
                                 // whatever runs that end are worth.
                                 Formula::Globally(inner) if ltl::is_state_formula(inner) => {
@@ -159,11 +159,14 @@ impl Attempt for NetAttempt {
                                         finite: FiniteRuns::Stutter,
                                         fair: false,
                                     };
-                                    self.ltl_of(graph, name.clone(), formula, propositions, runs)?
+                                    self.ltl_of(graph, name.clone(), formula, propositions, runs)
                                 }
-                                _ => self.known_ltl(graph, name.clone(), formula, propositions)?,
+                                _ => self.known_ltl(graph, name.clone(), formula, propositions),
                             };
-                            (text, known)
+                            let Some(what) = what else {
+                                continue;
+                            };
+                            (text, what)
                         }
                         Examined::Reachable(_) | Examined::Bound(_) | Examined::Ctl(..) => {
                             return None;
@@ -196,9 +199,14 @@ impl Attempt for NetAttempt {
                 };
                 for (number, examined) in all.iter().enumerate() {
                     let id = format!("f-{number:02}");
-                    let (text, answer) = self.examined(graph, examined, propositions)?;
+                    let Some((text, answer)) = self.examined(graph, examined, propositions) else {
+                        continue;
+                    };
                     texts.push((id.clone(), text));
                     answers.insert(format!("FORMULA {id}"), answer);
+                }
+                if answers.is_empty() {
+                    return None;
                 }
                 if !texts.is_empty() {
                     files.push((format!("{name}.xml"), print::properties(&texts)));

@@ -473,6 +473,16 @@ impl Maker<'_> {
             let random = &mut *self.random;
             let mut configuration = Configuration::random(random, task);
             configuration.without_processes(random);
+            if !self.system.is_complete() {
+                // Up to a limit of states, level by level, several processes take seconds; and
+                // relations are measured on all states.
+                let measured = configuration.measured_relations().is_some();
+                configuration.groups.retain(|group| match &*group[0] {
+                    "--processes" => false,
+                    "--relations" => !measured,
+                    _ => true,
+                });
+            }
             if random.chance(1, 5) {
                 let seed = random.below(100).to_string();
                 configuration.push("--shuffle", Some(&seed));
@@ -501,7 +511,7 @@ impl Maker<'_> {
     }
 
     fn examine(&mut self, name: &'static str, coverage: &mut Coverage) {
-        let count = 1 + self.random.below(3);
+        let count = 2 + self.random.below(6);
         let propositions = self.conditions(2, 1);
         let mut all = Vec::new();
         if WITH_FORMULAS.contains(&name) {
@@ -622,7 +632,7 @@ impl Arena for Nets {
         maker.ask(&Question::Explore, Task::Explore, 1);
         maker.ask(&Question::Explore, Task::ExploreReduced, 3);
         for _ in 0..2 {
-            let count = maker.random.below(3);
+            let count = maker.random.below(6);
             let (only, deadlock) = (maker.random.chance(1, 3), maker.random.chance(1, 3));
             let question = Question::Check {
                 only,
@@ -633,7 +643,7 @@ impl Arena for Nets {
                 true => Task::Goals,
                 false => Task::Safety,
             };
-            maker.ask(&question, task, 4);
+            maker.ask(&question, task, 3);
         }
         for _ in 0..2 {
             let count = 1 + maker.random.below(2);
@@ -649,17 +659,18 @@ impl Arena for Nets {
                 propositions,
                 syntax,
             };
-            maker.ask(&question, Task::Temporal, 3);
+            maker.ask(&question, Task::Temporal, 2);
         }
         let count = 1 + maker.random.below(2);
         let question = Question::Hoa {
             propositions: maker.conditions(count, 1),
             automaton: hoa::random(maker.random, count, coverage),
         };
-        maker.ask(&question, Task::Temporal, 3);
+        maker.ask(&question, Task::Temporal, 2);
+        // Most of a run's time is spent before it comes to a question.
         let propositions = maker.conditions(2, 1);
         let mut all = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..8 {
             let formula = formula::random(maker.random, 2);
             all.push(match print::ltl_xml(&formula, &propositions) {
                 Some(_) => Examined::Ltl(formula),
@@ -669,7 +680,7 @@ impl Arena for Nets {
         maker.ask(
             &Question::Properties { all, propositions },
             Task::Temporal,
-            2,
+            4,
         );
         for _ in 0..2 {
             let global = *maker.random.pick(&GLOBAL);

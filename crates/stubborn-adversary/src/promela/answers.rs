@@ -13,7 +13,7 @@ use super::ast::{Kind, Node, Style};
 use super::generate::Case;
 
 /// No run takes longer, unless something is wrong or the machine is busy.
-pub const TIME: Duration = Duration::from_secs(10);
+pub const TIME: Duration = Duration::from_secs(5);
 
 /// A verdict on one property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

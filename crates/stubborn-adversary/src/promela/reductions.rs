@@ -140,11 +140,19 @@ fn question(case: &Case, random: &mut Random) -> Vec<Vec<String>> {
     if accept {
         option(&["--acceptance"]);
     }
-    if random.chance(1, 4) {
-        option(&["--invariant", &case.invariant.expression_text(style)]);
-    }
-    if random.chance(1, 3) {
-        option(&["--ltl", &case.formula.expression_text(style)]);
+    // Most of a run's time is spent before it comes to a question.
+    let count = |random: &mut Random, most| match random.chance(1, 3) {
+        true => 0,
+        false => 1 + random.below(most),
+    };
+    for (name, parts) in [("--invariant", &case.invariants), ("--ltl", &case.formulas)] {
+        let texts = parts.iter().map(|part| part.expression_text(style));
+        let mut texts: Vec<String> = texts.take(count(random, parts.len().max(1))).collect();
+        texts.sort();
+        texts.dedup();
+        for text in texts {
+            option(&[name, &text]);
+        }
     }
     if random.chance(1, 8) {
         option(&["--deadlock"]);

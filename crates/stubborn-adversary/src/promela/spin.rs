@@ -135,6 +135,9 @@ const PROCESSES: &str = "ADVERSARY_PROCESSES";
 
 const TIME: Duration = Duration::from_secs(3);
 
+/// SPIN's flag, with a command that it hands to a shell.
+const PREPROCESSOR: &str = "-Ptcc -E -x c";
+
 impl Spin {
     /// SPIN, if it can be used here.
     pub fn find() -> Result<Self, String> {
@@ -178,9 +181,11 @@ impl Spin {
         let _ = fs::remove_file(&verifier);
         write("m.pml", text)?;
         let mut command = Command::new("spin");
-        if !text.contains('#') {
-            // There is nothing to preprocess, and starting gcc takes longer than all the rest.
-            command.arg("-Pcat");
+        // Starting gcc, which SPIN does, takes longer than all the rest.
+        match self.compiler {
+            _ if !text.contains('#') => _ = command.arg("-Pcat"),
+            Compiler::Tcc => _ = command.arg(PREPROCESSOR),
+            Compiler::Gcc => {}
         }
         command
             .args(["-a", "-o1", "-o2", "-o3"])

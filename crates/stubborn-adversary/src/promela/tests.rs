@@ -53,7 +53,7 @@ fn features_can_be_left_out() {
 #[test]
 fn some_programs_are_long_chains() {
     let mut lengths = std::collections::BTreeSet::new();
-    for seed in 0..1000 {
+    for seed in 0..2000 {
         let program = case(seed, &everything()).program;
         let processes = program.parts.iter().filter(|n| n.kind == Kind::Process);
         let bodies = processes.filter_map(|process| process.parts.last()?.parts.first());

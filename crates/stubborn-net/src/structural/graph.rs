@@ -5,6 +5,7 @@
 
 use crate::ids::{PlaceId, TransitionId};
 use crate::net::{Net, NetBuilder, Tokens, Weight};
+use crate::nupn::UnitId;
 
 /// A finished working copy.
 pub(super) struct Built {
@@ -58,6 +59,8 @@ pub(super) struct Graph {
     pub(super) origins: Vec<Origin>,
     /// Places that somebody looks at: they stay, and markings differ in nothing else.
     pub(super) watched: Vec<bool>,
+    /// The unit of each place, in nets with units.
+    pub(super) unit: Vec<Option<UnitId>>,
     /// For each place, steps that took from it or gave to it when they were added.
     touching: Vec<Vec<u32>>,
     /// Original transitions that came before the initial marking of the working copy.
@@ -74,6 +77,10 @@ impl Graph {
             .for_each(|place| is_watched[place.index()] = true);
         let mut graph = Self {
             watched: is_watched,
+            unit: net
+                .places()
+                .map(|place| net.units().map(|units| units.unit_of(place)))
+                .collect(),
             places: net
                 .initial_marking()
                 .iter()
@@ -156,6 +163,55 @@ impl Graph {
                 step.post.retain(|(p, _)| *p != place);
             }
         }
+    }
+
+    /// Makes one place of several, with the tokens and arcs of all. False, and nothing changed, if
+    /// numbers become too large.
+    pub(super) fn join_places(&mut self, group: &[u32]) -> bool {
+        let &[one, ref others @ ..] = group else {
+            return false;
+        };
+        let mut tokens = group.iter().map(|place| self.places[*place as usize]);
+        let sum = tokens.try_fold(0, |sum: Tokens, n| sum.checked_add(n?));
+        let Some(sum) = sum else { return false };
+        let joined = |arcs: &[(u32, Weight)]| {
+            let (mine, mut rest): (Vec<_>, Vec<_>) =
+                arcs.iter().partition(|(place, _)| group.contains(place));
+            let mut weights = mine.iter().map(|(_, weight)| *weight);
+            let sum = weights.try_fold(0, |sum: Weight, n| sum.checked_add(n))?;
+            let at = rest.partition_point(|(place, _)| *place < one);
+            rest.splice(at..at, (sum > 0).then_some((one, sum)));
+            Some(rest)
+        };
+        let mut numbers: Vec<u32> = Vec::new();
+        for place in group {
+            numbers.extend(&self.touching[*place as usize]);
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.retain(|n| self.steps[*n as usize].is_some());
+        let mut arcs = Vec::with_capacity(numbers.len());
+        for step in numbers
+            .iter()
+            .filter_map(|n| self.steps[*n as usize].as_ref())
+        {
+            let (Some(pre), Some(post)) = (joined(&step.pre), joined(&step.post)) else {
+                return false;
+            };
+            arcs.push((pre, post));
+        }
+        for (number, (pre, post)) in numbers.iter().zip(arcs) {
+            if let Some(step) = &mut self.steps[*number as usize] {
+                (step.pre, step.post) = (pre, post);
+            }
+        }
+        for place in others {
+            self.places[*place as usize] = None;
+            self.touching[*place as usize].clear();
+        }
+        self.places[one as usize] = Some(sum);
+        self.touching[one as usize] = numbers;
+        true
     }
 
     /// The step that does `first` and then `second`, given that the tokens `first` leaves in

@@ -38,16 +38,30 @@ pub struct ReductionRules {
     pub post_agglomeration: bool,
     /// A place whose producers do nothing else is merged with its consumers.
     pub pre_agglomeration: bool,
+    /// Transitions that can be left out of every run to some marking of the watched places are
+    /// removed.
+    pub irrelevant_transitions: bool,
+    /// Places between which tokens move to and fro become one. Runs of the reduced net are then no
+    /// runs of the original any more: this is for questions that want an answer and no run.
+    pub shared_places: bool,
 }
 
 impl ReductionRules {
-    /// All rules.
+    /// All rules after which a run of the reduced net is one of the original.
     pub const ALL: Self = Self {
         dead_transitions: true,
         redundant_transitions: true,
         redundant_places: true,
         post_agglomeration: true,
         pre_agglomeration: true,
+        irrelevant_transitions: true,
+        shared_places: false,
+    };
+
+    /// All rules, for questions that want no run.
+    pub const WITHOUT_RUNS: Self = Self {
+        shared_places: true,
+        ..Self::ALL
     };
 
     /// No rule: the starting point for trying one alone.
@@ -57,6 +71,8 @@ impl ReductionRules {
         redundant_places: false,
         post_agglomeration: false,
         pre_agglomeration: false,
+        irrelevant_transitions: false,
+        shared_places: false,
     };
 }
 
@@ -158,7 +174,8 @@ impl Reduced {
     }
 
     /// What invariants of the original say about the reduced net: each of its markings is one of
-    /// the original without some places.
+    /// the original without some places. A place that others were merged with has their tokens,
+    /// too, and these have its weight in each invariant, or moving tokens would increase the sum.
     pub fn invariants(&self, of_original: &Invariants) -> Invariants {
         of_original.restricted(|place| self.place(place), self.net.place_count())
     }

@@ -47,6 +47,12 @@ pub(super) fn apply(
         if rules.redundant_places {
             changed |= redundant_places(graph);
         }
+        if rules.irrelevant_transitions && kept == Kept::Markings {
+            changed |= irrelevant_transitions(graph);
+        }
+        if rules.shared_places {
+            changed |= shared_places(graph);
+        }
         let places = 0..graph.places.len() as u32;
         if rules.post_agglomeration {
             for place in places.clone() {
@@ -293,6 +299,71 @@ fn redundant_places(graph: &mut Graph) -> bool {
                 changed = true;
             }
         }
+    }
+    changed
+}
+
+/// A transition is relevant if it changes a watched place, or gives more than it takes to a place
+/// from which a relevant one takes. The others can be left out of a run, one and all: what is left
+/// finds at least as many tokens where it takes some, and shows the same.
+fn irrelevant_transitions(graph: &mut Graph) -> bool {
+    let mut wanted = graph.watched.clone();
+    let mut relevant = vec![false; graph.steps.len()];
+    let mut open: Vec<u32> = (0..wanted.len() as u32)
+        .filter(|p| wanted[*p as usize])
+        .collect();
+    while let Some(place) = open.pop() {
+        let watched = graph.watched[place as usize];
+        let (takers, givers) = graph.around(place);
+        let takers = takers.into_iter().filter(|_| watched);
+        for number in takers.chain(givers) {
+            let Some(step) = &graph.steps[number as usize] else {
+                continue;
+            };
+            let (takes, gives) = (step.takes(place), step.gives(place));
+            let matters = gives > takes || watched && gives != takes;
+            if matters && !std::mem::replace(&mut relevant[number as usize], true) {
+                for (input, _) in &step.pre {
+                    if !std::mem::replace(&mut wanted[*input as usize], true) {
+                        open.push(*input);
+                    }
+                }
+            }
+        }
+    }
+    let superfluous: Vec<u32> = graph.live().filter(|n| !relevant[*n as usize]).collect();
+    for number in &superfluous {
+        graph.steps[*number as usize] = None;
+    }
+    !superfluous.is_empty()
+}
+
+/// Places from each of which a token can move to each other, by steps that do nothing else: how
+/// their tokens are spread can be changed at any time, and nobody sees it. One place with all the
+/// tokens does the same. The steps that move tokens are steps without effect then, which say that a run
+/// need not end, nor go on, where there are tokens.
+fn shared_places(graph: &mut Graph) -> bool {
+    let mut moves: Vec<Vec<u32>> = vec![Vec::new(); graph.places.len()];
+    for step in graph.steps.iter().flatten() {
+        if let ([(from, 1)], [(to, 1)]) = (step.pre.as_slice(), step.post.as_slice())
+            && !watches(graph, &step.pre)
+            && !watches(graph, &step.post)
+            && graph.unit[*from as usize] == graph.unit[*to as usize]
+        {
+            moves[*from as usize].push(*to);
+        }
+    }
+    let roots = (0..moves.len() as u32).filter(|p| !moves[*p as usize].is_empty());
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    let target = |place: u32, at: usize| moves[place as usize].get(at).copied();
+    let collect = |group: &[u32]| {
+        groups.extend((group.len() > 1).then(|| group.to_vec()));
+        Ok::<(), ()>(())
+    };
+    let _ = stubborn_graph::for_each_component(moves.len(), roots, target, collect);
+    let mut changed = false;
+    for group in groups {
+        changed |= graph.join_places(&group);
     }
     changed
 }

@@ -69,14 +69,17 @@ impl Default for NetOptions {
 }
 
 impl NetOptions {
-    /// For searches that may miss an answer, but have no room to give away: fields of half a word
-    /// for places without a known bound, wider ones where the net begins with many tokens.
+    /// For searches that may miss an answer, but have neither room nor time to give away: fields of half
+    /// a word for places without a known bound, wider ones where the net begins with many tokens; and
+    /// those invariants that are found soon, which are nearly always all that make states shorter.
     pub fn narrow(net: &Net) -> Self {
         let most = net.initial_marking().iter().max().copied().unwrap_or(0);
         let bits = u64::BITS - most.leading_zeros() + 4;
         Self {
             unknown_bits: bits.clamp(16, 32) as u8,
-            ..Self::default()
+            invariants: InvariantBudget {
+                operations: 4_000_000,
+            },
         }
     }
 

@@ -9,14 +9,15 @@
 //! The marks are always made, because SPIN's trails leave merged statements out; the lowering
 //! looks at them only if asked to, and never where some step [depends](super::looks_at_control)
 //! on where another process is: there SPIN's merging can lose errors. Nor does it join a statement that may
-//! fail to one that others notice (`d!1; a[i] = 0`): what they do in between would be lost.
+//! fail, starts a process or looks at a channel to one that others notice (`d!1; a[i] = 0`, `p = run Q(); q =
+//! run Q()`): what they do in between would be lost.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::{Action, Flow, Transition};
 use crate::ast::{Binary, Probe};
 use crate::hir::{Argument, Basic, Expr, Place, ProcId, Program, VarKey};
-use crate::lower::{each_expression, each_global, globals_of, runs_of};
+use crate::lower::{each_expression, each_global, each_part, globals_of, runs_of};
 
 /// Sets [`Transition::merges`] and [`Transition::joins`] in all process types.
 pub(crate) fn merge(program: &mut Program, remote_labels: &[(crate::ast::Name, crate::ast::Name)]) {
@@ -148,16 +149,24 @@ impl<'p> Merging<'p> {
         joins
     }
 
-    /// Whether others may notice that a step was taken.
+    /// Whether others may notice when a step is taken: by what it does to channels and processes, or
+    /// because it sees what they have done to them (also to a channel that only it may receive from).
     fn is_noticed(&self, step: &Transition) -> bool {
-        let channel = matches!(
-            &*step.action,
-            Action::Basic(Basic::Send { .. } | Basic::Receive { .. })
-        );
-        channel || step.in_atomic
+        let Action::Basic(basic) = &*step.action else {
+            return step.in_atomic;
+        };
+        let mut noticed =
+            step.in_atomic || matches!(basic, Basic::Send { .. } | Basic::Receive { .. });
+        each_part(basic, &mut |expr| {
+            noticed |= matches!(
+                expr,
+                Expr::Run(_) | Expr::Len(_) | Expr::Probe(..) | Expr::Poll { .. }
+            );
+        });
+        noticed
     }
 
-    /// Whether the statement at a state may end in an error.
+    /// Whether the statement at a state may end in an error. (Starts and looks at channels may.)
     fn may_fail(&self, state: usize) -> bool {
         let mut steps = self.flow.states[state].transitions.iter();
         steps.any(|step| match &*step.action {

@@ -138,10 +138,7 @@ impl Lowering<'_> {
     fn flow_round(&mut self) -> bool {
         let mut changed = false;
         let source = self.source;
-        let nowhere = Context {
-            at: None,
-            timeout: false,
-        };
+        let nowhere = Context::NOWHERE;
         for (variable, stores) in source.globals.iter().zip(self.globals.clone()) {
             for (leaf, store) in variable.leaves.iter().zip(stores) {
                 if let (Scalar::Chan, LeafInitial::Value(expr)) = (leaf.scalar, &leaf.initial) {

@@ -121,7 +121,7 @@ impl Lowering<'_> {
                 continue;
             };
             if let Action::Basic(Basic::Assert(expr)) = &*transition.action {
-                let asserted = guards::truth(self.expr(expr, NOWHERE));
+                let asserted = guards::truth(self.expr(expr, Context::NOWHERE));
                 let broken = guards::and(holds.clone(), guards::not(asserted.clone()));
                 steps.push((broken, Goal::Failed, vec![transition.number]));
                 holds = guards::and(holds, asserted);
@@ -155,7 +155,9 @@ impl Lowering<'_> {
     fn claim_guard(&mut self, transition: &Transition, earlier: &[Transition]) -> Option<ir::Expr> {
         let holds = match &*transition.action {
             Action::Basic(Basic::End) | Action::Blocked => return None,
-            Action::Basic(Basic::Condition(expr)) => guards::truth(self.expr(expr, NOWHERE)),
+            Action::Basic(Basic::Condition(expr)) => {
+                guards::truth(self.expr(expr, Context::NOWHERE))
+            }
             Action::Basic(Basic::Else) => {
                 let mut none = ir::Expr::Const(1);
                 for other in earlier {
@@ -178,9 +180,3 @@ impl Lowering<'_> {
         Some(holds)
     }
 }
-
-/// A claim is no process.
-const NOWHERE: Context = Context {
-    at: None,
-    timeout: false,
-};

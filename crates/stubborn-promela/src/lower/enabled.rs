@@ -53,7 +53,7 @@ impl Lowering<'_> {
                 let target = self.target(channel, context);
                 self.by_channel(&target, span, |lowering, channel| {
                     match lowering.channels.list[channel].capacity {
-                        0 => lowering.partner_waits(channel, values, context),
+                        0 => lowering.partner_waits(channel, values, transition, context),
                         _ => lowering.can_send(channel),
                     }
                 })
@@ -145,7 +145,13 @@ impl Lowering<'_> {
     }
 
     /// Whether some other process can take part in a rendez-vous with these values.
-    fn partner_waits(&mut self, channel: usize, values: &[Expr], context: Context) -> ir::Expr {
+    fn partner_waits(
+        &mut self,
+        channel: usize,
+        values: &[Expr],
+        send: &Transition,
+        context: Context,
+    ) -> ir::Expr {
         let Some((own, _)) = context.at else {
             return ir::Expr::Const(0);
         };
@@ -156,7 +162,8 @@ impl Lowering<'_> {
             for offer in self.offers(slot, channel) {
                 let mut fits =
                     ir::Expr::at(&self.program, self.slots[slot].process, offer.location);
-                for guard in self.offer_guards(&offer, channel, &sent, context.timeout) {
+                let receiver = offer.context(context, send);
+                for guard in self.offer_guards(&offer, channel, &sent, receiver) {
                     fits = guards::and(fits, guard);
                 }
                 any = guards::or(any, fits);

@@ -116,10 +116,7 @@ impl Lowering<'_> {
         basic: &Basic,
         span: Span,
     ) -> Option<(bool, usize, Vec<Option<ir::Expr>>)> {
-        let nowhere = Context {
-            at: None,
-            timeout: false,
-        };
+        let nowhere = Context::NOWHERE;
         let (send, place) = match basic {
             Basic::Send { channel, .. } => (true, channel),
             Basic::Receive { channel, .. } => (false, channel),

@@ -76,7 +76,10 @@ impl Lowering<'_> {
             Expr::NonProgress => self.none_at(|state| state.progress),
             Expr::Pid => ir::Expr::Const(context.at.map_or(0, |(slot, _)| slot as i32)),
             Expr::ProcessCount => self.process_count(),
-            Expr::Last => self.last.map_or(ir::Expr::Const(0), ir::Expr::Var),
+            Expr::Last => match (context.sender, self.last) {
+                (Some(sender), _) => ir::Expr::Const(sender.slot as i32),
+                (None, last) => last.map_or(ir::Expr::Const(0), ir::Expr::Var),
+            },
             Expr::Priority(pid) => self.priority_of(pid.as_deref(), context),
             Expr::Any => ir::Expr::Const(0),
             Expr::RemoteLabel {
@@ -87,6 +90,12 @@ impl Lowering<'_> {
                 let state = self.source.processes[process.0].flow.label_state(label);
                 let pid = pid.as_ref().map(|p| self.expr(p, context));
                 self.at_instance(*process, pid, |lowering, slot, instance| {
+                    if let Some(sender) = context.sender
+                        && sender.slot == slot
+                    {
+                        let there = sender.instance == instance && state == Some(sender.state);
+                        return ir::Expr::Const(i32::from(there));
+                    }
                     match state.and_then(|s| lowering.location(slot, instance, s)) {
                         Some(location) => {
                             let counter = ir::Expr::Var(lowering.slots[slot].counter);
@@ -515,6 +524,11 @@ impl Lowering<'_> {
                         here = guards::choose(at, ir::Expr::Const(state as i32), here);
                     }
                 }
+            }
+            if let Some(sender) = context.sender
+                && sender.slot == slot
+            {
+                here = ir::Expr::Const(sender.state as i32);
             }
             result = guards::choose(guards::is(pid.clone(), slot as i32), here, result);
         }

@@ -126,12 +126,19 @@ fn watched(program: &Program) -> HashSet<(usize, usize)> {
     found
 }
 
+/// Shows an expression and all its parts.
+fn with_parts(expr: &Expr, look: &mut dyn FnMut(&Expr)) {
+    look(expr);
+    parts(expr).into_iter().for_each(|e| with_parts(e, look));
+}
+
+/// Shows all expressions of a statement, with all their parts.
+pub(crate) fn each_part(basic: &Basic, look: &mut dyn FnMut(&Expr)) {
+    each_expr(basic, &mut |expr| with_parts(expr, look));
+}
+
 /// Shows all expressions of a model's steps, clauses and properties, with all their parts.
 pub(crate) fn each_expression(program: &Program, look: &mut dyn FnMut(&Expr)) {
-    fn with_parts(expr: &Expr, look: &mut dyn FnMut(&Expr)) {
-        look(expr);
-        parts(expr).into_iter().for_each(|e| with_parts(e, look));
-    }
     let mut look = |expr: &Expr| with_parts(expr, look);
     program.propositions.iter().for_each(&mut look);
     for process in &program.processes {

@@ -32,7 +32,7 @@ mod storage;
 use std::collections::HashMap;
 
 pub use claims::{Claim, ClaimEdge, ClaimState};
-pub(crate) use liveness::{each_expression, each_global, globals_of};
+pub(crate) use liveness::{each_expression, each_global, each_part, globals_of};
 pub(crate) use runs::runs_of;
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, Site};
@@ -236,13 +236,31 @@ pub(crate) struct Context {
     at: Option<(usize, usize)>,
     /// What `timeout` is.
     timeout: bool,
+    /// For the second half of a rendez-vous: who has sent.
+    sender: Option<Sender>,
+}
+
+/// The sender as the receiver of a rendez-vous sees it: with its half of the step done, so it is who moved
+/// `_last`, and where the send leads to (`c?eval(P[0]@sent)`).
+#[derive(Clone, Copy, Debug)]
+struct Sender {
+    slot: usize,
+    instance: usize,
+    state: StateNr,
 }
 
 impl Context {
+    /// Outside of all processes.
+    const NOWHERE: Self = Self {
+        at: None,
+        timeout: false,
+        sender: None,
+    };
+
     fn of(slot: usize, instance: usize) -> Self {
         Self {
             at: Some((slot, instance)),
-            timeout: false,
+            ..Self::NOWHERE
         }
     }
 }
@@ -347,11 +365,7 @@ pub(crate) fn lower(
     lowering.valid_end();
     let mut propositions = Vec::new();
     for expr in &source.propositions {
-        let nowhere = Context {
-            at: None,
-            timeout: false,
-        };
-        let holds = guards::truth(lowering.expr(expr, nowhere));
+        let holds = guards::truth(lowering.expr(expr, Context::NOWHERE));
         propositions.push(lowering.program.label(holds));
     }
     let accepting = guards::not(lowering.none_at(|state| state.accept));

@@ -9,7 +9,7 @@ use stubborn_system::FailureKind;
 use super::events::Event;
 use super::expressions::{pattern_of, wrap};
 use super::steps::{Body, Step};
-use super::{Context, Lowering, guards};
+use super::{Context, Lowering, Sender, guards};
 use crate::flow::{Action, DNode, StateNr, Transition};
 use crate::hir::{Argument, Basic, Expr};
 
@@ -25,6 +25,21 @@ pub(super) struct Offer {
     entry: usize,
     /// Steps of the same process that come first if they match the same message.
     before: Vec<Arc<Transition>>,
+}
+
+impl Offer {
+    /// The receiver's, after a send.
+    pub(super) fn context(&self, sender: Context, send: &Transition) -> Context {
+        Context {
+            timeout: sender.timeout,
+            sender: sender.at.map(|(slot, instance)| Sender {
+                slot,
+                instance,
+                state: send.target,
+            }),
+            ..Context::of(self.slot, self.instance)
+        }
+    }
 }
 
 /// What a step can begin with.
@@ -145,12 +160,8 @@ impl Lowering<'_> {
         offer: &Offer,
         channel: usize,
         sent: &[ir::Expr],
-        timeout: bool,
+        context: Context,
     ) -> Vec<ir::Expr> {
-        let context = Context {
-            timeout,
-            ..Context::of(offer.slot, offer.instance)
-        };
         let mut all = Vec::from_iter(self.provided(context));
         let entries = entries(&offer.transition);
         all.push(self.takes(&entries[offer.entry], channel, sent, context));
@@ -218,7 +229,8 @@ impl Lowering<'_> {
         for slot in (0..self.slots.len()).filter(|s| *s != step.slot) {
             for offer in self.offers(slot, channel) {
                 let mut guards_here = common.to_vec();
-                guards_here.extend(self.offer_guards(&offer, channel, &sent, step.context.timeout));
+                let receiver = offer.context(step.context, step.transition);
+                guards_here.extend(self.offer_guards(&offer, channel, &sent, receiver));
                 if guards_here.contains(&ir::Expr::Const(0)) {
                     continue;
                 }
@@ -241,10 +253,13 @@ impl Lowering<'_> {
                     };
                     self.observe(&event, &mut body);
                 }
-                let receiver = Context::of(offer.slot, offer.instance);
                 self.respect_claims(step.transition, step.context, &mut body);
                 self.respect_claims(&offer.transition, receiver, &mut body);
-                self.hand_over(&offer, &sent, &mut body);
+                let receiver = Context {
+                    timeout: false,
+                    ..receiver
+                };
+                self.hand_over(&offer, &sent, receiver, &mut body);
                 self.rendezvous_command(step, &offer, guards_here, body);
             }
         }
@@ -263,8 +278,7 @@ impl Lowering<'_> {
     }
 
     /// Assigns the fields of a message to the receiver's variables.
-    fn hand_over(&mut self, offer: &Offer, sent: &[ir::Expr], body: &mut Body) {
-        let context = Context::of(offer.slot, offer.instance);
+    fn hand_over(&mut self, offer: &Offer, sent: &[ir::Expr], context: Context, body: &mut Body) {
         let span = offer.transition.span;
         let entry = entries(&offer.transition)[offer.entry];
         let Basic::Receive { arguments, .. } = entry.basic else {

@@ -401,10 +401,7 @@ impl Lowering<'_> {
     /// Initial values of globals and of the processes that exist at the start.
     pub(super) fn initialise(&mut self) {
         let source = self.source;
-        let nowhere = Context {
-            at: None,
-            timeout: false,
-        };
+        let nowhere = Context::NOWHERE;
         for (at, variable) in source.globals.iter().enumerate() {
             let stores = self.globals[at].clone();
             self.initial_values(variable, &stores, nowhere);

@@ -223,6 +223,21 @@ fn control_that_others_look_at_stays() {
         active proctype Q() { end: z == 1 -> assert(false) }"
             .into(),
     );
+    // What others do between two looks at a channel, also at one that nobody else receives from, and
+    // between two starts (the first one may be gone: the second gets its number).
+    for look in ["nempty(c)", "c?[1]", "len(c)"] {
+        let claim = if look == "len(c)" { "" } else { "xr c;" };
+        texts.push(format!(
+            "chan c = [2] of {{ byte }}; proctype Never() {{ xr c; xs c }}
+            active proctype A() {{ c!1 }}
+            active proctype B() {{ byte l, m; {claim} l = {look}; m = {look}; assert(l == m) }}"
+        ));
+    }
+    texts.push(
+        "proctype Q() { skip }
+        init { byte p, q; p = run Q(); q = run Q(); assert(q != p) }"
+            .into(),
+    );
     for text in &texts {
         for options in switches() {
             assert!(counts(text, options).errors > 0, "{options:?}\n{text}");

@@ -8,13 +8,12 @@ use stubborn_plan::{Planner, Por, Verdict};
 use stubborn_search::{End, Limit, Stop, Target};
 use stubborn_system::{Patience, Random, System};
 
-use super::{Checker, PATIENCE};
+use super::{Check, PATIENCE};
 use crate::bounded::Bounded;
 use crate::error::CheckError;
 use crate::executor::ProtocolExecutor;
 use crate::lazy::{MessageReduction, Met, Quotient, Tables, Watch, Without, superfluous};
 use crate::network::Network;
-use crate::value::Value;
 
 /// Random walks that look for what lies deep: the most steps of one of them, and powers of two of
 /// steps, each in vain if nothing new was met; then there are no more.
@@ -30,11 +29,11 @@ const WORTHWHILE: u64 = 4;
 /// What part of the states is enough to see that hardly anything is left out.
 const FIRST_LOOK: u64 = 8;
 
-impl<M: Value> Checker<'_, M> {
+impl Check<'_> {
     /// Without reduction as long as there are few states, then between messages if that pays.
     pub(super) fn where_it_pays(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         targets: &[Target],
     ) -> Result<stubborn_plan::Report, CheckError> {
         let most = self.limits.states.unwrap_or(u64::MAX);
@@ -50,7 +49,7 @@ impl<M: Value> Checker<'_, M> {
     }
 
     /// Walks about, to meet what lies deep, until nothing new is met. The same walks each time.
-    fn walk(&self, system: &Bounded<'_, M>) {
+    fn walk(&self, system: &Bounded<'_>) {
         let inner = &self.model.inner;
         let met = || inner.met.lock().unwrap_or_else(|e| e.into_inner()).size();
         let mut random = Random::new(0);
@@ -79,7 +78,7 @@ impl<M: Value> Checker<'_, M> {
 
     fn unreduced_up_to(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         targets: &[Target],
         most: u64,
     ) -> Result<stubborn_plan::Report, CheckError> {
@@ -91,7 +90,7 @@ impl<M: Value> Checker<'_, M> {
     /// To the end, with a word about why nothing is reduced.
     fn unreduced_because(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         targets: &[Target],
         why: &str,
     ) -> Result<stubborn_plan::Report, CheckError> {
@@ -107,7 +106,7 @@ impl<M: Value> Checker<'_, M> {
     /// of an unreduced search are given, only if few states are left of them.
     pub(super) fn by_messages(
         &self,
-        system: &Bounded<'_, M>,
+        system: &Bounded<'_>,
         targets: &[Target],
         full: Option<&[u64]>,
     ) -> Result<stubborn_plan::Report, CheckError> {
@@ -211,7 +210,7 @@ impl<M: Value> Checker<'_, M> {
     }
 
     /// What was met so far, and what exchanges make of it.
-    fn met(&self, system: &Bounded<'_, M>) -> Met {
+    fn met(&self, system: &Bounded<'_>) -> Met {
         let met = self.model.inner.met.lock();
         let mut met = met.unwrap_or_else(|e| e.into_inner()).clone();
         if let Some(symmetric) = system.symmetric {

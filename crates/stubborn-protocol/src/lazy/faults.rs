@@ -20,10 +20,10 @@ use crate::bounded::Bounded;
 use crate::executor::ProtocolExecutor;
 use crate::model::{Inner, Role};
 use crate::property::PropertyRole;
-use crate::value::{Pid, Value};
+use crate::value::Pid;
 
 /// For each action, whether it is a fault that makes no difference to invariants.
-pub(crate) fn superfluous<M: Value>(inner: &Inner<M>, ends: bool) -> Vec<bool> {
+pub(crate) fn superfluous(inner: &Inner, ends: bool) -> Vec<bool> {
     let protocol = &inner.protocol;
     let is_seen = |p: Pid| {
         let looks = protocol.properties.iter().filter(|q| {
@@ -44,13 +44,13 @@ pub(crate) fn superfluous<M: Value>(inner: &Inner<M>, ends: bool) -> Vec<bool> {
 }
 
 /// A system without some of its actions.
-pub(crate) struct Without<'m, M> {
-    pub(crate) system: &'m Bounded<'m, M>,
+pub(crate) struct Without<'m> {
+    pub(crate) system: &'m Bounded<'m>,
     /// One for each action.
     pub(crate) left_out: &'m [bool],
 }
 
-impl<M: Value> System for Without<'_, M> {
+impl System for Without<'_> {
     fn layout(&self) -> &Layout {
         self.system.layout()
     }

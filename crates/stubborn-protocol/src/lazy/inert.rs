@@ -5,7 +5,6 @@ use super::rows::Rows;
 use super::tables::{Builder, Own, ProcessTable};
 use crate::model::Role;
 use crate::network::Parcel;
-use crate::value::Value;
 
 /// What those send who take a message: receivers and numbers; `None` if some of it was never met.
 type Emitted = Option<Vec<(usize, usize)>>;
@@ -23,7 +22,7 @@ pub(super) enum Traces {
     },
 }
 
-impl<M: Value> Builder<'_, M> {
+impl Builder<'_> {
     /// Elements that take a message and are not its loss.
     fn takers(&self, own: &Own, parcel: &Parcel) -> Vec<usize> {
         let all = own.first..own.first + own.count;

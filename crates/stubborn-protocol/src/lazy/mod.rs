@@ -59,7 +59,7 @@ pub(crate) use useless::Quotient;
 
 use crate::moves::Move;
 use crate::network::Parcel;
-use crate::value::{Pid, Value};
+use crate::value::Pid;
 
 /// What searches have met.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ impl Met {
     }
 }
 
-impl<M: Value> crate::model::Inner<M> {
+impl crate::model::Inner {
     /// Notes a local state, an inbox, and what is possible with them.
     pub(crate) fn note_met(&self, process: Pid, local: u32, inbox: u32, moves: &[Move]) {
         let mut met = self.met.lock().unwrap_or_else(|e| e.into_inner());

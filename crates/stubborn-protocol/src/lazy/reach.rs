@@ -11,11 +11,12 @@
 //! - a message that is not there is sent at the end of a way along which it is not sent.
 
 use rapidhash::RapidHashMap;
+use stubborn_system::Patience;
 
 use super::rows::{Placed, PlacedBuilder, Rows};
 use super::tables::{Builder, Own};
 use crate::model::Role;
-use crate::value::{Pid, Value};
+use crate::value::Pid;
 
 /// A step from a place to another one.
 pub(super) struct Way {
@@ -28,7 +29,30 @@ pub(super) struct Way {
 /// Numbers of what a process sends: receivers and messages.
 type Sent = RapidHashMap<(Pid, u32), u32>;
 
-impl<M: Value> Builder<'_, M> {
+/// Adds to each place what lies ahead of it by ways that matter, until nothing changes; `None` if
+/// that takes too long. `add` gives a place what another one has, and says whether that is new.
+fn carry_back(
+    patience: &mut Patience<'_>,
+    ways: &[Vec<Way>],
+    matters: impl Fn(usize, &Way) -> bool,
+    mut add: impl FnMut(usize, usize) -> bool,
+) -> Option<()> {
+    let mut changed = true;
+    while changed {
+        if patience.spent().is_some() {
+            return None;
+        }
+        changed = false;
+        for (place, from) in ways.iter().enumerate().rev() {
+            for way in from.iter().filter(|way| matters(place, way)) {
+                changed |= add(place, way.to as usize);
+            }
+        }
+    }
+    Some(())
+}
+
+impl Builder<'_> {
     /// For each place, the steps to other places.
     pub(super) fn ways(&self, own: &Own) -> Vec<Vec<Way>> {
         let mut ways: Vec<Vec<Way>> = Vec::new();
@@ -106,26 +130,14 @@ impl<M: Value> Builder<'_, M> {
             }
             let mut all = here.clone();
             let mut seen = self.visible_at(own, locals, own.first + a);
-            // Until nothing changes: what lies ahead of a place lies ahead of those before it.
-            let mut changed = true;
-            while changed {
-                if self.patience.spent().is_some() {
-                    return None;
-                }
-                changed = false;
-                for place in (0..places).rev() {
-                    if own.outcomes[place * own.count + a] == 0 {
-                        continue;
-                    }
-                    for way in &ways[place] {
-                        let (b, to) = (way.element as usize, way.to as usize);
-                        if b != a && !here.contains(place, b) {
-                            changed |= all.add(place, to);
-                            changed |= seen[to] && !std::mem::replace(&mut seen[place], true);
-                        }
-                    }
-                }
-            }
+            let matters = |place: usize, way: &Way| {
+                let b = way.element as usize;
+                own.outcomes[place * own.count + a] != 0 && b != a && !here.contains(place, b)
+            };
+            carry_back(&mut self.patience, ways, matters, |place, to| {
+                let shows = seen[to] && !std::mem::replace(&mut seen[place], true);
+                all.add(place, to) | shows
+            })?;
             found.add(a, &all);
             let places = seen.iter().enumerate().filter(|(_, seen)| **seen);
             places.for_each(|(place, _)| visible.insert(place, a));
@@ -152,19 +164,10 @@ impl<M: Value> Builder<'_, M> {
                     }
                 }
             }
-            let mut changed = true;
-            while changed {
-                if self.patience.spent().is_some() {
-                    return None;
-                }
-                changed = false;
-                for place in (0..places).rev().filter(|place| !is_open(*place)) {
-                    let ways = ways[place].iter().map(|way| way.to as usize);
-                    for to in ways.filter(|to| !is_open(*to)) {
-                        changed |= rows.add(place, to);
-                    }
-                }
-            }
+            let matters = |place: usize, way: &Way| !is_open(place) && !is_open(way.to as usize);
+            carry_back(&mut self.patience, ways, matters, |place, to| {
+                rows.add(place, to)
+            })?;
             found.add(e, &rows);
         }
         Some(found.finish())
@@ -194,23 +197,15 @@ impl<M: Value> Builder<'_, M> {
             for (place, e) in &who[*number as usize] {
                 rows.insert(*place, *e);
             }
-            let sends = |place: usize, way: &Way| {
+            let lists = &self.lists;
+            let matters = |place: usize, way: &Way| {
                 let at = place * own.count + way.element as usize;
-                let outcomes = &self.lists[own.outcomes[at] as usize];
-                outcomes[way.outcome as usize].sends.contains(message)
+                let outcomes = &lists[own.outcomes[at] as usize];
+                !outcomes[way.outcome as usize].sends.contains(message)
             };
-            let mut changed = true;
-            while changed {
-                if self.patience.spent().is_some() {
-                    return None;
-                }
-                changed = false;
-                for place in (0..places).rev() {
-                    for way in ways[place].iter().filter(|way| !sends(place, way)) {
-                        changed |= rows.add(place, way.to as usize);
-                    }
-                }
-            }
+            carry_back(&mut self.patience, ways, matters, |place, to| {
+                rows.add(place, to)
+            })?;
             found.add(*number as usize, &rows);
         }
         Some((sent, found.finish()))

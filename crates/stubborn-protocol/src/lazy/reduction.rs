@@ -11,17 +11,16 @@ use crate::Network;
 use crate::model::Inner;
 use crate::network::Parcel;
 use crate::pairs::PairMap;
-use crate::value::Value;
 
 /// See the [module](super).
-pub(crate) struct MessageReduction<'m, M> {
-    inner: &'m Inner<M>,
+pub(crate) struct MessageReduction<'m> {
+    inner: &'m Inner,
     tables: Arc<Tables>,
     watch: &'m Watch<'m>,
 }
 
-impl<'m, M: Value> MessageReduction<'m, M> {
-    pub(crate) fn new(inner: &'m Inner<M>, tables: Arc<Tables>, watch: &'m Watch<'m>) -> Self {
+impl<'m> MessageReduction<'m> {
+    pub(crate) fn new(inner: &'m Inner, tables: Arc<Tables>, watch: &'m Watch<'m>) -> Self {
         Self {
             inner,
             tables,
@@ -59,7 +58,7 @@ impl<'m> Watch<'m> {
     }
 }
 
-impl<M: Value> Reduction for MessageReduction<'_, M> {
+impl Reduction for MessageReduction<'_> {
     fn reducer(&self) -> Box<dyn Reducer + '_> {
         let words = self.tables.elements.len().div_ceil(64);
         let processes = self.tables.processes.len();
@@ -96,8 +95,8 @@ const MOST_WORDS: usize = 1 << 24;
 /// In the table, for what was not met.
 const UNKNOWN: u32 = u32::MAX;
 
-struct MessageReducer<'m, M> {
-    inner: &'m Inner<M>,
+struct MessageReducer<'m> {
+    inner: &'m Inner,
     tables: &'m Tables,
     /// For each process, local state and inbox to the beginning of two rows of `entries`: elements
     /// that are possible, and elements whose messages are there.
@@ -138,7 +137,7 @@ struct Word {
 /// A set that is not wanted.
 struct Unwanted;
 
-impl<M: Value> MessageReducer<'_, M> {
+impl MessageReducer<'_> {
     #[inline]
     fn rows_of(&mut self, process: usize, local: u32, inbox: u32) -> Option<usize> {
         let known = self.known[process].get(local, inbox);
@@ -365,7 +364,7 @@ fn is_first(inbox: &[Parcel], parcel: &Parcel) -> bool {
     first == Some(parcel)
 }
 
-impl<M: Value> Reducer for MessageReducer<'_, M> {
+impl Reducer for MessageReducer<'_> {
     fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
         kept.clear();
         self.best.fill(0);

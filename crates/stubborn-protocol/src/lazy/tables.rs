@@ -12,7 +12,7 @@ use crate::model::{Inner, Role};
 use crate::moves::takes_kind;
 use crate::network::Parcel;
 use crate::property::PropertyRole;
-use crate::value::{Local, Pid, Value};
+use crate::value::{Local, Pid};
 
 /// Combinations of local states and elements of one process; more are not worth it.
 const MOST_COMBINATIONS: usize = 4_000_000;
@@ -123,8 +123,8 @@ impl ProcessTable {
 /// The place of a local state that was not met.
 const NOWHERE: u32 = u32::MAX;
 
-pub(super) struct Builder<'i, M> {
-    pub(super) inner: &'i Inner<M>,
+pub(super) struct Builder<'i> {
+    pub(super) inner: &'i Inner,
     pub(super) lists: Vec<Vec<Outcome>>,
     numbers: RapidHashMap<Vec<Outcome>, OutcomesId>,
     /// What elements do in local states that were not met.
@@ -138,8 +138,8 @@ pub(super) struct Builder<'i, M> {
 impl Tables {
     /// From everything that was met; `None` if that is too much, or the budget is spent.
     /// Some actions are left out.
-    pub(crate) fn new<M: Value>(
-        inner: &Inner<M>,
+    pub(crate) fn new(
+        inner: &Inner,
         met: &Met,
         left_out: &[bool],
         budget: &Budget,
@@ -204,7 +204,7 @@ impl Tables {
     }
 }
 
-impl<M: Value> Builder<'_, M> {
+impl Builder<'_> {
     fn fill_word(&mut self) {
         let words = self.elements.len().div_ceil(64);
         self.elements.resize_with(64 * words, || Element {

@@ -31,12 +31,11 @@ use crate::model::Inner;
 use crate::network::without;
 use crate::pairs::PairMap;
 use crate::quotient::{QuotientExecutor, Represent};
-use crate::value::Value;
 
 /// A system without useless messages.
-pub(crate) struct Quotient<'m, M> {
+pub(crate) struct Quotient<'m> {
     pub(crate) system: &'m dyn System,
-    pub(crate) inner: &'m Inner<M>,
+    pub(crate) inner: &'m Inner,
     pub(crate) tables: Arc<Tables>,
     /// Somebody asks for ends: messages that lead to each other for ever keep the system from one.
     pub(crate) keeps_ends: bool,
@@ -44,8 +43,8 @@ pub(crate) struct Quotient<'m, M> {
     pub(crate) dropped: AtomicBool,
 }
 
-impl<M: Value> Quotient<'_, M> {
-    fn cleaner(&self) -> Cleaner<'_, M> {
+impl Quotient<'_> {
+    fn cleaner(&self) -> Cleaner<'_> {
         let processes = self.tables.processes.len();
         Cleaner {
             inner: self.inner,
@@ -85,7 +84,7 @@ impl<M: Value> Quotient<'_, M> {
     }
 }
 
-impl<M: Value> System for Quotient<'_, M> {
+impl System for Quotient<'_> {
     fn layout(&self) -> &Layout {
         self.system.layout()
     }
@@ -138,8 +137,8 @@ fn bit(process: usize) -> u64 {
 }
 
 /// Takes useless messages out of states.
-struct Cleaner<'q, M> {
-    inner: &'q Inner<M>,
+struct Cleaner<'q> {
+    inner: &'q Inner,
     tables: &'q Tables,
     /// For each process, local state and inbox to the number of a range of `inert`.
     known: Vec<PairMap>,
@@ -158,7 +157,7 @@ struct Cleaner<'q, M> {
     useless: Vec<u32>,
 }
 
-impl<M: Value> Represent for Cleaner<'_, M> {
+impl Represent for Cleaner<'_> {
     fn expand(&mut self, state: &[u32]) {
         if self.inert.len() + self.ranges.len() > MOST_KNOWN {
             self.known.iter_mut().for_each(|map| *map = PairMap::new());
@@ -180,7 +179,7 @@ impl<M: Value> Represent for Cleaner<'_, M> {
     }
 }
 
-impl<M: Value> Cleaner<'_, M> {
+impl Cleaner<'_> {
     /// Takes out what is useless in inboxes that have changed, and what may have become so because of
     /// new local states of some processes.
     fn take_out(&mut self, from: &[u32], state: &mut [u32], moved: u64, changed: &mut [u64]) {

@@ -23,7 +23,7 @@ use super::local_sets::LocalSets;
 use crate::error::CheckError;
 use crate::moves::Move;
 use crate::network::Parcel;
-use crate::value::{Pid, Value};
+use crate::value::Pid;
 
 /// When each process's last known step happened: positions on the path plus one.
 type Clock = Rc<[u32]>;
@@ -54,19 +54,19 @@ struct Frame {
 }
 
 /// A walk through a protocol.
-pub(super) struct Walk<'r, 'm, M> {
-    run: &'r mut Run<'m, M>,
+pub(super) struct Walk<'r, 'm> {
+    run: &'r mut Run<'m>,
     /// Where a set of local reduction is looked up, if it is.
-    local_sets: Option<LocalSets<'m, M>>,
+    local_sets: Option<LocalSets<'m>>,
     visible: Vec<bool>,
     known: RapidHashMap<(u16, u32, u32), Rc<Vec<Move>>>,
     path: Vec<Frame>,
 }
 
-impl<'r, 'm, M: Value> Walk<'r, 'm, M> {
+impl<'r, 'm> Walk<'r, 'm> {
     pub(super) fn new(
-        run: &'r mut Run<'m, M>,
-        local_sets: Option<LocalSets<'m, M>>,
+        run: &'r mut Run<'m>,
+        local_sets: Option<LocalSets<'m>>,
         visible: Vec<bool>,
     ) -> Self {
         Self {

@@ -15,16 +15,16 @@ use stubborn_system::{BitSet, Executor, RelationLevel, System, TransitionId};
 
 use crate::analysis::{Analysis, BUDGET};
 use crate::error::CheckError;
-use crate::model::Model;
+use crate::model::Core;
 use crate::relations::links;
-use crate::value::{Pid, Value};
+use crate::value::Pid;
 
 /// Sets that are remembered before all are forgotten.
 const MOST_KNOWN: usize = 1 << 18;
 
 /// See the [module](self).
-pub(super) struct LocalSets<'m, M> {
-    model: &'m Model<M>,
+pub(super) struct LocalSets<'m> {
+    model: &'m Core,
     lpor: Lpor<Whole>,
     relations: stubborn_system::Relations,
     executor: Box<dyn Executor + 'm>,
@@ -70,8 +70,8 @@ impl Situation for Waiting {
     }
 }
 
-impl<'m, M: Value> LocalSets<'m, M> {
-    pub(super) fn new(model: &'m Model<M>) -> Result<Self, CheckError> {
+impl<'m> LocalSets<'m> {
+    pub(super) fn new(model: &'m Core) -> Result<Self, CheckError> {
         let inner = &model.inner;
         let relations = model.relations(RelationLevel::Reach);
         let analysis = Analysis::run(inner, BUDGET, model.budget());

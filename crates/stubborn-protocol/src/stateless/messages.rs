@@ -16,7 +16,7 @@ use stubborn_system::System;
 use super::local_sets::LocalSets;
 use super::refuse;
 use crate::error::CheckError;
-use crate::model::{Inner, Model, Role};
+use crate::model::{Core, Inner, Model, Role};
 use crate::moves::Move;
 use crate::network::{Network, Parcel};
 use crate::property::PropertyRole;
@@ -61,17 +61,17 @@ struct Open {
 
 /// A protocol as a program: processes are threads, messages are what they touch. Made by
 /// [`Model::as_program`].
-pub struct MessageProgram<'m, M> {
-    model: &'m Model<M>,
+pub struct MessageProgram<'m> {
+    model: &'m Core,
     open: RapidHashMap<(u16, u32, u32), Rc<Open>>,
     labels: RapidHashMap<Label, u32>,
     sorts: RapidHashMap<Sort, u32>,
     messages: RapidHashMap<(u32, u16), u32>,
     initial: MessageState,
-    local_sets: Option<LocalSets<'m, M>>,
+    local_sets: Option<LocalSets<'m>>,
 }
 
-impl<M> std::fmt::Debug for MessageProgram<'_, M> {
+impl std::fmt::Debug for MessageProgram<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("MessageProgram").finish_non_exhaustive()
     }
@@ -83,7 +83,13 @@ impl<M: Value> Model<M> {
     ///
     /// # Errors
     /// If a step of one process can keep another one from a step.
-    pub fn as_program(&self, in_local_sets: bool) -> Result<MessageProgram<'_, M>, CheckError> {
+    pub fn as_program(&self, in_local_sets: bool) -> Result<MessageProgram<'_>, CheckError> {
+        self.core.as_program(in_local_sets)
+    }
+}
+
+impl Core {
+    pub(super) fn as_program(&self, in_local_sets: bool) -> Result<MessageProgram<'_>, CheckError> {
         let protocol = &self.inner.protocol;
         let crashing = protocol.processes.iter().filter(|p| p.may_crash).count();
         let recovers = self.inner.actions.iter().any(|a| a.role == Role::Recover);
@@ -123,7 +129,7 @@ impl<M: Value> Model<M> {
 
 /// What a step of a process touches besides messages: objects 0, 1, … are properties, and the next
 /// one is the record.
-fn visible<M: Value>(inner: &Inner<M>, process: Pid, before: u32, step: &Move) -> Vec<Access> {
+fn visible(inner: &Inner, process: Pid, before: u32, step: &Move) -> Vec<Access> {
     let properties = &inner.protocol.properties;
     let write = |number: usize| Access {
         object: ObjectId(number as u32),
@@ -154,7 +160,7 @@ fn visible<M: Value>(inner: &Inner<M>, process: Pid, before: u32, step: &Move) -
     found
 }
 
-impl<M: Value> MessageProgram<'_, M> {
+impl MessageProgram<'_> {
     fn open(&mut self, words: &[u32], process: Pid) -> Rc<Open> {
         let at = 2 * process.index();
         let key = (process.0, words[at], words[at + 1]);
@@ -208,7 +214,7 @@ fn count(counts: &mut Vec<(u16, u16)>, sort: usize) -> &mut (u16, u16) {
     &mut counts[sort]
 }
 
-impl<M: Value> Program for MessageProgram<'_, M> {
+impl Program for MessageProgram<'_> {
     type State = MessageState;
 
     fn may_disable(&self) -> bool {

@@ -23,7 +23,7 @@ use stubborn_system::{Executor, Expander, LabelId, Reduction, RelationLevel, Sys
 
 use crate::error::CheckError;
 use crate::experiments::PrintedReduction;
-use crate::model::{Model, Role};
+use crate::model::{Core, Model, Role};
 use crate::value::Value;
 
 use classic::Walk;
@@ -61,8 +61,9 @@ pub struct StatelessReport {
 }
 
 /// A stateless search, ready to [run](StatelessSearch::run).
-pub struct StatelessSearch<'m, M> {
-    model: &'m Model<M>,
+#[derive(Clone, Copy)]
+pub struct StatelessSearch<'m> {
+    model: &'m Core,
     how: Stateless,
     reduction: LocalReduction,
     in_local_sets: bool,
@@ -76,15 +77,7 @@ enum LocalReduction {
     Printed { net: bool },
 }
 
-impl<M> Clone for StatelessSearch<'_, M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M> Copy for StatelessSearch<'_, M> {}
-
-impl<M> std::fmt::Debug for StatelessSearch<'_, M> {
+impl std::fmt::Debug for StatelessSearch<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StatelessSearch")
             .field("how", &self.how)
@@ -96,9 +89,9 @@ impl<M> std::fmt::Debug for StatelessSearch<'_, M> {
 
 impl<M: Value> Model<M> {
     /// A search for violated invariants that remembers no states.
-    pub fn stateless(&self, how: Stateless) -> StatelessSearch<'_, M> {
+    pub fn stateless(&self, how: Stateless) -> StatelessSearch<'_> {
         StatelessSearch {
-            model: self,
+            model: &self.core,
             how,
             reduction: LocalReduction::Own,
             in_local_sets: false,
@@ -107,8 +100,8 @@ impl<M: Value> Model<M> {
     }
 }
 
-struct Run<'m, M> {
-    model: &'m Model<M>,
+struct Run<'m> {
+    model: &'m Core,
     executor: Box<dyn Executor + 'm>,
     bad: Vec<(LabelId, String)>,
     on_path: HashSet<Vec<u32>>,
@@ -119,7 +112,7 @@ fn refuse<T>(why: &str) -> Result<T, CheckError> {
     Err(CheckError::Stateless(why.to_owned()))
 }
 
-impl<'m, M: Value> StatelessSearch<'m, M> {
+impl<'m> StatelessSearch<'m> {
     /// Where dynamic reduction has a choice, it takes what local reduction would explore.
     pub fn in_local_sets(mut self) -> Self {
         self.in_local_sets = true;
@@ -178,7 +171,7 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
         Ok(run.report)
     }
 
-    fn classic(&self, run: &mut Run<'m, M>) -> Result<(), CheckError> {
+    fn classic(&self, run: &mut Run<'m>) -> Result<(), CheckError> {
         let inner = &self.model.inner;
         if inner.protocol.history.is_some() {
             return refuse("it does not follow a record of messages");
@@ -198,11 +191,7 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
         Walk::new(run, local_sets, visible).explore(self.most_visits)
     }
 
-    fn by_traces(
-        &self,
-        algorithm: dpor::Algorithm,
-        run: &mut Run<'m, M>,
-    ) -> Result<(), CheckError> {
+    fn by_traces(&self, algorithm: dpor::Algorithm, run: &mut Run<'m>) -> Result<(), CheckError> {
         let mut program = self.model.as_program(self.in_local_sets)?;
         let most = self.most_visits;
         let counts = dpor::explore(&mut program, algorithm, &mut |seen| {
@@ -219,7 +208,7 @@ impl<'m, M: Value> StatelessSearch<'m, M> {
 }
 
 /// The sets of local reduction for all invariants.
-fn local_reduction<M: Value>(model: &Model<M>) -> Result<StubbornReduction, CheckError> {
+fn local_reduction(model: &Core) -> Result<StubbornReduction, CheckError> {
     let bad = model.structure().properties.iter().map(|p| p.violated_by);
     let relations = model.relations(RelationLevel::Reach);
     let aim = Aim::Goals(Goals::labels(bad));
@@ -228,10 +217,7 @@ fn local_reduction<M: Value>(model: &Model<M>) -> Result<StubbornReduction, Chec
 }
 
 /// The same as printed by those who invented it.
-fn printed_reduction<M: Value>(
-    model: &Model<M>,
-    net: bool,
-) -> Result<PrintedReduction, CheckError> {
+fn printed_reduction(model: &Core, net: bool) -> Result<PrintedReduction, CheckError> {
     let structure = model.structure();
     let bad = structure.properties.iter().map(|p| p.violated_by);
     let relations = model.relations(RelationLevel::Reach);
@@ -239,7 +225,7 @@ fn printed_reduction<M: Value>(
     Ok(PrintedReduction::new(structure, &relations, &aim, net)?)
 }
 
-impl<M: Value> Run<'_, M> {
+impl Run<'_> {
     /// Counts a visit, and notes what is wrong in the state.
     fn visit(&mut self, state: &[u32]) {
         self.report.visits += 1;

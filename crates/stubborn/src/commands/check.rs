@@ -7,6 +7,7 @@ mod rounds;
 mod suite;
 mod suite_file;
 pub(super) mod temporal;
+mod trail;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -231,7 +232,12 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
         save_first(&model, &results, path)?;
     }
     if let Some(file) = &args.spin.trail {
-        save_trail(&model, &results, &trail_file(file, &model_args.model))?;
+        trail::save(
+            &model,
+            &results,
+            model_args,
+            &trail_file(file, &model_args.model),
+        )?;
     }
     #[cfg(feature = "page")]
     for file in args.suite.report.iter().filter(|file| is_page(file)) {
@@ -405,27 +411,6 @@ fn save_first(model: &LoadedModel, results: &Results, path: &Path) -> Result<(),
         write_file(path, &saved.to_json())?;
     }
     Ok(())
-}
-
-/// Writes the first counterexample as a trail; without one there is no file.
-fn save_trail(model: &LoadedModel, results: &Results, path: &Path) -> Result<(), Failure> {
-    if model.promela().is_none() {
-        return Err(Failure::wrong("--trail is for Promela models; try --trace"));
-    }
-    let first = results.traces().next();
-    let claim = |trace: &Trace| {
-        let is_its =
-            |a: &&TemporalAnswer| temporal::trace_of(a).is_some_and(|own| std::ptr::eq(own, trace));
-        results.temporal.iter().find(is_its)
-    };
-    let written = |(_, trace, _): (String, &Trace, bool)| {
-        let claim = claim(trace).map(|answer| answer.name.as_str());
-        spin::trail(model, trace, claim)
-    };
-    match first.and_then(written) {
-        Some(text) => write_file(path, &text),
-        None => Ok(()),
-    }
 }
 
 // ---- for scripts ----

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &MccArgs) -> Result<Status, Failure> {
         stubborn_sets: !args.no_por,
         structural: match args.no_structural {
             true => ReductionRules::NONE,
-            false => ReductionRules::ALL,
+            false => ReductionRules::WITHOUT_RUNS,
         },
         equation: !args.no_equation,
         traps: !args.no_traps,

@@ -19,6 +19,7 @@ pub(crate) mod protocol;
 mod race;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
+mod scratch;
 #[cfg(feature = "page")]
 pub(crate) mod serve;
 pub(crate) mod simulate;

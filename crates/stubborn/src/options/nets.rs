@@ -8,8 +8,9 @@ use stubborn::net::ReductionRules;
 pub(crate) struct NetArgs {
     /// Make the net smaller before the search, keeping what is asked
     ///
-    /// With RULES, only by some of dead, transitions, places, post, pre (separated by commas):
-    /// dead transitions, redundant transitions and places, post- and pre-agglomeration.
+    /// With RULES, only by some of dead, transitions, places, irrelevant, post, pre (separated by
+    /// commas): dead transitions, redundant transitions and places, transitions that are of no use to
+    /// what is asked, post- and pre-agglomeration.
     #[arg(long, value_name = "RULES", num_args = 0..=1, require_equals = true,
           default_missing_value = "all", help_heading = "Petri nets", value_parser = rules)]
     pub(crate) structural: Option<ReductionRules>,
@@ -24,12 +25,13 @@ fn rules(text: &str) -> Result<ReductionRules, String> {
             "dead" => rules.dead_transitions = true,
             "transitions" => rules.redundant_transitions = true,
             "places" => rules.redundant_places = true,
+            "irrelevant" => rules.irrelevant_transitions = true,
             "post" => rules.post_agglomeration = true,
             "pre" => rules.pre_agglomeration = true,
             other => {
                 return Err(format!(
-                    "`{other}` is no rule; there are all, none, dead, transitions, places, post, \
-                     pre"
+                    "`{other}` is no rule; there are all, none, dead, transitions, places, \
+                     irrelevant, post, pre"
                 ));
             }
         }

@@ -24,9 +24,11 @@ pub(crate) fn hint(flag: &str) -> Option<&'static str> {
         (_, "-c") => "every property is checked to its end; `explore` counts all errors",
         (_, "-n") => "unreached statements are not listed with --no-coverage",
         (_, "-w") => "tables grow as they need; --memory-limit limits them",
-        (_, "-e" | "-E" | "-A") => "--property names what is checked",
+        (_, "-e" | "-E" | "-A" | "-N") => "--property names what is checked",
         (_, "-b") => "bounded searches are --max-states N; searches are breadth-first by default",
-        (_, "-t" | "-p" | "-g" | "-u") => "simulations are `stubborn simulate`, trails its --trail",
+        (_, "-t" | "-k" | "-p" | "-g" | "-u") => {
+            "simulations are `stubborn simulate`, trails its --trail"
+        }
         (_, "-o") => "--as-written takes every statement for a step, --merge merges some",
         _ => return None,
     })

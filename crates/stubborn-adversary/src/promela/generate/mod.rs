@@ -90,6 +90,7 @@ pub const FEATURES: &[&str] = &[
     "xr",
     "next",
     "growth",
+    "twice",
     "long chain",
 ];
 
@@ -108,10 +109,10 @@ pub struct Case {
     pub message_loss: bool,
     /// The most processes at a time.
     pub max_processes: i64,
-    /// A formula about it.
-    pub formula: Node,
-    /// A condition about its global variables.
-    pub invariant: Node,
+    /// Formulas about it.
+    pub formulas: Vec<Node>,
+    /// Conditions about its global variables.
+    pub invariants: Vec<Node>,
 }
 
 impl Shrink for Case {
@@ -123,16 +124,6 @@ impl Shrink for Case {
                 ..self.clone()
             })
             .collect();
-        let formulas = self.formula.candidates().into_iter();
-        all.extend(formulas.map(|formula| Self {
-            formula,
-            ..self.clone()
-        }));
-        let invariants = self.invariant.candidates().into_iter();
-        all.extend(invariants.map(|invariant| Self {
-            invariant,
-            ..self.clone()
-        }));
         if self.message_loss {
             all.insert(
                 0,
@@ -207,10 +198,11 @@ pub fn case(seed: u64, features: &Features) -> Case {
         true => generator.active.max(1) + generator.random.between(0, 2),
         false => generator.active + 4,
     };
-    let (formula, invariant) = (generator.formula(2), generator.plain_test(1));
+    let formulas = (0..3).map(|_| generator.formula(2)).collect();
+    let invariants = (0..3).map(|_| generator.plain_test(1)).collect();
     Case {
-        formula,
-        invariant,
+        formulas,
+        invariants,
         message_loss: generator.on("message loss"),
         max_processes: limit,
         program: with(Kind::Program, generator.units),
@@ -713,6 +705,9 @@ impl Generator {
         let depth = self.random.weighted(&[1, 4, 4]);
         let statements = self.statements(count, depth);
         body.extend(statements);
+        if self.use_of("twice", 1, 2) {
+            body.extend(self.twice());
+        }
         (body, locals)
     }
 

@@ -122,6 +122,27 @@ impl Generator {
         }
     }
 
+    /// Does twice, by steps that others do not notice otherwise, what they may change in between: the
+    /// number that a process gets, or what is seen of a channel.
+    pub(super) fn twice(&mut self) -> Vec<Node> {
+        let names = [self.fresh("v"), self.fresh("v")];
+        let starts = self.on("run in expression") && !self.startable.is_empty();
+        let (what, operator) = match starts && self.random.chance(1, 2) {
+            true => (self.start(), "!="),
+            false if self.on("poll") && self.random.chance(1, 2) => (self.poll(), "=="),
+            false => (self.channel_function(), "=="),
+        };
+        let declare = |name: &String| {
+            let parts = vec![named(Kind::Type, "byte")];
+            node(Kind::Declaration, name.clone(), 0, parts)
+        };
+        let mut all: Vec<Node> = names.iter().map(declare).collect();
+        all.extend(names.iter().map(|name| assign(place(name), what.clone())));
+        let [first, second] = names.map(|name| place(&name));
+        all.push(assert(binary(operator, first, second)));
+        all
+    }
+
     /// `do … od`, with a way out, or rarely without one.
     pub(super) fn repetition(&mut self, depth: usize) -> Node {
         let outer = std::mem::replace(&mut self.in_loop, true);

@@ -1,9 +1,10 @@
 //! The same exploration by SPIN, for models in its language, where it is installed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::children_time;
+use crate::commands::scratch::Scratch;
 
 /// Depths that SPIN's search may reach, tried one after the other: it allocates them at once.
 const DEPTHS: [u32; 4] = [10_000, 100_000, 1_000_000, 20_000_000];
@@ -30,7 +31,7 @@ impl Peer {
 /// so that it visits what we visit. `None` if SPIN or a C compiler is missing, or if they
 /// refuse the model.
 pub(super) fn explore(model: &Path) -> Option<Peer> {
-    let folder = Folder::new()?;
+    let folder = Scratch::new()?;
     let model = model.canonicalize().ok()?;
     let before = children_time();
     folder.run(
@@ -53,7 +54,8 @@ pub(super) fn explore(model: &Path) -> Option<Peer> {
         let before = children_time();
         // Errors are counted, and the search goes on; no list of unreached statements.
         let depth = format!("-m{depth}");
-        let output = folder.run(Command::new(folder.0.join("pan")).args([&depth, "-c0", "-n"]))?;
+        let output =
+            folder.run(Command::new(folder.path().join("pan")).args([&depth, "-c0", "-n"]))?;
         let search = children_time() - before;
         let is_complete = !output.contains("Search not completed") && !output.contains("too small");
         let number = |line: &str| line.split_whitespace().next()?.parse::<f64>().ok();
@@ -70,30 +72,4 @@ pub(super) fn explore(model: &Path) -> Option<Peer> {
             memory: find("total actual memory usage")?,
         })
     })
-}
-
-/// A folder of its own for the files that SPIN writes, gone when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Option<Self> {
-        let name = format!("stubborn-bench-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).ok()?;
-        Some(Self(path))
-    }
-
-    /// Runs a program here; what it prints, if it ends well.
-    fn run(&self, command: &mut Command) -> Option<String> {
-        let output = command.current_dir(&self.0).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        output.status.success().then_some(text)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Files that stay behind in the system's folder for such files harm nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::options::PropertyArgs;
 
 /// What to ask, from the model and the flags.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(in crate::commands) struct Asked<'m> {
     pub(in crate::commands) questions: Vec<Question>,
     pub(in crate::commands) temporal: Vec<&'m Temporal>,

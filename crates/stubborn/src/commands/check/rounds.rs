@@ -1,18 +1,23 @@
 //! A time limit is shared: no property takes what the others need.
 //!
-//! What needs one search is asked first, then each temporal property. Without a time limit, or
-//! with a single question, that is all. Otherwise a first round with a part of the time answers
-//! what is quick. For what is left after it there is a [hunt](stubborn::hunt), because where states are too
-//! many for the time, walks and searches in depth may still find violations; then it gets a fair share each
-//! of all the rest. Whenever one needs less than its share, the others have more; what is too little to search
-//! again is hunted for, too.
+//! What needs one search is asked first, then each temporal property. Without a time limit, that is all.
+//! Otherwise a first round with a part of the time answers what is quick. For what is left after it there is a
+//! [hunt](stubborn::hunt), because where states are too many for the time, walks and searches in depth may
+//! still find violations; then it gets a fair share each of all the rest. Whenever one needs less than its share,
+//! the others have more; what is too little to search again is hunted for, too.
+//!
+//! Where one search is to answer everything, it has all the time, and pauses now and then for a hunt.
 
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use stubborn::emptiness::CheckResult;
 use stubborn::hunt::{Caught, Hunt};
 use stubborn::{
-    Answer, CheckError, CheckOptions, End, Limit, LoadedModel, Question, QuestionKind, Report,
-    Target, Temporal, TemporalAnswer, Verdict,
+    Answer, CheckError, CheckOptions, End, Limit, LoadedModel, Progress, Question, QuestionKind,
+    Report, Target, Temporal, TemporalAnswer, Verdict, Violation,
 };
 
 use super::asked::Asked;
@@ -23,6 +28,13 @@ const FIRST_ROUND: u32 = 4;
 /// The hunt has this part of what the first round left. (Less than half, or it would not be worthwhile to
 /// search again.)
 const HUNT: u32 = 4;
+/// A hunt for what one search was to answer has this part of what is left, before temporal properties are
+/// asked.
+const EARLY_HUNT: u32 = 16;
+/// When a single search pauses, and for how long, in parts of the time.
+const PAUSES: [(u32, u32); 2] = [(2, 1), (8, 2)];
+/// So many of these are all of it.
+const PARTS: u32 = 16;
 /// A search that found nothing starts anew if it gets so many times as much.
 const WORTHWHILE: u32 = 2;
 
@@ -37,7 +49,15 @@ pub(super) fn answer(
     safety: &Safety<'_>,
 ) -> Result<Results, CheckError> {
     let budget = model.system().budget();
-    let round = |asked: &Asked<'_>, time: Option<Duration>| {
+    // What is kept is where a list of searches is: it must be the same one when it is taken up.
+    // And of several processes only one knows the time.
+    let is_alone = options.engines.iter().all(|one| one.cluster().is_none());
+    let may_pause = options.keeping.is_none() && is_alone;
+    // What is asked of a graphics card alone is not hunted here.
+    let hunts = options.temporal_engine.is_none();
+    let is_first = Cell::new(true);
+    let left = |part: u32| budget.time_left().unwrap_or_default() / part;
+    let round = |asked: &Asked<'_>, options: &CheckOptions<'_>, time: Option<Duration>| {
         let started = Instant::now();
         let mut results = Results::default();
         let mut options = options.clone();
@@ -47,62 +67,182 @@ pub(super) fn answer(
                 options.limits.time = time.map(|time| time / parts(asked));
             }
             results.report = safety(&asked.questions, &options)?;
+            if hunts && is_first.take() && time.is_some() && !asked.temporal.is_empty() {
+                hunt_open(model, asked, &options, left(EARLY_HUNT), &mut results)?;
+            }
             options.limits.time = time.map(|time| time.saturating_sub(started.elapsed()));
         }
         results.temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
         Ok(results)
     };
-    // What is kept is where a list of searches is: it must be the same one when it is taken up.
-    // And of several processes only one knows the time.
-    let is_alone = options.engines.iter().all(|one| one.cluster().is_none());
-    let is_shared = parts(asked) > 1 && options.keeping.is_none() && is_alone;
-    let Some(time) = budget.time_left().filter(|_| is_shared) else {
-        return round(asked, None);
+    let Some(time) = budget.time_left().filter(|_| may_pause) else {
+        return round(asked, options, None);
     };
+    if parts(asked) == 1 && hunts {
+        return with_pauses(model, asked, options, time, &|options| {
+            round(asked, options, None)
+        });
+    }
     let mut share = time / FIRST_ROUND / parts(asked);
-    let mut results = round(asked, Some(time / FIRST_ROUND))?;
-    // What is asked of a graphics card alone is not hunted here.
-    let hunts = options.temporal_engine.is_none();
+    let mut results = round(asked, options, Some(time / FIRST_ROUND))?;
     if hunts {
-        let time = budget.time_left().unwrap_or_default() / HUNT;
-        hunt(model, asked, options, time, &mut results)?;
+        hunt_open(model, asked, options, left(HUNT), &mut results)?;
     }
     loop {
         let again = unanswered(&results, asked);
-        let left = budget.time_left().unwrap_or_default();
         if again.is_empty() || budget.poll().is_some() {
             return Ok(results);
         }
-        let next = left / parts(&again);
+        let next = left(parts(&again));
         if next < share * WORTHWHILE {
             if hunts {
-                hunt(model, asked, options, left, &mut results)?;
+                hunt_open(model, asked, options, left(1), &mut results)?;
             }
             return Ok(results);
         }
         share = next;
-        merge(&mut results, round(&again, Some(left))?);
+        merge(&mut results, round(&again, options, Some(left(1)))?);
     }
 }
 
-/// Hunts for violations of what has no answer, one after the other.
-fn hunt(
+/// A single search with all the time, which pauses now and then for a hunt.
+fn with_pauses(
+    model: &LoadedModel,
+    asked: &Asked<'_>,
+    options: &CheckOptions<'_>,
+    time: Duration,
+    search: &dyn Fn(&CheckOptions<'_>) -> Result<Results, CheckError>,
+) -> Result<Results, CheckError> {
+    let started = Instant::now();
+    let enough = AtomicBool::new(false);
+    let hunted: Mutex<(usize, Result<Vec<Catch<'_>>, CheckError>)> =
+        Mutex::new((0, Ok(Vec::new())));
+    // (It is called by the search, which waits for it.)
+    let observer = |progress: &Progress| {
+        if let Some(observer) = options.observer {
+            observer(progress);
+        }
+        let Ok(mut hunted) = hunted.try_lock() else {
+            return;
+        };
+        let (pauses, caught) = &mut *hunted;
+        let Some((after, long)) = PAUSES.get(*pauses) else {
+            return;
+        };
+        let Ok(known) = caught else {
+            return;
+        };
+        if started.elapsed() < time * *after / PARTS {
+            return;
+        }
+        *pauses += 1;
+        let is_open = |title: &str| !known.iter().any(|catch| catch.title() == title);
+        let mut open = asked.clone();
+        open.questions.retain(|q| is_open(&headline(q)));
+        open.temporal.retain(|t| is_open(&t.title));
+        let options = CheckOptions {
+            // Another one each time.
+            seed: Some(options.seed.unwrap_or_default() + *pauses as u64),
+            ..options.clone()
+        };
+        match hunt(model, open, &options, time * *long / PARTS) {
+            Ok(new) => known.extend(new),
+            Err(error) => *caught = Err(error),
+        }
+        let number = caught.as_ref().map_or(usize::MAX, Vec::len);
+        if number >= asked.questions.len() + asked.temporal.len() {
+            enough.store(true, Ordering::Relaxed);
+        }
+    };
+    let mut options = options.clone();
+    options.observer = Some(&observer);
+    options.limits.interrupt = options.limits.interrupt.or(Some(&enough));
+    let mut results = search(&options)?;
+    let (_, caught) = hunted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for catch in caught? {
+        catch.put_into(model, &mut results);
+    }
+    Ok(results)
+}
+
+/// What a hunt has caught, and how.
+enum Catch<'m> {
+    Question(Question, Box<Violation>, String),
+    Temporal(&'m Temporal, Box<CheckResult>, String),
+}
+
+impl Catch<'_> {
+    fn title(&self) -> String {
+        match self {
+            Self::Question(question, ..) => headline(question),
+            Self::Temporal(temporal, ..) => temporal.title.clone(),
+        }
+    }
+
+    /// Answers what has no answer.
+    fn put_into(self, model: &LoadedModel, results: &mut Results) {
+        let title = self.title();
+        match self {
+            Self::Question(question, violation, notice) => {
+                let mut answers = results.report.answers.iter_mut();
+                let open =
+                    |a: &&mut Answer| a.question == question && a.verdict == Verdict::Unknown;
+                if let Some(answer) = answers.find(open) {
+                    answer.verdict = match question.kind {
+                        QuestionKind::Reach => Verdict::Holds,
+                        _ => Verdict::Violated,
+                    };
+                    answer.violation = Some(*violation);
+                    results.hunted.push((title, notice));
+                }
+            }
+            Self::Temporal(temporal, found, notice) => {
+                let run = found.counterexample.as_ref().map(|found| &found.trace);
+                let failure = run.and_then(|run| temporal.evaluations.first_failure(model, run));
+                let mut answers = results.temporal.iter_mut();
+                let open = |a: &&mut TemporalAnswer| {
+                    a.name == temporal.name && a.verdict == Verdict::Unknown
+                };
+                if let Some(answer) = answers.find(open) {
+                    answer.verdict = Verdict::Violated;
+                    answer.failure = failure;
+                    answer.result = Some(*found);
+                    answer.notice = Some(notice.clone());
+                    results.hunted.push((title, notice));
+                }
+            }
+        }
+    }
+}
+
+/// Hunts for violations of what has no answer for lack of time.
+fn hunt_open(
     model: &LoadedModel,
     asked: &Asked<'_>,
     options: &CheckOptions<'_>,
     time: Duration,
     results: &mut Results,
 ) -> Result<(), CheckError> {
+    for catch in hunt(model, unanswered(results, asked), options, time)? {
+        catch.put_into(model, results);
+    }
+    Ok(())
+}
+
+/// Hunts for violations, one after the other.
+fn hunt<'m>(
+    model: &LoadedModel,
+    mut left: Asked<'m>,
+    options: &CheckOptions<'_>,
+    time: Duration,
+) -> Result<Vec<Catch<'m>>, CheckError> {
     let started = Instant::now();
+    let mut all = Vec::new();
+    left.temporal.retain(|temporal| temporal.property.is_ok());
     loop {
-        let mut left = unanswered(results, asked);
-        // (Whether something is reached is no violation.)
-        left.questions
-            .retain(|question| question.kind != QuestionKind::Reach);
-        left.temporal.retain(|temporal| temporal.property.is_ok());
         let time = time.saturating_sub(started.elapsed());
         if left.is_empty() || time.is_zero() {
-            return Ok(());
+            return Ok(all);
         }
         let targets: Vec<Target> = left.questions.iter().map(|q| q.target).collect();
         let properties = left.temporal.iter();
@@ -121,30 +261,23 @@ fn hunt(
         .run()?;
         let how = report.strategy.unwrap_or_default();
         let notice = format!("found by a hunt ({how}): there may be shorter runs");
-        match report.caught {
-            None => return Ok(()),
+        all.push(match report.caught {
+            None => return Ok(all),
             Some(Caught::Target(at, violation)) => {
-                let mut answers = results.report.answers.iter_mut();
-                if let Some(answer) = answers.find(|a| a.question == left.questions[at]) {
-                    answer.verdict = Verdict::Violated;
-                    answer.violation = Some(*violation);
-                    results.hunted.push((headline(&answer.question), notice));
+                let question = left.questions.remove(at);
+                let (kind, target) = (question.kind, question.target);
+                // Where it cannot be evaluated, nobody knows whether it is reached.
+                if let (QuestionKind::Reach, Target::Label(label)) = (kind, target)
+                    && model.why_label_fails(label, &violation.state).is_some()
+                {
+                    continue;
                 }
+                Catch::Question(question, violation, notice)
             }
             Some(Caught::Temporal(at, found)) => {
-                let temporal = left.temporal[at];
-                let run = found.counterexample.as_ref().map(|found| &found.trace);
-                let failure = run.and_then(|run| temporal.evaluations.first_failure(model, run));
-                let mut answers = results.temporal.iter_mut();
-                if let Some(answer) = answers.find(|a| a.name == temporal.name) {
-                    answer.verdict = Verdict::Violated;
-                    answer.failure = failure;
-                    answer.result = Some(*found);
-                    answer.notice = Some(notice.clone());
-                    results.hunted.push((answer.title.clone(), notice));
-                }
+                Catch::Temporal(left.temporal.remove(at), found, notice)
             }
-        }
+        });
     }
 }
 

@@ -11,27 +11,26 @@
 //! while on a reduced graph, unless it speaks of next markings. Each time there are some attempts with little effort, in different orders,
 //! before the search that gives nothing up.
 
+mod prepare;
+mod refute;
+
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use stubborn_ctl::{Effort, Evaluation, Formula as Ctl, Formulas, Graph, Node, Space, Stop};
 use stubborn_emptiness::BranchingReduction;
-use stubborn_net::{
-    Atom, Branching, Formula, Linearise, Net, NetSystem, Paths, PlaceId, Preserve, StateEquation,
-    TransitionId,
-};
+use stubborn_net::{Branching, Formula, NetSystem, PlaceId, Preserve};
 use stubborn_reduce::{Algorithm, Config};
 use stubborn_search::Limits;
 use stubborn_system::{LabelId, Reduction, RelationLevel, Relations, System};
 
 use crate::answer::{Line, Technique, Value};
+use crate::ctl::prepare::{prepare, with};
+use crate::ctl::refute::Facts;
 use crate::examiner::{Examiner, MOST_TRANSITIONS};
 use crate::reachability;
-
-/// Longer statements than this are not made in place of next ones.
-const LONGEST: usize = 2_000;
 
 /// A formula that the initial marking should satisfy.
 pub(crate) struct Claim {
@@ -51,28 +50,15 @@ struct Open {
     techniques: Vec<Technique>,
 }
 
-/// What is found out about the net when the first claim asks for it.
-#[derive(Default)]
-struct Facts {
-    /// Whether traps may be looked for.
-    traps: bool,
-    /// That there is no deadlock.
-    never_ends: OnceCell<bool>,
-    /// For each transition, that no run fires it for ever.
-    exhausted: OnceCell<Vec<bool>>,
-}
-
 /// Answers all claims; what cannot be answered is said so.
 pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
     let count = claims.len().max(1);
     let time = examiner.slice(0.1 / count as f64, Duration::from_secs(10));
     let mut open = Vec::new();
-    let facts = Facts {
-        traps: examiner.options.traps,
-        ..Facts::default()
-    };
-    for claim in claims {
-        match prepare(examiner, system, &claim, &facts, time) {
+    let facts = Facts::new(examiner.options.traps);
+    // What is easy to see needs no linear programs.
+    for claim in at_a_glance(examiner, system, claims) {
+        match prepare(examiner, system, &claim, Some((&facts, time))) {
             Some(claim) => open.push(claim),
             None => examiner.answer(&claim.id, Value::Unknown, &[]),
         }
@@ -115,6 +101,26 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claim
     for claim in open.chain(together) {
         examiner.answer(&claim.id, Value::Unknown, &[]);
     }
+}
+
+/// Answers what can be answered in a moment each; the others.
+fn at_a_glance(
+    examiner: &mut Examiner<'_>,
+    system: &mut NetSystem,
+    claims: Vec<Claim>,
+) -> Vec<Claim> {
+    let mut open = Vec::with_capacity(claims.len());
+    for claim in &claims {
+        open.extend(prepare(examiner, system, claim, None));
+    }
+    let tried: HashSet<String> = open.iter().map(|claim| claim.id.clone()).collect();
+    answer_constants(examiner, &mut open);
+    let time = examiner.glance() * 10 * open.len() as u32;
+    let share = time.as_secs_f64() / examiner.left().as_secs_f64().max(f64::MIN_POSITIVE);
+    evaluate(examiner, system, &mut open, &[(0..4, share)]);
+    let is_open =
+        |claim: &Claim| !tried.contains(&claim.id) || open.iter().any(|open| open.id == claim.id);
+    claims.into_iter().filter(is_open).collect()
 }
 
 /// Answers what has become a constant.
@@ -370,403 +376,16 @@ fn reach(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
     }
 }
 
-/// All untils, inner ones first, each with what it waits for.
-fn untils_of(formulas: &Formulas, formula: Ctl, out: &mut Vec<(Ctl, Ctl)>) {
-    match formulas.node(formula) {
-        Node::Constant(_) | Node::Atom(_) => {}
-        Node::Not(f) | Node::ExistsNext(f) => untils_of(formulas, f, out),
-        Node::And(f, g) | Node::Or(f, g) => {
-            untils_of(formulas, f, out);
-            untils_of(formulas, g, out);
-        }
-        Node::ExistsUntil(f, g) | Node::AllUntil(f, g) => {
-            untils_of(formulas, f, out);
-            untils_of(formulas, g, out);
-            if !out.contains(&(formula, g)) {
-                out.push((formula, g));
-            }
-        }
-    }
-}
-
-/// The parts `EF p` with `p` about one marking, below Boolean operators alone; each with its `p`.
-fn reachable_parts(formulas: &Formulas, formula: Ctl, out: &mut Vec<(Ctl, Ctl)>) {
-    match formulas.node(formula) {
-        Node::Not(inner) => reachable_parts(formulas, inner, out),
-        Node::And(a, b) | Node::Or(a, b) => {
-            reachable_parts(formulas, a, out);
-            reachable_parts(formulas, b, out);
-        }
-        _ => {
-            let goal = formulas.reachable(formula);
-            out.extend(
-                goal.filter(|g| formulas.depth(*g) == 0)
-                    .map(|g| (formula, g)),
-            );
-        }
-    }
-}
-
-/// A formula with some parts replaced by their values: those below Boolean operators alone, or, if
-/// these are their values in all reachable markings, `everywhere`.
-fn with(
-    formulas: &mut Formulas,
-    formula: Ctl,
-    known: &HashMap<Ctl, bool>,
-    everywhere: bool,
-) -> Ctl {
-    if let Some(value) = known.get(&formula) {
-        return formulas.constant(*value);
-    }
-    let node = formulas.node(formula);
-    let mut inner = |part: Ctl| with(formulas, part, known, everywhere);
-    match node {
-        Node::Not(f) => {
-            let f = inner(f);
-            formulas.not(f)
-        }
-        Node::And(f, g) => {
-            let (f, g) = (inner(f), inner(g));
-            formulas.and(f, g)
-        }
-        Node::Or(f, g) => {
-            let (f, g) = (inner(f), inner(g));
-            formulas.or(f, g)
-        }
-        Node::ExistsNext(f) if everywhere => {
-            let f = inner(f);
-            formulas.exists_next(f)
-        }
-        Node::ExistsUntil(f, g) if everywhere => {
-            let (f, g) = (inner(f), inner(g));
-            formulas.exists_until(f, g)
-        }
-        Node::AllUntil(f, g) if everywhere => {
-            let (f, g) = (inner(f), inner(g));
-            formulas.all_until(f, g)
-        }
-        _ => formula,
-    }
-}
-
 impl Open {
     /// The labels of its propositions.
     fn labels(&self) -> Vec<LabelId> {
         self.statements.iter().map(|(_, label)| *label).collect()
     }
-
-    /// Parts that wait for what the state equation excludes are false wherever they stand; that there is
-    /// a next marking is true where it excludes deadlocks; and what would need to go on for ever, but
-    /// cannot, fails sometime.
-    fn refute(&mut self, system: &NetSystem, facts: &Facts, time: Duration) {
-        let end = Instant::now() + time;
-        let net = system.net();
-        let equation = StateEquation::new(net);
-        let linear = Linearise::new(net, system.bounds()).with_traps(facts.traps);
-        let mut untils = Vec::new();
-        untils_of(&self.formulas, self.formula, &mut untils);
-        let mut left = untils.len() as u32;
-        let mut known = HashMap::new();
-        let any = self.formulas.constant(true);
-        let next = self.formulas.exists_next(any);
-        let never_ends = || {
-            *facts.never_ends.get_or_init(|| {
-                let deadlock = Formula::Atom(Atom::Deadlock);
-                linear.never(&equation, &deadlock, time)
-            })
-        };
-        if self.formulas.contains(self.formula, next) && never_ends() {
-            known.insert(next, true);
-        }
-        for (until, reach) in untils {
-            let time = end.saturating_duration_since(Instant::now()) / left;
-            left -= 1;
-            let needed = self.at_most(net, reach, true);
-            let now = needed.holds(net, &|place| net.initial(place));
-            if now == Some(false) && linear.never(&equation, &needed, time) {
-                known.insert(until, false);
-            } else if self.fails_sometime(until, &equation, facts, time) {
-                known.insert(until, true);
-            }
-        }
-        if !known.is_empty() {
-            self.formula = with(&mut self.formulas, self.formula, &known, true);
-            self.techniques.push(Technique::LinearProgramming);
-        }
-    }
-
-    /// Whether it is proved of `EF p` that it holds in every reachable marking, since `AG ¬p` does not:
-    ///
-    /// - `¬p` implies that some of a few transitions are enabled. Where that is always so, they can
-    ///   be fired for ever, none but they; and they use something up.
-    /// - `¬p` is `EF q`, and `q` implies that some of a few transitions are enabled, none of which
-    ///   any run fires for ever. From each marking one comes to where all have fired for the last
-    ///   time.
-    fn fails_sometime(
-        &self,
-        until: Ctl,
-        equation: &StateEquation<'_>,
-        facts: &Facts,
-        time: Duration,
-    ) -> bool {
-        let Some(reach) = self.formulas.reachable(until) else {
-            return false;
-        };
-        let net = equation.net();
-        let always = self.at_most(net, reach, false).negated();
-        let steps = some_enabled(net, &always, true);
-        if steps.is_some_and(|steps| equation.run_out(&steps, time)) {
-            return true;
-        }
-        let Node::Not(again) = self.formulas.node(reach) else {
-            return false;
-        };
-        let again = self.formulas.reachable(again);
-        let steps = again.and_then(|q| some_enabled(net, &self.at_most(net, q, true), true));
-        steps.is_some_and(|steps| {
-            let exhausted = facts.exhausted.get_or_init(|| equation.exhausted(time));
-            steps.iter().all(|t| exhausted[t.index()])
-        })
-    }
-
-    /// A statement about one marking that a part implies; or that implies the part, if it is not
-    /// to be `implied`.
-    fn at_most(&self, net: &Net, part: Ctl, implied: bool) -> Formula {
-        let both =
-            |a, b, implied| vec![self.at_most(net, a, implied), self.at_most(net, b, implied)];
-        match self.formulas.node(part) {
-            Node::Atom(number) => self.statements[number as usize].0.clone(),
-            Node::Constant(value) => Formula::Atom(Atom::Constant(value)),
-            Node::Not(inner) => self.at_most(net, inner, !implied).negated(),
-            Node::And(a, b) => Formula::And(both(a, b, implied)),
-            Node::Or(a, b) => Formula::Or(both(a, b, implied)),
-            Node::ExistsNext(inner) => before_next(net, &self.at_most(net, inner, implied))
-                .unwrap_or(Formula::Atom(Atom::Constant(implied))),
-            // What is waited for may be there at once, and until it is, the other is.
-            Node::ExistsUntil(before, reach) | Node::AllUntil(before, reach) => match implied {
-                true => Formula::Or(both(before, reach, true)),
-                false => self.at_most(net, reach, false),
-            },
-        }
-    }
-
-    /// A part about one marking in terms of the net.
-    fn statement(&self, part: Ctl) -> Formula {
-        match self.formulas.node(part) {
-            Node::Atom(number) => self.statements[number as usize].0.clone(),
-            Node::Not(inner) => self.statement(inner).negated(),
-            Node::And(a, b) => Formula::And(vec![self.statement(a), self.statement(b)]),
-            Node::Or(a, b) => Formula::Or(vec![self.statement(a), self.statement(b)]),
-            Node::Constant(value) => Formula::Atom(Atom::Constant(value)),
-            // There are none of these in a statement about one marking.
-            Node::ExistsNext(_) | Node::ExistsUntil(..) | Node::AllUntil(..) => {
-                Formula::Atom(Atom::Constant(false))
-            }
-        }
-    }
-}
-
-/// Where some next marking satisfies a statement, as a statement about the marking before: some
-/// transition that may change its truth is enabled and makes it true, or another one is enabled
-/// where it is true. None where that would be long.
-fn before_next(net: &Net, statement: &Formula) -> Option<Formula> {
-    if let Formula::Atom(Atom::Constant(false)) = statement {
-        return Some(statement.clone());
-    }
-    let places = statement.places(net);
-    let changes = |t: &TransitionId| {
-        let mut effects = net.effects(*t);
-        effects.any(|(place, _)| places.binary_search(&place).is_ok())
-    };
-    let (changing, other): (Vec<_>, Vec<_>) = net.transitions().partition(changes);
-    if changing.len() * statement.size() > LONGEST {
-        return None;
-    }
-    let enabled = |transitions| Formula::Atom(Atom::Fireable(transitions));
-    let mut cases = Vec::with_capacity(changing.len() + 1);
-    for t in changing {
-        cases.push(Formula::And(vec![
-            enabled(vec![t]),
-            statement.after(net, t)?,
-        ]));
-    }
-    cases.push(Formula::And(vec![enabled(other), statement.clone()]));
-    Some(Formula::Or(cases))
-}
-
-/// Transitions of which some is enabled wherever a statement has this value; rather few, and rather
-/// such that take something away for good.
-fn some_enabled(net: &Net, statement: &Formula, value: bool) -> Option<Vec<TransitionId>> {
-    match statement {
-        Formula::Not(inner) => some_enabled(net, inner, !value),
-        Formula::Atom(Atom::Fireable(transitions)) if value => Some(transitions.clone()),
-        Formula::Atom(Atom::Constant(constant)) if *constant != value => Some(Vec::new()),
-        Formula::And(parts) | Formula::Or(parts) => {
-            let each = parts.iter().map(|part| some_enabled(net, part, value));
-            if matches!(statement, Formula::Or(_)) == value {
-                let all = each.collect::<Option<Vec<_>>>()?;
-                return Some(all.concat());
-            }
-            let takes = |t: &TransitionId| net.effects(*t).any(|(_, effect)| effect < 0);
-            let cost = |steps: &Vec<TransitionId>| (!steps.iter().all(takes), steps.len());
-            each.flatten().min_by_key(cost)
-        }
-        _ => None,
-    }
-}
-
-/// Makes a formula of a claim, with a label for each statement about a marking that the state
-/// equation does not decide.
-fn prepare(
-    examiner: &Examiner<'_>,
-    system: &mut NetSystem,
-    claim: &Claim,
-    facts: &Facts,
-    time: Duration,
-) -> Option<Open> {
-    let started = Instant::now();
-    let mut statements: Vec<&Formula> = Vec::new();
-    collect(&claim.formula, &mut statements);
-    let simple = examiner.by_equation(system, &statements, time);
-    let by_equation = statements
-        .iter()
-        .zip(&simple)
-        .any(|(s, simple)| *s != simple);
-    let mut translation = Translation {
-        formulas: Formulas::new(),
-        statements: &statements,
-        simple: &simple,
-    };
-    let formula = translation.translate(&claim.formula);
-    let formulas = translation.formulas;
-    let mut labelled = Vec::new();
-    for name in formulas.names() {
-        let statement = simple.get(name.parse::<usize>().ok()?)?;
-        labelled.push((statement.clone(), system.add_label(statement.clone())?));
-    }
-    let mut open = Open {
-        id: claim.id.clone(),
-        formulas,
-        formula,
-        statements: labelled,
-        reachable: Vec::new(),
-        techniques: by_equation
-            .then_some(Technique::LinearProgramming)
-            .into_iter()
-            .collect(),
-    };
-    if examiner.options.equation {
-        open.refute(system, facts, time.saturating_sub(started.elapsed()));
-    }
-    let mut parts = Vec::new();
-    reachable_parts(&open.formulas, open.formula, &mut parts);
-    for (part, goal) in parts {
-        let goal = open.statement(goal);
-        let label = system.add_label(goal.clone())?;
-        open.reachable.push((part, goal, label));
-    }
-    Some(open)
-}
-
-/// The parts that speak of one marking, each once.
-fn collect<'c>(formula: &'c Branching, out: &mut Vec<&'c Formula>) {
-    match formula {
-        Branching::State(statement) => {
-            if !out.contains(&statement) {
-                out.push(statement);
-            }
-        }
-        Branching::Not(inner)
-        | Branching::Next(_, inner)
-        | Branching::Globally(_, inner)
-        | Branching::Finally(_, inner) => collect(inner, out),
-        Branching::And(parts) | Branching::Or(parts) => {
-            parts.iter().for_each(|part| collect(part, out));
-        }
-        Branching::Until(_, left, right) => {
-            collect(left, out);
-            collect(right, out);
-        }
-    }
-}
-
-/// From a contest formula to one of the CTL library, whose propositions are numbers of
-/// statements.
-struct Translation<'t> {
-    formulas: Formulas,
-    statements: &'t [&'t Formula],
-    simple: &'t [Formula],
-}
-
-impl Translation<'_> {
-    fn translate(&mut self, formula: &Branching) -> Ctl {
-        match formula {
-            Branching::State(statement) => {
-                let number = self.statements.iter().position(|s| *s == statement);
-                match number.map(|number| (number, &self.simple[number])) {
-                    Some((_, Formula::Atom(Atom::Constant(value)))) => {
-                        self.formulas.constant(*value)
-                    }
-                    Some((number, _)) => self.formulas.atom(&number.to_string()),
-                    // Every statement was collected.
-                    None => self.formulas.constant(false),
-                }
-            }
-            Branching::Not(inner) => {
-                let inner = self.translate(inner);
-                self.formulas.not(inner)
-            }
-            Branching::And(parts) => self.join(parts, true, Formulas::and),
-            Branching::Or(parts) => self.join(parts, false, Formulas::or),
-            Branching::Next(paths, inner) => {
-                let inner = self.translate(inner);
-                match paths {
-                    Paths::All => self.formulas.all_next(inner),
-                    Paths::Some => self.formulas.exists_next(inner),
-                }
-            }
-            Branching::Globally(paths, inner) => {
-                let inner = self.translate(inner);
-                match paths {
-                    Paths::All => self.formulas.all_globally(inner),
-                    Paths::Some => self.formulas.exists_globally(inner),
-                }
-            }
-            Branching::Finally(paths, inner) => {
-                let inner = self.translate(inner);
-                match paths {
-                    Paths::All => self.formulas.all_finally(inner),
-                    Paths::Some => self.formulas.exists_finally(inner),
-                }
-            }
-            Branching::Until(paths, left, right) => {
-                let (left, right) = (self.translate(left), self.translate(right));
-                match paths {
-                    Paths::All => self.formulas.all_until(left, right),
-                    Paths::Some => self.formulas.exists_until(left, right),
-                }
-            }
-        }
-    }
-
-    fn join(
-        &mut self,
-        parts: &[Branching],
-        empty: bool,
-        join: fn(&mut Formulas, Ctl, Ctl) -> Ctl,
-    ) -> Ctl {
-        let mut joined = self.formulas.constant(empty);
-        for part in parts {
-            let part = self.translate(part);
-            joined = join(&mut self.formulas, joined, part);
-        }
-        joined
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use stubborn_net::NetBuilder;
+    use stubborn_net::{Atom, NetBuilder, Paths, TransitionId};
     use stubborn_pnml::Model;
     use stubborn_system::Random;
 
@@ -900,7 +519,8 @@ mod tests {
                 id: String::new(),
                 formula: formula.clone(),
             };
-            let open = prepare(&examiner, &mut system, &claim, &Facts::default(), TIME).unwrap();
+            let facts = Facts::default();
+            let open = prepare(&examiner, &mut system, &claim, Some((&facts, TIME))).unwrap();
             let value = match open.formulas.node(open.formula) {
                 Node::Constant(value) => Some(value),
                 _ => None,
