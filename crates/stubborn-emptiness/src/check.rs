@@ -23,7 +23,9 @@ use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
 use crate::parallel::union_find::MOST_WORKERS;
 use crate::parallel::{self, Outcome, Shared};
-use crate::prepare::{Fitting, Prepared, ReductionOff, Soundness, SteeringMode, prepare};
+use crate::prepare::{
+    FiniteRuns, Fitting, Prepared, PutBack, ReductionOff, Soundness, SteeringMode, prepare,
+};
 use crate::product::{Product, Reducers, Watcher, propositions_ahead};
 use crate::property::Property;
 use crate::proviso::CycleProviso;
@@ -31,7 +33,7 @@ use crate::pulse::{Surroundings, limit_of};
 use crate::result::{CheckResult, CheckVerdict, ReductionUse};
 use crate::shared::SharedExpansions;
 use crate::shortest::{self, Length};
-use crate::space::{Node, Space};
+use crate::space::{Node, Space, flags};
 use crate::steering::{Steering, SteeringTables};
 use crate::sticky::{StickyReducer, sticky_transitions};
 use crate::walk::{Emptiness, Walk};
@@ -64,6 +66,10 @@ pub struct Check<'a> {
     /// visible (after Kokkarinen, Peled, Valmari, *Relaxed visibility enhances partial order
     /// reduction*, 1997).
     pub relaxed_visibility: bool,
+    /// So many states are entered in depth-first order, which finds most violations soon. After
+    /// that, one thread that looks for [components](Emptiness::Components) explores those through
+    /// which no accepting cycle can go some at a time: that is faster.
+    pub depth_first: u64,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// The processes that share the product, if there are several: all of them must run the same
@@ -78,27 +84,6 @@ pub struct Check<'a> {
     pub observer: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Keeps the check, for another run to go on with.
     pub keeper: Option<&'a dyn CheckKeeper>,
-}
-
-/// What a state that a proviso expands gets back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum PutBack {
-    /// All its steps.
-    #[default]
-    All,
-    /// Those of a set with all visible transitions: what is invisible may be ignored for ever.
-    /// (Not with [steering](Check::steering).)
-    Visible,
-}
-
-/// What a run that ends, because no step is possible or every one fails, means for a property of infinite runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum FiniteRuns {
-    /// It goes on by repeating its last state for ever.
-    #[default]
-    Stutter,
-    /// Nothing: it is not looked at.
-    Ignore,
 }
 
 /// A wish for a reduction.
@@ -162,7 +147,7 @@ pub(crate) const MOST_SEARCHED: usize = 500_000;
 const MOST_WALKS: u32 = 12;
 
 /// What the bytes of a check mean that is kept.
-const KEPT: u64 = 2001;
+const KEPT: u64 = 2002;
 
 /// Of the thread of a check that can be paused: as much as a program's first thread has.
 const STACK: usize = 8 << 20;
@@ -184,6 +169,7 @@ impl<'a> Check<'a> {
             relaxed_visibility: false,
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
+            depth_first: 100_000,
             threads: 1,
             cluster: None,
             store: StoreOptions::default(),
@@ -677,7 +663,11 @@ impl<'a> Check<'a> {
         let can_pause = self.emptiness == Emptiness::Components && !proviso.goes_ahead();
         let keeper = self.keeper.filter(|_| can_pause);
         product.pause_at(keeper.map(CheckKeeper::pause));
+        if self.emptiness == Emptiness::Components {
+            product.tell_loose_nodes();
+        }
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all));
+        walk.depth_first = self.depth_first;
         if let Some(mut begun) = begun {
             let mut worker = setting.store.worker();
             let mut is_node = |node: Node| worker.holds(StateHandle::from_bits(node.0));
@@ -704,9 +694,19 @@ impl<'a> Check<'a> {
             Err(limit) => result.verdict = CheckVerdict::Unknown(limit),
             Ok(true) => {
                 let (inside, open) = walk.into_regions();
+                // The way there leads over loose nodes, too.
+                let flags_of = product
+                    .tells_loose_nodes()
+                    .then(|| self.product(setting, None));
+                let flags_of = RefCell::new(flags_of);
+                let was_left = |node| {
+                    let mut product = flags_of.borrow_mut();
+                    let flags = product.as_mut().map_or(0, |product| product.flags(node));
+                    flags & flags::DEAD != 0
+                };
                 let region = Region {
                     inside: &|node| inside.contains(&node),
-                    open: &|node| open.contains_key(&node),
+                    open: &|node| open.contains(&node) || was_left(node),
                     all,
                 };
                 self.report(&mut product, setting, &region, result)?;

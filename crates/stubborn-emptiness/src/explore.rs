@@ -316,10 +316,7 @@ impl<'a> Graph<'a> {
         let mut doubles = 0;
         let inserted = self.worker.insert_batch(&mut self.batch);
         for inserted in inserted.map_err(limit_of)? {
-            let edge = Edge {
-                to: Node(inserted.handle.to_bits()),
-                marks: Marks::NONE,
-            };
+            let edge = Edge::new(Node(inserted.handle.to_bits()), Marks::NONE);
             doubles += u64::from(!append_once(edge, first, out));
         }
         self.batch.clear();

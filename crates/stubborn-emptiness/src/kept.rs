@@ -132,11 +132,17 @@ impl Reach {
 impl<S: Space> Walk<'_, S> {
     /// Writes down a walk that [can go on](Self::can_go_on), without what the store holds.
     pub(crate) fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
-        let Some((node, incoming)) = self.waiting else {
+        if !self.can_go_on() {
             return Err(io::ErrorKind::Unsupported.into());
-        };
+        }
         self.counts.save(sink)?;
-        sink.numbers([node.0, incoming.0.into(), self.live.len() as u64])?;
+        sink.number(self.loose.len() as u64)?;
+        sink.numbers(self.loose.iter().map(|node| node.0))?;
+        sink.number(self.waiting.is_some().into())?;
+        if let Some((node, incoming)) = self.waiting {
+            sink.numbers([node.0, incoming.0.into()])?;
+        }
+        sink.number(self.live.len() as u64)?;
         for live in &self.live {
             let colour = COLOURS.iter().position(|colour| *colour == live.colour);
             let has_reach = live.reach != Reach::NOTHING;
@@ -198,7 +204,13 @@ impl<S: Space> Walk<'_, S> {
             let marks = source.at_most(u32::MAX.into(), "no such marks")?;
             Ok::<_, io::Error>(Marks(marks as u32))
         };
-        self.waiting = Some((node(source)?, marks(source)?));
+        for _ in 0..source.count(size_of::<u64>())? {
+            self.loose.push(node(source)?);
+        }
+        match yes_or_no(source)? {
+            true => self.waiting = Some((node(source)?, marks(source)?)),
+            false => self.is_between = true,
+        }
         let count = source.count(2 * size_of::<u64>())?;
         let place = |number: u64| match usize::try_from(number) {
             Ok(at) if at < count && number < Place::MAX.into() => Ok(number as Place),
@@ -228,9 +240,10 @@ impl<S: Space> Walk<'_, S> {
                     false => Reach::NOTHING,
                 },
             });
-            if self.places.insert(node, at as Place).is_some() {
+            if self.places.get(node, &self.live[..at]).is_some() {
                 return Err(damaged("a state is there twice"));
             }
+            self.places.insert(node, at as Place);
         }
         let frames = source.count(7 * size_of::<u64>())?;
         for depth in 0..frames {
@@ -254,6 +267,7 @@ impl<S: Space> Walk<'_, S> {
             }
             self.frames.push(Frame {
                 place: own,
+                made: u64::MAX,
                 first_edge,
                 next_edge,
                 first_postponed,
@@ -271,10 +285,7 @@ impl<S: Space> Walk<'_, S> {
         }
         for edges in [&mut self.edges, &mut self.postponed] {
             for _ in 0..source.count(2 * size_of::<u64>())? {
-                edges.push(Edge {
-                    to: node(source)?,
-                    marks: marks(source)?,
-                });
+                edges.push(Edge::new(node(source)?, marks(source)?));
             }
         }
         let (mut edges, mut postponed) = (self.edges.len(), self.postponed.len());

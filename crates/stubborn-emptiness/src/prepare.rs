@@ -18,6 +18,27 @@ use stubborn_ltl::stutter::{normalise_stutter, with_short_cuts};
 use crate::property::Property;
 use crate::steering::settle_marks;
 
+/// What a state that a proviso expands gets back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum PutBack {
+    /// All its steps.
+    #[default]
+    All,
+    /// Those of a set with all visible transitions: what is invisible may be ignored for ever.
+    /// (Not with [steering](crate::Check::steering).)
+    Visible,
+}
+
+/// What a run that ends, because no step is possible or every one fails, means for a property of infinite runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum FiniteRuns {
+    /// It goes on by repeating its last state for ever.
+    #[default]
+    Stutter,
+    /// Nothing: it is not looked at.
+    Ignore,
+}
+
 /// Why a reduced product has the same verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Soundness {

@@ -26,7 +26,7 @@ use stubborn_system::{
 use crate::fairness::Fair;
 use crate::pulse::{Pulse, SAME, Surroundings, append_once, limit_of};
 use crate::shared::SharedExpansions;
-use crate::space::{Counts, Edge, Node, Space};
+use crate::space::{Counts, Edge, Node, Space, known};
 use crate::steering::{MOST_PROPOSITIONS, Steering};
 
 /// An automaton with what its propositions mean.
@@ -85,6 +85,15 @@ pub(crate) struct Reducers<'a> {
     pub(crate) shared: Option<SharedExpansions<'a>>,
 }
 
+/// An edge of which the end is in the batch.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    marks: Marks,
+    is_loose: bool,
+    /// It is the first one of its node.
+    begins: bool,
+}
+
 /// What a reduction left out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reduced {
@@ -122,8 +131,12 @@ pub(crate) struct Product<'a> {
     stutters: bool,
     /// With fairness the automaton's state shares its word with a level.
     fair: Option<Fair>,
-    /// The marks of the edges in the batch.
-    batch_marks: Vec<Marks>,
+    /// Of the edges in the batch.
+    noted: Vec<Noted>,
+    /// Where the edges of the node in hand begin in the list that they are appended to.
+    first: usize,
+    /// By state of the automaton: whether no accepting cycle goes through it, where that matters.
+    loose: Vec<bool>,
     vector: Vec<u32>,
     mask: Vec<u64>,
     /// How often somebody asked whether there is time.
@@ -167,11 +180,26 @@ impl<'a> Product<'a> {
             moves: Vec::new(),
             stutters: watcher.stutters,
             fair: watcher.fair.cloned(),
-            batch_marks: Vec::new(),
+            noted: Vec::new(),
+            first: 0,
+            loose: Vec::new(),
             vector: Vec::with_capacity(words + 1),
             mask: Vec::new(),
             looks: 0,
         }
+    }
+
+    /// Nodes through which no accepting cycle goes, because the automaton has none there, are told
+    /// apart from now on. Not where cycles matter for other reasons: to a proviso, or to fairness.
+    pub(crate) fn tell_loose_nodes(&mut self) {
+        if self.reducers.classic.is_empty() && self.fair.is_none() {
+            self.loose = rejecting_states(self.automaton, self.starts);
+        }
+    }
+
+    /// Whether there may be such nodes.
+    pub(crate) fn tells_loose_nodes(&self) -> bool {
+        self.loose.contains(&true)
     }
 
     /// Another thread reports progress.
@@ -399,6 +427,15 @@ impl<'a> Product<'a> {
 
     /// Appends edges of a node. Returns true if the classic reduction leaves some out.
     fn edges_of(&mut self, node: Node, part: Part, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+        self.batch.clear();
+        self.noted.clear();
+        let left_out = self.note_edges(node, part, out)?;
+        self.flush(out)?;
+        Ok(left_out)
+    }
+
+    /// Notes edges of a node; they are appended when the batch is full or flushed.
+    fn note_edges(&mut self, node: Node, part: Part, out: &mut Vec<Edge>) -> Result<bool, Limit> {
         self.load(node)?;
         self.find_moves();
         if self.moves.is_empty() {
@@ -442,17 +479,14 @@ impl<'a> Product<'a> {
             };
             puts_back_all = !closing.reduce(&mut expansion, &mut self.steered);
         }
-        let first = out.len();
-        self.batch.clear();
-        self.batch_marks.clear();
+        let mut begins = true;
         if self.successors.iter().all(|s| error == Some(s.state)) {
             if part != Part::Rest && self.stutters {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();
                 self.mask.resize((words + 1).div_ceil(64), 0);
-                self.add_moves(None, first, out)?;
-                self.flush(first, out)?;
+                self.add_moves(None, begins, out)?;
             }
             return Ok(false);
         }
@@ -476,9 +510,9 @@ impl<'a> Product<'a> {
             self.mask.clear();
             self.mask.extend_from_slice(successor.changed);
             self.mask.resize((words + 1).div_ceil(64), 0);
-            self.add_moves(Some(transition), first, out)?;
+            self.add_moves(Some(transition), begins, out)?;
+            begins = false;
         }
-        self.flush(first, out)?;
         Ok(reduced == Reduced::Classic && self.reducers.needs_proviso)
     }
 
@@ -504,14 +538,18 @@ impl<'a> Product<'a> {
     fn add_moves(
         &mut self,
         transition: Option<TransitionId>,
-        first: usize,
+        begins: bool,
         out: &mut Vec<Edge>,
     ) -> Result<(), Limit> {
         let last = self.vector.len() - 1;
         let before = self.cursor.words()[last];
-        for (target, marks) in &self.moves {
+        for (number, (target, marks)) in self.moves.iter().enumerate() {
             let (word, marks) = self.after(before, *target, *marks, transition);
-            self.batch_marks.push(marks);
+            self.noted.push(Noted {
+                marks,
+                is_loose: self.loose.get(target.index()) == Some(&true),
+                begins: begins && number == 0,
+            });
             self.vector[last] = word;
             // Most steps leave the automaton where it is, and its part of the tree alone.
             let own_bit = 1 << (last % 64);
@@ -523,24 +561,27 @@ impl<'a> Product<'a> {
                 .push(&self.cursor, &self.vector, Some(&self.mask));
         }
         match self.batch.is_full() {
-            true => self.flush(first, out),
+            true => self.flush(out),
             false => Ok(()),
         }
     }
 
     /// Stores what was noted and appends its edges.
-    fn flush(&mut self, first: usize, out: &mut Vec<Edge>) -> Result<(), Limit> {
+    fn flush(&mut self, out: &mut Vec<Edge>) -> Result<(), Limit> {
         let inserted = self.worker.insert_batch(&mut self.batch);
         let inserted = inserted.map_err(limit_of)?;
-        for (inserted, marks) in inserted.iter().zip(&self.batch_marks) {
-            let edge = Edge {
-                to: Node(inserted.handle.to_bits()),
-                marks: *marks,
-            };
-            append_once(edge, first, out);
+        for (inserted, noted) in inserted.iter().zip(&self.noted) {
+            if noted.begins {
+                self.first = out.len();
+            }
+            let fresh = if inserted.is_new { known::FRESH } else { 0 };
+            let loose = if noted.is_loose { known::LOOSE } else { 0 };
+            let to = Node(inserted.handle.to_bits());
+            let known = u32::from(inserted.flags) | fresh | loose;
+            append_once(Edge::told(to, noted.marks, known), self.first, out);
         }
         self.batch.clear();
-        self.batch_marks.clear();
+        self.noted.clear();
         Ok(())
     }
 }
@@ -555,6 +596,22 @@ impl Space for Product<'_> {
 
     fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit> {
         self.edges_of(node, Part::Kept, out)
+    }
+
+    fn kept_of_all(&mut self, nodes: &[Node], out: &mut Vec<Edge>) -> Result<(), Limit> {
+        self.batch.clear();
+        self.noted.clear();
+        for node in nodes {
+            self.note_edges(*node, Part::Kept, out)?;
+        }
+        self.flush(out)
+    }
+
+    fn is_loose(&mut self, node: Node) -> Result<bool, Limit> {
+        self.load(node)?;
+        let last = self.cursor.words().last();
+        let state = last.map(|word| self.automaton_state(*word).index());
+        Ok(state.and_then(|state| self.loose.get(state)) == Some(&true))
     }
 
     fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
@@ -644,17 +701,31 @@ fn with_successors(automaton: &Automaton, own: &[Vec<u32>]) -> Vec<Vec<u32>> {
     automaton.states().map(of_state).collect()
 }
 
-/// For each state of an automaton, whether every cycle through it is accepting. Where runs
-/// start elsewhere than in the initial state, nothing is said.
+/// For each state of an automaton, whether every cycle through it is accepting.
 fn weak_states(automaton: &Automaton, starts: &[StateId]) -> Vec<bool> {
+    states_of(automaton, starts, &[Strength::Weak, Strength::Terminal])
+}
+
+/// For each state of an automaton, whether no cycle through it is accepting.
+fn rejecting_states(automaton: &Automaton, starts: &[StateId]) -> Vec<bool> {
+    states_of(
+        automaton,
+        starts,
+        &[Strength::Rejecting, Strength::Transient],
+    )
+}
+
+/// For each state of an automaton, whether its component has one of these strengths. Where runs
+/// start elsewhere than in the initial state, nothing is said.
+fn states_of(automaton: &Automaton, starts: &[StateId], wanted: &[Strength]) -> Vec<bool> {
     if starts != [automaton.initial()] {
         return vec![false; automaton.state_count()];
     }
     let components = Components::of(automaton);
     let strengths = components.strengths(automaton);
-    let is_weak = |state: StateId| {
+    let is_wanted = |state: StateId| {
         let strength = components.get(state).map(|component| strengths[component]);
-        matches!(strength, Some(Strength::Weak | Strength::Terminal))
+        strength.is_some_and(|strength| wanted.contains(&strength))
     };
-    automaton.states().map(is_weak).collect()
+    automaton.states().map(is_wanted).collect()
 }

@@ -37,6 +37,8 @@ pub(crate) struct Pulse<'a> {
     last_report: (Duration, u64),
     /// At the moment.
     most_states: u64,
+    /// When limits were looked at last, by states.
+    looked: u64,
     granted: usize,
     /// Set when the walk should pause; only of one that can.
     pub(crate) pause: Option<&'a AtomicBool>,
@@ -50,6 +52,7 @@ impl<'a> Pulse<'a> {
                 Some(_) => 0,
                 None => surroundings.limits.states.unwrap_or(u64::MAX),
             },
+            looked: 0,
             surroundings,
             last_report: Default::default(),
             granted: 0,
@@ -65,14 +68,17 @@ impl<'a> Pulse<'a> {
     /// Called for every node, with the bytes that are taken besides the store.
     #[inline]
     pub(crate) fn go_on(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
-        match counts.states % LOOK_EVERY {
-            1 => self.look_around(bytes, counts),
-            _ => Ok(()),
+        // Several nodes may be entered at once.
+        let now = counts.states.saturating_sub(1) / LOOK_EVERY;
+        match counts.states % LOOK_EVERY == 1 || now != self.looked {
+            true => self.look_around(bytes, counts),
+            false => Ok(()),
         }
     }
 
     #[cold]
     pub(crate) fn look_around(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
+        self.looked = counts.states.saturating_sub(1) / LOOK_EVERY;
         let around = &self.surroundings;
         let limits = &around.limits;
         if counts.states > self.most_states {

@@ -13,12 +13,53 @@ use stubborn_search::Limit;
 pub struct Node(pub u64);
 
 /// An edge of a [`Space`]; its source is known from where it lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Edge {
     /// Where it leads.
     pub to: Node,
     /// Its acceptance marks.
     pub marks: Marks,
+    /// What was [known] of its end when the edge was made.
+    known: u32,
+}
+
+impl Edge {
+    /// An edge of whose end nothing is known.
+    pub fn new(to: Node, marks: Marks) -> Self {
+        Self::told(to, marks, known::UNTOLD)
+    }
+
+    /// An edge with what is [known] of its end.
+    pub(crate) fn told(to: Node, marks: Marks, known: u32) -> Self {
+        Self { to, marks, known }
+    }
+
+    /// What was known of its end.
+    pub(crate) fn known(self) -> u32 {
+        self.known
+    }
+}
+
+/// What is known of the end of an edge makes no difference to what it is.
+impl PartialEq for Edge {
+    fn eq(&self, other: &Self) -> bool {
+        (self.to, self.marks) == (other.to, other.marks)
+    }
+}
+
+impl Eq for Edge {}
+
+/// What may be known of a node to which an edge leads, beside its [flags]: looking at them again, or
+/// for the node among those of open components, would cost a search most of its time.
+pub(crate) mod known {
+    /// It was not there before.
+    pub(crate) const FRESH: u32 = 1 << 6;
+    /// No accepting cycle goes through it, so that it belongs to no component of interest.
+    pub(crate) const LOOSE: u32 = 1 << 7;
+    /// Nothing is known, not even its flags.
+    pub(crate) const UNTOLD: u32 = 1 << 8;
+    /// From here on: its place among the nodes of open components.
+    pub(crate) const PLACE: u32 = 1 << 9;
 }
 
 /// What a search remembers of a node for good.
@@ -43,6 +84,21 @@ pub trait Space {
 
     /// Appends the edges that the reduction keeps. Returns true if it left some out.
     fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit>;
+
+    /// The same for several nodes through which no accepting cycle goes.
+    fn kept_of_all(&mut self, nodes: &[Node], out: &mut Vec<Edge>) -> Result<(), Limit> {
+        for node in nodes {
+            self.kept(*node, out)?;
+        }
+        Ok(())
+    }
+
+    /// Whether no accepting cycle goes through a node, and nothing but that has to be known of it;
+    /// false is always right.
+    fn is_loose(&mut self, node: Node) -> Result<bool, Limit> {
+        let _ = node;
+        Ok(false)
+    }
 
     /// Appends the edges that the reduction left out.
     fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit>;

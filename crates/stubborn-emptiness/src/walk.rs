@@ -10,14 +10,19 @@
 //! after that.
 //!
 //! What the proviso decides is in `watch`, the second pass of a nested search in `nested`.
+//!
+//! Nodes through which no accepting cycle goes (*loose* ones: the automaton is in a component
+//! without any) belong to no component of interest. After so many nodes that a violation is not
+//! near, they are explored some at a time, in any order, and what they lead to is where walks start.
 
-use rapidhash::{RapidHashMap, RapidHashSet};
+use rapidhash::RapidHashSet;
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::Limit;
 
 use crate::experiments::ahead::settle;
+use crate::places::Places;
 use crate::proviso::{CycleProviso, EdgeOrder, Rule};
-use crate::space::{Counts, Edge, Node, Space, flags};
+use crate::space::{Counts, Edge, Node, Space, flags, known};
 
 /// How acceptance is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -85,6 +90,10 @@ pub(crate) enum Colour {
 /// A place among the nodes of open components.
 pub(crate) type Place = u32;
 
+/// Loose nodes that are explored at once: their successors make a good batch for a store. The last
+/// ones that were found come first, so that the search goes into depth.
+const ABREAST: usize = 16;
+
 /// Nodes of the path that a node can reach: the deepest two, and a bound for the depth of
 /// the others (-1 if there are none).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +128,8 @@ pub(crate) struct Live {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) place: Place,
+    /// How many nodes had been entered when its edges were made; too many if that is not known.
+    pub(crate) made: u64,
     /// Where its edges begin; they end where those of the next frame begin.
     pub(crate) first_edge: usize,
     pub(crate) next_edge: usize,
@@ -167,7 +178,7 @@ pub struct Walk<'s, S: Space> {
     /// What an accepting cycle has to collect; `None` to look at everything.
     all_marks: Option<Marks>,
     pub(crate) live: Vec<Live>,
-    pub(crate) places: RapidHashMap<Node, Place>,
+    pub(crate) places: Places,
     pub(crate) frames: Vec<Frame>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) postponed: Vec<Edge>,
@@ -175,6 +186,14 @@ pub struct Walk<'s, S: Space> {
     /// A node that was about to be entered when a limit was reached, with the marks of the edge
     /// that leads to it. Then everything else is as it was before, and the walk can go on.
     pub(crate) waiting: Option<(Node, Marks)>,
+    /// Loose nodes that were entered and not explored. They are dead already.
+    pub(crate) loose: Vec<Node>,
+    /// Where walks start, from the last ones explored.
+    starts: Vec<Node>,
+    /// So many nodes are entered depth-first, loose or not.
+    pub(crate) depth_first: u64,
+    /// The limit was reached while these were explored.
+    pub(crate) is_between: bool,
     /// Depths of the expanded nodes of the path, increasing.
     pub(crate) expanded_depths: Vec<u32>,
     /// What was done so far.
@@ -195,12 +214,16 @@ impl<'s, S: Space> Walk<'s, S> {
             emptiness,
             all_marks,
             live: Vec::new(),
-            places: RapidHashMap::default(),
+            places: Places::default(),
             frames: Vec::new(),
             edges: Vec::new(),
             postponed: Vec::new(),
             roots: Vec::new(),
             waiting: None,
+            loose: Vec::new(),
+            starts: Vec::new(),
+            depth_first: u64::MAX,
+            is_between: false,
             expanded_depths: Vec::new(),
             counts: Counts::default(),
         }
@@ -210,6 +233,7 @@ impl<'s, S: Space> Walk<'s, S> {
     /// [`accepting_component`](Self::accepting_component)) or everything was seen. After a limit it
     /// goes on where it was, if it [can](Self::can_go_on).
     pub fn run(&mut self) -> Result<bool, Limit> {
+        self.is_between = false;
         if let Some((node, incoming)) = self.waiting.take() {
             self.counts.states -= 1;
             self.push(node, incoming)?;
@@ -222,19 +246,85 @@ impl<'s, S: Space> Walk<'s, S> {
         let mut initial = Vec::new();
         self.space.initial(&mut initial)?;
         for node in initial {
-            if self.status(node) == Status::New {
-                self.push(node, Marks::NONE)?;
-                if self.walk()? {
-                    return Ok(true);
-                }
+            if self.sets_aside() && self.space.is_loose(node)? {
+                self.set_aside(node);
+            } else if self.walk_from(node)? {
+                return Ok(true);
+            }
+        }
+        while !self.loose.is_empty() {
+            let from = self.loose.len().saturating_sub(ABREAST);
+            let nodes = self.loose.split_off(from);
+            let found = self.explore_loose(&nodes);
+            if found.is_err() {
+                // They are explored once more.
+                self.is_between = self.frames.is_empty() && self.waiting.is_none();
+                self.loose.extend(nodes);
+            }
+            if found? {
+                return Ok(true);
             }
         }
         Ok(false)
     }
 
+    /// Enters a node, if it is new, and all that it reaches but loose nodes.
+    fn walk_from(&mut self, node: Node) -> Result<bool, Limit> {
+        if self.status(node) != Status::New {
+            return Ok(false);
+        }
+        self.push(node, Marks::NONE)?;
+        self.walk()
+    }
+
+    /// Explores loose nodes, and walks from where they lead to.
+    fn explore_loose(&mut self, nodes: &[Node]) -> Result<bool, Limit> {
+        self.space.go_on(self.bytes(), &self.counts)?;
+        // The path is empty, and so are the lists.
+        let mut edges = std::mem::take(&mut self.postponed);
+        edges.clear();
+        let explored = self.space.kept_of_all(nodes, &mut edges);
+        let taken = edges.len() as u64;
+        let mut starts = std::mem::take(&mut self.starts);
+        starts.clear();
+        for edge in &edges {
+            match edge.known() {
+                dead if dead & u32::from(flags::DEAD) != 0 => {}
+                loose if loose & known::LOOSE != 0 => self.set_aside(edge.to),
+                _ => starts.push(edge.to),
+            }
+        }
+        edges.clear();
+        self.postponed = edges;
+        let mut found = explored.map(|()| false);
+        for start in &starts {
+            if found == Ok(false) {
+                found = self.walk_from(*start);
+            }
+        }
+        self.starts = starts;
+        if found.is_ok() {
+            self.counts.transitions += taken;
+        }
+        found
+    }
+
+    /// Whether loose nodes are set aside.
+    fn sets_aside(&self) -> bool {
+        self.counts.states >= self.depth_first
+    }
+
+    /// Enters a loose node, if it is new.
+    fn set_aside(&mut self, node: Node) {
+        if self.space.set_flags(node, flags::DEAD) & flags::DEAD == 0 {
+            self.counts.states += 1;
+            self.loose.push(node);
+        }
+    }
+
     /// Whether a limit was reached between two nodes, and not in the middle of one.
     pub fn can_go_on(&self) -> bool {
-        self.waiting.is_some()
+        self.waiting.is_some() || self.is_between
     }
 
     /// After a cycle was found: the nodes of the component it lies in, as far as known.
@@ -244,9 +334,11 @@ impl<'s, S: Space> Walk<'s, S> {
     }
 
     /// After a cycle was found: the nodes of the component it lies in, and those whose
-    /// component is not complete yet. The whole path to the cycle consists of such nodes.
-    pub(crate) fn into_regions(self) -> (RapidHashSet<Node>, RapidHashMap<Node, Place>) {
-        (self.accepting_component().collect(), self.places)
+    /// component is not complete yet. The whole path to the cycle consists of such nodes, and of loose
+    /// ones.
+    pub(crate) fn into_regions(self) -> (RapidHashSet<Node>, RapidHashSet<Node>) {
+        let open = self.live.iter().map(|live| live.node).collect();
+        (self.accepting_component().collect(), open)
     }
 
     /// What an accepting cycle has to collect.
@@ -288,7 +380,7 @@ impl<'s, S: Space> Walk<'s, S> {
     /// Takes one edge of the last node. True if it closes an accepting cycle.
     fn follow(&mut self, depth: usize, edge: Edge) -> Result<bool, Limit> {
         let frame = self.frames[depth];
-        let status = self.status(edge.to);
+        let status = self.status_behind(edge, frame.made);
         let first_look = !frame.late;
         let postpone = match self.proviso.order {
             EdgeOrder::AsGiven => false,
@@ -346,11 +438,8 @@ impl<'s, S: Space> Walk<'s, S> {
     }
 
     pub(crate) fn status(&mut self, node: Node) -> Status {
-        if let Some(place) = self.places.get(&node) {
-            return match self.live[*place as usize].on_path {
-                true => Status::OnPath(*place),
-                false => Status::Live(*place),
-            };
+        if let Some(place) = self.places.get(node, &self.live) {
+            return self.status_at(place);
         }
         match self.space.flags(node) {
             known if known & flags::DEAD != 0 => Status::Dead {
@@ -358,6 +447,65 @@ impl<'s, S: Space> Walk<'s, S> {
             },
             _ => Status::New,
         }
+    }
+
+    fn status_at(&self, place: Place) -> Status {
+        match self.live[place as usize].on_path {
+            true => Status::OnPath(place),
+            false => Status::Live(place),
+        }
+    }
+
+    /// The status of the end of an edge of the last node, whose edges were made when so many nodes
+    /// had been entered.
+    ///
+    /// What was dead then is dead. What belonged to an open component still does, at the same place:
+    /// the first node of that component is on the path, and not behind the last node. Anything else
+    /// is new, unless something was entered since.
+    fn status_behind(&mut self, edge: Edge, made: u64) -> Status {
+        let known = edge.known();
+        if known >= known::PLACE {
+            return self.status_at(known - known::PLACE);
+        }
+        if known & known::UNTOLD != 0 {
+            return self.status(edge.to);
+        }
+        if known & u32::from(flags::DEAD) != 0 {
+            let dangerous = known & u32::from(flags::DANGEROUS) != 0;
+            return Status::Dead { dangerous };
+        }
+        match made == self.counts.states {
+            true => Status::New,
+            false => self.status(edge.to),
+        }
+    }
+
+    /// Looks up the ends of the edges of the last node, from one on, that were just made: all at
+    /// once, so that one does not wait for the other. Those to loose nodes that are set aside are taken.
+    fn recognise(&mut self, first: usize) {
+        let mut kept = first;
+        for at in first..self.edges.len() {
+            let mut edge = self.edges[at];
+            let known = edge.known();
+            let is_dead = known & u32::from(flags::DEAD) != 0;
+            let place = match known & (known::FRESH | known::UNTOLD) == 0 && !is_dead {
+                true => self.places.get(edge.to, &self.live),
+                false => None,
+            };
+            if known & known::LOOSE != 0 && place.is_none() && self.sets_aside() {
+                self.counts.transitions += 1;
+                if !is_dead {
+                    self.set_aside(edge.to);
+                }
+                continue;
+            }
+            if let Some(place) = place.and_then(|place| place.checked_add(known::PLACE)) {
+                edge = Edge::told(edge.to, edge.marks, place);
+            }
+            self.edges[kept] = edge;
+            kept += 1;
+        }
+        self.edges.truncate(kept);
     }
 
     fn push(&mut self, node: Node, incoming: Marks) -> Result<(), Limit> {
@@ -387,6 +535,7 @@ impl<'s, S: Space> Walk<'s, S> {
         let first_edge = self.edges.len();
         self.frames.push(Frame {
             place,
+            made: 0,
             first_edge,
             next_edge: first_edge,
             first_postponed: self.postponed.len(),
@@ -399,6 +548,8 @@ impl<'s, S: Space> Walk<'s, S> {
             reach: Reach::NOTHING,
         });
         let left_out = self.space.kept(node, &mut self.edges)?;
+        self.recognise(first_edge);
+        self.frames[depth].made = self.counts.states;
         if self.emptiness == Emptiness::Nested && self.all_marks.is_some() {
             self.frames[depth].accepts_every_cycle = self.space.accepts_every_cycle(node)?;
         }
@@ -430,7 +581,9 @@ impl<'s, S: Space> Walk<'s, S> {
         let node = self.live[self.frames[depth].place as usize].node;
         self.counts.expanded_by_proviso += 1;
         self.space.set_flags(node, flags::EXPANDED);
+        let first = self.edges.len();
         self.space.rest(node, &mut self.edges)?;
+        self.recognise(first);
         self.note_expanded(depth);
         Ok(())
     }
@@ -471,14 +624,16 @@ impl<'s, S: Space> Walk<'s, S> {
         let colour = self.live[frame.place as usize].colour;
         if is_root {
             self.roots.pop();
-            for live in self.live.drain(frame.place as usize..) {
-                self.places.remove(&live.node);
+            let first = frame.place as usize;
+            for live in &self.live[first..] {
+                self.places.remove(live.node, &self.live);
                 let danger = match live.colour {
                     Colour::Red => flags::DANGEROUS,
                     _ => 0,
                 };
                 self.space.set_flags(live.node, flags::DEAD | danger);
             }
+            self.live.truncate(first);
         } else {
             let live = &mut self.live[frame.place as usize];
             live.on_path = false;
@@ -497,7 +652,8 @@ impl<'s, S: Space> Walk<'s, S> {
     /// What the walk takes, roughly.
     pub(crate) fn bytes(&self) -> usize {
         self.live.capacity() * size_of::<Live>()
-            + self.places.capacity() * (size_of::<(Node, Place)>() + 1)
+            + self.places.bytes()
+            + self.loose.capacity() * size_of::<Node>()
             + self.frames.capacity() * size_of::<Frame>()
             + (self.edges.capacity() + self.postponed.capacity()) * size_of::<Edge>()
     }

@@ -75,10 +75,7 @@ impl<'a> States<'a> {
             let is_kept = !left_out || kept.contains(successor.transition.index());
             if wanted.is_none_or(|wanted| wanted == is_kept) {
                 let to = self.node(successor.state);
-                out.push(Edge {
-                    to,
-                    marks: Marks::NONE,
-                });
+                out.push(Edge::new(to, Marks::NONE));
             }
         }
         left_out

@@ -108,10 +108,7 @@ impl View<'_> {
         let at = node.0 as usize;
         for ((to, marks), kept) in self.0.edges[at].iter().zip(&self.0.kept[at]) {
             if *kept == wanted {
-                out.push(Edge {
-                    to: Node(u64::from(*to)),
-                    marks: *marks,
-                });
+                out.push(Edge::new(Node(u64::from(*to)), *marks));
             }
         }
     }

@@ -72,10 +72,7 @@ impl Graph {
         let at = node.0 as usize;
         for ((to, marks), kept) in self.edges[at].iter().zip(&self.kept[at]) {
             if *kept == wanted {
-                out.push(Edge {
-                    to: Node(u64::from(*to)),
-                    marks: *marks,
-                });
+                out.push(Edge::new(Node(u64::from(*to)), *marks));
             }
         }
     }

@@ -113,11 +113,23 @@ fn compare(
         let check = Check {
             emptiness,
             finite_runs,
+            // Most have some states that no accepting cycle goes through.
+            depth_first: what.bytes().map(u64::from).sum::<u64>() % 5 % 4 * 3,
             ..Check::new(system, property)
         };
         let full = check.run().unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(full.verdict, expected, "{what} {emptiness:?}");
         assert_eq!(full.counterexample.is_some(), violated, "{what}");
+        let depth_first = Check {
+            depth_first: u64::MAX,
+            ..check.clone()
+        };
+        let slow = depth_first.run().unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert_eq!(slow.verdict, expected, "{what} {emptiness:?}, depth first");
+        if !violated {
+            let size = |result: &CheckResult| (result.counts.states, result.counts.transitions);
+            assert_eq!(size(&full), size(&slow), "{what} {emptiness:?}");
+        }
         let length = |result: &CheckResult| {
             let trace = result.counterexample.as_ref().map(|found| &found.trace);
             trace.map(|trace| (trace.len(), trace.cycle().len()))

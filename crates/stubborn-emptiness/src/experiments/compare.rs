@@ -218,10 +218,7 @@ impl<'a> Remembered<'a> {
         let first = out.len();
         let mut doubles = 0;
         for step in &self.ordered {
-            let edge = Edge {
-                to: Node(u64::from(step.to)),
-                marks: Marks::NONE,
-            };
+            let edge = Edge::new(Node(u64::from(step.to)), Marks::NONE);
             doubles += u64::from(!append_once(edge, first, out));
         }
         // Some provisos look at a node twice.

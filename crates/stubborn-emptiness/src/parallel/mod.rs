@@ -276,10 +276,8 @@ mod loom_tests {
         }
 
         fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit> {
-            out.push(Edge {
-                to: Node((node.0 + 1) % self.0.len() as u64),
-                marks: Marks::NONE,
-            });
+            let next = Node((node.0 + 1) % self.0.len() as u64);
+            out.push(Edge::new(next, Marks::NONE));
             Ok(true)
         }
 

@@ -15,6 +15,7 @@
 mod classes;
 mod domains;
 mod enumerate;
+mod links;
 mod located;
 mod pairs;
 mod shapes;

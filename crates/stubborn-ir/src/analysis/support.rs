@@ -2,6 +2,7 @@
 
 use stubborn_system::{FieldId, LabelId, System, TransitionId};
 
+use crate::effects::Effects;
 use crate::{Expr, Model, Place, Statement};
 
 /// The fields of one command.
@@ -34,16 +35,34 @@ impl Support {
     }
 
     fn new(model: &Model, id: TransitionId) -> Self {
+        let transition = model.structure().transition(id);
+        let chain = model.program().commands[id.index()].continues.is_some();
+        let sets = (transition.reads.clone(), transition.writes.clone());
+        Self::with(model, id, sets, chain)
+    }
+
+    /// Of a command alone, whatever follows in its chain.
+    pub(super) fn alone(model: &Model, id: TransitionId) -> Self {
+        let mut effects = Effects::new(model.program(), model.encoding());
+        effects.body(&model.program().commands[id.index()].body);
+        Self::with(model, id, effects.finish(), false)
+    }
+
+    fn with(
+        model: &Model,
+        id: TransitionId,
+        (reads, writes): (Vec<FieldId>, Vec<FieldId>),
+        chain: bool,
+    ) -> Self {
         let structure = model.structure();
         let transition = structure.transition(id);
-        let mut looked = transition.reads.clone();
+        let mut looked = reads.clone();
         for guard in &transition.guards {
             looked.extend(&structure.label(*guard).tests);
         }
         looked.sort_unstable();
         looked.dedup();
         let command = &model.program().commands[id.index()];
-        let chain = command.continues.is_some();
         // What the first command of a chain stores may be overwritten by those that follow.
         let constants = if chain {
             Vec::new()
@@ -61,8 +80,8 @@ impl Support {
         Self {
             guards: transition.guards.clone(),
             looked,
-            reads: transition.reads.clone(),
-            writes: transition.writes.clone(),
+            reads,
+            writes,
             chain,
             constants,
             always_set,
@@ -113,7 +132,7 @@ fn constants(model: &Model, body: &[Statement]) -> Vec<(FieldId, u32)> {
             Statement::Let(..) | Statement::Assert { .. } | Statement::Print { .. } => {}
             // Anything else may write in ways that a later look would have to sort out.
             _ => {
-                let mut effects = crate::effects::Effects::new(model.program(), model.encoding());
+                let mut effects = Effects::new(model.program(), model.encoding());
                 effects.body(std::slice::from_ref(statement));
                 let (_, writes) = effects.finish();
                 out.retain(|(f, _)| writes.binary_search(f).is_err());

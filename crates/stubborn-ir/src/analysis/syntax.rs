@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use stubborn_system::{ChannelId, FieldId, LabelId, System, TransitionId};
 
+use super::links::Links;
 use super::support::{Support, shares};
 use super::values::{Part, Values, message, parts, satisfying};
 use crate::effects::Effects;
@@ -37,23 +38,25 @@ enum End {
 
 /// One command, summarised.
 #[derive(Clone, Debug)]
-struct Summary {
+pub(super) struct Summary {
     changes: Vec<(FieldId, Change)>,
     /// Fields that the body reads other than in its increments, sorted.
-    plain_reads: Vec<FieldId>,
+    pub(super) plain_reads: Vec<FieldId>,
     end: Option<End>,
 }
 
 /// Facts that follow from syntax.
 pub(super) struct Syntax<'m> {
-    model: &'m Model,
+    pub(super) model: &'m Model,
     summaries: Vec<Summary>,
+    /// What each chain does, command by command.
+    links: Links,
     /// For labels on one field: the field and the values that satisfy it.
-    satisfying: Vec<Option<(FieldId, Values)>>,
+    pub(super) satisfying: Vec<Option<(FieldId, Values)>>,
     /// For other labels: what they are put together from.
     parts: Vec<Vec<Part>>,
     /// By command: the values of fields where it is enabled, sorted by field.
-    enabling: Vec<Vec<(FieldId, Values)>>,
+    pub(super) enabling: Vec<Vec<(FieldId, Values)>>,
 }
 
 impl<'m> Syntax<'m> {
@@ -75,6 +78,7 @@ impl<'m> Syntax<'m> {
         Self {
             model,
             summaries,
+            links: Links::new(model, supports, &satisfying),
             satisfying,
             parts,
             enabling,
@@ -125,25 +129,34 @@ impl<'m> Syntax<'m> {
         if !shares(tests, &support.writes) {
             return false;
         }
+        let by = (transition, &self.summaries[transition.index()]);
+        self.command_may_turn(label, by, &support.writes, to)
+    }
+
+    /// The same for one command, which writes something that the label tests.
+    fn command_may_turn(
+        &self,
+        label: LabelId,
+        by: (TransitionId, &Summary),
+        writes: &[FieldId],
+        to: bool,
+    ) -> bool {
         let Some((field, holds)) = &self.satisfying[label.index()] else {
             let parts = &self.parts[label.index()];
-            return parts.is_empty()
-                || parts
-                    .iter()
-                    .any(|part| self.may_change(part, transition, support));
+            return parts.is_empty() || parts.iter().any(|part| self.may_change(part, by, writes));
         };
-        self.may_turn_values((*field, holds), transition, to)
+        self.may_turn_values((*field, holds), by, to)
     }
 
     /// Whether firing the command can change a part of a label.
-    fn may_change(&self, part: &Part, transition: TransitionId, support: &Support) -> bool {
-        if !shares(&part.fields, &support.writes) {
+    fn may_change(&self, part: &Part, by: (TransitionId, &Summary), writes: &[FieldId]) -> bool {
+        if !shares(&part.fields, writes) {
             return false;
         }
         match (&part.values, &part.fields[..]) {
             (Some(holds), [field]) => [true, false]
                 .iter()
-                .any(|to| self.may_turn_values((*field, holds), transition, *to)),
+                .any(|to| self.may_turn_values((*field, holds), by, *to)),
             _ => true,
         }
     }
@@ -152,14 +165,14 @@ impl<'m> Syntax<'m> {
     fn may_turn_values(
         &self,
         (field, holds): (FieldId, &Values),
-        transition: TransitionId,
+        (transition, summary): (TransitionId, &Summary),
         to: bool,
     ) -> bool {
         let declared = self.model.layout().field(field);
         let fails = holds.complement(declared.min, declared.max);
         let (from, target) = if to { (&fails, holds) } else { (holds, &fails) };
         let from = self.before(transition, field).intersection(from);
-        match self.change(transition, field) {
+        match summary.change(field) {
             Change::Constant(value) => !from.is_empty() && target.contains(value),
             Change::Increment(by) => !from.shifted(by).intersection(target).is_empty(),
             Change::Other => !from.is_empty(),
@@ -193,11 +206,28 @@ impl<'m> Syntax<'m> {
     }
 
     fn change(&self, transition: TransitionId, field: FieldId) -> Change {
-        let changes = &self.summaries[transition.index()].changes;
-        changes
-            .iter()
-            .find(|(f, _)| *f == field)
-            .map_or(Change::Other, |(_, c)| *c)
+        self.summaries[transition.index()].change(field)
+    }
+
+    /// The values of a field around a step of `u`, where the analysis knows some that it has not: where
+    /// it is enabled, and after it.
+    pub(super) fn around(
+        &self,
+        u: TransitionId,
+        field: FieldId,
+        us: &Support,
+    ) -> Option<Around<'_>> {
+        let enabling = &self.enabling[u.index()];
+        let at = enabling.binary_search_by_key(&field, |(f, _)| *f).ok()?;
+        let after = match self.change_if_written(u, field, us) {
+            None => None,
+            Some(Change::Constant(value)) => Some(value),
+            Some(Change::Increment(_) | Change::Other) => return None,
+        };
+        Some(Around {
+            before: &enabling[at].1,
+            after,
+        })
     }
 
     /// Whether the two can get into each other's way where both are enabled.
@@ -206,19 +236,17 @@ impl<'m> Syntax<'m> {
         (t, ts): (TransitionId, &Support),
         (u, us): (TransitionId, &Support),
     ) -> bool {
+        if self.links.of(t).is_some() || self.links.of(u).is_some() {
+            return self.chains_may_not_accord((t, ts), (u, us));
+        }
         let channel = self.fifo_ends(t, u);
         let ignored: Vec<FieldId> = channel
             .map(|c| self.model.encoding().channel_fields(c).collect())
             .unwrap_or_default();
-        let program = self.model.program();
         let disables = |g: &LabelId, by: TransitionId, support: &Support| {
             let tests = &self.model.structure().label(*g).tests;
             let on_channel = tests.iter().all(|f| ignored.contains(f));
-            // A guard that fails to evaluate holds, but the step is then no ordinary one.
-            let spoils = || {
-                shares(tests, &support.writes) && program.may_fail(&program.labels[g.index()].expr)
-            };
-            !on_channel && (self.may_turn(*g, by, support, false) || spoils())
+            !on_channel && self.may_spoil(*g, by, support)
         };
         if us.guards.iter().any(|g| disables(g, t, ts))
             || ts.guards.iter().any(|g| disables(g, u, us))
@@ -249,6 +277,49 @@ impl<'m> Syntax<'m> {
             })
         };
         conflict(t, &ts.writes, u, us) || conflict(u, &us.writes, t, ts)
+    }
+
+    /// Whether a step may make a guard of another one false, if only for a while, or fail.
+    pub(super) fn may_spoil(&self, guard: LabelId, by: TransitionId, support: &Support) -> bool {
+        let program = self.model.program();
+        let tests = &self.model.structure().label(guard).tests;
+        // A guard that fails to evaluate holds, but the step is then no ordinary one.
+        let spoils = || {
+            shares(tests, &support.writes) && program.may_fail(&program.labels[guard.index()].expr)
+        };
+        let disables = match self.links.of(by) {
+            // A chain turns a label only where one of its commands does.
+            Some(links) => links.commands().any(|(command, writes, summary)| {
+                shares(tests, writes)
+                    && self.command_may_turn(guard, (command, summary), writes, false)
+            }),
+            None => self.may_turn(guard, by, support, false),
+        };
+        disables || spoils()
+    }
+
+    /// The same as [`may_not_accord`](Self::may_not_accord) where one is a chain of which the
+    /// commands are known: without those that cannot run beside a step of the other.
+    fn chains_may_not_accord(
+        &self,
+        (t, ts): (TransitionId, &Support),
+        (u, us): (TransitionId, &Support),
+    ) -> bool {
+        if us.guards.iter().any(|g| self.may_spoil(*g, t, ts))
+            || ts.guards.iter().any(|g| self.may_spoil(*g, u, us))
+        {
+            return true;
+        }
+        let beside = |t: TransitionId, ts: &Support, u: TransitionId, us: &Support| {
+            let reads = &self.summaries[t.index()].plain_reads;
+            match self.links.of(t) {
+                None => (reads.clone(), ts.writes.clone()),
+                Some(links) => links.beside(self, u, us),
+            }
+        };
+        let (t_reads, t_writes) = beside(t, ts, u, us);
+        let (u_reads, u_writes) = beside(u, us, t, ts);
+        shares(&t_writes, &u_writes) || shares(&t_writes, &u_reads) || shares(&t_reads, &u_writes)
     }
 
     /// The channel that one sends to and the other receives from, if that is all that the
@@ -337,8 +408,33 @@ fn looks_at_oldest_only(expr: &Expr, channel: ChannelId) -> bool {
     }
 }
 
+/// The values of a field where a step is enabled, and the one that the step gives to it, if it does.
+pub(super) struct Around<'s> {
+    pub(super) before: &'s Values,
+    pub(super) after: Option<i64>,
+}
+
+impl Around<'_> {
+    /// Whether none of the values is one of these.
+    pub(super) fn avoids(&self, values: &Values) -> bool {
+        self.before.intersection(values).is_empty()
+            && self.after.is_none_or(|value| !values.contains(value))
+    }
+
+    /// Whether all values are some of these.
+    pub(super) fn keeps_to(&self, values: &Values) -> bool {
+        self.before.intersection(values) == *self.before
+            && self.after.is_none_or(|value| values.contains(value))
+    }
+}
+
 impl Summary {
-    fn new(model: &Model, support: &Support, id: TransitionId) -> Self {
+    fn change(&self, field: FieldId) -> Change {
+        let found = self.changes.iter().find(|(f, _)| *f == field);
+        found.map_or(Change::Other, |(_, change)| *change)
+    }
+
+    pub(super) fn new(model: &Model, support: &Support, id: TransitionId) -> Self {
         if support.chain {
             // More happens than the body says.
             let other = |field: &FieldId| (*field, Change::Other);
