@@ -113,3 +113,68 @@ fn a_debian_package_is_complete() {
         .expect("the script starts");
     assert_eq!(missing.status.code(), Some(2));
 }
+
+/// `cargo binstall` finds the program in the archive that `packaging/static` makes, by the templates of the
+/// manifest. (The compiler is a script here: only names and places matter.)
+#[test]
+#[cfg(target_os = "linux")]
+fn archives_are_as_binstall_expects_them() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().expect("a folder");
+    let tools = folder.path().join("tools");
+    std::fs::create_dir(&tools).expect("a folder");
+    let compiler =
+        "#!/bin/sh\nd=$CARGO_TARGET_DIR/a-b-c/release; mkdir -p $d; cp /bin/true $d/stubborn\n";
+    let targets = "#!/bin/sh\necho a-b-c\n";
+    for (name, text) in [("cargo", compiler), ("rustup", targets)] {
+        let path = tools.join(name);
+        std::fs::write(&path, text).expect("a file");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, mode).expect("it may be executed");
+    }
+    let path = std::env::var("PATH").expect("a path");
+    let output = Command::new(root.join("packaging/static"))
+        .arg("a-b-c")
+        .env("PATH", format!("{}:{path}", tools.display()))
+        .env("CARGO_TARGET_DIR", folder.path())
+        .env_remove("PROFILE")
+        .output()
+        .expect("the script starts");
+    assert!(output.status.success(), "{output:?}");
+    let archive = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+
+    let manifest = root.join("crates/stubborn/Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).expect("it is there");
+    let expanded = |key: &str| {
+        let line = manifest.lines().find(|l| l.starts_with(key)).expect(key);
+        let value = line.split('"').nth(1).expect("a text").to_owned();
+        let parts = [
+            ("repo", "R"),
+            ("version", "V"),
+            ("target", "a-b-c"),
+            ("bin", "stubborn"),
+            ("binary-ext", ""),
+        ];
+        let expand =
+            |text: String, (name, by): (&str, &str)| text.replace(&format!("{{ {name} }}"), by);
+        let value = parts.into_iter().fold(value, expand);
+        assert!(!value.contains('{'), "{value}: a word that nobody knows");
+        value
+    };
+    let (_, name) = archive.rsplit_once('/').expect("a path");
+    let address = expanded("pkg-url");
+    assert_eq!(address, format!("R/releases/download/vV/{name}"));
+    assert_eq!(expanded("pkg-fmt"), "tgz");
+    let list = Command::new("tar")
+        .args(["-tzf", &archive])
+        .output()
+        .expect("tar starts");
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    let program = expanded("bin-dir");
+    assert!(
+        list.lines().any(|file| file == program),
+        "{program} in {list}"
+    );
+}
