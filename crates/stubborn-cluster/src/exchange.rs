@@ -137,6 +137,7 @@ impl Exchange {
             self.send(cluster, other)?;
             cluster.send(other, END, &[])?;
         }
+        cluster.flush();
         Ok(())
     }
 

@@ -75,7 +75,9 @@ impl Cluster {
             };
             part(&mut pieces)?;
             pieces.flush()?;
-            return Ok(self.send(LEADER, PIECE, &[])?);
+            self.send(LEADER, PIECE, &[])?;
+            self.flush();
+            return Ok(());
         }
         let mut written = part(output);
         for other in self.others() {

@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::{Cluster, LEADER, Token, Traffic};
 
 /// What connections begin with; the number is that of the language that is spoken.
-const GREETING: &str = "stubborn cluster 1";
+const GREETING: &str = "stubborn cluster 2";
 /// The longest text of a handshake.
 const LONGEST: usize = 1 << 16;
 /// How long somebody may take to introduce himself.

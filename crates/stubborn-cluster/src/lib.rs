@@ -166,7 +166,8 @@ impl Cluster {
         self.links[to].as_ref().is_some_and(Link::is_congested)
     }
 
-    /// Sends a message; it is on its way, not there. Kinds are below 250.
+    /// Sends a message, now or when this process [receives](Self::receive) the next time. Kinds are below
+    /// 250.
     ///
     /// # Errors
     /// If somebody is lost.
@@ -184,7 +185,7 @@ impl Cluster {
         }
         self.traffic.messages += 1;
         self.traffic.bytes += body.len() as u64;
-        let link = self.links[to].as_ref();
+        let link = self.links[to].as_mut();
         let link = link.expect("nobody writes to himself");
         // If it is broken, the other side of it says so.
         link.send(kind, body);
@@ -202,11 +203,17 @@ impl Cluster {
         }
     }
 
+    /// Sends what was put off, for one who will not receive soon.
+    pub fn flush(&mut self) {
+        self.links.iter_mut().flatten().for_each(Link::flush);
+    }
+
     /// The next message that comes in.
     fn next(&mut self, wait: Duration) -> Result<Option<Message>, Lost> {
         if let Some(lost) = &self.lost {
             return Err(lost.clone());
         }
+        self.flush();
         let delivery = match wait.is_zero() {
             true => self.inbox.try_recv().map_err(|error| match error {
                 TryRecvError::Empty => RecvTimeoutError::Timeout,
@@ -259,17 +266,27 @@ impl Cluster {
     ) -> Result<Vec<u8>, Lost> {
         if !self.is_leader() {
             self.transmit(LEADER, AGREE, &about(topic, &own))?;
-            return self.agreement(topic, LEADER);
+            let agreement = self.agreement(topic, LEADER);
+            self.has_agreed();
+            return agreement;
         }
         let mut all = vec![own];
         for other in 1..self.size() {
             all.push(self.agreement(topic, other)?);
         }
         let decision = decide(all);
+        self.has_agreed();
         for other in self.others() {
             self.transmit(other, AGREE, &about(topic, &decision))?;
         }
+        self.flush();
         Ok(decision)
+    }
+
+    /// Nobody agrees to anything before he has everything that was sent until then.
+    fn has_agreed(&mut self) {
+        let links = self.links.iter_mut().flatten();
+        links.for_each(Link::is_empty_again);
     }
 
     /// The next part of an agreement from somebody.
@@ -294,6 +311,12 @@ impl Cluster {
             let next = self.next(Duration::from_secs(1))?;
             self.early.extend(next);
         }
+    }
+
+    /// What somebody has sent makes no sense to whoever uses the cluster: nothing goes on.
+    pub fn distrust(&mut self, who: usize) -> Lost {
+        let (who, why) = (self.name(who), "what it sends makes no sense".into());
+        self.lose(Lost { who, why })
     }
 
     fn has_left(&mut self, who: usize) -> Lost {
@@ -342,6 +365,7 @@ impl Cluster {
         };
         if !self.is_leader() && who != LEADER {
             let _ = self.transmit(LEADER, BLAME, &(who as u32).to_le_bytes());
+            self.flush();
             self.has_blamed = true;
         }
         let who = self.name(who);

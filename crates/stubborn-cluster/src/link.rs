@@ -1,10 +1,13 @@
 //! A connection with another process: a thread that writes, and one that reads.
+//!
+//! What is sent waits until whoever sends waits himself, or there is much of it. A little is then
+//! written at once, without waking the thread: at the ends of small levels, that is all there is.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,6 +25,9 @@ const LONGEST: usize = 64 << 20;
 const HEAD: usize = 5;
 /// Short messages that wait are written together, up to so many bytes.
 const TOGETHER: usize = 64 << 10;
+/// Bytes that are written without the thread between two agreements, by which everything has been
+/// read: so few that any system takes them at once, even if nobody reads.
+const AT_ONCE: usize = 8 << 10;
 
 /// What a connection delivers.
 pub(crate) struct Delivery {
@@ -37,6 +43,11 @@ pub(crate) enum Event {
 
 pub(crate) struct Link {
     name: String,
+    /// What waits to be sent.
+    waiting: Vec<u8>,
+    stream: Arc<Mutex<TcpStream>>,
+    /// Bytes that may be written without the thread.
+    at_once: usize,
     outbox: Option<Sender<Vec<u8>>>,
     under_way: Arc<AtomicUsize>,
     writer: Option<JoinHandle<()>>,
@@ -63,13 +74,18 @@ impl Link {
         let (outbox, messages) = channel();
         let under_way = Arc::new(AtomicUsize::new(0));
         let written = Arc::clone(&under_way);
+        let stream = Arc::new(Mutex::new(stream));
+        let writing = Arc::clone(&stream);
         let writer = thread("to").spawn(move || {
             // If that fails, reading fails as well, and says why.
-            let _ = write(&stream, &messages, &written);
-            let _ = stream.shutdown(Shutdown::Write);
+            let _ = write(&writing, &messages, &written);
+            let _ = lock(&writing).shutdown(Shutdown::Write);
         })?;
         Ok(Self {
             name,
+            waiting: Vec::new(),
+            stream,
+            at_once: AT_ONCE,
             outbox: Some(outbox),
             under_way,
             writer: Some(writer),
@@ -84,12 +100,42 @@ impl Link {
         self.under_way.load(Ordering::Relaxed) > CONGESTED
     }
 
-    /// Sends a message, or drops it if the connection is broken.
-    pub(crate) fn send(&self, kind: u8, body: &[u8]) {
-        let mut frame = Vec::with_capacity(HEAD + body.len());
-        frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
-        frame.push(kind);
-        frame.extend_from_slice(body);
+    /// Sends a message soon, or drops it if the connection is broken.
+    pub(crate) fn send(&mut self, kind: u8, body: &[u8]) {
+        self.waiting.reserve(HEAD + body.len());
+        self.waiting
+            .extend_from_slice(&(body.len() as u32).to_le_bytes());
+        self.waiting.push(kind);
+        self.waiting.extend_from_slice(body);
+        if self.waiting.len() >= TOGETHER {
+            self.hand_over();
+        }
+    }
+
+    /// Sends what waits.
+    pub(crate) fn flush(&mut self) {
+        let length = self.waiting.len();
+        if length == 0 {
+            return;
+        }
+        // Nothing may overtake what the thread has.
+        if length > self.at_once || self.under_way.load(Ordering::Acquire) > 0 {
+            return self.hand_over();
+        }
+        self.at_once -= length;
+        // If that fails, reading fails as well, and says why.
+        let _ = lock(&self.stream).write_all(&self.waiting);
+        self.waiting.clear();
+    }
+
+    /// The other side has read everything.
+    pub(crate) fn is_empty_again(&mut self) {
+        self.at_once = AT_ONCE;
+    }
+
+    /// Lets the thread send what waits.
+    fn hand_over(&mut self) {
+        let frame = std::mem::take(&mut self.waiting);
         let length = frame.len();
         self.under_way.fetch_add(length, Ordering::Relaxed);
         let sent = self.outbox.as_ref().map(|outbox| outbox.send(frame));
@@ -100,6 +146,7 @@ impl Link {
 
     /// Waits until everything is written.
     pub(crate) fn close(&mut self) {
+        self.hand_over();
         drop(self.outbox.take());
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
@@ -107,8 +154,12 @@ impl Link {
     }
 }
 
+fn lock(stream: &Mutex<TcpStream>) -> std::sync::MutexGuard<'_, TcpStream> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn write(
-    mut stream: &TcpStream,
+    stream: &Mutex<TcpStream>,
     messages: &Receiver<Vec<u8>>,
     under_way: &AtomicUsize,
 ) -> io::Result<()> {
@@ -121,18 +172,19 @@ fn write(
                 {
                     frame.extend_from_slice(&next);
                 }
-                let written = stream.write_all(&frame);
-                under_way.fetch_sub(frame.len(), Ordering::Relaxed);
+                let written = lock(stream).write_all(&frame);
+                under_way.fetch_sub(frame.len(), Ordering::Release);
                 written?;
             }
-            Err(RecvTimeoutError::Timeout) => stream.write_all(&alive)?,
+            Err(RecvTimeoutError::Timeout) => lock(stream).write_all(&alive)?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
     }
 }
 
 /// Reads until there is nothing more; says why.
-fn read(from: usize, mut stream: TcpStream, inbox: &SyncSender<Delivery>) -> String {
+fn read(from: usize, stream: TcpStream, inbox: &SyncSender<Delivery>) -> String {
+    let mut stream = BufReader::with_capacity(TOGETHER, stream);
     loop {
         let mut head = [0; HEAD];
         if let Err(error) = stream.read_exact(&mut head) {

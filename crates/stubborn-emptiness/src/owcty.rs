@@ -722,6 +722,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         for other in self.cluster.others() {
             self.cluster.send(other, DONE, &[])?;
         }
+        self.cluster.flush();
         Ok(run)
     }
 

@@ -9,7 +9,7 @@ use stubborn_store::{Leaves, MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::Spent;
 
 use crate::arrange::{NOT_SMALL, better_tree};
-use crate::config::{Order, Search, SearchError, Target};
+use crate::config::{Limits, Order, Search, SearchError, Target};
 use crate::context::{Context, Sum};
 use crate::control::Control;
 use crate::engine::Found;
@@ -54,6 +54,26 @@ impl Search<'_> {
         let is_watched = self.visitor.is_some() || self.system.learns();
         exploration.may_start_again = !is_watched && self.store.leaves.is_none();
         Ok(exploration)
+    }
+
+    /// A better tree for the states than the usual one, if there is one and the search is not small.
+    fn better_leaves(&self) -> Option<Leaves> {
+        let small = Search {
+            targets: Vec::new(),
+            proviso: None,
+            observer: None,
+            limits: Limits {
+                pause: None,
+                ..self.limits
+            },
+            ..self.clone()
+        };
+        let mut exploration = small.begin().ok()?;
+        exploration.explore(Some(NOT_SMALL));
+        let store = exploration.store.as_ref().ok();
+        store
+            .filter(|_| exploration.is_waiting())
+            .and_then(|store| better_tree(&small, store))
     }
 
     /// The search with a store, before anything is explored.

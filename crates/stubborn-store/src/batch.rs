@@ -1,6 +1,7 @@
 //! Successors that are inserted together, to hide the latency of memory.
 
 use crate::cursor::Cursor;
+use crate::nodes::NodeId;
 use crate::plan::TreePlan;
 use crate::store::Inserted;
 
@@ -124,6 +125,59 @@ impl Batch {
     fn push_whole(&mut self, parent: &Cursor, words: &[u32]) {
         for vector in words.chunks_exact(self.width) {
             self.push(parent, vector, None);
+        }
+    }
+
+    /// Adds a vector of which some halves are words and the others ids, in a tree; `which` has a
+    /// bit for each half in words, and `mask` one for each such word.
+    #[inline]
+    pub(crate) fn push_parts(
+        &mut self,
+        known: &[NodeId],
+        words: &[u32],
+        mask: &[u64],
+        which: usize,
+    ) {
+        if let Plan::Tree(plan) = &mut self.plan {
+            match which {
+                0 => plan.roots.push(NodeId::pair([known[2], known[3]])),
+                _ => plan.push(known, words, mask),
+            }
+            self.len += 1;
+        }
+    }
+
+    /// Takes vectors out that are to be stored elsewhere, given by their numbers in ascending order;
+    /// `show` gets the number of each among these, and what it is called in this store: two ids in a
+    /// tree, all words in others. The batch must have been [named](crate::Worker::name_batch), and
+    /// not inserted.
+    pub fn take_out(&mut self, which: &[usize], mut show: impl FnMut(usize, &[u32])) {
+        debug_assert!(self.inserted.is_empty(), "they are stored already");
+        let mut left = which.iter().copied().peekable();
+        let (mut kept, mut taken) = (0, 0);
+        for at in 0..self.len {
+            let leaves = left.next_if_eq(&at).is_some();
+            match &mut self.plan {
+                Plan::Tree(plan) if leaves => {
+                    let root = plan.roots[at];
+                    show(taken, &[root as u32, (root >> 32) as u32]);
+                }
+                Plan::Tree(plan) => plan.roots[kept] = plan.roots[at],
+                Plan::Whole { words, .. } if leaves => {
+                    show(taken, &words[at * self.width..][..self.width]);
+                }
+                Plan::Whole { words, .. } => {
+                    let from = at * self.width;
+                    words.copy_within(from..from + self.width, kept * self.width);
+                }
+            }
+            taken += usize::from(leaves);
+            kept += usize::from(!leaves);
+        }
+        self.len = kept;
+        match &mut self.plan {
+            Plan::Tree(plan) => plan.roots.truncate(kept),
+            Plan::Whole { words, .. } => words.truncate(kept * self.width),
         }
     }
 

@@ -49,6 +49,7 @@
 //! | `quotient` | the table of tree roots and of fingerprints |
 //! | `nodes`, `index` | arenas with a hash index: inner nodes, plain vectors |
 //! | [`saved`] | writing a store down, and taking it up again |
+//! | [`travel`] | states on their way to other stores |
 //! | `gate` | stopping all threads while tables grow |
 //! | `hash`, `budget`, `region`, `sync` | hash functions, memory, atomics |
 //!
@@ -82,12 +83,14 @@ pub mod saved;
 mod shape;
 mod store;
 mod sync;
+pub mod travel;
 mod tree;
 mod worker;
 
 pub use batch::Batch;
 pub use budget::{MemoryBudget, OutOfMemory};
 pub use cursor::Cursor;
+pub use region::prefetch;
 pub use shape::{Leaves, NO_WORD};
 pub use store::{Inserted, StateHandle, Store, StoreError, StoreKind, StoreOptions};
 pub use worker::{NotKept, Worker};

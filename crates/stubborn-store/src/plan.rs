@@ -446,6 +446,12 @@ impl TreePlan {
         self.roots.push(0);
     }
 
+    /// All states are at their roots.
+    pub(crate) fn end_climbs(&mut self) {
+        self.steps.clear();
+        self.climbs.clear();
+    }
+
     /// How many states are not known to be at their roots.
     pub(crate) fn climbs(&self) -> usize {
         self.climbs.len()

@@ -419,7 +419,7 @@ impl<T: Zeroed> Drop for Region<T> {
 
 /// Brings the cache line of `element` closer, for a later access.
 #[inline(always)]
-pub(crate) fn prefetch<T>(element: &T) {
+pub fn prefetch<T>(element: &T) {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     // SAFETY: a prefetch has no architectural effect, whatever the address.
     unsafe {

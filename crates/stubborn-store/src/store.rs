@@ -323,6 +323,11 @@ impl Store {
         self.gate.leave(&ticket);
     }
 
+    /// The tree of its vectors, if it has one.
+    pub(crate) fn shape(&self) -> Option<&Shape> {
+        self.shape.as_ref()
+    }
+
     /// Registers a thread.
     pub fn worker(&self) -> Worker<'_> {
         Worker::new(self)

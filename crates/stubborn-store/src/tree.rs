@@ -164,6 +164,13 @@ impl Tree {
         }
     }
 
+    /// Finds the ids of all states of a batch, which are not stored by that.
+    pub(crate) fn name(&self, plan: &mut TreePlan, spare: &mut SpareIds) -> Result<(), Shortage> {
+        self.climb(plan, spare).map_err(|NoRoom| Shortage::Nodes)?;
+        plan.end_climbs();
+        Ok(())
+    }
+
     /// Brings all insertions of a batch to their roots.
     fn climb(&self, plan: &mut TreePlan, spare: &mut SpareIds) -> Result<(), NoRoom> {
         plan.pending.clear();

@@ -129,6 +129,27 @@ impl<'s> Worker<'s> {
         Ok(&batch.inserted)
     }
 
+    /// Finds out what the vectors of a batch are called here, and stores their parts, not them. It
+    /// can be done again when more was pushed.
+    pub fn name_batch(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+        let Plan::Tree(plan) = &mut batch.plan else {
+            return Ok(());
+        };
+        loop {
+            let inside = self.store.gate.enter(&mut self.ticket);
+            let named = match &*inside {
+                Tables::Tree(tree) => tree.name(plan, &mut self.spare),
+                _ => Ok(()),
+            };
+            let Err(shortage) = named else {
+                return Ok(());
+            };
+            let generation = inside.generation();
+            drop(inside);
+            self.store.grow(Need::Shortage(shortage), generation)?;
+        }
+    }
+
     /// Whether a vector is stored; nothing is added. `parent` and `changed` are as for
     /// [`insert`](Self::insert). A lossy store may say yes where it should say no.
     ///

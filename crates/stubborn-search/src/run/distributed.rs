@@ -20,11 +20,11 @@ mod saved;
 mod way;
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stubborn_cluster::{Cluster, Lost};
-use stubborn_store::Store;
 use stubborn_store::saved::{Sink, Source};
+use stubborn_store::{Leaves, Store, StoreOptions};
 use stubborn_system::{FieldKind, Spent};
 
 use self::level::Walk;
@@ -46,6 +46,7 @@ mod topic {
     pub(super) const WAY: u8 = 4;
     pub(super) const PREDECESSORS: u8 = 5;
     pub(super) const SHAPE: u8 = 6;
+    pub(super) const TREE: u8 = 7;
 }
 
 /// This process and the others that explore the same.
@@ -121,7 +122,11 @@ impl<'s> Spread<'s> {
     fn begin(engine: &'s Distributed<'s>, search: &'s Search<'s>) -> Result<Self, SearchError> {
         search.check()?;
         let budget = search.limits.memory_budget(search.system);
-        let store = Store::new(search.system.layout().words(), &search.store, &budget);
+        let options = StoreOptions {
+            leaves: agree_on_leaves(engine, search)?,
+            ..search.store.clone()
+        };
+        let store = Store::new(search.system.layout().words(), &options, &budget);
         let mut spread = Spread {
             search,
             engine,
@@ -134,6 +139,26 @@ impl<'s> Spread<'s> {
         spread.meet()?;
         Ok(spread)
     }
+}
+
+/// The tree that all stores have: the one that a search in one process would have.
+fn agree_on_leaves(
+    engine: &Distributed<'_>,
+    search: &Search<'_>,
+) -> Result<Option<Arc<Leaves>>, SearchError> {
+    if search.store.leaves.is_some() {
+        return Ok(search.store.leaves.clone());
+    }
+    let agreed = engine.cluster().agree(topic::TREE, Vec::new(), |_| {
+        let better = search.better_leaves();
+        let leaves = better.iter().flatten();
+        bytes_of(leaves.flat_map(|(position, [one, two])| [*position, *one, *two].map(u64::from)))
+    });
+    let agreed = numbers_of(&agreed.map_err(|lost| no_answer(&lost))?);
+    let (leaves, _) = agreed.as_chunks();
+    let leaf = |[position, one, two]: &[u64; 3]| (*position as u32, [*one as u32, *two as u32]);
+    let leaves: Leaves = leaves.iter().map(leaf).collect();
+    Ok((!leaves.is_empty()).then(|| Arc::new(leaves)))
 }
 
 /// A search of which this process has a part.

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use stubborn_cluster::{Cluster, Lost, Message, append_words};
-use stubborn_store::{Batch, Cursor, StateHandle, Worker};
+use stubborn_cluster::{Cluster, Lost, Message};
+use stubborn_store::travel::{Arrivals, Departures};
+use stubborn_store::{Batch, Cursor, StateHandle, StoreError, Worker};
 
 use super::owners::Owners;
 use super::{Status, Totals, bytes_of, numbers_of, topic};
@@ -23,21 +24,23 @@ use crate::violation::Preference;
 const GROUP: usize = 32;
 /// Bytes of a batch for another process.
 const FRAME: usize = 64 << 10;
-/// Bytes of states that were sent lately: more take longer to look at than they save.
-const SENT: usize = 2 << 20;
+/// Bytes of what was sent lately: more take longer to look at than they save.
+const SENT: usize = 1 << 20;
 /// How long a process waits for messages before it looks at the clock.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// States, after the number of the phase.
+/// States, after the number of the phase. With a proviso, each after the number under which somebody
+/// asks whether it is on the next level, or [`NOBODY`].
 const STATES: u8 = 1;
-/// Numbers and states: are they on the next level?
-const QUERIES: u8 = 2;
 /// Numbers of those that are.
 const ANSWERS: u8 = 3;
 /// Nothing more of this phase will come.
 const END: u8 = 4;
 /// The search must stop.
 const HALT: u8 = 5;
+
+/// In the place of a number of somebody who asks.
+const NOBODY: u32 = u32::MAX;
 
 /// The parts of a level: kept successors, answers about them, and what the proviso puts back.
 const PHASES: usize = 3;
@@ -65,6 +68,48 @@ struct Reduced {
     leads_on: bool,
 }
 
+/// States that are about to be sent.
+struct Mail {
+    has_askers: bool,
+    /// What was sent lately.
+    sent: Recent,
+    /// What others know of states here.
+    departures: Departures,
+    /// To each process.
+    states: Vec<Vec<u8>>,
+}
+
+impl Mail {
+    /// Adds a state by its name, or its words, unless it was sent lately; whether it is time to send.
+    #[inline]
+    fn add(
+        &mut self,
+        worker: &mut Worker<'_>,
+        phase: usize,
+        to: usize,
+        name: &[u32],
+        asker: Asker,
+    ) -> bool {
+        // (Who asks wants an answer each time.)
+        if matches!(asker, Asker::Nobody) && self.sent.contains_or_insert(name) {
+            return false;
+        }
+        let frame = &mut self.states[to];
+        if frame.is_empty() {
+            frame.push(phase as u8);
+        }
+        if self.has_askers {
+            let number = match asker {
+                Asker::Own(number) => number,
+                _ => NOBODY,
+            };
+            frame.extend(number.to_le_bytes());
+        }
+        self.departures.put(worker, to, name, frame);
+        frame.len() >= FRAME
+    }
+}
+
 /// One go of one process.
 pub(super) struct Walk<'a, 'c> {
     context: &'a Context<'a>,
@@ -74,16 +119,21 @@ pub(super) struct Walk<'a, 'c> {
     pub(super) worker: Worker<'a>,
     pub(super) cursor: Cursor,
     nowhere: Cursor,
-    /// What is about to be stored here.
+    /// What was found, and what has come.
     batch: Batch,
-    /// With a proviso, who asked for each of them.
+    /// Numbers of those in it that belong to others, and to whom.
+    leaving: Vec<usize>,
+    whose: Vec<usize>,
+    /// With a proviso, who asked for each in the batch.
     askers: Vec<Asker>,
     has_askers: bool,
-    /// What was sent lately.
-    sent: Recent,
+    mail: Mail,
+    /// What states are called that leave, and words of a name.
+    names: Vec<u32>,
+    name_words: usize,
+    /// What is known of states of others.
+    arrivals: Arrivals,
     /// What is about to be sent to each process.
-    states: Vec<Vec<u8>>,
-    queries: Vec<Vec<u8>>,
     answers: Vec<Vec<u8>>,
     /// New states of this process.
     pub(super) next: Words,
@@ -96,6 +146,8 @@ pub(super) struct Walk<'a, 'c> {
     /// What came before its phase.
     early: Vec<Message>,
     is_halted: bool,
+    /// Something could not be stored: whatever comes is lost.
+    is_full: bool,
     scratch: Vec<u32>,
 }
 
@@ -105,7 +157,13 @@ impl<'a, 'c> Walk<'a, 'c> {
         cluster: &'c mut Cluster,
         owners: &'c Owners,
     ) -> Self {
-        let none = vec![Vec::new(); cluster.size()];
+        let (store, size) = (context.store, cluster.size());
+        let none = vec![Vec::new(); size];
+        let departures = Departures::new(store, size);
+        let name_words = match departures.have_names() {
+            true => 2,
+            false => store.width(),
+        };
         Self {
             context,
             cluster,
@@ -115,11 +173,19 @@ impl<'a, 'c> Walk<'a, 'c> {
             cursor: context.store.cursor(),
             nowhere: context.store.cursor(),
             batch: context.store.batch(),
+            leaving: Vec::new(),
+            whose: Vec::new(),
             askers: Vec::new(),
             has_askers: context.search.proviso.is_some(),
-            sent: Recent::new(context.search.system.layout().words(), SENT),
-            states: none.clone(),
-            queries: none.clone(),
+            mail: Mail {
+                has_askers: context.search.proviso.is_some(),
+                sent: Recent::new(name_words, SENT),
+                departures,
+                states: none.clone(),
+            },
+            names: Vec::new(),
+            name_words,
+            arrivals: Arrivals::new(store, size),
             answers: none,
             next: Words::new(context.ledger),
             is_again: false,
@@ -128,6 +194,7 @@ impl<'a, 'c> Walk<'a, 'c> {
             ends: [0; PHASES],
             early: Vec::new(),
             is_halted: false,
+            is_full: false,
             scratch: Vec::new(),
         }
     }
@@ -138,7 +205,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         let width = system.layout().words();
         for state in system.initial_states().chunks_exact(width) {
             if self.owners.owner(state) == self.cluster.rank() {
-                self.store(state, Asker::Nobody)?;
+                self.store(state)?;
             }
         }
         self.flush()
@@ -354,9 +421,21 @@ impl<'a, 'c> Walk<'a, 'c> {
     fn pass_on_all(&mut self) -> Result<(), Lost> {
         let count = self.expander.successors().len();
         let (states, changed) = self.expander.successors().states();
-        let state = self.cursor.words();
-        let mut each = states.chunks_exact(state.len());
-        if !each.all(|successor| self.owners.is_same(state, successor)) {
+        let (state, first) = (self.cursor.words(), self.batch.len());
+        let masks = changed.chunks_exact(state.len().div_ceil(64));
+        let each = states.chunks_exact(state.len()).zip(masks);
+        let mut hash = None;
+        for (at, (successor, changed)) in each.enumerate() {
+            if let Some(owner) = self.owners.other(state, &mut hash, successor, changed)
+                && owner != self.cluster.rank()
+            {
+                self.leaving.push(first + at);
+                self.whose.push(owner);
+            }
+        }
+        if !self.mail.departures.have_names() && !self.leaving.is_empty() {
+            self.leaving.clear();
+            self.whose.clear();
             return (0..count).try_for_each(|number| self.pass_on(number, None));
         }
         self.batch.push_all(&self.cursor, count, states, changed);
@@ -378,36 +457,28 @@ impl<'a, 'c> Walk<'a, 'c> {
     #[inline]
     fn pass_on(&mut self, number: usize, asker: Option<u32>) -> Result<(), Lost> {
         let successor = self.expander.successors().get(number);
-        let rank = self.cluster.rank();
-        let owner = match self.owners.is_same(self.cursor.words(), successor.state) {
-            true => rank,
-            false => self.owners.owner(successor.state),
-        };
-        if owner == rank {
-            self.batch
-                .push(&self.cursor, successor.state, Some(successor.changed));
-            if self.has_askers {
-                self.askers.push(asker.map_or(Asker::Nobody, Asker::Own));
+        let (state, changed) = (self.cursor.words(), successor.changed);
+        if let Some(owner) = (self.owners).other(state, &mut None, successor.state, changed)
+            && owner != self.cluster.rank()
+        {
+            if !self.mail.departures.have_names() {
+                let asker = asker.map_or(Asker::Nobody, Asker::Own);
+                let (worker, phase) = (&mut self.worker, self.phase);
+                let words = successor.state;
+                return match self.mail.add(worker, phase, owner, words, asker) {
+                    true => self.send(owner, STATES),
+                    false => Ok(()),
+                };
             }
-            return self.flush_if_full();
+            self.leaving.push(self.batch.len());
+            self.whose.push(owner);
         }
-        // (Who asks wants an answer each time.)
-        if asker.is_none() && self.sent.contains_or_insert(successor.state) {
-            return Ok(());
+        self.batch
+            .push(&self.cursor, successor.state, Some(successor.changed));
+        if self.has_askers {
+            self.askers.push(asker.map_or(Asker::Nobody, Asker::Own));
         }
-        let (frame, kind) = match asker {
-            None => (&mut self.states[owner], STATES),
-            Some(_) => (&mut self.queries[owner], QUERIES),
-        };
-        if frame.is_empty() {
-            frame.push(self.phase as u8);
-        }
-        frame.extend(asker.into_iter().flat_map(u32::to_le_bytes));
-        append_words(frame, successor.state);
-        match frame.len() >= FRAME {
-            true => self.send(owner, kind),
-            false => Ok(()),
-        }
+        self.flush_if_full()
     }
 
     /// Sends what is about to be sent. Where too much is on its way, first takes what has come.
@@ -418,8 +489,7 @@ impl<'a, 'c> Walk<'a, 'c> {
             }
         }
         let frames = match kind {
-            STATES => &mut self.states,
-            QUERIES => &mut self.queries,
+            STATES => &mut self.mail.states,
             _ => &mut self.answers,
         };
         let frame = &mut frames[to];
@@ -444,11 +514,7 @@ impl<'a, 'c> Walk<'a, 'c> {
                 self.early.push(message);
                 Ok(())
             }
-            STATES => self.take_states(message.body.get(1..).unwrap_or_default(), None),
-            QUERIES => self.take_states(
-                message.body.get(1..).unwrap_or_default(),
-                Some(message.from),
-            ),
+            STATES => self.take_states(message.from, message.body.get(1..).unwrap_or_default()),
             ANSWERS => {
                 for number in words_of(&message.body) {
                     if let Some(reduced) = self.reduced.get_mut(number as usize) {
@@ -475,31 +541,64 @@ impl<'a, 'c> Walk<'a, 'c> {
         }
     }
 
-    fn take_states(&mut self, body: &[u8], from: Option<usize>) -> Result<(), Lost> {
-        let head = usize::from(from.is_some());
+    fn take_states(&mut self, from: usize, body: &[u8]) -> Result<(), Lost> {
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
         words.extend(words_of(body));
-        let width = self.context.search.system.layout().words();
-        for one in words.chunks_exact(head + width) {
-            let asker = from.map_or(Asker::Nobody, |from| Asker::Other(from, one[0]));
-            self.store(&one[head..], asker)?;
+        let mut left = &words[..];
+        while !left.is_empty() && !self.is_full {
+            if self.has_askers {
+                let number = left[0];
+                left = &left[1..];
+                self.askers.push(match number {
+                    NOBODY => Asker::Nobody,
+                    number => Asker::Other(from, number),
+                });
+            }
+            let taken = (self.arrivals).take(from, left, &mut self.worker, &mut self.batch);
+            match taken {
+                Ok(Ok(rest)) => left = rest,
+                Ok(Err(_)) => return Err(self.cluster.distrust(from)),
+                Err(error) => self.give_up(error)?,
+            }
+            self.flush_if_full()?;
         }
         self.scratch = words;
         Ok(())
     }
 
-    /// Stores a state that came from anywhere.
-    fn store(&mut self, state: &[u32], asker: Asker) -> Result<(), Lost> {
+    /// Stores a state that came from nowhere.
+    fn store(&mut self, state: &[u32]) -> Result<(), Lost> {
         self.batch.push(&self.nowhere, state, None);
         if self.has_askers {
-            self.askers.push(asker);
+            self.askers.push(Asker::Nobody);
         }
         self.flush_if_full()
     }
 
-    /// Stores the batch, notes what is new, and answers.
+    /// There is no room.
+    fn give_up(&mut self, error: StoreError) -> Result<(), Lost> {
+        self.is_full = true;
+        self.forget_batch();
+        let halted = self.context.control.store_failed(error);
+        self.unless_halted(Err(halted))
+    }
+
+    fn forget_batch(&mut self) {
+        self.batch.clear();
+        self.askers.clear();
+        self.leaving.clear();
+        self.whose.clear();
+    }
+
+    /// Stores what belongs here of the batch, notes what is new, and answers; the rest is about to be
+    /// sent.
     fn flush(&mut self) -> Result<(), Lost> {
+        if let Err(error) = self.worker.name_batch(&mut self.batch) {
+            return self.give_up(error);
+        }
+        self.arrivals.settle(&self.batch);
+        let departs = self.take_out();
         let control = self.context.control;
         let stored = self.worker.insert_batch(&mut self.batch).map(|_| ());
         let mut result = stored.map_err(|error| control.store_failed(error));
@@ -538,8 +637,7 @@ impl<'a, 'c> Walk<'a, 'c> {
                 Asker::Nobody => {}
             }
         }
-        self.batch.clear();
-        self.askers.clear();
+        self.forget_batch();
         self.unless_halted(result)?;
         // Nobody is waited for here: answers are few.
         for from in full {
@@ -548,18 +646,58 @@ impl<'a, 'c> Walk<'a, 'c> {
                 self.cluster.send(from, ANSWERS, &answers)?;
             }
         }
+        // What comes meanwhile is for this process, and does not bring it here again.
+        if departs {
+            for other in self.cluster.others() {
+                if self.mail.states[other].len() >= FRAME {
+                    self.send(other, STATES)?;
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// Takes out of the batch what belongs to others, and writes it to what is about to be sent, unless it
+    /// was sent lately; whether something is enough to be sent.
+    fn take_out(&mut self) -> bool {
+        if self.leaving.is_empty() {
+            return false;
+        }
+        self.names.clear();
+        self.batch.take_out(&self.leaving, |number, name| {
+            self.mail.sent.prefetch(name);
+            self.mail.departures.prefetch(self.whose[number], name);
+            self.names.extend_from_slice(name);
+        });
+        let mut departs = false;
+        let names = self.names.chunks_exact(self.name_words);
+        for ((name, to), number) in names.zip(&self.whose).zip(&self.leaving) {
+            let asker = match self.has_askers {
+                true => self.askers[*number],
+                false => Asker::Nobody,
+            };
+            let (worker, phase) = (&mut self.worker, self.phase);
+            departs |= self.mail.add(worker, phase, *to, name, asker);
+        }
+        let mut number = 0;
+        let mut leaving = self.leaving.iter().peekable();
+        self.askers.retain(|_| {
+            number += 1;
+            leaving.next_if_eq(&&(number - 1)).is_none()
+        });
+        departs
     }
 
     /// Says that nothing more comes, and waits until everybody has said so.
     fn end_phase(&mut self, depth: u64) -> Result<(), Lost> {
         self.flush()?;
         for other in self.cluster.others() {
-            for kind in [STATES, QUERIES, ANSWERS] {
+            for kind in [STATES, ANSWERS] {
                 self.send(other, kind)?;
             }
             self.cluster.send(other, END, &[self.phase as u8])?;
         }
+        self.cluster.flush();
         while self.ends[self.phase] + 1 < self.cluster.size() {
             match self.cluster.receive(PATIENCE)? {
                 Some(message) => self.take(message)?,

@@ -7,7 +7,7 @@
 
 mod sample;
 
-use stubborn_cluster::{hash_of, owner_of};
+use stubborn_cluster::owner_of;
 
 use self::sample::Sample;
 use crate::config::Search;
@@ -18,6 +18,9 @@ pub(super) struct Owners {
     size: u64,
     /// Words, each once, and which bits of them count.
     parts: Vec<Part>,
+    /// The same: a bit for each word, and the bits of each word.
+    words: Vec<u64>,
+    masks: Vec<u32>,
 }
 
 /// Bits of a word.
@@ -25,6 +28,22 @@ pub(super) struct Owners {
 struct Part {
     word: usize,
     mask: u32,
+}
+
+impl Part {
+    #[inline]
+    fn hash(self, state: &[u32]) -> u64 {
+        let value = state[self.word] & self.mask;
+        spread((self.word as u64 + 1) << 32 | u64::from(value))
+    }
+}
+
+/// Any bit decides about all.
+#[inline]
+fn spread(word: u64) -> u64 {
+    let word = (word ^ word >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ word >> 29).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    word ^ word >> 32
 }
 
 impl Owners {
@@ -46,25 +65,65 @@ impl Owners {
                 None => merged.push(part),
             }
         }
+        let width = merged.iter().map(|part| part.word + 1).max().unwrap_or(0);
+        let (mut words, mut masks) = (vec![0; width.div_ceil(64)], vec![0; width]);
+        for part in &merged {
+            words[part.word / 64] |= 1 << (part.word % 64);
+            masks[part.word] = part.mask;
+        }
         Self {
             size: size as u64,
             parts: merged,
+            words,
+            masks,
         }
     }
 
     /// Who owns a state.
-    #[inline]
     pub(super) fn owner(&self, state: &[u32]) -> usize {
-        let parts = self.parts.iter();
-        let hash = hash_of(parts.map(|part| state[part.word] & part.mask));
-        owner_of(hash, self.size)
+        self.owner_by(self.hash(state))
     }
 
-    /// Whether two states surely have the same owner.
+    /// What decides about a state: a sum without carries over its words, so that a word can be
+    /// exchanged (A. L. Zobrist, *A new hashing method with application for game playing*, 1970).
+    fn hash(&self, state: &[u32]) -> u64 {
+        let parts = self.parts.iter();
+        parts.fold(0, |hash, part| hash ^ part.hash(state))
+    }
+
+    fn owner_by(&self, hash: u64) -> usize {
+        // Sums of lattices are regular; what is made of them is not.
+        owner_of(spread(hash), self.size)
+    }
+
+    /// Who owns a successor, of which only the words of a mask may have changed; `None` if nothing
+    /// has that decides. What is known of the state's own sum is kept in `hash`.
     #[inline]
-    pub(super) fn is_same(&self, one: &[u32], other: &[u32]) -> bool {
-        let differs = |part: &Part| (one[part.word] ^ other[part.word]) & part.mask;
-        self.parts.iter().fold(0, |all, part| all | differs(part)) == 0
+    pub(super) fn other(
+        &self,
+        state: &[u32],
+        hash: &mut Option<u64>,
+        successor: &[u32],
+        changed: &[u64],
+    ) -> Option<usize> {
+        let mut difference = 0;
+        for (at, (mask, bits)) in changed.iter().zip(&self.words).enumerate() {
+            let mut left = mask & bits;
+            while left != 0 {
+                let word = 64 * at + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let mask = self.masks[word];
+                if (state[word] ^ successor[word]) & mask != 0 {
+                    let part = Part { word, mask };
+                    difference ^= part.hash(state) ^ part.hash(successor);
+                }
+            }
+        }
+        if difference == 0 {
+            return None;
+        }
+        let hash = *hash.get_or_insert_with(|| self.hash(state));
+        Some(self.owner_by(hash ^ difference))
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
@@ -129,8 +188,12 @@ mod tests {
         let parts = [(0, 0xf0), (2, 1), (2, 2)].map(|(word, mask)| Part { word, mask });
         let owners = Owners::new(3, parts.to_vec());
         assert_eq!(Owners::from_bytes(3, &owners.to_bytes()), owners);
-        assert!(owners.is_same(&[0, 0, 0], &[0xf, 7, 4]), "other bits");
-        assert!(!owners.is_same(&[0, 0, 0], &[0x1f, 0, 0]));
-        assert!(!owners.is_same(&[0, 0, 1], &[0, 0, 2]));
+        let state = [0, 0, 0];
+        let other = |successor: &[u32]| owners.other(&state, &mut None, successor, &[0b111]);
+        assert_eq!(other(&[0xf, 7, 4]), None, "other bits");
+        for successor in [[0x1f, 0, 0], [0, 0, 2], [0xf5, 1, 7]] {
+            assert_eq!(other(&successor), Some(owners.owner(&successor)));
+        }
+        assert_eq!(owners.owner(&state), owners.owner(&[0xf, 7, 4]));
     }
 }

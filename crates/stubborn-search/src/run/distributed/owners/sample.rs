@@ -10,7 +10,7 @@
 
 use stubborn_system::{Expander, Random};
 
-use super::{Part, whole};
+use super::{Part, spread, whole};
 use crate::config::Search;
 
 /// Walks, and steps of each.
@@ -254,11 +254,6 @@ struct Candidate {
 fn combined(one: &[u64], other: &[u64]) -> Vec<u64> {
     let both = one.iter().zip(other);
     both.map(|(one, other)| one ^ other).collect()
-}
-
-fn spread(word: u64) -> u64 {
-    let word = (word ^ word >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (word ^ word >> 29).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
 /// A bit for each step.
