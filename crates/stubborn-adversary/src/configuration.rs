@@ -422,9 +422,14 @@ impl Configuration {
             .any(|limit| self.has(limit))
     }
 
-    /// Whether everything is explored, whatever the question.
+    /// Whether everything is explored, whatever the question. (`auto` may reduce after all when a limit,
+    /// such as the one before a checkpoint, comes first.)
     pub fn is_unreduced(&self) -> bool {
-        matches!(self.value("--por"), Some("none") | None) && !self.is_limited()
+        match self.value("--por") {
+            Some("none") => !self.is_limited(),
+            None => !self.is_limited() && !self.has("--checkpoint"),
+            Some(_) => false,
+        }
     }
 
     /// Counts what it has.

@@ -25,7 +25,7 @@ pub fn or(left: Expr, right: Expr) -> Expr {
 }
 
 /// Whether its form leaves room for a failure.
-fn may_fail(value: &Expr) -> bool {
+pub fn may_fail(value: &Expr) -> bool {
     match value {
         Expr::Const(_) | Expr::Var(_) | Expr::Temp(_) => false,
         Expr::Length(channel) => matches!(channel, ChannelRef::Denoted { .. }),

@@ -19,7 +19,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("jit", &["ir", "system"]),
     ("dve", &["diagnostics", "ir", "system"]),
     ("promela", &["diagnostics", "ir", "system"]),
-    ("net", &["diagnostics", "system"]),
+    ("net", &["diagnostics", "graph", "system"]),
     ("pnml", &["diagnostics", "net", "system"]),
     ("pins", &["system"]),
     ("reduce", &["graph", "system"]),

@@ -471,6 +471,18 @@ fn a_model_that_grew_is_as_large_again() {
 }
 
 #[test]
+fn a_limit_while_loading_is_an_object_for_scripts() {
+    let (checkpoints, undisturbed) = stopped("loading", WAYS[0], &["--max-states", "10000"]);
+    let late = output(&["resume", &checkpoints, "--json", "--timeout", "0.000001"]);
+    assert_eq!(late.status.code(), Some(3), "{late:?}");
+    let object: Value = serde_json::from_slice(&late.stdout).expect("an object");
+    assert!(object["reason"].is_string(), "{object}");
+    let more = ["--max-states", "90000000", "--timeout", "600"];
+    let end = output(&[&["resume", &checkpoints, "--json"][..], &more].concat());
+    assert_eq!(answer(&end), undisturbed);
+}
+
+#[test]
 fn time_limits_and_signals_leave_a_checkpoint() {
     let place = folder("signals");
     let model = model(&place);

@@ -317,8 +317,15 @@ impl<'a> Attack<'a> {
         }
     }
 
-    /// Whether counterexamples are as short as those of the plain search.
+    /// Whether counterexamples are as short as those of the plain search. (Whether a jump is a step hangs on
+    /// whether some property that is asked about looks at its label.)
     fn is_shortest(&self) -> bool {
+        let mut words = self.question.iter().flatten();
+        if words.any(|word| word.contains('@'))
+            || self.case.program.text(Style::default()).contains('@')
+        {
+            return false;
+        }
         let longer = ["--order", "--por", "--threads"];
         let longer = longer.iter().chain(&SWITCHES);
         !longer

@@ -75,6 +75,9 @@ impl Lowering<'_> {
             Expr::Timeout => ir::Expr::Const(i32::from(context.timeout)),
             Expr::NonProgress => self.none_at(|state| state.progress),
             Expr::Pid => ir::Expr::Const(context.at.map_or(0, |(slot, _)| slot as i32)),
+            Expr::ProcessCount if context.starting => {
+                ir::Expr::Const(context.at.map_or(0, |(slot, _)| slot as i32 + 1))
+            }
             Expr::ProcessCount => self.process_count(),
             Expr::Last => match (context.sender, self.last) {
                 (Some(sender), _) => ir::Expr::Const(sender.slot as i32),
@@ -134,6 +137,7 @@ impl Lowering<'_> {
         context: Context,
     ) -> ir::Expr {
         if let (Expr::ProcessCount, Expr::Const(value)) = (left, right)
+            && !context.starting
             && let Some(test) = self.count_is(op, *value)
         {
             return test;
@@ -529,6 +533,15 @@ impl Lowering<'_> {
                 && sender.slot == slot
             {
                 here = ir::Expr::Const(sender.state as i32);
+            }
+            if context.starting {
+                here = match context.at {
+                    Some((own, _)) if slot < own => here,
+                    Some((own, instance)) if slot == own => {
+                        ir::Expr::Const(self.type_of(own, instance).flow.start as i32)
+                    }
+                    _ => ir::Expr::Const(0),
+                };
             }
             result = guards::choose(guards::is(pid.clone(), slot as i32), here, result);
         }

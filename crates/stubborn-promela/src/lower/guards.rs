@@ -1,7 +1,7 @@
 //! Small expressions that simplify themselves.
 
-use stubborn_ir::simplify::is_truth;
 pub(crate) use stubborn_ir::simplify::{and, not, or, truth};
+use stubborn_ir::simplify::{is_truth, may_fail};
 use stubborn_ir::{BinaryOp, Expr};
 
 /// A binary operation, done at once on constants.
@@ -22,7 +22,8 @@ pub(crate) fn choose(condition: Expr, yes: Expr, no: Expr) -> Expr {
     match condition {
         Expr::Const(0) => no,
         Expr::Const(_) => yes,
-        _ if yes == no => yes,
+        // What may fail is evaluated first, and stays.
+        condition if yes == no && !may_fail(&condition) => yes,
         condition => Expr::If(Box::new(condition), Box::new(yes), Box::new(no)),
     }
 }

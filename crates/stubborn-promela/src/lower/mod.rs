@@ -238,6 +238,8 @@ pub(crate) struct Context {
     timeout: bool,
     /// For the second half of a rendez-vous: who has sent.
     sender: Option<Sender>,
+    /// For first values: the process is just being made, and is the last one there is.
+    starting: bool,
 }
 
 /// The sender as the receiver of a rendez-vous sees it: with its half of the step done, so it is who moved
@@ -255,12 +257,21 @@ impl Context {
         at: None,
         timeout: false,
         sender: None,
+        starting: false,
     };
 
     fn of(slot: usize, instance: usize) -> Self {
         Self {
             at: Some((slot, instance)),
             ..Self::NOWHERE
+        }
+    }
+
+    /// For first values.
+    fn starting(self) -> Self {
+        Self {
+            starting: true,
+            ..self
         }
     }
 }

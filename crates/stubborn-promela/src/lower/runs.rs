@@ -170,7 +170,7 @@ impl Lowering<'_> {
                 }
             }
         }
-        let there = Context::of(slot, instance);
+        let there = Context::of(slot, instance).starting();
         for local in &kind.initialised {
             let variable = &kind.locals[*local];
             for (leaf, declared) in variable.leaves.iter().enumerate() {

@@ -401,7 +401,7 @@ impl Lowering<'_> {
     /// Initial values of globals and of the processes that exist at the start.
     pub(super) fn initialise(&mut self) {
         let source = self.source;
-        let nowhere = Context::NOWHERE;
+        let nowhere = Context::NOWHERE.starting();
         for (at, variable) in source.globals.iter().enumerate() {
             let stores = self.globals[at].clone();
             self.initial_values(variable, &stores, nowhere);
@@ -420,7 +420,8 @@ impl Lowering<'_> {
             let kind = &source.processes[present.process.0];
             for local in &kind.initialised {
                 let stores = self.slots[slot].instances[instance].locals[*local].clone();
-                self.initial_values(&kind.locals[*local], &stores, Context::of(slot, instance));
+                let context = Context::of(slot, instance).starting();
+                self.initial_values(&kind.locals[*local], &stores, context);
             }
         }
     }

@@ -6,7 +6,7 @@ use clap::Parser;
 
 use super::{check, explore};
 use crate::checkpoint::TakenUp;
-use crate::exit::{Failure, Status};
+use crate::exit::{self, Failure, Status};
 use crate::options::{Cli, Command, ResumeArgs};
 
 pub(crate) fn run(args: &ResumeArgs) -> Result<Status, Failure> {
@@ -27,6 +27,9 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<Status, Failure> {
                 &mut given.output,
                 &mut given.cluster,
             )?;
+            if given.output.json {
+                exit::report_to_scripts("check");
+            }
             check::run(&given)
         }
         Command::Explore(mut given) => {
@@ -37,6 +40,9 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<Status, Failure> {
                 &mut given.output,
                 &mut given.cluster,
             )?;
+            if given.output.json {
+                exit::report_to_scripts("explore");
+            }
             explore::run(&given)
         }
         _ => Err(Failure::wrong(

@@ -220,13 +220,16 @@ fn start(arguments: &[&str]) -> Child {
         .expect("the program starts")
 }
 
-/// Waits until so many processes were started, and something else holds.
-fn wait_for(child: &Child, count: usize, more: impl Fn() -> bool) -> Vec<String> {
+/// Waits until so many processes were started, and something else holds; `None` if it ended before that was seen.
+fn wait_for(child: &mut Child, count: usize, more: impl Fn() -> bool) -> Option<Vec<String>> {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
         let all = children(child);
         if all.len() == count && more() {
-            return all;
+            return Some(all);
+        }
+        if child.try_wait().expect("a child of ours").is_some() {
+            return None;
         }
         assert!(Instant::now() < end, "{} has no children", child.id());
         std::thread::sleep(Duration::from_millis(2));
@@ -241,22 +244,26 @@ fn a_worker_that_is_killed_is_named_and_others_go_on_from_the_checkpoint() {
     let undisturbed = output(&["explore", &model, "--json"]);
     let checkpoints = place.join("checkpoints");
     let shown = checkpoints.display().to_string();
-    let child = start(&[
-        "explore",
-        &model,
-        "--processes",
-        "3",
-        "--checkpoint",
-        &shown,
-        "--checkpoint-every",
-        "0.05",
-    ]);
     // Not the first checkpoint, which is empty.
     let large = || {
         let file = std::fs::metadata(checkpoints.join("checkpoint"));
         file.is_ok_and(|file| file.len() > 20_000)
     };
-    let workers = wait_for(&child, 2, large);
+    // On a busy machine the run can be over before it is caught in the middle.
+    let caught = (0..20).find_map(|_| {
+        let mut child = start(&[
+            "explore",
+            &model,
+            "--processes",
+            "3",
+            "--checkpoint",
+            &shown,
+            "--checkpoint-every",
+            "0.05",
+        ]);
+        wait_for(&mut child, 2, large).map(|workers| (child, workers))
+    });
+    let (child, workers) = caught.expect("a run that is caught in the middle");
     let killed = Command::new("kill").args(["-KILL", &workers[1]]).status();
     assert!(killed.is_ok_and(|status| status.success()));
     let output = child.wait_with_output().expect("a child of ours");
