@@ -317,4 +317,43 @@ mod tests {
             "{accord_beside_chains} {tried}"
         );
     }
+
+    /// A command of a chain that waits for no location may run beside anybody, and one that waits for
+    /// something that is not known looks at it.
+    #[test]
+    fn followers_are_looked_at_whatever_they_wait_for() {
+        let mut program = Program::new("followers");
+        let names = || ["a", "b"].map(String::from).to_vec();
+        let [p, q] = ["P", "Q"].map(|name| program.process(name, names(), 0));
+        let [x, y, z] = ["x", "y", "z"].map(|name| Variable::integer(name, -1_024, 1_024, 0));
+        let [x, y, z] = [x, y, z].map(|variable| program.variable(variable));
+        let site = program.site(FailureKind::OutOfRange, "too much", None);
+        let counter = program.processes[p.index()].counter;
+        let next = Statement::assign(counter, Expr::Const(1), site);
+        let unclear = Expr::plus(Expr::Var(y), Expr::Const(1));
+        let unclear = program.label(Expr::equal(unclear, Expr::Const(2)));
+        let one = program.label(Expr::equal(Expr::Var(y), Expr::Const(1)));
+        let mut command = |process, source, guards, body, continues: Option<ProcessId>| {
+            program.command(Command {
+                name: "step".into(),
+                processes: vec![process],
+                sources: vec![source],
+                guards,
+                body: vec![body],
+                continues,
+                ..Command::default()
+            });
+        };
+        let set = |variable, value| Statement::assign(variable, value, site);
+        command(p, Some(0), vec![], next, Some(p));
+        command(p, None, vec![unclear], set(x, Expr::Const(1)), None);
+        command(q, Some(0), vec![], set(z, Expr::Var(x)), None);
+        command(q, Some(0), vec![one], set(y, Expr::Const(5)), None);
+        let model = Model::new(program).expect("a small program");
+        let found = relations(&model, RelationLevel::Syntax).do_not_accord.0;
+        for other in [2, 3] {
+            let (chain, other) = (TransitionId::new(0), TransitionId::new(other));
+            assert!(found.contains(chain, other), "{other:?}");
+        }
+    }
 }

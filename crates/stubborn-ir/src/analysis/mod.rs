@@ -18,6 +18,8 @@ mod enumerate;
 mod links;
 mod located;
 mod pairs;
+#[cfg(test)]
+mod refuted;
 mod shapes;
 mod support;
 mod syntax;
@@ -413,5 +415,155 @@ mod tests {
         }
         assert_eq!(turning(twice, &found.may_enable.0), [0, 1, 2, 3, 4, 6]);
         assert_eq!(turning(nested, &found.may_enable.0).len(), 8);
+    }
+
+    /// The two ends of a channel do not meet, if both steps wait for them and neither looks at
+    /// more of the channel, or at anything else that the other changes.
+    #[test]
+    fn ends_of_a_channel_meet_where_somebody_looks_at_both() {
+        let mut program = Program::new("ends");
+        let [c, d] = ["c", "d"].map(|name| {
+            ChannelRef::Fixed(program.channel(Channel {
+                name: name.into(),
+                capacity: 3,
+                items: vec![Item::range(0, 1)],
+            }))
+        });
+        let x = program.variable(Variable::integer("x", 0, 10, 10));
+        let site = program.site(FailureKind::BadChannel, "no message", None);
+        let [room, message] = [program.has_room(&c).unwrap(), Program::has_message(&c)];
+        let length = || Box::new(Expr::Length(c.clone()));
+        let one = || Box::new(Expr::Const(1));
+        let is_one = |left, right| Expr::Binary(crate::BinaryOp::Equal, left, right);
+        let oldest = |value| {
+            let peek = Expr::Peek {
+                channel: c.clone(),
+                position: Box::new(Expr::Const(0)),
+                item: 0,
+                site,
+            };
+            Expr::equal(peek, value)
+        };
+        let set = |value| Statement::assign(x, value, site);
+        let choice = Expr::If(
+            Box::new(is_one(length(), one())),
+            one(),
+            Box::new(Expr::Const(0)),
+        );
+        let quotient = Expr::Divide(
+            crate::DivideOp::Quotient,
+            one(),
+            Box::new(Expr::Var(x)),
+            site,
+        );
+        // Each: whether it sends, on which channel, its guards, what it does besides.
+        let commands: [(bool, &ChannelRef, Vec<Expr>, Vec<Statement>); 14] = [
+            (true, &c, vec![room.clone()], vec![]),
+            (false, &c, vec![message.clone()], vec![]),
+            (
+                false,
+                &c,
+                vec![message.clone(), oldest(Expr::Const(1))],
+                vec![],
+            ),
+            // These look at how many messages there are.
+            (
+                true,
+                &c,
+                vec![room.clone(), is_one(length(), one())],
+                vec![],
+            ),
+            (
+                false,
+                &c,
+                vec![message.clone(), is_one(length(), one())],
+                vec![],
+            ),
+            (
+                false,
+                &c,
+                vec![message.clone(), is_one(one(), length())],
+                vec![],
+            ),
+            (false, &c, vec![message.clone(), choice], vec![]),
+            // These wait for nothing.
+            (true, &c, vec![], vec![]),
+            (false, &c, vec![], vec![]),
+            // At the other channel, and at how many messages there are in this one.
+            (
+                false,
+                &d,
+                vec![message.clone(), Program::has_message(&d)],
+                vec![set(*length())],
+            ),
+            (true, &c, vec![room.clone()], vec![]),
+            // At a variable besides.
+            (false, &c, vec![message, oldest(Expr::Var(x))], vec![]),
+            (true, &c, vec![room.clone()], vec![set(Expr::Const(1))]),
+            // What fails where a variable is zero.
+            (
+                true,
+                &d,
+                vec![Expr::equal(quotient, Expr::Const(0))],
+                vec![],
+            ),
+        ];
+        for (number, (sends, channel, guards, mut body)) in commands.into_iter().enumerate() {
+            let channel = channel.clone();
+            body.push(match sends {
+                true => Statement::Send {
+                    channel,
+                    values: vec![Expr::Const(1)],
+                    order: crate::SendOrder::Fifo,
+                    site,
+                },
+                false => Statement::Receive {
+                    channel,
+                    position: None,
+                    targets: vec![None],
+                    remove: true,
+                    site,
+                },
+            });
+            let guards = guards.into_iter().map(|g| program.label(g)).collect();
+            program.command(Command {
+                name: format!("end {number}"),
+                guards,
+                body,
+                ..Command::default()
+            });
+        }
+        let ten = program.label(Expr::equal(Expr::Var(x), Expr::Const(10)));
+        program.command(Command {
+            name: "zero".into(),
+            guards: vec![ten],
+            body: vec![set(Expr::Const(0))],
+            ..Command::default()
+        });
+        let model = Model::new(program).expect("a small program");
+        let found = relations(&model, RelationLevel::Syntax);
+        let conflict = |t, u| {
+            let (t, u) = (TransitionId::new(t), TransitionId::new(u));
+            found.do_not_accord.0.contains(t, u)
+        };
+        let moves = |t, u| {
+            let (t, u) = (TransitionId::new(t), TransitionId::new(u));
+            !found.do_not_left_accord.0.contains(t, u)
+        };
+        assert!(!conflict(0, 1) && !conflict(0, 2) && !conflict(10, 1));
+        for (t, u) in [
+            (3, 1),
+            (4, 0),
+            (5, 0),
+            (6, 0),
+            (9, 0),
+            (9, 10),
+            (11, 12),
+            (13, 14),
+        ] {
+            assert!(conflict(t, u), "{t} and {u}");
+        }
+        // A send that waits for nothing is possible only after a receive, and the other way round.
+        assert!(moves(1, 0) == moves(0, 1) && !moves(7, 1) && !moves(8, 0));
     }
 }
