@@ -456,8 +456,14 @@ mod tests {
             Box::new(Expr::Var(x)),
             site,
         );
+        let send = |channel| Statement::Send {
+            channel,
+            values: vec![Expr::Const(1)],
+            order: crate::SendOrder::Fifo,
+            site,
+        };
         // Each: whether it sends, on which channel, its guards, what it does besides.
-        let commands: [(bool, &ChannelRef, Vec<Expr>, Vec<Statement>); 14] = [
+        let commands: [(bool, &ChannelRef, Vec<Expr>, Vec<Statement>); 16] = [
             (true, &c, vec![room.clone()], vec![]),
             (false, &c, vec![message.clone()], vec![]),
             (
@@ -500,6 +506,9 @@ mod tests {
             // At a variable besides.
             (false, &c, vec![message, oldest(Expr::Var(x))], vec![]),
             (true, &c, vec![room.clone()], vec![set(Expr::Const(1))]),
+            // Twice, and with a look at how many there are.
+            (true, &c, vec![room.clone()], vec![send(c.clone())]),
+            (true, &c, vec![room.clone()], vec![set(*length())]),
             // What fails where a variable is zero.
             (
                 true,
@@ -511,12 +520,7 @@ mod tests {
         for (number, (sends, channel, guards, mut body)) in commands.into_iter().enumerate() {
             let channel = channel.clone();
             body.push(match sends {
-                true => Statement::Send {
-                    channel,
-                    values: vec![Expr::Const(1)],
-                    order: crate::SendOrder::Fifo,
-                    site,
-                },
+                true => send(channel),
                 false => Statement::Receive {
                     channel,
                     position: None,
@@ -559,11 +563,85 @@ mod tests {
             (9, 0),
             (9, 10),
             (11, 12),
-            (13, 14),
+            (14, 1),
+            (15, 16),
         ] {
             assert!(conflict(t, u), "{t} and {u}");
         }
-        // A send that waits for nothing is possible only after a receive, and the other way round.
-        assert!(moves(1, 0) == moves(0, 1) && !moves(7, 1) && !moves(8, 0));
+        // What does not wait for all that it needs is possible only after the other, now and then.
+        assert!(!moves(7, 1) && !moves(8, 0) && !moves(13, 1));
+    }
+
+    /// What looks like an increment, a constant or one message more is none if something else in the
+    /// body writes the same.
+    #[test]
+    fn whole_bodies_say_what_changes() {
+        let mut program = Program::new("changes");
+        let [x, y] = ["x", "y"].map(|name| program.variable(Variable::integer(name, 0, 10, 2)));
+        let c = ChannelRef::Fixed(program.channel(Channel {
+            name: "c".into(),
+            capacity: 3,
+            items: Vec::new(),
+        }));
+        let site = program.site(FailureKind::BadChannel, "full", None);
+        let is = |left, value: i32| Expr::equal(left, Expr::Const(value));
+        let set = |value| Statement::assign(x, value, site);
+        let send = || Statement::Send {
+            channel: c.clone(),
+            values: Vec::new(),
+            order: crate::SendOrder::Fifo,
+            site,
+        };
+        let maybe = |statement| Statement::If {
+            condition: is(Expr::Var(y), 2),
+            then: vec![statement],
+            otherwise: Vec::new(),
+        };
+        let plus = |variable| Expr::plus(Expr::Var(variable), Expr::Const(1));
+        let minus = Expr::minus(Expr::Var(y), Expr::Const(1));
+        let (x_is, empty) = (
+            |value| is(Expr::Var(x), value),
+            is(Expr::Length(c.clone()), 0),
+        );
+        let two = is(Expr::Length(c.clone()), 2);
+        // Each: where it can be taken, what it does, and what may be true after it.
+        let commands = [
+            (x_is(7), vec![set(Expr::Const(0)), set(plus(x))], x_is(1)),
+            (x_is(7), vec![set(plus(y))], x_is(3)),
+            (x_is(7), vec![set(minus)], x_is(1)),
+            (
+                x_is(7),
+                vec![set(plus(x)), maybe(set(Expr::Const(0)))],
+                x_is(0),
+            ),
+            (
+                x_is(7),
+                vec![set(Expr::Const(3)), maybe(set(Expr::Const(0)))],
+                x_is(0),
+            ),
+            (empty.clone(), vec![send(), send()], two.clone()),
+            (empty.clone(), vec![send(), maybe(send())], two),
+        ];
+        let mut wanted = Vec::new();
+        for (guard, body, after) in commands {
+            let (guard, after) = (program.label(guard), program.label(after));
+            wanted.push(after);
+            program.command(Command {
+                name: format!("change {}", wanted.len()),
+                guards: vec![guard],
+                body,
+                ..Command::default()
+            });
+        }
+        let model = Model::new(program).expect("a small program");
+        for level in [RelationLevel::Syntax, RelationLevel::Exact] {
+            let found = relations(&model, level).may_enable.0;
+            for (at, label) in wanted.iter().enumerate() {
+                assert!(
+                    found.contains(*label, TransitionId::new(at)),
+                    "{at} {level:?}"
+                );
+            }
+        }
     }
 }

@@ -1,5 +1,4 @@
-//! Relations are tried on real states: of small programs that are made of what the rules know, and
-//! of those that other tests make.
+//! Relations are tried on real states of small programs that are made of what the rules know.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -27,7 +26,7 @@ fn ends(executor: &mut dyn Executor, state: &[u32], t: TransitionId) -> BTreeSet
 
 /// Panics where a state refutes a relation. Says how often two were enabled of which relations say that
 /// they accord.
-pub(super) fn refute(model: &Model, all: &[(RelationLevel, Relations)], state: &[u32]) -> usize {
+fn refute(model: &Model, all: &[(RelationLevel, Relations)], state: &[u32]) -> usize {
     let structure = model.structure();
     let mut executor = model.executor();
     let wrong = |level: &RelationLevel, what: &str, pair: &dyn std::fmt::Debug| -> ! {
@@ -321,7 +320,7 @@ impl Author {
                     .map(|_| self.rng.one_in(2).then(|| Place::Var(self.numbers[0])));
                 body.push(Statement::Receive {
                     targets: targets.collect(),
-                    position: self.rng.one_in(5).then(|| Expr::Const(1)),
+                    position: self.rng.one_in(5).then_some(Expr::Const(1)),
                     remove: !self.rng.one_in(5),
                     channel,
                     site,
