@@ -324,7 +324,7 @@ mod tests {
     fn followers_are_looked_at_whatever_they_wait_for() {
         let mut program = Program::new("followers");
         let names = || ["a", "b"].map(String::from).to_vec();
-        let [p, q, r] = ["P", "Q", "R"].map(|name| program.process(name, names(), 0));
+        let [p, r, q] = ["P", "R", "Q"].map(|name| program.process(name, names(), 0));
         let variables = ["v", "x", "y", "z"].map(|name| Variable::integer(name, -1_024, 1_024, 0));
         let [v, x, y, z] = variables.map(|variable| program.variable(variable));
         let site = program.site(FailureKind::OutOfRange, "too much", None);
