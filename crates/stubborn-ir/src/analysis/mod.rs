@@ -266,8 +266,25 @@ mod tests {
             body: vec![Statement::assign(i, Expr::Const(0), site)],
             ..Command::default()
         });
+        // From every state more rounds than are tried, and few states.
+        let rounds = crate::TempId(0);
+        let one_more = Expr::plus(Expr::Temp(rounds), Expr::Const(1));
+        program.command(Command {
+            name: "long".into(),
+            body: vec![
+                Statement::Let(rounds, Expr::Const(0)),
+                Statement::While {
+                    condition: Expr::less(Expr::Temp(rounds), Expr::Const(10_000)),
+                    body: vec![Statement::Let(rounds, one_more)],
+                    site,
+                },
+                Statement::assign(x, Expr::Const(1), site),
+            ],
+            ..Command::default()
+        });
         let model = Model::new(program).expect("a small program");
         let (count, go_on) = (TransitionId::new(0), TransitionId::new(1));
+        let long = TransitionId::new(2);
         for level in [
             RelationLevel::Sets,
             RelationLevel::Syntax,
@@ -277,6 +294,7 @@ mod tests {
         ] {
             let found = relations(&model, level);
             assert!(found.may_enable.0.contains(set, count), "{level:?}");
+            assert!(found.may_enable.0.contains(set, long), "{level:?}");
             assert!(found.may_enable.0.contains(full, count), "{level:?}");
             assert!(found.may_disable.0.contains(full, go_on), "{level:?}");
             assert!(!found.never_together.0.contains(set, full), "{level:?}");
