@@ -682,6 +682,9 @@ impl<'a, 'c> Walk<'a, 'c> {
     /// Writes what belongs to others to what is about to be sent, unless it was sent lately; whether something
     /// is enough to be sent. What is in the batch is taken out of it.
     fn post(&mut self) -> bool {
+        if self.whose.is_empty() {
+            return false;
+        }
         if !self.leaving.is_empty() {
             self.batch.take_out(&self.leaving, |number, name| {
                 self.mail.sent.prefetch(name);
