@@ -55,17 +55,12 @@ impl Recent {
     pub(crate) fn contains_or_insert(&mut self, state: &[u32]) -> bool {
         let at = Self::hash(state) & self.mask;
         let place = &mut self.words[at * self.width..][..self.width];
-        // Two words are names of states, and no more work than that.
-        if let ([one, two], [first, second]) = (&mut *place, state) {
-            let is_there = (*one ^ first) | (*two ^ second) == 0;
-            (*one, *two) = (*first, *second);
-            return is_there;
+        // In one pass, without a call: states are a few words.
+        let mut differs = 0;
+        for (known, word) in place.iter_mut().zip(state) {
+            differs |= std::mem::replace(known, *word) ^ word;
         }
-        if *place == *state {
-            return true;
-        }
-        place.copy_from_slice(state);
-        false
+        differs == 0
     }
 }
 

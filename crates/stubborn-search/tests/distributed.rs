@@ -9,7 +9,9 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use common::graph::Graph;
-use common::models::{counters, counters_with_sum, overflow, philosophers, producer_consumer};
+use common::models::{
+    counters, counters_with_sum, overflow, philosophers, producer_consumer, wide_counters,
+};
 use common::{random, run};
 use stubborn_cluster::{Cluster, Meeting, Token};
 use stubborn_search::proviso::{ClosedSet, TerminalComponents};
@@ -131,6 +133,19 @@ fn known_models_are_the_same_in_several_processes() {
             let several = on_several(&search, size);
             assert_same(&run(&search), &several, &format!("model {at}, {size}"));
         }
+    }
+}
+
+/// States of more than a few words are sent by other names, whatever of their successors is left out before.
+#[test]
+fn wide_states_are_the_same_in_several_processes() {
+    let model = wide_counters(8);
+    assert_eq!(model.layout().words(), 8);
+    let search = Search::new(&model);
+    for size in [2, 3] {
+        let several = on_several(&search, size);
+        assert_eq!(several.states, 6561);
+        assert_same(&run(&search), &several, &format!("{size} processes"));
     }
 }
 

@@ -159,6 +159,8 @@ pub struct Arrivals {
     pending: Vec<(usize, usize, usize, usize)>,
     nodes: Vec<NodeId>,
     words: Vec<u32>,
+    /// A bit for each word.
+    all: Vec<u64>,
     nowhere: Cursor,
 }
 
@@ -166,12 +168,18 @@ impl Arrivals {
     /// Other stores, by their numbers, have told nothing yet.
     pub fn new(store: &Store, others: usize) -> Self {
         let halves = Halves::new(store);
+        let width = store.width();
+        let mut all = vec![u64::MAX; width.div_ceil(64)];
+        if let Some(last) = all.last_mut() {
+            *last >>= (64 - width % 64) % 64;
+        }
         Self {
             known: tables(others, halves.is_some()),
             halves,
             pending: Vec::new(),
             nodes: vec![NodeId::NONE; store.shape().map_or(0, Shape::positions)],
-            words: vec![0; store.width()],
+            words: vec![0; width],
+            all,
             nowhere: store.cursor(),
         }
     }
@@ -191,7 +199,10 @@ impl Arrivals {
             let Some((state, rest)) = words.split_at_checked(self.words.len()) else {
                 return Ok(Err(Nonsense));
             };
-            batch.push(&self.nowhere, state, None);
+            match &batch.plan {
+                Plan::Tree(_) => batch.push_parts(&self.nodes, state, &self.all, 3),
+                Plan::Whole { .. } => batch.push(&self.nowhere, state, None),
+            }
             return Ok(Ok(rest));
         };
         let Some(([left, right], mut rest)) = words.split_first_chunk() else {
@@ -239,6 +250,11 @@ impl Arrivals {
         }
         batch.push_parts(&self.nodes, &self.words, &halves.masks[which], which);
         Ok(Ok(rest))
+    }
+
+    /// Whether something that was told of lately has no id yet.
+    pub fn wait_for_names(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// Notes the ids of what was told of lately. The batch must have been

@@ -96,6 +96,32 @@ pub fn counters_with_sum(n: usize, k: i32, sum: i32) -> (Model, LabelId) {
     (b.finish(), adds_up)
 }
 
+/// `n` counters of a word each, modulo 3: `3^n` states. Of the steps, the first does nothing, and every
+/// other one is there twice.
+pub fn wide_counters(n: usize) -> Model {
+    const STEP: i32 = 1 << 29;
+    let mut b = Builder::new("wide counters");
+    b.program.command(Command {
+        name: "idle".into(),
+        ..Command::default()
+    });
+    for i in 0..n {
+        let x = b.integer(&format!("x{i}"), 2 * STEP);
+        for name in ["count", "count again"] {
+            let plus = Expr::plus(Expr::Var(x), Expr::Const(STEP));
+            let wraps = is(x, 2 * STEP);
+            let next = Expr::If(Box::new(wraps), Box::new(Expr::Const(0)), Box::new(plus));
+            let body = vec![b.set(x, next)];
+            b.program.command(Command {
+                name: format!("{name} x{i}"),
+                body,
+                ..Command::default()
+            });
+        }
+    }
+    b.finish()
+}
+
 /// `n` philosophers who take their left fork first: one deadlock, `n` steps away.
 pub fn philosophers(n: usize) -> Model {
     let mut b = Builder::new("philosophers");

@@ -1,6 +1,7 @@
 //! One process's part of a level: own states are expanded, successors go to their owners, and
 //! those of others come in.
 
+use std::iter::repeat_n;
 use std::time::Duration;
 
 use stubborn_cluster::{Cluster, Lost, Message};
@@ -121,16 +122,21 @@ pub(super) struct Walk<'a, 'c> {
     nowhere: Cursor,
     /// What was found, and what has come.
     batch: Batch,
-    /// Numbers of those in it that belong to others, and to whom.
+    /// Numbers of those in it that belong to others, where these have names.
     leaving: Vec<usize>,
+    /// What states are called that leave (words where they have no names), to whom they go, and with a
+    /// proviso who asks for them.
+    names: Vec<u32>,
     whose: Vec<usize>,
-    /// With a proviso, who asked for each in the batch.
+    asks: Vec<Asker>,
+    /// Words of a name.
+    name_words: usize,
+    /// With a proviso, who asked for each in the batch that stays.
     askers: Vec<Asker>,
     has_askers: bool,
+    /// To whom the successors of one state belong.
+    homes: Vec<usize>,
     mail: Mail,
-    /// What states are called that leave, and words of a name.
-    names: Vec<u32>,
-    name_words: usize,
     /// What is known of states of others.
     arrivals: Arrivals,
     /// What is about to be sent to each process.
@@ -174,17 +180,19 @@ impl<'a, 'c> Walk<'a, 'c> {
             nowhere: context.store.cursor(),
             batch: context.store.batch(),
             leaving: Vec::new(),
+            names: Vec::new(),
             whose: Vec::new(),
+            asks: Vec::new(),
+            name_words,
             askers: Vec::new(),
             has_askers: context.search.proviso.is_some(),
+            homes: Vec::new(),
             mail: Mail {
                 has_askers: context.search.proviso.is_some(),
                 sent: Recent::new(name_words, SENT),
                 departures,
                 states: none.clone(),
             },
-            names: Vec::new(),
-            name_words,
             arrivals: Arrivals::new(store, size),
             answers: none,
             next: Words::new(context.ledger),
@@ -419,35 +427,34 @@ impl<'a, 'c> Walk<'a, 'c> {
     /// Gives all successors to their owners.
     #[inline]
     fn pass_on_all(&mut self) -> Result<(), Lost> {
-        let count = self.expander.successors().len();
+        let (state, rank) = (self.cursor.words(), self.cluster.rank());
         let (states, changed) = self.expander.successors().states();
-        let (state, first) = (self.cursor.words(), self.batch.len());
         let masks = changed.chunks_exact(state.len().div_ceil(64));
-        let each = states.chunks_exact(state.len()).zip(masks);
-        let mut hash = None;
-        for (at, (successor, changed)) in each.enumerate() {
-            if let Some(owner) = self.owners.other(state, &mut hash, successor, changed)
-                && owner != self.cluster.rank()
-            {
-                self.leaving.push(first + at);
-                self.whose.push(owner);
-            }
+        let (mut hash, mut leaves) = (None, false);
+        self.homes.clear();
+        for (successor, changed) in states.chunks_exact(state.len()).zip(masks) {
+            let owner = self.owners.other(state, &mut hash, successor, changed);
+            let owner = owner.unwrap_or(rank);
+            leaves |= owner != rank;
+            self.homes.push(owner);
         }
-        if !self.mail.departures.have_names() && !self.leaving.is_empty() {
-            self.leaving.clear();
-            self.whose.clear();
-            return (0..count).try_for_each(|number| self.pass_on(number, None));
+        let count = self.homes.len();
+        if leaves {
+            return (0..count).try_for_each(|at| self.give(at, self.homes[at], None));
         }
+        let before = self.batch.len();
+        // (Some may be left out.)
         self.batch.push_all(&self.cursor, count, states, changed);
         if self.has_askers {
-            self.askers.resize(self.batch.len(), Asker::Nobody);
+            let more = self.batch.len() - before;
+            self.askers.extend(repeat_n(Asker::Nobody, more));
         }
         self.flush_if_full()
     }
 
     #[inline]
     fn flush_if_full(&mut self) -> Result<(), Lost> {
-        match self.batch.is_full() {
+        match self.batch.is_full() || self.whose.len() >= Batch::GOOD_SIZE {
             true => self.flush(),
             false => Ok(()),
         }
@@ -458,25 +465,36 @@ impl<'a, 'c> Walk<'a, 'c> {
     fn pass_on(&mut self, number: usize, asker: Option<u32>) -> Result<(), Lost> {
         let successor = self.expander.successors().get(number);
         let (state, changed) = (self.cursor.words(), successor.changed);
-        if let Some(owner) = (self.owners).other(state, &mut None, successor.state, changed)
-            && owner != self.cluster.rank()
-        {
-            if !self.mail.departures.have_names() {
-                let asker = asker.map_or(Asker::Nobody, Asker::Own);
-                let (worker, phase) = (&mut self.worker, self.phase);
-                let words = successor.state;
-                return match self.mail.add(worker, phase, owner, words, asker) {
-                    true => self.send(owner, STATES),
-                    false => Ok(()),
-                };
-            }
-            self.leaving.push(self.batch.len());
-            self.whose.push(owner);
-        }
-        self.batch
-            .push(&self.cursor, successor.state, Some(successor.changed));
+        let owner = (self.owners).other(state, &mut None, successor.state, changed);
+        self.give(number, owner.unwrap_or(self.cluster.rank()), asker)
+    }
+
+    /// Gives a successor to somebody.
+    #[inline]
+    fn give(&mut self, number: usize, owner: usize, asker: Option<u32>) -> Result<(), Lost> {
+        let successor = self.expander.successors().get(number);
+        let stays = owner == self.cluster.rank();
         if self.has_askers {
-            self.askers.push(asker.map_or(Asker::Nobody, Asker::Own));
+            let asker = asker.map_or(Asker::Nobody, Asker::Own);
+            match stays {
+                true => self.askers.push(asker),
+                false => self.asks.push(asker),
+            }
+        }
+        let has_names = self.mail.departures.have_names();
+        if !stays {
+            self.whose.push(owner);
+            match has_names {
+                true => self.leaving.push(self.batch.len()),
+                false => {
+                    self.mail.sent.prefetch(successor.state);
+                    self.names.extend_from_slice(successor.state);
+                }
+            }
+        }
+        if stays || has_names {
+            self.batch
+                .push(&self.cursor, successor.state, Some(successor.changed));
         }
         self.flush_if_full()
     }
@@ -588,17 +606,21 @@ impl<'a, 'c> Walk<'a, 'c> {
         self.batch.clear();
         self.askers.clear();
         self.leaving.clear();
+        self.names.clear();
         self.whose.clear();
+        self.asks.clear();
     }
 
     /// Stores what belongs here of the batch, notes what is new, and answers; the rest is about to be
     /// sent.
     fn flush(&mut self) -> Result<(), Lost> {
-        if let Err(error) = self.worker.name_batch(&mut self.batch) {
-            return self.give_up(error);
+        if !self.leaving.is_empty() || self.arrivals.wait_for_names() {
+            if let Err(error) = self.worker.name_batch(&mut self.batch) {
+                return self.give_up(error);
+            }
+            self.arrivals.settle(&self.batch);
         }
-        self.arrivals.settle(&self.batch);
-        let departs = self.take_out();
+        let departs = self.post();
         let control = self.context.control;
         let stored = self.worker.insert_batch(&mut self.batch).map(|_| ());
         let mut result = stored.map_err(|error| control.store_failed(error));
@@ -657,34 +679,26 @@ impl<'a, 'c> Walk<'a, 'c> {
         Ok(())
     }
 
-    /// Takes out of the batch what belongs to others, and writes it to what is about to be sent, unless it
-    /// was sent lately; whether something is enough to be sent.
-    fn take_out(&mut self) -> bool {
-        if self.leaving.is_empty() {
+    /// Writes what belongs to others to what is about to be sent, unless it was sent lately; whether something
+    /// is enough to be sent. What is in the batch is taken out of it.
+    fn post(&mut self) -> bool {
+        if self.whose.is_empty() {
             return false;
         }
-        self.names.clear();
-        self.batch.take_out(&self.leaving, |number, name| {
-            self.mail.sent.prefetch(name);
-            self.mail.departures.prefetch(self.whose[number], name);
-            self.names.extend_from_slice(name);
-        });
+        if !self.leaving.is_empty() {
+            self.batch.take_out(&self.leaving, |number, name| {
+                self.mail.sent.prefetch(name);
+                self.mail.departures.prefetch(self.whose[number], name);
+                self.names.extend_from_slice(name);
+            });
+        }
         let mut departs = false;
         let names = self.names.chunks_exact(self.name_words);
-        for ((name, to), number) in names.zip(&self.whose).zip(&self.leaving) {
-            let asker = match self.has_askers {
-                true => self.askers[*number],
-                false => Asker::Nobody,
-            };
+        for (at, (name, to)) in names.zip(&self.whose).enumerate() {
+            let asker = self.asks.get(at).copied().unwrap_or(Asker::Nobody);
             let (worker, phase) = (&mut self.worker, self.phase);
             departs |= self.mail.add(worker, phase, *to, name, asker);
         }
-        let mut number = 0;
-        let mut leaving = self.leaving.iter().peekable();
-        self.askers.retain(|_| {
-            number += 1;
-            leaving.next_if_eq(&&(number - 1)).is_none()
-        });
         departs
     }
 

@@ -18,9 +18,9 @@ pub(super) struct Owners {
     size: u64,
     /// Words, each once, and which bits of them count.
     parts: Vec<Part>,
-    /// The same: a bit for each word, and the bits of each word.
+    /// The same: a bit for each word, and for each word its bits and a factor.
     words: Vec<u64>,
-    masks: Vec<u32>,
+    weights: Vec<(u32, u64)>,
 }
 
 /// Bits of a word.
@@ -28,14 +28,6 @@ pub(super) struct Owners {
 struct Part {
     word: usize,
     mask: u32,
-}
-
-impl Part {
-    #[inline]
-    fn hash(self, state: &[u32]) -> u64 {
-        let value = state[self.word] & self.mask;
-        spread((self.word as u64 + 1) << 32 | u64::from(value))
-    }
 }
 
 /// Any bit decides about all.
@@ -66,16 +58,16 @@ impl Owners {
             }
         }
         let width = merged.iter().map(|part| part.word + 1).max().unwrap_or(0);
-        let (mut words, mut masks) = (vec![0; width.div_ceil(64)], vec![0; width]);
+        let (mut words, mut weights) = (vec![0; width.div_ceil(64)], vec![(0, 0); width]);
         for part in &merged {
             words[part.word / 64] |= 1 << (part.word % 64);
-            masks[part.word] = part.mask;
+            weights[part.word] = (part.mask, spread(part.word as u64 + 1) | 1);
         }
         Self {
             size: size as u64,
             parts: merged,
             words,
-            masks,
+            weights,
         }
     }
 
@@ -84,13 +76,17 @@ impl Owners {
         self.owner_by(self.hash(state))
     }
 
-    /// What decides about a state: a sum without carries over its words, so that a word can be
-    /// exchanged (A. L. Zobrist, *A new hashing method with application for game playing*, 1970).
+    /// What decides about a state: a sum over its words, each with its own factor, so that a word can
+    /// be exchanged (as in A. L. Zobrist, *A new hashing method with application for game playing*, 1970).
+    #[inline]
     fn hash(&self, state: &[u32]) -> u64 {
-        let parts = self.parts.iter();
-        parts.fold(0, |hash, part| hash ^ part.hash(state))
+        let words = state.iter().zip(&self.weights);
+        words.fold(0, |hash, (word, (mask, factor))| {
+            hash.wrapping_add(u64::from(word & mask).wrapping_mul(*factor))
+        })
     }
 
+    #[inline]
     fn owner_by(&self, hash: u64) -> usize {
         // Sums of lattices are regular; what is made of them is not.
         owner_of(spread(hash), self.size)
@@ -106,24 +102,24 @@ impl Owners {
         successor: &[u32],
         changed: &[u64],
     ) -> Option<usize> {
-        let mut difference = 0;
+        let mut difference = 0_u64;
         for (at, (mask, bits)) in changed.iter().zip(&self.words).enumerate() {
             let mut left = mask & bits;
             while left != 0 {
                 let word = 64 * at + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let mask = self.masks[word];
-                if (state[word] ^ successor[word]) & mask != 0 {
-                    let part = Part { word, mask };
-                    difference ^= part.hash(state) ^ part.hash(successor);
-                }
+                let (mask, factor) = self.weights[word];
+                let [before, after] = [state, successor].map(|s| u64::from(s[word] & mask));
+                let more = after.wrapping_sub(before).wrapping_mul(factor);
+                difference = difference.wrapping_add(more);
             }
         }
+        // The same sum, the same owner.
         if difference == 0 {
             return None;
         }
         let hash = *hash.get_or_insert_with(|| self.hash(state));
-        Some(self.owner_by(hash ^ difference))
+        Some(self.owner_by(hash.wrapping_add(difference)))
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
