@@ -29,6 +29,9 @@ pub(crate) struct Look {
     takes_all: bool,
     /// Nodes of the tree for each state, at least.
     nodes: f64,
+    /// It is worth starting again if there are fewer values by this factor, and not more nodes to
+    /// look up by [`MORE_NODES`].
+    fewer_values: f64,
 }
 
 /// The search is not a small one; it is a large one.
@@ -39,6 +42,7 @@ pub(crate) const LOOKS: [Look; 2] = [
         steps: 32,
         takes_all: true,
         nodes: 0.0,
+        fewer_values: 0.7,
     },
     Look {
         states: 256_000,
@@ -46,6 +50,7 @@ pub(crate) const LOOKS: [Look; 2] = [
         steps: 8,
         takes_all: false,
         nodes: 0.25,
+        fewer_values: 0.3,
     },
 ];
 /// Words of the widest states that are looked at.
@@ -59,9 +64,7 @@ const MOST_PAIRED: usize = 16;
 /// other there must also be fewer nodes to look up.
 const SOME_VALUES: f64 = 0.01;
 const MANY_VALUES: f64 = 0.03;
-/// It is worth starting again if there are fewer values by this factor, and not more nodes to look
-/// up by the other one.
-const FEWER_VALUES: f64 = 0.7;
+/// It is not worth starting again for more nodes to look up by this factor.
 const MORE_NODES: f64 = 1.1;
 /// Or if there are fewer nodes to look up by this one.
 const FEWER_NODES: f64 = 0.8;
@@ -93,7 +96,7 @@ pub(crate) fn better_tree(look: &Look, search: &Search<'_>, store: &Store) -> Op
             true => MORE_NODES.max(2.0 * share),
             false => FEWER_NODES,
         };
-        if after < FEWER_VALUES * before && nodes(&leaves, &steps) < most_nodes * usual_nodes {
+        if after < look.fewer_values * before && nodes(&leaves, &steps) < most_nodes * usual_nodes {
             return Some(leaves);
         }
     }
