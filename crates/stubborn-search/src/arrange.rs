@@ -7,20 +7,52 @@
 //! should be near the root, as in the codes of D. A. Huffman (*A method for the construction of
 //! minimum-redundancy codes*, 1952). So a search starts with the usual tree; when it turns out not
 //! to be a small one, some random walks are made, and if another tree is far better, it starts
-//! again with that.
+//! again with that. What the first states tell is not true of all: when a search turns out to be a
+//! large one, and the tree has many nodes, it is looked at again, with a larger sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stubborn_store::{Cursor, Leaves, NO_WORD, StateHandle, Store, StoreKind, Worker};
+use stubborn_store::{Cursor, Leaves, NO_WORD, StateHandle, Store, Worker};
 use stubborn_system::{FieldKind, Random, Successors};
 
 use crate::config::Search;
 
-/// States after which a search is not a small one.
-pub(crate) const NOT_SMALL: u64 = 16_000;
-/// Walks, and the most steps of each: together a sixteenth of what was explored.
-const WALKS: usize = 32;
-const STEPS: usize = 32;
+/// When to look whether there is a better tree.
+pub(crate) struct Look {
+    /// After so many states.
+    pub(crate) states: u64,
+    /// Walks, and the most steps of each: together not more than an eighth of what was explored.
+    walks: usize,
+    steps: usize,
+    /// Whether all states of a walk are in the sample, or only the last: the others are like it, and
+    /// make halves seem to have fewer values than they have.
+    takes_all: bool,
+    /// Nodes of the tree for each state, at least.
+    nodes: f64,
+    /// It is worth starting again if there are fewer values by this factor, and not more nodes to
+    /// look up by [`MORE_NODES`].
+    fewer_values: f64,
+}
+
+/// The search is not a small one; it is a large one.
+pub(crate) const LOOKS: [Look; 2] = [
+    Look {
+        states: 16_000,
+        walks: 32,
+        steps: 32,
+        takes_all: true,
+        nodes: 0.0,
+        fewer_values: 0.7,
+    },
+    Look {
+        states: 256_000,
+        walks: 4_000,
+        steps: 8,
+        takes_all: false,
+        nodes: 0.25,
+        fewer_values: 0.3,
+    },
+];
 /// Words of the widest states that are looked at.
 const WIDEST: usize = 64;
 /// Words of narrow states, and values of the whole in a sample that says little about them.
@@ -32,22 +64,21 @@ const MOST_PAIRED: usize = 16;
 /// other there must also be fewer nodes to look up.
 const SOME_VALUES: f64 = 0.01;
 const MANY_VALUES: f64 = 0.03;
-/// It is worth starting again if there are fewer values by this factor, and not more nodes to look
-/// up by the other one.
-const FEWER_VALUES: f64 = 0.7;
+/// It is not worth starting again for more nodes to look up by this factor.
 const MORE_NODES: f64 = 1.1;
 /// Or if there are fewer nodes to look up by this one.
 const FEWER_NODES: f64 = 0.8;
 
 /// A better tree for states like those of a store, if there is one.
-pub(crate) fn better_tree(search: &Search<'_>, store: &Store) -> Option<Leaves> {
+pub(crate) fn better_tree(look: &Look, search: &Search<'_>, store: &Store) -> Option<Leaves> {
     let width = store.width();
-    if store.kind() != StoreKind::Tree || !(3..=WIDEST).contains(&width) {
+    let usual = store.leaves()?;
+    let has_many_nodes = store.parts() as f64 >= look.nodes * store.len() as f64;
+    if !(3..=WIDEST).contains(&width) || !has_many_nodes {
         return None;
     }
-    let (states, steps) = walks(search, store);
-    let sample = Sample::new(&states, width);
-    let usual = Store::usual_leaves(width);
+    let (states, steps) = walks(look, search, store);
+    let sample = Sample::new(&states, width, !look.takes_all);
     let mut split = Split::new(&sample, left_words(&usual, width));
     let usual_nodes = nodes(&usual, &steps);
     // The same halves, but what changes often at the top.
@@ -65,7 +96,7 @@ pub(crate) fn better_tree(search: &Search<'_>, store: &Store) -> Option<Leaves> 
             true => MORE_NODES.max(2.0 * share),
             false => FEWER_NODES,
         };
-        if after < FEWER_VALUES * before && nodes(&leaves, &steps) < most_nodes * usual_nodes {
+        if after < look.fewer_values * before && nodes(&leaves, &steps) < most_nodes * usual_nodes {
             return Some(leaves);
         }
     }
@@ -170,7 +201,7 @@ fn place(part: Part, position: u32, leaves: &mut Leaves) {
 }
 
 /// States of random walks that start at states of the store, and all steps from them.
-fn walks(search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Steps) {
+fn walks(look: &Look, search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Steps) {
     let mut handles: Vec<StateHandle> = Vec::new();
     store.for_each(&mut |handle, _| {
         handles.push(handle);
@@ -181,8 +212,9 @@ fn walks(search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Steps) {
     let mut fields = search.system.layout().fields().iter();
     let keeps = fields.any(|field| matches!(field.kind, FieldKind::Interned));
     let (walks, steps) = match keeps || search.limits.depth.is_some() {
-        true => (WALKS * STEPS, 1),
-        false => (WALKS, STEPS),
+        true if look.takes_all => (look.walks * look.steps, 1),
+        true => (look.walks, 1),
+        false => (look.walks, look.steps),
     };
     let every = (handles.len() / walks).max(1);
     let mut executor = search.system.executor();
@@ -194,8 +226,10 @@ fn walks(search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Steps) {
             continue;
         }
         let mut state = cursor.words().to_vec();
-        for _ in 0..steps {
-            states.push(state.clone());
+        for step in 1..=steps {
+            if look.takes_all || step == steps {
+                states.push(state.clone());
+            }
             successors.clear();
             executor.successors(&state, &mut successors);
             if successors.is_empty() {
@@ -218,15 +252,18 @@ fn walks(search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Steps) {
 struct Sample {
     /// By word, by state: a hash of its value.
     hashes: Vec<Vec<u64>>,
+    /// Whether the states have nothing to do with each other.
+    is_scattered: bool,
 }
 
 impl Sample {
-    fn new(states: &[Vec<u32>], width: usize) -> Self {
+    fn new(states: &[Vec<u32>], width: usize, is_scattered: bool) -> Self {
         let hash =
             |word: usize, value: u32| Random::new((word as u64) << 32 | u64::from(value)).bits();
         let of_word = |word: usize| states.iter().map(|s| hash(word, s[word])).collect();
         Self {
             hashes: (0..width).map(of_word).collect(),
+            is_scattered,
         }
     }
 
@@ -298,6 +335,15 @@ impl<'s> Split<'s> {
             agreeing += u64::from(self.seen[at].1);
             self.seen[at] = (*hash, self.seen[at].1 + 1);
         }
+        if self.sample.is_scattered {
+            // After A. Chao (1984): a value that many states have is one value all the same.
+            let mut seen_times = [0.0; 3];
+            for (_, times) in self.seen.iter().filter(|(_, times)| *times > 0) {
+                seen_times[(*times as usize).min(3) - 1] += 1.0;
+            }
+            let [once, twice, more] = seen_times;
+            return once + twice + more + once * once / (2.0 * (twice + 1.0));
+        }
         let states = self.hashes[half].len() as f64;
         // As if one more pair had agreed.
         states * (states - 1.0) / 2.0 / (agreeing + 1) as f64
@@ -345,6 +391,7 @@ fn combine(all: &mut [u64], more: &[u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stubborn_store::{MemoryBudget, StoreOptions};
 
     /// What changes often is near the root.
     #[test]
@@ -356,7 +403,9 @@ mod tests {
         let position_of = |word: u32| leaves.iter().find(|(_, words)| words.contains(&word));
         assert!(position_of(9).is_some_and(|(position, _)| position.ilog2() == 2));
         assert!(nodes(&leaves, &steps) < 2_200.0);
-        assert!(nodes(&Store::usual_leaves(13), &steps) > 3_000.0);
+        let usual = Store::new(13, &StoreOptions::default(), &MemoryBudget::unlimited());
+        let usual = usual.expect("memory").leaves().expect("a tree");
+        assert!(nodes(&usual, &steps) > 3_000.0);
         assert_eq!(
             left_words(&leaves, 13),
             [vec![false; 12], vec![true]].concat()
@@ -381,17 +430,19 @@ mod tests {
             vec![a, 9, b, 7 * a, 9, b / 2]
         };
         let states: Vec<Vec<u32>> = (0..1_000).map(|_| state()).collect();
-        let sample = Sample::new(&states, 6);
-        let mut split = Split::new(&sample, vec![true, true, true, false, false, false]);
-        let (before, after) = (split.cost(), split.improve());
-        let is_left = &split.is_left;
-        assert!(after < before / 50.0, "{before} {after}");
-        assert_eq!(is_left[0], is_left[3]);
-        assert_eq!(is_left[2], is_left[5]);
-        assert_ne!(is_left[0], is_left[2]);
-        assert!(
-            after > 500.0 && after < 2_000.0,
-            "about 500 values each: {after}"
-        );
+        for is_scattered in [false, true] {
+            let sample = Sample::new(&states, 6, is_scattered);
+            let mut split = Split::new(&sample, vec![true, true, true, false, false, false]);
+            let (before, after) = (split.cost(), split.improve());
+            let is_left = &split.is_left;
+            assert!(after < before / 50.0, "{before} {after}");
+            assert_eq!(is_left[0], is_left[3]);
+            assert_eq!(is_left[2], is_left[5]);
+            assert_ne!(is_left[0], is_left[2]);
+            assert!(
+                after > 500.0 && after < 2_000.0,
+                "about 500 values each: {after}"
+            );
+        }
     }
 }

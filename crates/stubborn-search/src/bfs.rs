@@ -12,7 +12,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stubborn_store::saved::Sink;
-use stubborn_store::{Batch, Cursor, StateHandle, Worker};
+use stubborn_store::{Batch, Cursor, StateHandle, StoreError, Worker};
 
 use crate::context::Context;
 use crate::control::Halt;
@@ -520,7 +520,13 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
 
     /// Inserts the batch, queues what is new, and empties the batch.
     fn flush(&mut self) -> Result<(), Halt> {
-        let stored = self.store_batch();
+        let stored = match self.context.shape.is_handle {
+            true => {
+                let stored = self.worker.insert_for_new(&mut self.batch);
+                self.queue_new(stored)
+            }
+            false => self.store_batch(),
+        };
         self.batch.clear();
         self.batch_states.clear();
         stored
@@ -528,18 +534,23 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
 
     /// Inserts the batch and queues what is new.
     fn store_batch(&mut self) -> Result<(), Halt> {
-        let control = self.context.control;
         let stored = self.worker.insert_batch(&mut self.batch).map(|_| ());
-        let inserted = self.batch.inserted();
+        self.queue_new(stored)
+    }
+
+    /// Queues what was new in the batch, which was stored or not.
+    fn queue_new(&mut self, stored: Result<(), StoreError>) -> Result<(), Halt> {
+        let control = self.context.control;
         if self.context.shape.is_handle {
-            for inserted in inserted.iter().filter(|i| i.is_new) {
-                self.out.push(&[inserted.handle.to_bits()], control)?;
+            for handle in self.batch.new_states() {
+                self.out.push(&[handle.to_bits()], control)?;
             }
         } else {
             let states = self
                 .batch_states
                 .chunks_exact(self.context.shape.entry_words);
-            for (_, state) in inserted.iter().zip(states).filter(|(i, _)| i.is_new) {
+            let inserted = self.batch.inserted().iter();
+            for (_, state) in inserted.zip(states).filter(|(i, _)| i.is_new) {
                 self.out.push(state, control)?;
             }
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use stubborn_store::{Leaves, MemoryBudget, Store, StoreError, StoreOptions};
 use stubborn_system::Spent;
 
-use crate::arrange::{NOT_SMALL, better_tree};
+use crate::arrange::{LOOKS, Look, better_tree};
 use crate::config::{Limits, Order, Search, SearchError, Target};
 use crate::context::{Context, Sum};
 use crate::control::Control;
@@ -52,7 +52,12 @@ impl Search<'_> {
         let mut exploration = self.begin_with(store, budget);
         // Whoever is shown every state sees each once, and what random walks meet would be learnt.
         let is_watched = self.visitor.is_some() || self.system.learns();
-        exploration.may_start_again = !is_watched && self.store.leaves.is_none();
+        exploration.looks = match (is_watched || self.store.leaves.is_some(), self.reduction) {
+            (true, _) => &[],
+            // It takes long to choose so many sets again.
+            (false, Some(_)) => &LOOKS[..1],
+            (false, None) => &LOOKS,
+        };
         Ok(exploration)
     }
 
@@ -69,11 +74,12 @@ impl Search<'_> {
             ..self.clone()
         };
         let mut exploration = small.begin().ok()?;
-        exploration.explore(Some(NOT_SMALL));
+        let [first, ..] = &LOOKS;
+        exploration.explore(Some(first.states));
         let store = exploration.store.as_ref().ok();
         store
             .filter(|_| exploration.is_waiting())
-            .and_then(|store| better_tree(&small, store))
+            .and_then(|store| better_tree(first, &small, store))
     }
 
     /// The search with a store, before anything is explored.
@@ -107,7 +113,7 @@ impl Search<'_> {
             budget,
             frontier: bfs::Frontier::default(),
             waiting: dfs::Waiting::default(),
-            may_start_again: false,
+            looks: &[],
         }
     }
 
@@ -248,8 +254,8 @@ pub struct Exploration<'a> {
     frontier: bfs::Frontier,
     /// What is left, in depth-first order.
     waiting: dfs::Waiting,
-    /// With another tree, when it is not small any more.
-    may_start_again: bool,
+    /// When it may start again with another tree.
+    looks: &'static [Look],
 }
 
 /// What the threads share besides the store.
@@ -296,17 +302,18 @@ impl Exploration<'_> {
     /// # Panics
     /// If an executor, a reduction or a proviso does, after all threads have stopped.
     pub fn explore(&mut self, most: Option<u64>) {
-        let is_large = most.is_none_or(|most| most > NOT_SMALL);
-        if self.may_start_again && is_large {
-            self.explore_on(Some(NOT_SMALL));
+        while let Some((look, later)) = self.looks.split_first()
+            && most.is_none_or(|most| most > look.states)
+        {
+            self.explore_on(Some(look.states));
             if !self.is_waiting() {
                 return;
             }
-            self.may_start_again = false;
             let store = self.store.as_ref().ok();
-            if let Some(leaves) = store.and_then(|s| better_tree(self.parts.search, s)) {
+            if let Some(leaves) = store.and_then(|s| better_tree(look, self.parts.search, s)) {
                 self.start_again(leaves);
             }
+            self.looks = later;
         }
         self.explore_on(most);
     }

@@ -3,7 +3,7 @@
 use crate::cursor::Cursor;
 use crate::nodes::NodeId;
 use crate::plan::TreePlan;
-use crate::store::Inserted;
+use crate::store::{Inserted, StateHandle};
 
 /// Vectors waiting to be inserted, of any number of parents.
 ///
@@ -18,8 +18,19 @@ use crate::store::Inserted;
 pub struct Batch {
     pub(crate) width: usize,
     pub(crate) plan: Plan,
-    pub(crate) inserted: Vec<Inserted>,
+    pub(crate) results: Results,
     len: usize,
+}
+
+/// What became of the vectors of a batch.
+#[derive(Clone, Debug)]
+pub(crate) struct Results {
+    /// How many were inserted.
+    pub(crate) done: usize,
+    /// What became of each, if somebody wants to know.
+    pub(crate) all: Vec<Inserted>,
+    /// Those that were new.
+    pub(crate) new: Vec<StateHandle>,
 }
 
 /// What is kept of the vectors until they are inserted.
@@ -41,7 +52,11 @@ impl Batch {
         Self {
             width,
             plan,
-            inserted: Vec::with_capacity(Self::GOOD_SIZE),
+            results: Results {
+                done: 0,
+                all: Vec::with_capacity(Self::GOOD_SIZE),
+                new: Vec::with_capacity(Self::GOOD_SIZE),
+            },
             len: 0,
         }
     }
@@ -152,7 +167,7 @@ impl Batch {
     /// tree, all words in others. The batch must have been [named](crate::Worker::name_batch), and
     /// not inserted.
     pub fn take_out(&mut self, which: &[usize], mut show: impl FnMut(usize, &[u32])) {
-        debug_assert!(self.inserted.is_empty(), "they are stored already");
+        debug_assert!(self.results.done == 0, "they are stored already");
         let mut left = which.iter().copied().peekable();
         let (mut kept, mut taken) = (0, 0);
         for at in 0..self.len {
@@ -184,13 +199,20 @@ impl Batch {
     /// What became of the vectors, in the order of pushing. After an insertion
     /// that failed these are only the first ones.
     pub fn inserted(&self) -> &[Inserted] {
-        &self.inserted
+        &self.results.all
+    }
+
+    /// Those of the vectors inserted so far that were new, in the order of pushing.
+    pub fn new_states(&self) -> &[StateHandle] {
+        &self.results.new
     }
 
     /// Empties the batch.
     pub fn clear(&mut self) {
         self.len = 0;
-        self.inserted.clear();
+        self.results.done = 0;
+        self.results.all.clear();
+        self.results.new.clear();
         match &mut self.plan {
             Plan::Tree(plan) => plan.clear(),
             Plan::Whole { words, .. } => words.clear(),
@@ -213,7 +235,7 @@ fn mask_covers(mask: &[u64], before: &[u32], after: &[u32]) -> bool {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::{MemoryBudget, Store, StoreKind, StoreOptions};
+    use crate::{MemoryBudget, StateHandle, Store, StoreKind, StoreOptions};
 
     /// What is known without a look is not looked up, and everything else is stored.
     #[test]
@@ -247,8 +269,23 @@ mod tests {
                 assert_eq!(batch.len(), expected);
                 let inserted = worker.insert_batch(&mut batch).expect("memory");
                 assert_eq!(inserted.len(), expected);
-                assert_eq!(inserted.iter().filter(|one| one.is_new).count(), 3);
+                let new = inserted.iter().filter(|one| one.is_new);
+                let new: Vec<StateHandle> = new.map(|one| one.handle).collect();
+                assert_eq!((new.len(), batch.new_states()), (3, &new[..]));
                 assert_eq!(store.len(), 4);
+                // All nodes are known now, and so is what does not change.
+                batch.clear();
+                batch.push_all(&cursor, 6, &words, &masks);
+                assert_eq!(batch.len(), expected);
+                // One more, which is new.
+                let other = vec![9; width];
+                batch.push(&cursor, &other, None);
+                worker.insert_for_new(&mut batch).expect("memory");
+                worker
+                    .load(batch.new_states()[0], &mut cursor)
+                    .expect("kept");
+                assert_eq!((batch.new_states().len(), cursor.words()), (1, &other[..]));
+                assert_eq!(store.len(), 5);
             }
         }
     }

@@ -37,7 +37,9 @@ struct LeafPart {
 impl LeafPart {
     #[inline(always)]
     fn pair(&self, words: &[u32]) -> u64 {
-        let [first, second] = self.words.map(|at| words[at as usize]);
+        // (Not by `map`, which is never quite compiled away.)
+        let [first, second] = self.words;
+        let (first, second) = (words[first as usize], words[second as usize]);
         u64::from(first) | u64::from(second & self.second) << 32
     }
 }
@@ -303,8 +305,6 @@ pub(crate) struct TreePlan {
     memo: Memo,
     /// By insertion: the pair of ids at the root, once they are known.
     pub(crate) roots: Vec<u64>,
-    /// States that turned out to be new and were not counted yet.
-    pub(crate) new: u64,
     steps: Vec<Step>,
     climbs: Vec<Climb>,
     /// For one state: the pairs of its nodes above the leaves.
@@ -324,7 +324,6 @@ impl TreePlan {
             templates: Templates::new(shape),
             memo: Memo::new(),
             roots: Vec::new(),
-            new: 0,
             steps: Vec::new(),
             climbs: Vec::new(),
             mask: Vec::new(),
@@ -374,18 +373,28 @@ impl TreePlan {
         masks: impl Iterator<Item = &'m [u64]>,
     ) -> usize {
         let before = self.roots.len();
+        let (known, _) = known.as_chunks::<2>();
+        let own = NodeId::pair(known[1]);
+        let mut last = own;
         let (mut last_mask, mut last_state): (&[u64], &[u32]) = (&[], &[]);
         for mask in masks {
             let Some((state, others)) = words.split_at_checked(width) else {
                 break;
             };
             words = others;
-            let is_itself = mask.iter().all(|bits| *bits == 0);
-            if is_itself || mask == last_mask && state == last_state {
-                continue;
+            let template = self.templates.of(mask);
+            match template.root(known, state, &self.memo, &mut self.pairs) {
+                Ok(root) if root == last || root == own => {}
+                Ok(root) => {
+                    last = root;
+                    self.roots.push(root);
+                }
+                Err(_) if mask == last_mask && state == last_state => {}
+                Err((leaves, nodes)) => {
+                    (last_mask, last_state) = (mask, state);
+                    self.keep(mask, state, leaves, nodes);
+                }
             }
-            (last_mask, last_state) = (mask, state);
-            self.push(known, state, mask);
         }
         self.roots.len() - before
     }
@@ -435,7 +444,7 @@ impl TreePlan {
         let leaves = left.iter();
         self.steps
             .extend(leaves.map(|leaf| step(leaf.pair(words), leaf.receiver)));
-        let above = self.pairs.iter().zip(&template.nodes).skip(nodes);
+        let above = self.pairs[nodes..].iter().zip(&template.nodes[nodes..]);
         self.steps
             .extend(above.map(|(pair, node)| step(*pair, node.receiver)));
         self.climbs.push(Climb {

@@ -489,25 +489,21 @@ impl QuotientTable {
         Some(bucket)
     }
 
-    /// Finds or adds the keys of all items, in order; what `result` makes of their flags, and of
-    /// whether they are new, goes to `results`. Says for how many there was room, and how many of
-    /// these are new.
+    /// Finds or adds the keys of all items, in order; `tell` hears of their flags, and of whether
+    /// they are new. Says for how many there was room.
     #[inline]
-    pub(crate) fn insert_all<K, R>(
+    pub(crate) fn insert_all<K>(
         &self,
         items: &[K],
         key: impl Fn(&K) -> u64,
-        results: &mut [R],
-        result: impl Fn(&K, u8, bool) -> R,
-    ) -> (usize, u64) {
+        tell: impl FnMut(&K, u8, bool),
+    ) -> usize {
         match self.segments.first() {
-            Some(Segment::Narrow(_)) => {
-                self.insert_as(items, key, results, result, |segment| match segment {
-                    Segment::Narrow(rows) => Some(rows),
-                    Segment::Wide(_) => None,
-                })
-            }
-            _ => self.insert_as(items, key, results, result, |segment| match segment {
+            Some(Segment::Narrow(_)) => self.insert_as(items, key, tell, |segment| match segment {
+                Segment::Narrow(rows) => Some(rows),
+                Segment::Wide(_) => None,
+            }),
+            _ => self.insert_as(items, key, tell, |segment| match segment {
                 Segment::Wide(rows) => Some(rows),
                 Segment::Narrow(_) => None,
             }),
@@ -516,28 +512,23 @@ impl QuotientTable {
 
     /// The same where most segments are of a kind.
     #[inline(always)]
-    fn insert_as<'t, K, R, const ENTRIES: usize, const BETWEEN: usize>(
+    fn insert_as<'t, K, const ENTRIES: usize, const BETWEEN: usize>(
         &'t self,
         items: &[K],
         key: impl Fn(&K) -> u64,
-        results: &mut [R],
-        result: impl Fn(&K, u8, bool) -> R,
+        mut tell: impl FnMut(&K, u8, bool),
         rows_of: impl Fn(&'t Segment) -> Option<&'t Rows<ENTRIES, BETWEEN>>,
-    ) -> (usize, u64) {
+    ) -> usize {
         let mut fetched = [(0, None); Self::TOGETHER];
-        let (mut done, mut new) = (0, 0);
-        let results = results.chunks_mut(Self::TOGETHER);
-        for (items, results) in items.chunks(Self::TOGETHER).zip(results) {
-            // Slices of one length, so that nothing is checked for each item.
-            let count = items.len().min(Self::TOGETHER);
-            let (items, results) = (&items[..count], &mut results[..count]);
-            let fetched = &mut fetched[..count];
+        let mut done = 0;
+        for items in items.chunks(Self::TOGETHER) {
+            let fetched = &mut fetched[..items.len()];
             // All are fetched before any is looked at.
             for (place, item) in fetched.iter_mut().zip(items) {
                 let hash = self.permutation.apply(key(item));
                 *place = (hash, self.fetch(hash, &rows_of));
             }
-            for (at, (hash, bucket)) in fetched.iter().copied().enumerate() {
+            for ((hash, bucket), item) in fetched.iter().copied().zip(items) {
                 let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, 0);
                 let at_home = bucket.map(|bucket| bucket.find_or_add(entry));
                 let found = match at_home {
@@ -546,14 +537,13 @@ impl QuotientTable {
                     None => self.find_or_add(hash),
                 };
                 let Some((flags, is_new)) = found else {
-                    return (done + at, new);
+                    return done;
                 };
-                results[at] = result(&items[at], flags.load(Ordering::SeqCst) & FLAGS, is_new);
-                new += u64::from(is_new);
+                tell(item, flags.load(Ordering::SeqCst) & FLAGS, is_new);
+                done += 1;
             }
-            done += count;
         }
-        (done, new)
+        done
     }
 
     /// Keys that are fetched together.

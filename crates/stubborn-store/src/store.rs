@@ -1,6 +1,6 @@
 //! The one type that searches know: a [`Store`] of some [`StoreKind`].
 
-use crate::batch::{Batch, Plan};
+use crate::batch::{Batch, Plan, Results};
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::cursor::Cursor;
 use crate::gate::Gate;
@@ -302,13 +302,21 @@ impl Store {
         (self.kind == StoreKind::Plain).then(|| handle.to_bits() as u32)
     }
 
-    /// The leaves that trees of vectors of `width` words, at least two, have if nobody says more.
-    pub fn usual_leaves(width: usize) -> Leaves {
-        let shape = Shape::new(width, None);
-        let leaves = shape.leaves();
-        leaves
-            .map(|(position, words)| (position as u32, words))
-            .collect()
+    /// The leaves that its vectors have, in a tree.
+    pub fn leaves(&self) -> Option<Leaves> {
+        let leaves = self.shape.as_ref()?.leaves();
+        Some(leaves.map(|(at, words)| (at as u32, words)).collect())
+    }
+
+    /// How many parts of vectors a tree has, about: its nodes below the roots.
+    pub fn parts(&self) -> u64 {
+        let mut ticket = self.gate.register();
+        let parts = match &*self.gate.enter(&mut ticket) {
+            Tables::Tree(tree) => tree.parts(),
+            _ => 0,
+        };
+        self.gate.leave(&ticket);
+        parts
     }
 
     /// Shows all states with their flags, in any order, until `visit` says that it has seen enough.
@@ -440,29 +448,46 @@ impl Tables {
         }
     }
 
-    /// Does all insertions of a batch that are not done yet, in order.
+    /// Does all insertions of a batch that are not done yet, in order. A tree tells what became of
+    /// each only if asked to.
     #[inline]
     pub(crate) fn insert(
         &self,
         plan: &mut Plan,
         spare: &mut SpareIds,
-        inserted: &mut Vec<Inserted>,
+        results: &mut Results,
+        tells_all: bool,
     ) -> Result<(), Shortage> {
-        let lacks_roots = |NoRoom| Shortage::Roots;
-        match (self, plan) {
-            (Self::Tree(tree), Plan::Tree(plan)) => tree.insert(plan, spare, inserted),
-            (Self::Plain(plain), Plan::Whole { words, hashes }) => {
-                plain.insert(words, hashes, inserted).map_err(lacks_roots)
+        let Results { done, all, new } = results;
+        let before = all.len();
+        let inserted = match (self, plan) {
+            (Self::Tree(tree), Plan::Tree(plan)) if tells_all => {
+                return tree.insert(plan, spare, done, |inserted| {
+                    all.push(inserted);
+                    new.extend(inserted.is_new.then_some(inserted.handle));
+                });
             }
+            (Self::Tree(tree), Plan::Tree(plan)) => {
+                return tree.insert(plan, spare, done, |inserted| {
+                    if inserted.is_new {
+                        new.push(inserted.handle);
+                    }
+                });
+            }
+            (Self::Plain(plain), Plan::Whole { words, hashes }) => plain.insert(words, hashes, all),
             (Self::Compact(compact), Plan::Whole { words, hashes }) => {
-                compact.insert(words, hashes, inserted).map_err(lacks_roots)
+                compact.insert(words, hashes, all)
             }
             (Self::Bitstate(bitstate), Plan::Whole { words, hashes }) => {
-                bitstate.insert(words, hashes, inserted);
+                bitstate.insert(words, hashes, all);
                 Ok(())
             }
             _ => panic!("the batch belongs to a store of another kind"),
-        }
+        };
+        *done = all.len();
+        let is_new = all[before..].iter().filter(|inserted| inserted.is_new);
+        new.extend(is_new.map(|inserted| inserted.handle));
+        inserted.map_err(|NoRoom| Shortage::Roots)
     }
 
     fn grow(&mut self, shortage: Shortage, factor: f64, threads: usize) -> Result<(), StoreError> {

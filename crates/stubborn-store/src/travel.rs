@@ -45,13 +45,14 @@ pub struct Nonsense;
 /// For each side and each other store: ids plus one, by place. Nothing is there at first, not even memory.
 type Tables = Vec<[Vec<u32>; 2]>;
 
-fn tables(stores: usize, is_tree: bool) -> Tables {
-    let places = PLACES / stores.max(1);
+/// The halves of a store's states, if they are sent so, and what other stores know of them: nothing yet.
+fn beginning(store: &Store, others: usize) -> (Option<Halves>, Tables) {
+    let halves = Halves::new(store);
+    let places = PLACES / others.max(1);
     let places = places.clamp(FEWEST_PLACES, MOST_PLACES);
-    let places = if is_tree { 1 << places.ilog2() } else { 0 };
-    (0..stores)
-        .map(|_| [vec![0; places], vec![0; places]])
-        .collect()
+    let places = halves.as_ref().map_or(0, |_| 1 << places.ilog2());
+    let tables = (0..others).map(|_| [vec![0; places], vec![0; places]]);
+    (halves, tables.collect())
 }
 
 /// The words of both halves of a tree, and masks of them.
@@ -98,9 +99,9 @@ pub struct Departures {
 impl Departures {
     /// Other stores, by their numbers, know nothing yet.
     pub fn new(store: &Store, others: usize) -> Self {
-        let halves = Halves::new(store);
+        let (halves, told) = beginning(store, others);
         Self {
-            told: tables(others, halves.is_some()),
+            told,
             halves,
             cursor: store.cursor(),
         }
@@ -167,14 +168,14 @@ pub struct Arrivals {
 impl Arrivals {
     /// Other stores, by their numbers, have told nothing yet.
     pub fn new(store: &Store, others: usize) -> Self {
-        let halves = Halves::new(store);
+        let (halves, known) = beginning(store, others);
         let width = store.width();
         let mut all = vec![u64::MAX; width.div_ceil(64)];
         if let Some(last) = all.last_mut() {
             *last >>= (64 - width % 64) % 64;
         }
         Self {
-            known: tables(others, halves.is_some()),
+            known,
             halves,
             pending: Vec::new(),
             nodes: vec![NodeId::NONE; store.shape().map_or(0, Shape::positions)],

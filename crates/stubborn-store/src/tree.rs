@@ -90,6 +90,11 @@ impl Tree {
         self.nodes.bytes() + self.roots.bytes()
     }
 
+    /// Nodes below the roots, with some that will be made.
+    pub(crate) fn parts(&self) -> u64 {
+        self.nodes.len() as u64
+    }
+
     /// The number of states from which on the root table should grow.
     pub(crate) fn limit(&self) -> u64 {
         self.roots.limit()
@@ -124,41 +129,34 @@ impl Tree {
         )
     }
 
-    /// Does all insertions of a batch that are not done yet, in order. When it
-    /// stops with a shortage it can be called again and goes on from there.
+    /// Does all insertions of a batch that are not `done` yet, in order; `tell` hears what becomes of
+    /// them. When it stops with a shortage it can be called again and goes on from there.
+    #[inline(always)]
     pub(crate) fn insert(
         &self,
         plan: &mut TreePlan,
         spare: &mut SpareIds,
-        inserted: &mut Vec<Inserted>,
+        done: &mut usize,
+        mut tell: impl FnMut(Inserted),
     ) -> Result<(), Shortage> {
         self.climb(plan, spare).map_err(|NoRoom| Shortage::Nodes)?;
-        let before = inserted.len();
-        let roots = &plan.roots[before..];
+        let roots = &plan.roots[*done..];
         let half = self.roots.bits() / 2;
         let all = roots.iter().fold(0, |all, root| all | root | root >> 32);
         if half < 32 && all as u32 >> half != 0 {
             return Err(Shortage::Keys);
         }
-        let blank = Inserted {
-            handle: StateHandle::from_bits(0),
-            is_new: false,
-            flags: 0,
-        };
-        inserted.resize(plan.roots.len(), blank);
         // The left half comes first in keys and handles.
         let key = |root: &u64| root << 32 >> (32 - half) | root >> 32;
-        let result = |root: &u64, flags, is_new| Inserted {
-            handle: StateHandle::from_bits(root.rotate_left(32)),
-            is_new,
-            flags,
-        };
-        let results = &mut inserted[before..];
-        let (done, new) = self.roots.insert_all(roots, key, results, result);
-        let all_done = done == roots.len();
-        plan.new += new;
-        inserted.truncate(before + done);
-        match all_done {
+        *done += self.roots.insert_all(roots, key, |root, flags, is_new| {
+            let handle = StateHandle::from_bits(root.rotate_left(32));
+            tell(Inserted {
+                handle,
+                is_new,
+                flags,
+            });
+        });
+        match *done == plan.roots.len() {
             true => Ok(()),
             false => Err(Shortage::Roots),
         }
@@ -249,8 +247,9 @@ impl Tree {
     /// than before, of positions that have bits.
     #[inline(always)]
     fn replace(pairs: &mut [[NodeId; 2]], parent: usize, ids: [u32; 2]) -> u64 {
-        let before = std::mem::replace(&mut pairs[parent], ids.map(NodeId));
-        let [left, right] = [0, 1].map(|half| u64::from(before[half].0 != ids[half]));
+        let before = std::mem::replace(&mut pairs[parent], [NodeId(ids[0]), NodeId(ids[1])]);
+        let left = u64::from(before[0].0 != ids[0]);
+        let right = u64::from(before[1].0 != ids[1]);
         (left | right << 1) << (2 * parent % 64)
     }
 

@@ -107,8 +107,9 @@ impl<'s> Worker<'s> {
             &mut self.spare,
             &mut self.count,
             &mut self.single,
+            true,
         )?;
-        Ok(self.single.inserted[0])
+        Ok(self.single.results.all[0])
     }
 
     /// Inserts the vectors of a batch, in order; the results are also in
@@ -118,6 +119,20 @@ impl<'s> Worker<'s> {
     /// # Panics
     /// If the batch comes from a store of another kind.
     pub fn insert_batch<'b>(&mut self, batch: &'b mut Batch) -> Result<&'b [Inserted], StoreError> {
+        self.insert_telling(batch, true)?;
+        Ok(batch.inserted())
+    }
+
+    /// The same for who wants to know of [new ones](Batch::new_states) only, which is quicker. What
+    /// became of the others is not told by every store.
+    ///
+    /// # Panics
+    /// If the batch comes from a store of another kind.
+    pub fn insert_for_new(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+        self.insert_telling(batch, false)
+    }
+
+    fn insert_telling(&mut self, batch: &mut Batch, tells_all: bool) -> Result<(), StoreError> {
         let Self {
             store,
             ticket,
@@ -125,8 +140,7 @@ impl<'s> Worker<'s> {
             count,
             ..
         } = self;
-        insert_all(store, ticket, spare, count, batch)?;
-        Ok(&batch.inserted)
+        insert_all(store, ticket, spare, count, batch, tells_all)
     }
 
     /// Finds out what the vectors of a batch are called here, and stores their parts, not them. It
@@ -283,6 +297,7 @@ fn insert_all(
     spare: &mut SpareIds,
     count: &mut OwnCount,
     batch: &mut Batch,
+    tells_all: bool,
 ) -> Result<(), StoreError> {
     assert_eq!(
         batch.width,
@@ -290,7 +305,7 @@ fn insert_all(
         "the batch belongs to a store of another width"
     );
     if let Some(every) = store.force_growth_every {
-        let more = (batch.len() - batch.inserted.len()) as u64;
+        let more = (batch.len() - batch.results.done) as u64;
         let before = store.insertions.fetch_add(more, Ordering::Relaxed);
         if (before + more) / every > before / every {
             let generation = store.gate.enter(ticket).generation();
@@ -299,15 +314,10 @@ fn insert_all(
     }
     loop {
         let inside = store.gate.enter(ticket);
-        let done = batch.inserted.len();
-        let result = inside.insert(&mut batch.plan, spare, &mut batch.inserted);
-        let new = match &mut batch.plan {
-            Plan::Tree(plan) => std::mem::take(&mut plan.new),
-            Plan::Whole { .. } => {
-                let inserted = batch.inserted[done..].iter();
-                inserted.filter(|inserted| inserted.is_new).count() as u64
-            }
-        };
+        let results = &mut batch.results;
+        let before = results.new.len();
+        let result = inside.insert(&mut batch.plan, spare, results, tells_all);
+        let new = (results.new.len() - before) as u64;
         let len = count.add(store, new);
         let need = match result {
             Err(shortage) => Need::Shortage(shortage),
