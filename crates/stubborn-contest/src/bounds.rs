@@ -30,7 +30,7 @@ pub(crate) struct Bound {
 }
 
 /// An open question with what is known.
-struct Open {
+pub(crate) struct Open {
     bound: Bound,
     /// Seen.
     least: u64,
@@ -44,8 +44,14 @@ impl Open {
     }
 }
 
-/// Answers all bounds; what cannot be answered is said so.
-pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: Vec<Bound>) {
+const SEEN: [Technique; 2] = [Technique::LinearProgramming, Technique::RandomWalk];
+
+/// Answers what is easy to answer; the others.
+pub(crate) fn first_look(
+    examiner: &mut Examiner<'_>,
+    system: &NetSystem,
+    bounds: Vec<Bound>,
+) -> Vec<Open> {
     let initial = system.initial_states();
     let mut open: Vec<Open> = bounds
         .into_iter()
@@ -55,27 +61,34 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: V
             bound,
         })
         .collect();
-    let seen = [Technique::LinearProgramming, Technique::RandomWalk];
     let glance = examiner.glance();
-    explore(examiner, system, &mut open, glance);
+    explore(examiner, system, &mut open, glance / 8);
     prove(examiner, system, &mut open, 20 * glance);
-    walk_around(examiner, system, &mut open, glance);
-    walk_up(examiner, system, &mut open, 4 * glance);
-    settle(examiner, &mut open, &seen);
+    for time in [glance / 4, glance] {
+        walk_around(examiner, system, &mut open, time);
+        walk_up(examiner, system, &mut open, 4 * time);
+        settle(examiner, &mut open, &SEEN);
+        explore(examiner, system, &mut open, time);
+    }
     one_by_one(examiner, system, &mut open, |_, _| 20 * glance);
+    open
+}
+
+/// Answers all bounds that a [first look](first_look) left; what cannot be answered is said so.
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, mut open: Vec<Open>) {
     explore(examiner, system, &mut open, examiner.short());
     let each = 1.0 / open.len().max(1) as f64;
     let time = examiner.slice(0.2 * each, Duration::from_secs(20));
     prove(examiner, system, &mut open, time);
     let time = examiner.slice(0.03, Duration::from_secs(2));
     walk_around(examiner, system, &mut open, time);
-    settle(examiner, &mut open, &seen);
+    settle(examiner, &mut open, &SEEN);
     if examiner.options.walks {
         pump(examiner, system, &mut open);
     }
     let time = examiner.slice(0.1 * each, Duration::from_secs(5));
     walk_up(examiner, system, &mut open, time);
-    settle(examiner, &mut open, &seen);
+    settle(examiner, &mut open, &SEEN);
     explore(examiner, system, &mut open, examiner.left().mul_f64(0.2));
     // The most expensive of what needs no search of its own; what is left of a bound after it is for
     // searches.
