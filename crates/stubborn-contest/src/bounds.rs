@@ -7,6 +7,7 @@
 //! contain what increases the sum, whatever its value is now, so they lead to every larger
 //! value, and hence to the largest.
 
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use stubborn_net::{
@@ -193,23 +194,26 @@ fn settle(examiner: &mut Examiner<'_>, open: &mut Vec<Open>, techniques: &[Techn
     });
 }
 
-/// Upper bounds by the state equation where there are none yet, each in a time.
+/// Upper bounds by the state equation where there are none yet, each in a time; of a coloured net first
+/// by the sums over its colours.
 fn prove(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open], time: Duration) {
-    if !examiner.options.equation || open.is_empty() {
+    if !examiner.options.equation || open.iter().all(|q| q.most.is_some()) {
         return;
     }
-    let equation = StateEquation::new(system.net());
+    let summed = examiner.summed();
+    let equation = OnceCell::new();
     for question in open.iter_mut().filter(|q| q.most.is_none()) {
         if examiner.is_over() {
             return;
         }
-        let weights: Vec<(PlaceId, i64)> = question
-            .bound
-            .places
-            .iter()
-            .map(|place| (*place, 1))
-            .collect();
-        question.most = equation.bound(&weights, time);
+        let places = &question.bound.places;
+        question.most = summed.as_ref().and_then(|s| s.bound(places, time));
+        if !question.is_settled() {
+            let weights: Vec<(PlaceId, i64)> = places.iter().map(|place| (*place, 1)).collect();
+            let equation = equation.get_or_init(|| StateEquation::new(system.net()));
+            let proved = equation.bound(&weights, time);
+            question.most = question.most.into_iter().chain(proved).min();
+        }
     }
 }
 

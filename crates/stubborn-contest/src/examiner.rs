@@ -16,6 +16,7 @@ use stubborn_search::{End, Limits, Order};
 use stubborn_system::{Budget, RelationLevel, Successors, System};
 
 use crate::answer::{Line, Technique, Value};
+use crate::summed::Summed;
 
 /// How to examine.
 #[derive(Clone, Debug)]
@@ -124,6 +125,13 @@ impl<'f> Examiner<'f> {
         let net = self.model.net.clone();
         let narrow = NetOptions::narrow(&net);
         NetSystem::knowing(net, Invariants::default(), narrow, Arc::default()).ok()
+    }
+
+    /// The sums of tokens over the colours of a coloured net.
+    pub(crate) fn summed(&self) -> Option<Summed<'f>> {
+        let model = self.model;
+        let groups = model.place_groups().map(|(_, group)| group);
+        model.coloured.then(|| Summed::new(&model.net, groups))?
     }
 
     /// Lets somebody else answer questions of our own, in a part of the time; the answers.

@@ -30,6 +30,7 @@
 //! | --- | --- |
 //! | `answer` | lines and techniques |
 //! | `examiner` | options, the clock, how to search |
+//! | `summed` | the state equation of a coloured net without its colours |
 //! | `claim` | temporal formulas and the statements in them |
 //! | `walk`, `guided`, `pump`, `best_first` | random walks; walks towards a goal; runs that can be repeated; searches by distance |
 //! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl`, `ctl` | the examinations |
@@ -51,6 +52,7 @@ mod ltl;
 mod pump;
 mod reachability;
 mod state_space;
+mod summed;
 mod terminal;
 #[cfg(test)]
 mod testing;

@@ -234,6 +234,7 @@ fn exclude(
     if !examiner.options.equation || open.is_empty() {
         return;
     }
+    let summed = examiner.summed();
     let equation = StateEquation::new(system.net());
     let linear = Linearise::new(system.net(), system.bounds()).with_traps(examiner.options.traps);
     open.retain_mut(|(goal, _)| {
@@ -241,7 +242,10 @@ fn exclude(
             return true;
         }
         let started = Instant::now();
-        let excluded = linear.never(&equation, &goal.formula, time);
+        let by_sums = summed
+            .as_ref()
+            .is_some_and(|s| s.excludes(&goal.formula, time / 2));
+        let excluded = by_sums || linear.never(&equation, &goal.formula, time);
         if excluded {
             examiner.answer(&goal.id, goal.value(false), &[Technique::LinearProgramming]);
         }
