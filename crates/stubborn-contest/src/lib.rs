@@ -246,21 +246,24 @@ fn formulas(examiner: &mut Examiner<'_>, properties: &[ContestProperty]) {
             Question::Ctl(_) | Question::Unsupported => examiner.answer(&id, Value::Unknown, &[]),
         }
     }
-    // Place invariants take longer than many an answer does.
-    let Some(mut plain) = examiner.system_without_invariants() else {
-        return examiner.give_up();
-    };
-    let goals = reachability::first_look(examiner, &mut plain, goals);
-    let sums = bounds::first_look(examiner, &plain, sums);
-    if goals.is_empty() && sums.is_empty() && claims.is_empty() {
+    let mut open_sums = Vec::new();
+    if !goals.is_empty() || !sums.is_empty() {
+        // Place invariants take longer than many an answer does.
+        let Some(mut plain) = examiner.system_without_invariants() else {
+            return examiner.give_up();
+        };
+        goals = reachability::first_look(examiner, &mut plain, goals);
+        open_sums = bounds::first_look(examiner, &plain, sums);
+    }
+    if goals.is_empty() && open_sums.is_empty() && claims.is_empty() {
         return;
     }
     with_system(examiner, |examiner, system| {
         if !goals.is_empty() {
             reachability::examine(examiner, system, goals);
         }
-        if !sums.is_empty() {
-            bounds::examine(examiner, system, sums);
+        if !open_sums.is_empty() {
+            bounds::examine(examiner, system, open_sums);
         }
         if !claims.is_empty() {
             ltl::examine(examiner, system, claims);
