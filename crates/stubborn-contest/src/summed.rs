@@ -159,7 +159,7 @@ fn added_up(numbers: impl Iterator<Item = (PlaceId, i64)>) -> Option<Vec<(PlaceI
 #[cfg(test)]
 mod tests {
     use stubborn_net::NetSystem;
-    use stubborn_system::{Random, Successors, System};
+    use stubborn_system::{Random, Successors};
 
     use super::*;
     use crate::testing::cyclic_net;
