@@ -138,13 +138,26 @@ fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
             false => Vec::new(),
         };
         let disables_itself = structure.transition_ids().map(itself);
-        let by_sets = Relations::from_sets_within(structure, model.budget());
+        // As below, without a look at any pair.
+        let all = || structure.transition_ids();
+        let special: Vec<u32> = (all().filter(|t| pairs.is_special(*t)))
+            .map(|t| t.index() as u32)
+            .collect();
+        let left = all().map(|t| {
+            if structure.transition(t).may_fail || pairs.is_special(t) {
+                return (0..transitions as u32).collect();
+            }
+            let enablers = guards(t).flat_map(|g| may_enable.row_indices(*g));
+            let conflicts = do_not_accord.row_indices(t).iter();
+            conflicts.chain(enablers).chain(&special).copied().collect()
+        });
+        let do_not_left_accord = Matrix::from_rows(transitions, left);
         return Relations {
             may_enable: May(may_enable),
             may_disable: May(may_disable),
             never_together: Must(never_together),
             do_not_accord: May(do_not_accord),
-            do_not_left_accord: by_sets.do_not_left_accord,
+            do_not_left_accord: May(do_not_left_accord),
             must_disable: Must(Matrix::from_rows(transitions, disables_itself)),
         };
     }
