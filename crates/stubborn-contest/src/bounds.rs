@@ -7,6 +7,7 @@
 //! contain what increases the sum, whatever its value is now, so they lead to every larger
 //! value, and hence to the largest.
 
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use stubborn_net::{
@@ -30,7 +31,7 @@ pub(crate) struct Bound {
 }
 
 /// An open question with what is known.
-struct Open {
+pub(crate) struct Open {
     bound: Bound,
     /// Seen.
     least: u64,
@@ -44,8 +45,14 @@ impl Open {
     }
 }
 
-/// Answers all bounds; what cannot be answered is said so.
-pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: Vec<Bound>) {
+const SEEN: [Technique; 2] = [Technique::LinearProgramming, Technique::RandomWalk];
+
+/// Answers what is easy to answer; the others.
+pub(crate) fn first_look(
+    examiner: &mut Examiner<'_>,
+    system: &NetSystem,
+    bounds: Vec<Bound>,
+) -> Vec<Open> {
     let initial = system.initial_states();
     let mut open: Vec<Open> = bounds
         .into_iter()
@@ -55,27 +62,34 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, bounds: V
             bound,
         })
         .collect();
-    let seen = [Technique::LinearProgramming, Technique::RandomWalk];
     let glance = examiner.glance();
-    explore(examiner, system, &mut open, glance);
+    explore(examiner, system, &mut open, glance / 8);
     prove(examiner, system, &mut open, 20 * glance);
-    walk_around(examiner, system, &mut open, glance);
-    walk_up(examiner, system, &mut open, 4 * glance);
-    settle(examiner, &mut open, &seen);
+    for time in [glance / 4, glance] {
+        walk_around(examiner, system, &mut open, time);
+        walk_up(examiner, system, &mut open, 4 * time);
+        settle(examiner, &mut open, &SEEN);
+        explore(examiner, system, &mut open, time);
+    }
     one_by_one(examiner, system, &mut open, |_, _| 20 * glance);
+    open
+}
+
+/// Answers all bounds that a [first look](first_look) left; what cannot be answered is said so.
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &NetSystem, mut open: Vec<Open>) {
     explore(examiner, system, &mut open, examiner.short());
     let each = 1.0 / open.len().max(1) as f64;
     let time = examiner.slice(0.2 * each, Duration::from_secs(20));
     prove(examiner, system, &mut open, time);
     let time = examiner.slice(0.03, Duration::from_secs(2));
     walk_around(examiner, system, &mut open, time);
-    settle(examiner, &mut open, &seen);
+    settle(examiner, &mut open, &SEEN);
     if examiner.options.walks {
         pump(examiner, system, &mut open);
     }
     let time = examiner.slice(0.1 * each, Duration::from_secs(5));
     walk_up(examiner, system, &mut open, time);
-    settle(examiner, &mut open, &seen);
+    settle(examiner, &mut open, &SEEN);
     explore(examiner, system, &mut open, examiner.left().mul_f64(0.2));
     // The most expensive of what needs no search of its own; what is left of a bound after it is for
     // searches.
@@ -180,23 +194,26 @@ fn settle(examiner: &mut Examiner<'_>, open: &mut Vec<Open>, techniques: &[Techn
     });
 }
 
-/// Upper bounds by the state equation where there are none yet, each in a time.
+/// Upper bounds by the state equation where there are none yet, each in a time; of a coloured net first
+/// by the sums over its colours.
 fn prove(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open], time: Duration) {
-    if !examiner.options.equation || open.is_empty() {
+    if !examiner.options.equation || open.iter().all(|q| q.most.is_some()) {
         return;
     }
-    let equation = StateEquation::new(system.net());
+    let summed = examiner.summed();
+    let equation = OnceCell::new();
     for question in open.iter_mut().filter(|q| q.most.is_none()) {
         if examiner.is_over() {
             return;
         }
-        let weights: Vec<(PlaceId, i64)> = question
-            .bound
-            .places
-            .iter()
-            .map(|place| (*place, 1))
-            .collect();
-        question.most = equation.bound(&weights, time);
+        let places = &question.bound.places;
+        question.most = summed.as_ref().and_then(|s| s.bound(places, time));
+        if !question.is_settled() {
+            let weights: Vec<(PlaceId, i64)> = places.iter().map(|place| (*place, 1)).collect();
+            let equation = equation.get_or_init(|| StateEquation::new(system.net()));
+            let proved = equation.bound(&weights, time);
+            question.most = question.most.into_iter().chain(proved).min();
+        }
     }
 }
 

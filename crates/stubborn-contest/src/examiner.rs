@@ -1,12 +1,12 @@
 //! What all examinations share: the instance, the clock, the limits, and how to search.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use stubborn_net::{
-    Formula, Linearise, Net, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules,
-    StateEquation,
+    Formula, Invariants, Linearise, Net, NetOptions, NetSystem, PlaceId, Preserve, Reduced,
+    ReductionRules, StateEquation,
 };
 use stubborn_plan::reduction::{Made, usual_algorithm};
 use stubborn_plan::{CheckOptions, Planner};
@@ -16,6 +16,7 @@ use stubborn_search::{End, Limits, Order};
 use stubborn_system::{Budget, RelationLevel, Successors, System};
 
 use crate::answer::{Line, Technique, Value};
+use crate::summed::Summed;
 
 /// How to examine.
 #[derive(Clone, Debug)]
@@ -110,6 +111,27 @@ impl<'f> Examiner<'f> {
             end: options.time.and_then(|time| started.checked_add(time)),
             out,
         }
+    }
+
+    /// The net, ready for execution.
+    pub(crate) fn system(&self) -> Option<NetSystem> {
+        let net = self.model.net.clone();
+        let narrow = NetOptions::narrow(&net);
+        NetSystem::with_options(net, narrow).ok()
+    }
+
+    /// The net, ready at once for execution in states that are longer than they need to be.
+    pub(crate) fn system_without_invariants(&self) -> Option<NetSystem> {
+        let net = self.model.net.clone();
+        let narrow = NetOptions::narrow(&net);
+        NetSystem::knowing(net, Invariants::default(), narrow, Arc::default()).ok()
+    }
+
+    /// The sums of tokens over the colours of a coloured net.
+    pub(crate) fn summed(&self) -> Option<Summed<'f>> {
+        let model = self.model;
+        let groups = model.place_groups().map(|(_, group)| group);
+        model.coloured.then(|| Summed::new(&model.net, groups))?
     }
 
     /// Lets somebody else answer questions of our own, in a part of the time; the answers.

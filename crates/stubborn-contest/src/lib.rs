@@ -30,6 +30,8 @@
 //! | --- | --- |
 //! | `answer` | lines and techniques |
 //! | `examiner` | options, the clock, how to search |
+//! | `summed` | the state equation of a coloured net without its colours |
+//! | `claim` | temporal formulas and the statements in them |
 //! | `walk`, `guided`, `pump`, `best_first` | random walks; walks towards a goal; runs that can be repeated; searches by distance |
 //! | `state_space`, `deadlock`, `reachability`, `bounds`, `global`, `liveness`, `ltl`, `ctl` | the examinations |
 //! | `terminal` | terminal components of full and reduced graphs |
@@ -39,6 +41,7 @@
 mod answer;
 mod best_first;
 mod bounds;
+mod claim;
 mod ctl;
 mod deadlock;
 mod examiner;
@@ -49,6 +52,7 @@ mod ltl;
 mod pump;
 mod reachability;
 mod state_space;
+mod summed;
 mod terminal;
 #[cfg(test)]
 mod testing;
@@ -58,7 +62,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use stubborn_net::{Branching, Formula, NetOptions, NetSystem, Paths};
+use stubborn_net::{Branching, Formula, NetSystem, Paths};
 use stubborn_pnml::{ContestProperty, Model, Question};
 
 use stubborn_system::Budget;
@@ -66,7 +70,9 @@ use stubborn_system::Budget;
 pub use answer::{Line, Technique, Value};
 pub use examiner::Options;
 
+use crate::claim::Claim;
 use crate::examiner::Examiner;
+use crate::reachability::Goal;
 
 macro_rules! examinations {
     ($($(#[$doc:meta])* $item:ident = $text:literal, $has_file:literal;)+) => {
@@ -175,75 +181,94 @@ pub fn examine(
 ) {
     let started = Instant::now();
     let mut examiner = Examiner::new(model, options, started, out);
-    if examination == Examination::ReachabilityDeadlock {
-        return deadlock::examine(&mut examiner);
-    }
-    let net = model.net.clone();
-    let narrow = NetOptions::narrow(&net);
-    let Ok(mut system) = NetSystem::with_options(net, narrow) else {
-        return examiner.give_up();
-    };
     let name = examination.name();
     match examination {
-        Examination::StateSpace => state_space::examine(&mut examiner, &system),
-        Examination::OneSafe => global::one_safe(&mut examiner, &system, name),
-        Examination::QuasiLiveness => {
-            let question = global::QuasiLive::new(&examiner);
-            global::by_firing(&mut examiner, &system, name, &question);
-        }
-        Examination::StableMarking => {
-            let question = global::Stable::new(&examiner);
-            global::by_firing(&mut examiner, &system, name, &question);
-        }
-        Examination::Liveness => liveness::examine(&mut examiner, &system, name),
-        Examination::ReachabilityDeadlock
-        | Examination::ReachabilityCardinality
+        Examination::ReachabilityDeadlock => deadlock::examine(&mut examiner),
+        Examination::ReachabilityCardinality
         | Examination::ReachabilityFireability
         | Examination::UpperBounds
         | Examination::LtlCardinality
-        | Examination::LtlFireability => formulas(&mut examiner, &mut system, properties),
+        | Examination::LtlFireability => formulas(&mut examiner, properties),
         Examination::CtlCardinality | Examination::CtlFireability => {
-            branching(&mut examiner, &mut system, properties);
+            with_system(&mut examiner, |e, system| branching(e, system, properties));
+        }
+        Examination::StateSpace => {
+            with_system(&mut examiner, |e, system| state_space::examine(e, system));
+        }
+        Examination::OneSafe => {
+            with_system(&mut examiner, |e, system| global::one_safe(e, system, name));
+        }
+        Examination::QuasiLiveness => with_system(&mut examiner, |e, system| {
+            let question = global::QuasiLive::new(e);
+            global::by_firing(e, system, name, &question);
+        }),
+        Examination::StableMarking => with_system(&mut examiner, |e, system| {
+            let question = global::Stable::new(e);
+            global::by_firing(e, system, name, &question);
+        }),
+        Examination::Liveness => {
+            with_system(&mut examiner, |e, system| {
+                liveness::examine(e, system, name)
+            });
         }
     }
 }
 
+/// Asks of the net, ready for execution.
+fn with_system<'f>(
+    examiner: &mut Examiner<'f>,
+    ask: impl FnOnce(&mut Examiner<'f>, &mut NetSystem),
+) {
+    match examiner.system() {
+        Some(mut system) => ask(examiner, &mut system),
+        None => examiner.give_up(),
+    }
+}
+
 /// Answers formulas by what they ask, whichever file they come from.
-fn formulas(examiner: &mut Examiner<'_>, system: &mut NetSystem, properties: &[ContestProperty]) {
+fn formulas(examiner: &mut Examiner<'_>, properties: &[ContestProperty]) {
     let (mut goals, mut sums, mut claims) = (Vec::new(), Vec::new(), Vec::new());
     for property in properties {
         let id = property.id.clone();
         match &property.question {
-            Question::Reachable(formula) => goals.push(reachability::Goal {
-                id,
-                formula: formula.clone(),
-                if_found: true,
-            }),
-            Question::Invariant(formula) => goals.push(reachability::Goal {
-                id,
-                formula: formula.clone().negated(),
-                if_found: false,
-            }),
+            Question::Reachable(formula) => goals.push(Goal::new(id, formula.clone(), true)),
+            Question::Invariant(formula) => {
+                goals.push(Goal::new(id, formula.clone().negated(), false));
+            }
             Question::UpperBound(places) => sums.push(bounds::Bound {
                 id,
                 places: places.clone(),
             }),
-            Question::Ltl(formula) => claims.push(ltl::Claim {
+            Question::Ltl(formula) => claims.push(Claim {
                 id,
                 formula: formula.clone(),
             }),
             Question::Ctl(_) | Question::Unsupported => examiner.answer(&id, Value::Unknown, &[]),
         }
     }
-    if !goals.is_empty() {
-        reachability::examine(examiner, system, goals);
+    let mut open_sums = Vec::new();
+    if !goals.is_empty() || !sums.is_empty() {
+        // Place invariants take longer than many an answer does.
+        let Some(mut plain) = examiner.system_without_invariants() else {
+            return examiner.give_up();
+        };
+        goals = reachability::first_look(examiner, &mut plain, goals);
+        open_sums = bounds::first_look(examiner, &plain, sums);
     }
-    if !sums.is_empty() {
-        bounds::examine(examiner, system, sums);
+    if goals.is_empty() && open_sums.is_empty() && claims.is_empty() {
+        return;
     }
-    if !claims.is_empty() {
-        ltl::examine(examiner, system, claims);
-    }
+    with_system(examiner, |examiner, system| {
+        if !goals.is_empty() {
+            reachability::examine(examiner, system, goals);
+        }
+        if !open_sums.is_empty() {
+            bounds::examine(examiner, system, open_sums);
+        }
+        if !claims.is_empty() {
+            ltl::examine(examiner, system, claims);
+        }
+    });
 }
 
 /// Answers formulas of branching time. Those that are also linear are read as branching ones: a
@@ -260,7 +285,7 @@ fn branching(examiner: &mut Examiner<'_>, system: &mut NetSystem, properties: &[
             Question::UpperBound(_) | Question::Unsupported => None,
         };
         match formula {
-            Some(formula) => claims.push(ctl::Claim {
+            Some(formula) => claims.push(Claim {
                 id: property.id.clone(),
                 formula,
             }),

@@ -17,13 +17,8 @@ use stubborn_reduce::{Algorithm, Config};
 use stubborn_system::{LabelId, RelationLevel, Relations, System};
 
 use crate::answer::{Technique, Value};
+use crate::claim::Claim;
 use crate::examiner::{Examiner, MOST_TRANSITIONS};
-
-/// A formula that should hold on every path.
-pub(crate) struct Claim {
-    pub(crate) id: String,
-    pub(crate) formula: Formula,
-}
 
 /// A claim, ready to be checked.
 struct Ready {
@@ -41,7 +36,11 @@ struct Smaller {
 }
 
 /// Answers all claims; what cannot be answered is said so.
-pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
+pub(crate) fn examine(
+    examiner: &mut Examiner<'_>,
+    system: &mut NetSystem,
+    claims: Vec<Claim<Formula>>,
+) {
     let mut open: Vec<Ready> = Vec::new();
     let count = claims.len().max(1);
     let time = examiner.slice(0.15 / count as f64, Duration::from_secs(10));
@@ -137,11 +136,10 @@ fn check(
 fn prepare(
     examiner: &Examiner<'_>,
     system: &mut NetSystem,
-    claim: &Claim,
+    claim: &Claim<Formula>,
     time: Duration,
 ) -> Option<Ready> {
-    let mut statements: Vec<&Formula> = Vec::new();
-    collect(&claim.formula, &mut statements);
+    let statements = claim.statements();
     let simple = examiner.by_equation(system, &statements, time);
     let by_equation = statements
         .iter()
@@ -195,30 +193,6 @@ fn prepare(
         by_equation,
         smaller,
     })
-}
-
-/// The largest parts that speak of one marking, each once.
-fn collect<'c>(formula: &'c Formula, out: &mut Vec<&'c Formula>) {
-    if formula.is_state_formula() {
-        if !out.contains(&formula) {
-            out.push(formula);
-        }
-        return;
-    }
-    match formula {
-        Formula::Atom(_) => {}
-        Formula::Not(inner)
-        | Formula::Next(inner)
-        | Formula::Globally(inner)
-        | Formula::Finally(inner) => collect(inner, out),
-        Formula::And(parts) | Formula::Or(parts) => {
-            parts.iter().for_each(|part| collect(part, out));
-        }
-        Formula::Until(left, right) => {
-            collect(left, out);
-            collect(right, out);
-        }
-    }
 }
 
 /// From a contest formula to one of the LTL library.

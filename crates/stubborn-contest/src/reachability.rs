@@ -34,16 +34,31 @@ pub(crate) struct Goal {
     pub(crate) formula: Formula,
     /// The answer if it is found.
     pub(crate) if_found: bool,
+    /// Whether the state equation may tell more in more time.
+    is_unsure: bool,
 }
 
 impl Goal {
+    pub(crate) fn new(id: String, formula: Formula, if_found: bool) -> Self {
+        Self {
+            id,
+            formula,
+            if_found,
+            is_unsure: false,
+        }
+    }
+
     fn value(&self, found: bool) -> Value {
         Value::Truth(self.if_found == found)
     }
 }
 
-/// Answers all goals; what cannot be answered is said so.
-pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, goals: Vec<Goal>) {
+/// Goals that the system has labels for.
+fn labelled(
+    examiner: &mut Examiner<'_>,
+    system: &mut NetSystem,
+    goals: Vec<Goal>,
+) -> Vec<(Goal, LabelId)> {
     let mut open: Vec<(Goal, LabelId)> = Vec::new();
     for goal in goals {
         match system.add_label(goal.formula.clone()) {
@@ -51,20 +66,50 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, goals
             None => examiner.answer(&goal.id, Value::Unknown, &[]),
         }
     }
-    search_all(examiner, system, open);
+    open
 }
 
-/// As [`examine`], of goals that have labels.
+/// Answers what is easy to answer; the others.
+pub(crate) fn first_look(
+    examiner: &mut Examiner<'_>,
+    system: &mut NetSystem,
+    goals: Vec<Goal>,
+) -> Vec<Goal> {
+    let mut open = labelled(examiner, system, goals);
+    first_look_at(examiner, system, &mut open);
+    open.into_iter().map(|(goal, _)| goal).collect()
+}
+
+fn first_look_at(examiner: &mut Examiner<'_>, system: &NetSystem, open: &mut Vec<(Goal, LabelId)>) {
+    let glance = examiner.glance();
+    // Tiny nets, and what is everywhere: a linear program takes longer.
+    look_around(examiner, system, open, Look::Everything(glance / 8));
+    look_around(examiner, system, open, Look::Walk(glance / 4));
+    exclude(examiner, system, open, 20 * glance, |_| true);
+    look_around(examiner, system, open, Look::Everything(glance));
+    look_around(examiner, system, open, Look::Walk(glance));
+    one_by_one(examiner, system, open, |_, _| 20 * glance);
+}
+
+/// Answers all goals that a [first look](first_look) left; what cannot be answered is said so.
+pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, goals: Vec<Goal>) {
+    let open = labelled(examiner, system, goals);
+    search(examiner, system, open);
+}
+
+/// Answers all goals, which have labels; what cannot be answered is said so.
 pub(crate) fn search_all(
     examiner: &mut Examiner<'_>,
     system: &NetSystem,
     mut open: Vec<(Goal, LabelId)>,
 ) {
+    first_look_at(examiner, system, &mut open);
+    search(examiner, system, open);
+}
+
+/// Longer and longer searches.
+fn search(examiner: &mut Examiner<'_>, system: &NetSystem, mut open: Vec<(Goal, LabelId)>) {
     let glance = examiner.glance();
-    look_around(examiner, system, &mut open, Look::Everything(glance));
-    look_around(examiner, system, &mut open, Look::Walk(glance));
-    let unsure = exclude(examiner, system, &mut open, 20 * glance, |_| true);
-    one_by_one(examiner, system, &mut open, |_, _| 20 * glance);
     let short = Look::Everything(examiner.short());
     look_around(examiner, system, &mut open, short);
     // With fewer places to watch, the nets made for them are smaller, and so are their sets.
@@ -76,9 +121,7 @@ pub(crate) fn search_all(
     let walks = Look::Walk(examiner.slice(0.03, Duration::from_secs(2)));
     look_around(examiner, system, &mut open, walks);
     let each = examiner.slice(0.2 / open.len().max(1) as f64, Duration::from_secs(20));
-    exclude(examiner, system, &mut open, each, |label| {
-        unsure.contains(&label)
-    });
+    exclude(examiner, system, &mut open, each, |goal| goal.is_unsure);
     walk_towards(examiner, system, &mut open, 0.1);
     look_around(
         examiner,
@@ -180,35 +223,35 @@ fn walk_towards(
     });
 }
 
-/// Answers what the state equation excludes, of those that are to be tried, each in this time. Those
-/// for which that was too little.
+/// Answers what the state equation excludes, of those that are to be tried, each in this time.
 fn exclude(
     examiner: &mut Examiner<'_>,
     system: &NetSystem,
     open: &mut Vec<(Goal, LabelId)>,
     time: Duration,
-    is_to_be_tried: impl Fn(LabelId) -> bool,
-) -> Vec<LabelId> {
-    let mut unsure = Vec::new();
+    is_to_be_tried: impl Fn(&Goal) -> bool,
+) {
     if !examiner.options.equation || open.is_empty() {
-        return unsure;
+        return;
     }
+    let summed = examiner.summed();
     let equation = StateEquation::new(system.net());
     let linear = Linearise::new(system.net(), system.bounds()).with_traps(examiner.options.traps);
-    open.retain(|(goal, label)| {
-        if examiner.is_over() || !is_to_be_tried(*label) {
+    open.retain_mut(|(goal, _)| {
+        if examiner.is_over() || !is_to_be_tried(goal) {
             return true;
         }
         let started = Instant::now();
-        let excluded = linear.never(&equation, &goal.formula, time);
+        let by_sums = summed
+            .as_ref()
+            .is_some_and(|s| s.excludes(&goal.formula, time / 2));
+        let excluded = by_sums || linear.never(&equation, &goal.formula, time);
         if excluded {
             examiner.answer(&goal.id, goal.value(false), &[Technique::LinearProgramming]);
-        } else if started.elapsed() >= time {
-            unsure.push(*label);
         }
+        goal.is_unsure = started.elapsed() >= time;
         !excluded
     });
-    unsure
 }
 
 /// Gives each open goal a search of its own, in a time by how many are open.
@@ -226,7 +269,7 @@ fn one_by_one(
         if examiner.is_over() {
             return true;
         }
-        match search(examiner, system, entry, time) {
+        match search_one(examiner, system, entry, time) {
             Some((found, techniques)) => {
                 examiner.answer(&goal.id, goal.value(found), &techniques);
                 false
@@ -237,7 +280,7 @@ fn one_by_one(
 }
 
 /// Looks for one goal in a net made for it, or in the net itself.
-fn search(
+fn search_one(
     examiner: &Examiner<'_>,
     whole: &NetSystem,
     (goal, label): &(Goal, LabelId),

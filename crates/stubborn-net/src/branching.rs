@@ -38,16 +38,24 @@ impl Branching {
         Self::Not(Box::new(self))
     }
 
+    /// What it is made of directly; a statement about one marking is of one piece.
+    pub fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::State(_) => Vec::new(),
+            Self::Not(inner)
+            | Self::Next(_, inner)
+            | Self::Globally(_, inner)
+            | Self::Finally(_, inner) => vec![inner],
+            Self::And(parts) | Self::Or(parts) => parts.iter().collect(),
+            Self::Until(_, left, right) => vec![left, right],
+        }
+    }
+
     /// The number of operators and atoms.
     pub fn size(&self) -> usize {
         match self {
             Self::State(formula) => formula.size(),
-            Self::Not(inner)
-            | Self::Next(_, inner)
-            | Self::Globally(_, inner)
-            | Self::Finally(_, inner) => 1 + inner.size(),
-            Self::And(parts) | Self::Or(parts) => 1 + parts.iter().map(Self::size).sum::<usize>(),
-            Self::Until(_, left, right) => 1 + left.size() + right.size(),
+            _ => 1 + self.parts().into_iter().map(Self::size).sum::<usize>(),
         }
     }
 

@@ -503,4 +503,56 @@ mod tests {
         let less = Linear::new([(places[3], 1)], 543).unwrap();
         assert!(!equation.excludes(&[less], TIME));
     }
+
+    /// Sugar becomes lactate along two ways; tokens by the thousand make each step of one wait for
+    /// thousands of the other. (After the contest's model of the pathways.)
+    #[test]
+    fn weights_of_thousands_are_no_obstacle() {
+        let text = "
+            GAP NAD+ Pi c2 > BPG NADH c1; DHAP > GAP; GAP > DHAP; FBP > GAP DHAP;
+            F6P ATP > FBP ADP; G6P 3000b1 > F6P 3000b2; ATP Gluc > G6P ADP;
+            GSSG NADPH > 2GSH NADP+; 2GSH > GSSG; 2NADP+ G6P b2 > 2NADPH Ru5P b1;
+            Ru5P a2 > Xu5P a1; Ru5P 2000a1 > R5P 2000a2; S7P GAP 7000c1 > E4P F6P 7000c2;
+            E4P Xu5P > F6P GAP; ADP BPG > PG ATP; PG ADP > Pyr ATP;
+            Pyr NADH > Lac NAD+; 7000ATP 7000Lac > start; start > 7000ADP 4000Gluc 7000Pi;
+            Xu5P R5P > S7P GAP";
+        let initial = "40ATP 20NAD+ 20NADP+ 10GSSG 1start 3000b1 2000a1 7000c1";
+        let parse = |item: &str| {
+            let at = item.find(|c: char| !c.is_ascii_digit()).unwrap();
+            let (number, name) = item.split_at(at);
+            (number.parse::<u32>().unwrap_or(1), name.to_owned())
+        };
+        let mut builder = NetBuilder::new("pathways");
+        let mut places: Vec<(String, PlaceId)> = Vec::new();
+        for item in initial.split_whitespace() {
+            let (tokens, name) = parse(item);
+            let place = builder.place(&name, tokens.into());
+            places.push((name, place));
+        }
+        for (number, step) in text.split(';').enumerate() {
+            let t = builder.transition(&format!("t{number}"));
+            let (inputs, outputs) = step.split_once('>').unwrap();
+            for (side, is_input) in [(inputs, true), (outputs, false)] {
+                for item in side.split_whitespace() {
+                    let (weight, name) = parse(item);
+                    let known = places.iter().find(|(n, _)| *n == name).map(|(_, p)| *p);
+                    let place = known.unwrap_or_else(|| {
+                        let place = builder.place(&name, 0);
+                        places.push((name, place));
+                        place
+                    });
+                    match is_input {
+                        true => builder.input(place, t, weight),
+                        false => builder.output(t, place, weight),
+                    }
+                }
+            }
+        }
+        let net = builder.build().unwrap();
+        let many = ["ATP", "Lac"].map(|name| {
+            let place = places.iter().find(|(n, _)| n == name).unwrap().1;
+            Linear::new([(place, 1)], 7_000).unwrap()
+        });
+        assert!(StateEquation::new(&net).excludes(&many, TIME));
+    }
 }

@@ -16,9 +16,10 @@ pub(crate) struct Row {
 }
 
 /// A Mersenne prime.
-const PRIME: u64 = (1 << 61) - 1;
-/// Numerators and denominators of the vertex are no larger.
-const LARGEST: u64 = 1 << 29;
+const PRIME: u128 = (1 << 127) - 1;
+/// Numerators and denominators of the vertex are no larger: weights of some thousands, multiplied a few
+/// times.
+const LARGEST: i128 = 1 << 62;
 /// Steps of elimination that are worth it.
 const MOST_WORK: usize = 200_000_000;
 
@@ -90,7 +91,7 @@ pub(crate) fn vertex(
 struct Elimination {
     width: usize,
     /// By that place.
-    pivots: Vec<Option<Vec<u64>>>,
+    pivots: Vec<Option<Vec<u128>>>,
     rank: usize,
     work: usize,
 }
@@ -111,7 +112,7 @@ impl Elimination {
 
     /// Adds an equation, the right side last; one that follows from the others, or contradicts
     /// them, is left out. None if that is too much work.
-    fn add(&mut self, mut equation: Vec<u64>) -> Option<()> {
+    fn add(&mut self, mut equation: Vec<u128>) -> Option<()> {
         for at in 0..self.width {
             if equation[at] == 0 {
                 continue;
@@ -138,7 +139,7 @@ impl Elimination {
     }
 
     /// The solution in which unknowns that no equation determines are as `free` says.
-    fn solve(&self, free: impl Fn(usize) -> u64) -> Vec<u64> {
+    fn solve(&self, free: impl Fn(usize) -> u128) -> Vec<u128> {
         let mut values = vec![0; self.width];
         for at in (0..self.width).rev() {
             values[at] = match &self.pivots[at] {
@@ -154,19 +155,30 @@ impl Elimination {
     }
 }
 
-fn plus(a: u64, b: u64) -> u64 {
-    (a + b) % PRIME
+/// A number of 128 bits modulo the prime.
+fn reduced(number: u128) -> u128 {
+    let sum = (number & PRIME) + (number >> 127);
+    if sum >= PRIME { sum - PRIME } else { sum }
 }
 
-fn minus(a: u64, b: u64) -> u64 {
-    (a + PRIME - b) % PRIME
+fn plus(a: u128, b: u128) -> u128 {
+    reduced(a + b)
 }
 
-fn times(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+fn minus(a: u128, b: u128) -> u128 {
+    reduced(a + (PRIME - b))
 }
 
-fn power(mut base: u64, mut exponent: u64) -> u64 {
+fn times(a: u128, b: u128) -> u128 {
+    let halves = |n: u128| (n >> 64, n & u128::from(u64::MAX));
+    let ((a1, a0), (b1, b0)) = (halves(a), halves(b));
+    // 2¹²⁷ is 1, so what is 2⁶⁴ times as much goes round.
+    let shifted = |n: u128| plus(n >> 63, (n & ((1 << 63) - 1)) << 64);
+    let middle = plus(shifted(a1 * b0), shifted(a0 * b1));
+    plus(plus(reduced(2 * (a1 * b1)), middle), reduced(a0 * b0))
+}
+
+fn power(mut base: u128, mut exponent: u128) -> u128 {
     let mut result = 1;
     while exponent > 0 {
         if exponent & 1 == 1 {
@@ -178,15 +190,15 @@ fn power(mut base: u64, mut exponent: u64) -> u64 {
     result
 }
 
-fn residue(number: i128) -> u64 {
-    number.rem_euclid(i128::from(PRIME)) as u64
+fn residue(number: i128) -> u128 {
+    number.rem_euclid(PRIME as i128) as u128
 }
 
 /// The fraction with small numerator and denominator that is this number modulo the prime.
-fn fraction(number: u64) -> Option<(i64, i64)> {
-    let (mut r, mut next) = (i128::from(PRIME), i128::from(number));
+fn fraction(number: u128) -> Option<(i64, i64)> {
+    let (mut r, mut next) = (PRIME as i128, number as i128);
     let (mut t, mut next_t) = (0i128, 1i128);
-    while next > i128::from(LARGEST) {
+    while next > LARGEST {
         let quotient = r / next;
         (r, next) = (next, r - quotient * next);
         (t, next_t) = (next_t, t - quotient * next_t);
@@ -195,19 +207,19 @@ fn fraction(number: u64) -> Option<(i64, i64)> {
         true => (-next, -next_t),
         false => (next, next_t),
     };
-    let fits = below > 0 && below <= i128::from(LARGEST);
+    let fits = below > 0 && below <= LARGEST;
     fits.then_some((above as i64, below as i64))
 }
 
 /// The residue of a fraction with a denominator of at most three digits that is near a number.
-fn approximate(number: f64) -> u64 {
+fn approximate(number: f64) -> u128 {
     let near = |below: &i32| {
         let scaled = number * f64::from(*below);
         (scaled - scaled.round()).abs() < 1e-6
     };
     let below = (1..1_000).find(near).unwrap_or(1);
     let above = residue((number * f64::from(below)).round() as i128);
-    times(above, power(below as u64, PRIME - 2))
+    times(above, power(below as u128, PRIME - 2))
 }
 
 #[cfg(test)]
@@ -252,5 +264,24 @@ mod tests {
         ];
         assert_eq!(vertex(&rows, &[2.0], &[None]), Some((vec![2], 1)));
         assert_eq!(fraction(residue(-3)), Some((-3, 1)));
+    }
+
+    #[test]
+    fn arithmetic_modulo_the_prime() {
+        let mut random = stubborn_system::Random::new(0x0e5a_c700_0000_0127);
+        let mut number =
+            || residue(i128::from(random.bits() >> 1) * i128::from(random.bits() >> 1));
+        for _ in 0..1_000 {
+            let (a, b, c) = (number(), number(), number());
+            assert_eq!(times(a, plus(b, c)), plus(times(a, b), times(a, c)));
+            assert_eq!(times(times(a, b), c), times(a, times(b, c)));
+            assert_eq!(times(a, power(a, PRIME - 2)), 1);
+            assert_eq!(plus(minus(a, b), b), a);
+        }
+        let (above, below) = (-123_456_789_012_345_i64, 987_654_321_098_765_i64);
+        let inverse = power(residue(below.into()), PRIME - 2);
+        let found = fraction(times(residue(above.into()), inverse)).unwrap();
+        let divisor = num_integer::gcd(above, below);
+        assert_eq!(found, (above / divisor, below / divisor));
     }
 }

@@ -114,16 +114,21 @@ impl Formula {
         Self::Not(Box::new(self))
     }
 
+    /// What it is made of directly.
+    pub fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Atom(_) => Vec::new(),
+            Self::Not(inner) | Self::Next(inner) | Self::Globally(inner) | Self::Finally(inner) => {
+                vec![inner]
+            }
+            Self::And(parts) | Self::Or(parts) => parts.iter().collect(),
+            Self::Until(left, right) => vec![left, right],
+        }
+    }
+
     /// The number of operators and atoms.
     pub fn size(&self) -> usize {
-        match self {
-            Self::Atom(_) => 1,
-            Self::Not(inner) | Self::Next(inner) | Self::Globally(inner) | Self::Finally(inner) => {
-                1 + inner.size()
-            }
-            Self::And(parts) | Self::Or(parts) => 1 + parts.iter().map(Self::size).sum::<usize>(),
-            Self::Until(left, right) => 1 + left.size() + right.size(),
-        }
+        1 + self.parts().into_iter().map(Self::size).sum::<usize>()
     }
 
     /// The places that it depends on, in order; the inputs of transitions for those it asks
@@ -147,15 +152,9 @@ impl Formula {
                 out.extend(transitions.iter().flat_map(|t| inputs(*t)));
             }
             Self::Atom(Atom::Deadlock) => out.extend(net.transitions().flat_map(inputs)),
-            Self::Not(inner) | Self::Next(inner) | Self::Globally(inner) | Self::Finally(inner) => {
-                inner.collect_places(net, out);
-            }
-            Self::And(parts) | Self::Or(parts) => {
-                parts.iter().for_each(|part| part.collect_places(net, out));
-            }
-            Self::Until(left, right) => {
-                left.collect_places(net, out);
-                right.collect_places(net, out);
+            _ => {
+                let parts = self.parts().into_iter();
+                parts.for_each(|part| part.collect_places(net, out));
             }
         }
     }

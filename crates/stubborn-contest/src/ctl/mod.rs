@@ -27,16 +27,11 @@ use stubborn_search::Limits;
 use stubborn_system::{LabelId, Reduction, RelationLevel, Relations, System};
 
 use crate::answer::{Line, Technique, Value};
+use crate::claim::Claim;
 use crate::ctl::prepare::{prepare, with};
 use crate::ctl::refute::Facts;
 use crate::examiner::{Examiner, MOST_TRANSITIONS};
-use crate::reachability;
-
-/// A formula that the initial marking should satisfy.
-pub(crate) struct Claim {
-    pub(crate) id: String,
-    pub(crate) formula: Branching,
-}
+use crate::reachability::{self, Goal};
 
 /// A claim in the making.
 struct Open {
@@ -51,7 +46,11 @@ struct Open {
 }
 
 /// Answers all claims; what cannot be answered is said so.
-pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claims: Vec<Claim>) {
+pub(crate) fn examine(
+    examiner: &mut Examiner<'_>,
+    system: &mut NetSystem,
+    claims: Vec<Claim<Branching>>,
+) {
     let count = claims.len().max(1);
     let time = examiner.slice(0.1 / count as f64, Duration::from_secs(10));
     let mut open = Vec::new();
@@ -107,8 +106,8 @@ pub(crate) fn examine(examiner: &mut Examiner<'_>, system: &mut NetSystem, claim
 fn at_a_glance(
     examiner: &mut Examiner<'_>,
     system: &mut NetSystem,
-    claims: Vec<Claim>,
-) -> Vec<Claim> {
+    claims: Vec<Claim<Branching>>,
+) -> Vec<Claim<Branching>> {
     let mut open = Vec::with_capacity(claims.len());
     for claim in &claims {
         open.extend(prepare(examiner, system, claim, None));
@@ -118,8 +117,9 @@ fn at_a_glance(
     let time = examiner.glance() * 10 * open.len() as u32;
     let share = time.as_secs_f64() / examiner.left().as_secs_f64().max(f64::MIN_POSITIVE);
     evaluate(examiner, system, &mut open, &[(0..4, share)]);
-    let is_open =
-        |claim: &Claim| !tried.contains(&claim.id) || open.iter().any(|open| open.id == claim.id);
+    let is_open = |claim: &Claim<Branching>| {
+        !tried.contains(&claim.id) || open.iter().any(|open| open.id == claim.id)
+    };
     claims.into_iter().filter(is_open).collect()
 }
 
@@ -340,11 +340,7 @@ fn reach(examiner: &Examiner<'_>, system: &NetSystem, open: &mut [Open]) {
     let mut goals = Vec::new();
     for (at, claim) in open.iter().enumerate() {
         for (part, formula, label) in &claim.reachable {
-            let goal = reachability::Goal {
-                id: parts.len().to_string(),
-                formula: formula.clone(),
-                if_found: true,
-            };
+            let goal = Goal::new(parts.len().to_string(), formula.clone(), true);
             goals.push((goal, *label));
             parts.push((at, *part));
         }

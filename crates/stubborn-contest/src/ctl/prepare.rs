@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use stubborn_ctl::{Formula as Ctl, Formulas, Node};
 use stubborn_net::{Atom, Branching, Formula, NetSystem, Paths};
 
+use super::Open;
 use super::refute::Facts;
-use super::{Claim, Open};
 use crate::answer::Technique;
+use crate::claim::Claim;
 use crate::examiner::Examiner;
 
 /// Makes a formula of a claim, with a label for each statement about a marking that the state
@@ -17,12 +18,11 @@ use crate::examiner::Examiner;
 pub(super) fn prepare(
     examiner: &Examiner<'_>,
     system: &mut NetSystem,
-    claim: &Claim,
+    claim: &Claim<Branching>,
     by_equation: Option<(&Facts, Duration)>,
 ) -> Option<Open> {
     let started = Instant::now();
-    let mut statements: Vec<&Formula> = Vec::new();
-    collect(&claim.formula, &mut statements);
+    let statements = claim.statements();
     let simple = match by_equation {
         Some((_, time)) => examiner.by_equation(system, &statements, time),
         None => statements.iter().map(|s| (*s).clone()).collect(),
@@ -78,28 +78,6 @@ impl Open {
             Node::ExistsNext(_) | Node::ExistsUntil(..) | Node::AllUntil(..) => {
                 Formula::Atom(Atom::Constant(false))
             }
-        }
-    }
-}
-
-/// The parts that speak of one marking, each once.
-fn collect<'c>(formula: &'c Branching, out: &mut Vec<&'c Formula>) {
-    match formula {
-        Branching::State(statement) => {
-            if !out.contains(&statement) {
-                out.push(statement);
-            }
-        }
-        Branching::Not(inner)
-        | Branching::Next(_, inner)
-        | Branching::Globally(_, inner)
-        | Branching::Finally(_, inner) => collect(inner, out),
-        Branching::And(parts) | Branching::Or(parts) => {
-            parts.iter().for_each(|part| collect(part, out));
-        }
-        Branching::Until(_, left, right) => {
-            collect(left, out);
-            collect(right, out);
         }
     }
 }
