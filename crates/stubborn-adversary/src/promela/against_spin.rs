@@ -32,8 +32,9 @@ pub struct AgainstSpin {
 impl AgainstSpin {
     /// Programs with some of these features.
     pub fn new(features: Features) -> Self {
-        // SPIN as it is distributed has no `X`, and trusts `xr` and `xs` when it does not reduce.
-        let features = features.less(&["next", "xr"]);
+        // SPIN as it is distributed has no `X`, trusts `xr` and `xs` when it does not reduce, and takes `np_` for
+        // false where a run has ended.
+        let features = features.less(&["next", "xr", "np_"]);
         Self {
             features,
             spin: Spin::find(),
@@ -52,7 +53,7 @@ impl Arena for AgainstSpin {
 
     fn features(&self) -> Vec<String> {
         let mut all = all_features();
-        let absent = ["operator X", "node Xr", "node Xs"];
+        let absent = ["operator X", "node Xr", "node Xs", "predefined np_"];
         all.retain(|feature| !absent.contains(&feature.as_str()));
         for property in [
             "invalid end",
