@@ -662,6 +662,7 @@ impl Generator {
     fn provided(&mut self) -> Node {
         let locals = self.variables.clone();
         let processes = std::mem::take(&mut self.processes);
+        let arrivals = std::mem::take(&mut self.arrivals);
         self.variables
             .retain(|variable| variable.name.starts_with('g'));
         let outer = std::mem::replace(&mut self.in_claim, true);
@@ -669,6 +670,7 @@ impl Generator {
         self.in_claim = outer;
         self.variables = locals;
         self.processes = processes;
+        self.arrivals = arrivals;
         test
     }
 
