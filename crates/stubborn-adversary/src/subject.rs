@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -20,6 +20,8 @@ pub struct Subject {
     runs: AtomicU64,
     timeouts: AtomicU64,
     watchman: Arc<Watchman>,
+    /// What C programs begin with, made once; `None` if that is not possible.
+    pub(crate) headers: OnceLock<Option<Folder>>,
     /// Most time for making a mismatch small.
     pub minimising: Duration,
     /// When everything ends: what still runs then is killed, and nothing is run any more.
@@ -148,6 +150,7 @@ impl Subject {
             runs: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
             watchman,
+            headers: OnceLock::new(),
             minimising: Duration::from_secs(60),
             end: None,
         })

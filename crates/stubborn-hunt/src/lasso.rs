@@ -138,7 +138,7 @@ pub(crate) fn inside(
     property: usize,
     path: &[u32],
 ) -> Result<Option<CheckResult>, CheckError> {
-    let within = Within::new(hunt.system, path);
+    let within = Within::new(hunt.system, path, false);
     let check = Check {
         replay: Some(hunt.reference),
         finite_runs: hunt.options.finite_runs,

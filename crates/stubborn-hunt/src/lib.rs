@@ -306,6 +306,9 @@ impl Hunt<'_> {
             report.length_found = caught.length();
             let effort = report.covered.states + report.covered.steps;
             report.caught = Some(shrink::shrink(self, caught, effort)?);
+            if self.system.budget().is_outgrown() {
+                return Err(CheckError::Outgrown);
+            }
         }
         Ok(report)
     }

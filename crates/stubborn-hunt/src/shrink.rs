@@ -29,9 +29,14 @@ pub(crate) fn shrink(hunt: &Hunt<'_>, caught: Caught, effort: u64) -> Result<Cau
     if budget.poll().is_some() {
         return Ok(caught);
     }
+    // (What is found as time runs out may have no run.)
+    let is_shorter = |after: &Caught, before: &Caught| match (after.length(), before.length()) {
+        (Some(after), Some(before)) => after < before,
+        (after, before) => after.is_some() && before.is_none(),
+    };
     // Whoever has no time for it leaves things as they are.
     let kept = |result: Result<Option<Caught>, CheckError>, before: Caught| match result {
-        Ok(Some(after)) if after.length() < before.length() => Ok(after),
+        Ok(Some(after)) if is_shorter(&after, &before) => Ok(after),
         Ok(_) | Err(CheckError::Search(SearchError::GaveUp(_))) => Ok(before),
         Err(error) => Err(error),
     };
@@ -90,11 +95,12 @@ fn among_states(
         return Ok(None);
     };
     let mut path = states(trace);
-    if violation.step.is_some() {
+    let bad_step = violation.step.is_some();
+    if bad_step {
         // The step is bad, not where it leads to.
         path.truncate(path.len() - hunt.system.layout().words());
     }
-    searched(hunt, &Within::new(hunt.system, &path), at, None)
+    searched(hunt, &Within::new(hunt.system, &path, bad_step), at, None)
 }
 
 fn searched(
@@ -204,6 +210,10 @@ impl Walker<'_> {
             successors.clear();
             let state = &path[path.len() - words..];
             executor.successors(state, &mut successors);
+            // Once the budget is spent, steps may be missing: that there are none means nothing.
+            if self.hunt.system.budget().conclude().is_some() {
+                return None;
+            }
             if let Some((_, step)) = self.watch.look(&mut *executor, state, &successors) {
                 taken.extend(step.map(|(transition, _)| transition));
                 return Some(BadEnd { path, taken, step });

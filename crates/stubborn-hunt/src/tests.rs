@@ -145,6 +145,176 @@ fn a_hunt_ends_when_it_should() {
     }
 }
 
+/// A system whose executors have nothing to say once the budget is spent.
+struct GivesUp {
+    inner: Model,
+    /// The budget is spent, or the model outgrown, when so many states were expanded.
+    after: AtomicUsize,
+    outgrows: bool,
+}
+
+impl System for GivesUp {
+    fn layout(&self) -> &stubborn_system::Layout {
+        self.inner.layout()
+    }
+
+    fn structure(&self) -> &stubborn_system::Structure {
+        self.inner.structure()
+    }
+
+    fn initial_states(&self) -> Vec<u32> {
+        self.inner.initial_states()
+    }
+
+    fn executor(&self) -> Box<dyn stubborn_system::Executor + '_> {
+        Box::new(GivingUp {
+            inner: self.inner.executor(),
+            system: self,
+        })
+    }
+
+    fn relations(&self, level: RelationLevel) -> Relations {
+        self.inner.relations(level)
+    }
+
+    fn budget(&self) -> &stubborn_system::Budget {
+        self.inner.budget()
+    }
+}
+
+struct GivingUp<'s> {
+    inner: Box<dyn stubborn_system::Executor + 's>,
+    system: &'s GivesUp,
+}
+
+impl stubborn_system::Executor for GivingUp<'_> {
+    fn successors(&mut self, state: &[u32], out: &mut stubborn_system::Successors) {
+        let (system, budget) = (self.system, self.system.budget());
+        if system.after.fetch_sub(1, Ordering::Relaxed) == 1 {
+            match system.outgrows {
+                true => budget.outgrow(),
+                false => budget.stop(),
+            }
+        }
+        if budget.spent().is_none() && !budget.is_outgrown() {
+            self.inner.successors(state, out);
+        }
+    }
+
+    fn fire(
+        &mut self,
+        state: &[u32],
+        transition: stubborn_system::TransitionId,
+        out: &mut stubborn_system::Successors,
+    ) {
+        self.inner.fire(state, transition, out);
+    }
+
+    fn label(&mut self, state: &[u32], label: LabelId) -> bool {
+        self.inner.label(state, label)
+    }
+}
+
+/// Counters that end.
+fn counters_that_end() -> Model {
+    let (model, _, _) = counters_to(20);
+    let mut program = model.program().clone();
+    let again = program.commands.len() - 1;
+    let never = program.label(Expr::Const(0));
+    program.commands[again].guards.push(never);
+    Model::new(program).expect("it is small")
+}
+
+/// While a counterexample is made short, the budget may be spent: who has nothing more to say then has not
+/// come to an end.
+#[test]
+fn giving_up_is_no_end() {
+    for (after, outgrows) in (1..2500)
+        .step_by(41)
+        .flat_map(|after| [(after, false), (after, true)])
+    {
+        let inner = counters_that_end();
+        let system = GivesUp {
+            inner,
+            after: AtomicUsize::new(usize::MAX),
+            outgrows,
+        };
+        let reference = counters_that_end();
+        let targets = [Target::Deadlock];
+        let hunt = Hunt {
+            system: &system,
+            reference: &reference,
+            ..hunt(&reference, &targets, &[])
+        };
+        let shared = Shared::new(&hunt);
+        let turn = shared.turn(Strategy::Walk(Style::Steps), 1 << 20, 0, 3);
+        let Ok(Turn::Caught(caught)) = turn else {
+            panic!("it ends");
+        };
+        system.after.store(after, Ordering::Relaxed);
+        match shrink::shrink(&hunt, caught, 1) {
+            Ok(caught) => assert_eq!(caught.length(), Some(40)),
+            Err(error) => assert!(outgrows && matches!(error, CheckError::Outgrown), "{error}"),
+        }
+    }
+}
+
+/// A counter that goes up and ends, or starts again; on the way it may violate an assertion, and go up beside
+/// its way from there on.
+fn counter_beside_itself(ends: bool) -> (Model, LabelId, LabelId) {
+    let mut program = Program::new("beside");
+    let names = ["x", "y"];
+    let [x, y] = names.map(|name| program.variable(Variable::integer(name, 0, 9, 0)));
+    let site = program.out_of_range_site("x", None);
+    let assertion = program.site(stubborn_system::FailureKind::Assertion, "never", None);
+    let set = |variable, value| Statement::assign(variable, value, site);
+    let is = |variable, value| Expr::equal(Expr::Var(variable), Expr::Const(value));
+    let mut command = |name: &str, guard: Expr, body: Vec<Statement>| {
+        let guards = vec![program.label(guard)];
+        let name = name.into();
+        program.command(Command {
+            name,
+            guards,
+            body,
+            ..Command::default()
+        });
+    };
+    let up = Expr::plus(Expr::Var(x), Expr::Const(1));
+    let below = Expr::less(Expr::Var(x), Expr::Const(9));
+    command("up", below, vec![set(x, up)]);
+    let wrong = Statement::Assert {
+        condition: Expr::Const(0),
+        site: assertion,
+    };
+    let aside = Expr::and(is(x, 3), is(y, 0));
+    command("aside", aside, vec![wrong, set(y, Expr::Const(1))]);
+    if !ends {
+        let zero = || Expr::Const(0);
+        command("again", is(x, 9), vec![set(x, zero()), set(y, zero())]);
+    }
+    let bad = program.label(is(y, 7));
+    let start = program.label(is(x, 0));
+    (Model::new(program).expect("it is small"), bad, start)
+}
+
+/// What a step leads to in which something goes wrong is not on the way, and no end.
+#[test]
+fn steps_that_go_wrong_lead_to_no_end() {
+    let (model, _, _) = counter_beside_itself(true);
+    let report = hunt(&model, &[Target::Deadlock], &[])
+        .run()
+        .expect("it works");
+    assert_eq!(report.caught.and_then(|caught| caught.length()), Some(9));
+    let targets = [Target::Assertions];
+    let report = hunt(&model, &targets, &[]).run().expect("it works");
+    assert_eq!(report.caught.and_then(|caught| caught.length()), Some(4));
+    let (model, bad, start) = counter_beside_itself(false);
+    let property = property("<> bad", bad, start);
+    let report = hunt(&model, &[], &[&property]).run().expect("it works");
+    let length = report.caught.and_then(|caught| caught.length());
+    assert!(length >= Some(10), "{length:?}");
+}
+
 /// So does the time that it was given, and the budget stays as it was.
 #[test]
 fn a_hunt_has_its_own_time() {

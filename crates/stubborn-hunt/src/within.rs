@@ -21,21 +21,27 @@ impl<'s> Shuffled<'s> {
     }
 }
 
-/// The states of a path, and nothing else: a search finds the short cuts in it.
+/// The states of a path, and nothing else: a search finds the short cuts in it. Each of them has a step to the
+/// next one, so that only the last may have none.
 pub(crate) struct Within<'s> {
     inner: &'s dyn System,
     states: RapidHashSet<Box<[u32]>>,
     first: Vec<u32>,
+    /// Steps in which something goes wrong stay, too, wherever they lead.
+    bad_steps: bool,
 }
 
 impl<'s> Within<'s> {
-    /// The states of a path, one after the other, the first one being an initial one.
-    pub(crate) fn new(inner: &'s dyn System, path: &[u32]) -> Self {
+    /// The states of a path, one after the other, the first one being an initial one. With `bad_steps`, those
+    /// stay that violate an assertion or fail: for who looks for them, and not for ends of runs, since what
+    /// they lead to looks like one.
+    pub(crate) fn new(inner: &'s dyn System, path: &[u32], bad_steps: bool) -> Self {
         let words = inner.layout().words();
         Self {
             inner,
             states: path.chunks_exact(words).map(Into::into).collect(),
             first: path[..words].to_vec(),
+            bad_steps,
         }
     }
 }
@@ -102,14 +108,14 @@ impl System for Within<'_> {
             inner: self.inner.executor(),
             all: Successors::new(self.layout().words()),
             order: Vec::new(),
-            change: Change::Keep(&self.states),
+            change: Change::Keep(&self.states, self.bad_steps),
         })
     }
 }
 
 enum Change<'s> {
     Shuffle(u64),
-    Keep(&'s RapidHashSet<Box<[u32]>>),
+    Keep(&'s RapidHashSet<Box<[u32]>>, bool),
 }
 
 struct Changed<'s> {
@@ -131,12 +137,10 @@ impl Changed<'_> {
                 }
                 Random::new(key).shuffle(&mut self.order);
             }
-            Change::Keep(states) => {
+            Change::Keep(states, bad_steps) => {
                 let all = &self.all;
-                // What goes wrong leads out of every path.
-                let is_kept = |at: &usize| {
-                    all.outcome(*at) != Outcome::FINE || states.contains(all.state(*at))
-                };
+                let is_bad = |at: usize| bad_steps && all.outcome(at) != Outcome::FINE;
+                let is_kept = |at: &usize| is_bad(*at) || states.contains(all.state(*at));
                 self.order.extend((0..all.len()).filter(is_kept));
             }
         }

@@ -182,32 +182,13 @@ impl Question {
             Self::Reach(propositions) => {
                 all.extend(without_some(propositions).into_iter().map(Self::Reach));
             }
-            Self::Ctl {
-                propositions,
-                formula,
-                some,
-            } => {
+            Self::Ctl { formula, .. } | Self::Ltl { formula, .. } => {
                 for smaller in formula::candidates(formula) {
-                    all.push(Self::Ctl {
-                        propositions: propositions.clone(),
-                        formula: smaller,
-                        some: *some,
-                    });
-                }
-            }
-            Self::Ltl {
-                propositions,
-                formula,
-                syntax,
-                quotes,
-            } => {
-                for smaller in formula::candidates(formula) {
-                    all.push(Self::Ltl {
-                        propositions: propositions.clone(),
-                        formula: smaller,
-                        syntax: *syntax,
-                        quotes: *quotes,
-                    });
+                    let mut simpler = self.clone();
+                    if let Self::Ctl { formula, .. } | Self::Ltl { formula, .. } = &mut simpler {
+                        *formula = smaller;
+                    }
+                    all.push(simpler);
                 }
             }
             Self::Hoa {

@@ -211,7 +211,7 @@ pub fn all_features() -> Vec<String> {
     );
     let types = "bit bool byte short int unsigned mtype mtype:k pid chan record";
     all.extend(types.split(' ').map(|name| format!("type {name}")));
-    let predefined = "_ _pid _nr_pr _last timeout";
+    let predefined = "_ _pid _nr_pr _last timeout np_";
     all.extend(
         predefined
             .split(' ')
@@ -240,7 +240,7 @@ fn feature(node: &Node) -> String {
                 false => format!("type {plain}"),
             }
         }
-        Kind::Place if node.name == "timeout" => "predefined timeout".to_owned(),
+        Kind::Place if ["timeout", "np_"].contains(&node.name.as_str()) => with_name("predefined"),
         Kind::Place if node.name.starts_with('_') => with_name("predefined"),
         Kind::Place if node.number == 1 => "expression Element".to_owned(),
         Kind::Send | Kind::Receive | Kind::Poll => {

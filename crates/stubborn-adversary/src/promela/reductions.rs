@@ -28,6 +28,10 @@ const ATTACKS: usize = 24;
 const FAR: i64 = 1000;
 const ATTACKS_ON_LONG: usize = 4;
 
+/// Nor as many on one with so many transitions: half of all time would be spent on one program in twenty.
+const MANY: u64 = 1500;
+const ATTACKS_ON_LARGE: usize = 8;
+
 /// Options for Promela alone; they keep verdicts, not sizes.
 const SWITCHES: [&str; 3] = ["--merge", "--dead-variables", "--dead-locations"];
 
@@ -88,8 +92,10 @@ impl Arena for Reductions {
             }
         };
         let far = |node: &Node| node.kind == Kind::Number && node.number >= FAR;
+        let edges = plain.explored.number("transitions");
         let attacks = match case.program.any(&mut |node| far(node)) {
             true => ATTACKS_ON_LONG,
+            false if edges > Some(MANY) => ATTACKS_ON_LARGE,
             false => ATTACKS,
         };
         let attempts: Vec<Attack<'_>> = (0..attacks)

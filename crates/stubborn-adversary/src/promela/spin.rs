@@ -1,12 +1,12 @@
 //! SPIN as an oracle: its verifier with a few changes (see `oracle.c`), compiled and run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::subject::{Run, Status, Subject};
+use crate::subject::{Folder, Run, Status, Subject};
 
 /// SPIN's version whose verifier is known here.
 const VERSION: &str = "Spin Version 6.5.2";
@@ -219,6 +219,7 @@ impl Spin {
             made = made.replace(old, new);
         }
         made = made.replacen(PLACE, &format!("{PLACE}{ORACLE}"), 1);
+        made = with_headers_apart(&made);
         made.insert_str(0, RECEIVERS);
         write("pan.c", &made)?;
         let moves = fs::read_to_string(folder.join("pan.m"))
@@ -238,6 +239,10 @@ impl Spin {
             Compiler::Tcc => Command::new("tcc"),
             Compiler::Gcc => Command::new("gcc"),
         };
+        if let (Compiler::Tcc, Some(headers)) = (self.compiler, headers(subject)) {
+            let path = headers.join(HEADERS);
+            command.arg(format!("-DADVERSARY_HEADERS=\"{}\"", path.display()));
+        }
         command.args(["-w", "-o", "pan", "pan.c", "-DNOREDUCE", "-DVECTORSZ=9000"]);
         command.args(["-DMEMLIM=1000", "-DNFAIR=3"]);
         command.arg(format!("-D{PROCESSES}={processes}"));
@@ -268,6 +273,78 @@ impl Spin {
             _ => Err(NoAnswer::Unknown(run.summary())),
         }
     }
+}
+
+/// The header that stands for all others.
+const HEADERS: &str = "all.h";
+
+/// What verifiers include, as they write it.
+const INCLUDES: &[&str] = &[
+    "stdio.h",
+    "signal.h",
+    "stdlib.h",
+    "stdarg.h",
+    "string.h",
+    "ctype.h",
+    "errno.h",
+    "time.h",
+    "unistd.h",
+    "sys/times.h",
+    "sys/types.h",
+    "sys/stat.h",
+    "limits.h",
+    "fcntl.h",
+    "stdint.h",
+    "setjmp.h",
+];
+
+/// A verifier that includes one file in place of the system's headers, if it is compiled so.
+fn with_headers_apart(verifier: &str) -> String {
+    let mut apart = "#ifdef ADVERSARY_HEADERS\n#include ADVERSARY_HEADERS\n#endif\n".to_owned();
+    for line in verifier.split_inclusive('\n') {
+        let name = line.trim().strip_prefix("#include <");
+        let name = name.and_then(|name| name.strip_suffix('>'));
+        match name.is_some_and(|name| INCLUDES.contains(&name)) {
+            true => apart += &format!("#ifndef ADVERSARY_HEADERS\n{line}#endif\n"),
+            false => apart += line,
+        }
+    }
+    apart
+}
+
+/// The folder of a file with all that the system's headers say: its declarations, and then its macros. To
+/// find that out takes a compiler like tcc as long as the rest of a verifier.
+fn headers(subject: &Subject) -> Option<&Path> {
+    let make = || {
+        let text: String = INCLUDES
+            .iter()
+            .map(|n| format!("#include <{n}>\n"))
+            .collect();
+        let made = subject.folder(&[("in.c".into(), text), ("none.c".into(), String::new())]);
+        let preprocessed = |arguments: &[&str]| {
+            let mut command = Command::new("tcc");
+            command.arg("-E").args(arguments);
+            let run = subject.child(made.path(), command, TIME);
+            (run.status == Status::Exit(0)).then_some(run.stdout)
+        };
+        let predefined = preprocessed(&["-dM", "none.c"])?;
+        let predefined: BTreeSet<&str> = predefined.lines().collect();
+        let mut all = preprocessed(&["-P", "in.c"])?;
+        for line in preprocessed(&["-dM", "in.c"])?.lines() {
+            if line.starts_with("#define ") && !predefined.contains(line) {
+                all += line;
+                all.push('\n');
+            }
+        }
+        let trial = format!("{all}int main(void) {{ return stdout == NULL; }}\n");
+        fs::write(made.path().join(HEADERS), all).ok()?;
+        fs::write(made.path().join("trial.c"), trial).ok()?;
+        let mut command = Command::new("tcc");
+        command.args(["-w", "-c", "-o", "trial.o", "trial.c"]);
+        let run = subject.child(made.path(), command, TIME);
+        (run.status == Status::Exit(0)).then_some(made)
+    };
+    subject.headers.get_or_init(make).as_ref().map(Folder::path)
 }
 
 /// Steps of a verifier in which receives from what is no channel fail, as steps of their own only.

@@ -357,6 +357,33 @@ ltl often { []<> (p == 0) }
 ltl never_here { [] !(Q@here) }
 ";
 
+/// Nobody makes progress, for `np_` as for labels by name, before he comes to the label: not over a place at
+/// which there is nothing to do, nor by statements that are one step where nobody looks. Also where several
+/// processes of a type are started.
+#[test]
+fn progress_comes_no_earlier_than_it_is_made() {
+    let folder = folder("progress_comes");
+    let twice = "init { run S(); run S() } proctype S()";
+    let np = "[] (x == 1 -> !np_)";
+    let cases = [
+        ("active proctype S()", np),
+        ("active proctype S()", "[] (x == 1 -> S@progress)"),
+        (twice, np),
+    ];
+    for way in ["x = 1; skip", "atomic { x = 2; x = 1 }; l = 2"] {
+        for (at, (start, seen)) in cases.into_iter().enumerate() {
+            let text = format!("byte x; {start} {{ byte l; {way}; progress: (false) }}");
+            let path = model(&folder, &format!("{at}.pml"), &text);
+            let ask = |flags: &[&str]| {
+                let question = ["check", path.as_str(), "--only", "--ltl", seen];
+                run(&[&question[..], flags].concat()).status.code()
+            };
+            let found = [ask(&[]), ask(&["--as-written"])];
+            assert_eq!(found, [Some(1), Some(1)], "{seen}\n{text}");
+        }
+    }
+}
+
 #[test]
 fn traces_of_models_that_grew_are_replayed() {
     let folder = folder("late_starts");

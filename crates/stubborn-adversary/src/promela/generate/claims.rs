@@ -27,6 +27,11 @@ impl Generator {
     }
 
     pub(super) fn formula(&mut self, depth: usize) -> Node {
+        if depth > 1 && !self.arrivals.is_empty() && self.random.chance(1, 2) {
+            let arrived = self.arrived();
+            let modal = *self.random.pick(&["[]", "[]", "<>"]);
+            return node(Kind::Modal, modal, 0, vec![arrived]);
+        }
         if depth == 0 || self.random.chance(1, 5) {
             let test = self.plain_test(1);
             // A formula's operators bind tightly.

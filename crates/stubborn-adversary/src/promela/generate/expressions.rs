@@ -1,6 +1,6 @@
 //! Expressions, and what they name.
 
-use super::{Channel, Generator, Parameter, Process, Type, Variable};
+use super::{Arrival, Channel, Generator, Parameter, Process, Type, Variable};
 use crate::promela::ast::{Kind, Node, binary, named, node, number, place, with};
 
 impl Generator {
@@ -241,6 +241,8 @@ impl Generator {
                 binary(operator, place("_nr_pr"), number(self.random.between(1, 4)))
             }
             11 => self.value(depth.min(1)),
+            12 if self.on("np_") && self.in_claim => place("np_"),
+            13 if !self.arrivals.is_empty() => self.arrived(),
             _ => {
                 let operator = *self.random.pick(&["==", "==", "!=", "<", "<=", ">", ">="]);
                 let left = match self.number_place() {
@@ -304,6 +306,24 @@ impl Generator {
         let mut parts = vec![named(Kind::Name, label)];
         parts.extend(self.remote_pid(&process));
         node(Kind::RemoteLabel, process.name, 0, parts)
+    }
+
+    /// Whether a process has come to its label, if others can tell that it is on its way.
+    pub(super) fn arrived(&mut self) -> Node {
+        let Arrival {
+            process,
+            label,
+            sign,
+        } = self.random.pick(&self.arrivals).clone();
+        let is_there = match label.starts_with("progress") && self.in_claim && self.on("np_") {
+            true => node(Kind::Unary, "!", 0, vec![place("np_")]),
+            false => {
+                let parts = vec![named(Kind::Name, label)];
+                node(Kind::RemoteLabel, process, 0, parts)
+            }
+        };
+        let is_not = node(Kind::Unary, "!", 0, vec![sign]);
+        binary("||", is_not, is_there)
     }
 
     /// A channel, and how to name it.

@@ -74,6 +74,8 @@ pub const FEATURES: &[&str] = &[
     "progress",
     "remote label",
     "remote variable",
+    "np_",
+    "arrival",
     "assert",
     "printf",
     "inline",
@@ -198,8 +200,8 @@ pub fn case(seed: u64, features: &Features) -> Case {
         true => generator.active.max(1) + generator.random.between(0, 2),
         false => generator.active + 4,
     };
-    let formulas = (0..3).map(|_| generator.formula(2)).collect();
-    let invariants = (0..3).map(|_| generator.plain_test(1)).collect();
+    let formulas = (0..4).map(|_| generator.formula(2)).collect();
+    let invariants = (0..5).map(|_| generator.plain_test(1)).collect();
     Case {
         formulas,
         invariants,
@@ -256,6 +258,7 @@ struct Generator {
     startable: Vec<(String, Vec<Parameter>)>,
     /// For remote references.
     processes: Vec<Process>,
+    arrivals: Vec<Arrival>,
     /// How many processes are active from the start.
     active: i64,
     names: usize,
@@ -274,6 +277,15 @@ struct Process {
     locals: Vec<String>,
     /// The first number of its instances, if they are active from the start.
     pid: Option<i64>,
+}
+
+/// A process that comes to a label soon after others can tell that it is on its way there.
+#[derive(Clone, Debug)]
+struct Arrival {
+    process: String,
+    label: String,
+    /// How they can tell.
+    sign: Node,
 }
 
 #[derive(Clone, Debug)]
@@ -297,6 +309,7 @@ impl Generator {
             inlines: Vec::new(),
             startable: Vec::new(),
             processes: Vec::new(),
+            arrivals: Vec::new(),
             active: 0,
             names: 0,
             inside: Inside::Body,
@@ -622,7 +635,10 @@ impl Generator {
             parts.push(with(Kind::Provided, vec![test]));
         }
         let (mut body, locals) = self.process_body();
-        let labels = self.place_labels(&mut body);
+        let mut labels = self.place_labels(&mut body);
+        if instances != -1 && self.use_of("arrival", 2, 3) {
+            labels.extend(self.arrival(&name, &mut body));
+        }
         parts.push(sequence(body));
         self.units
             .push(node(Kind::Process, name.clone(), instances, parts));
@@ -646,6 +662,7 @@ impl Generator {
     fn provided(&mut self) -> Node {
         let locals = self.variables.clone();
         let processes = std::mem::take(&mut self.processes);
+        let arrivals = std::mem::take(&mut self.arrivals);
         self.variables
             .retain(|variable| variable.name.starts_with('g'));
         let outer = std::mem::replace(&mut self.in_claim, true);
@@ -653,6 +670,7 @@ impl Generator {
         self.in_claim = outer;
         self.variables = locals;
         self.processes = processes;
+        self.arrivals = arrivals;
         test
     }
 

@@ -143,6 +143,66 @@ impl Generator {
         all
     }
 
+    /// Adds to a process: a step that others see, some that they do not, and a label at which they may look
+    /// for it, which is returned.
+    pub(super) fn arrival(&mut self, process: &str, body: &mut Vec<Node>) -> Option<String> {
+        let names = self.scalars();
+        let signs: Vec<&String> = names.iter().filter(|name| name.starts_with('g')).collect();
+        if signs.is_empty() {
+            return None;
+        }
+        let sign = place(self.random.pick(&signs).as_str());
+        let own = self.fresh("v");
+        let declaration = vec![named(Kind::Type, "byte")];
+        body.insert(0, node(Kind::Declaration, own.clone(), 0, declaration));
+        let sets = |value| assign(sign.clone(), number(value));
+        let (mut way, is_told) = match self.random.below(6) {
+            0 if !self.channels.is_empty() => (self.send(), false),
+            1 if !self.channels.is_empty() => (self.receive(), false),
+            2 if self.on("atomic") => {
+                let sequence = sequence(vec![sets(0), sets(1)]);
+                (vec![with(Kind::Atomic, vec![sequence])], true)
+            }
+            _ => (vec![sets(1)], true),
+        };
+        let start = ["L", "end", "progress", "accept"][self.random.weighted(&[3, 1, 2, 1])];
+        let label = self.fresh(start);
+        for _ in 0..self.random.between(1, 2) {
+            way.push(match self.random.below(5) {
+                0 | 1 => leaf(Kind::Skip),
+                2 => condition(number(1)),
+                3 => assign(place(&own), binary("+", place(&own), number(0))),
+                _ => assign(place(&own), number(2)),
+            });
+        }
+        let there = match self.random.below(4) {
+            0 => condition(number(0)),
+            1 => condition(binary("==", sign.clone(), number(2))),
+            2 => {
+                let other = binary("-", number(1), place(&own));
+                with(Kind::Do, vec![sequence(vec![assign(place(&own), other)])])
+            }
+            _ => sets(0),
+        };
+        way.push(node(Kind::Label, label.clone(), 0, vec![there]));
+        if self.random.chance(1, 3) {
+            // Again and again, over the same places.
+            body.push(with(Kind::Do, vec![sequence(way)]));
+        } else {
+            body.extend(way);
+        }
+        let sign = match is_told {
+            true => binary("==", sign, number(1)),
+            false => number(1),
+        };
+        self.arrivals.push(super::Arrival {
+            process: process.to_owned(),
+            label: label.clone(),
+            sign,
+        });
+        Some(label)
+    }
+
     /// `do … od`, with a way out, or rarely without one.
     pub(super) fn repetition(&mut self, depth: usize) -> Node {
         let outer = std::mem::replace(&mut self.in_loop, true);
