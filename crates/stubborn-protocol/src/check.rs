@@ -20,6 +20,7 @@ use stubborn_system::{LabelId, RelationLevel, System};
 use crate::bounded::Bounded;
 use crate::channels::WithChannels;
 use crate::chart::Chart;
+use crate::compact::Compact;
 use crate::coverage::Coverage;
 use crate::error::CheckError;
 use crate::experiments::PrintedReduction;
@@ -394,6 +395,7 @@ impl<'m> Check<'m> {
             }
             Reduction::Auto => self.where_it_pays(system, &targets)?,
             Reduction::Messages => self.by_messages(system, &targets, None)?,
+            Reduction::None => self.unreduced(system, &options, &targets, self.stop)?,
             _ => planner.check(&targets, self.stop)?,
         };
         let is_reduced = |run: usize| !found.runs[run].reduction.starts_with("none");
@@ -451,6 +453,27 @@ impl<'m> Check<'m> {
         trace.map(|trace| Chart::of(self.model, trace))
     }
 
+    /// Explores everything.
+    fn unreduced(
+        &self,
+        system: &Bounded<'_>,
+        options: &CheckOptions<'_>,
+        targets: &[Target],
+        stop: Stop,
+    ) -> Result<stubborn_plan::Report, CheckError> {
+        let Some(compact) = Compact::new(system) else {
+            return Ok(Planner::new(system, options).check(targets, stop)?);
+        };
+        let mut found = Planner::new(&compact, options).check(targets, stop)?;
+        let answers = found.answers.iter_mut();
+        let shown = answers.filter_map(|answer| answer.violation.as_mut());
+        let runs = found.runs.iter_mut();
+        shown
+            .chain(runs.flat_map(|run| &mut run.result.violations))
+            .for_each(|violation| compact.unfold(violation));
+        Ok(found)
+    }
+
     /// The first violation that an unreduced breadth-first search comes to, if it is near.
     fn unreduced_search(
         &self,
@@ -467,7 +490,7 @@ impl<'m> Check<'m> {
             store: StoreOptions::default(),
             ..self.options(Por::None)
         };
-        let found = Planner::new(system, &options).check(&[target], Stop::FirstViolation)?;
+        let found = self.unreduced(system, &options, &[target], Stop::FirstViolation)?;
         Ok(found
             .answers
             .into_iter()
