@@ -419,8 +419,8 @@ impl Executor for CompactExecutor<'_> {
         }
         if self.state != state {
             self.state.copy_from_slice(state);
-            for process in 0..self.known.len() {
-                let known = self.situation(process, state[process]);
+            for (process, number) in state.iter().enumerate().take(self.known.len()) {
+                let known = self.situation(process, *number);
                 (self.words[2 * process], self.words[2 * process + 1]) = (known.local, known.inbox);
             }
         }

@@ -132,8 +132,12 @@ impl<T: Eq + Hash> Interner<T> {
 impl<T: Copy + Eq + Hash> Interner<Box<[T]>> {
     /// The number of a slice.
     pub(crate) fn intern_slice(&self, slice: &[T]) -> u32 {
-        let is_it = |known: &Box<[T]>, slice: &&[T]| **known == **slice;
-        self.intern_with(stable_hash(slice), slice, is_it, |slice| slice.into())
+        self.intern_with(
+            stable_hash(slice),
+            slice,
+            |known, slice| **known == **slice,
+            |slice| slice.into(),
+        )
     }
 }
 
