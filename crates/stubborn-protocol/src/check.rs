@@ -526,11 +526,17 @@ impl<'m> Check<'m> {
             }
             self.note(found.runs, report);
         }
+        // Representatives do not tell who has moved: what is fair is about the processes themselves.
+        let itself = Bounded::new(self.model, None, self.boundary.as_deref(), &self.limits);
+        let fair = match self.fair {
+            Some(_) if system.symmetric.is_some() => &itself,
+            _ => system,
+        };
         for property in of(PropertyRole::Eventually) {
             let Some(label) = self.model.label(&property.name) else {
                 continue;
             };
-            match self.temporal(system, "<> p", &mut |_| Some(label)) {
+            match self.temporal(fair, "<> p", &mut |_| Some(label)) {
                 Ok(None) => {}
                 Ok(Some(failure)) => report.failures.push(Failure {
                     property: property.name.clone(),
@@ -543,7 +549,8 @@ impl<'m> Check<'m> {
                 Err(error) => return Err(error),
             }
         }
-        if system.cut.load(Ordering::Relaxed) && report.limit.is_none() {
+        let cut = |system: &Bounded<'_>| system.cut.load(Ordering::Relaxed);
+        if (cut(system) || cut(fair)) && report.limit.is_none() {
             report.limit = Some("only what lies within the boundary".into());
         }
         Ok(())

@@ -837,6 +837,9 @@ fn agree(seed: u64, most: usize, tally: &mut Tally) {
         if symmetric.searches[0].1.is_complete() {
             assert_eq!(symmetric.searches[0].1.states, truth.orbits, "seed {seed}");
         }
+        let fair = check().symmetric().fair().run().expect("a report");
+        let at = format!("seed {seed}, symmetric and fair");
+        same_verdicts(&fair, &truth, false, true, &at);
         let both = check().symmetric().reduction(Reduction::Messages).run();
         same_verdicts(
             &both.expect("a report"),
