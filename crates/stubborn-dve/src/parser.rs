@@ -14,9 +14,8 @@ use crate::ast::{
     Variables,
 };
 use crate::codes;
-use crate::token::{LexError, Token};
+use crate::token::{LexError, Lexer, Token};
 use bumpalo::Bump;
-use logos::{Lexer, Logos};
 use stubborn_diagnostics::{Diagnostic, Reporter, Span};
 use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Patience};
@@ -66,7 +65,7 @@ struct Parser<'src, 'report> {
     /// Holds the parts of expressions. Allocating each by itself took a quarter of the time
     /// to load a large model.
     arena: &'src Bump,
-    lexer: Lexer<'src, Token>,
+    lexer: Lexer<'src>,
     dialect: Dialect,
     /// The token to be looked at next.
     token: Token,
@@ -101,7 +100,7 @@ impl<'src, 'report> Parser<'src, 'report> {
         let mut parser = Parser {
             text,
             arena,
-            lexer: Token::lexer(text),
+            lexer: Lexer::new(text),
             dialect,
             token: Token::End,
             span: Span::default(),

@@ -4,7 +4,7 @@
 //! comment, `//` swallows the rest of its line, so that a `*/` after it on the
 //! same line does not close the block. Block comments are skipped here in the same way.
 
-use logos::{FilterResult, Lexer, Logos};
+use std::ops::Range;
 
 /// What can go wrong while looking for the next token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,176 +17,256 @@ pub enum LexError {
 }
 
 /// One token. The text of identifiers and numbers is found through the span.
-#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[logos(error = LexError)]
-#[logos(skip r"[ \t\r\n\x0C]+")]
-#[logos(skip r"\\[ \t\r]*\n")]
-#[logos(skip(r"//[^\n]*", allow_greedy = true))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are the tokens
 pub enum Token {
-    #[token("/*", skip_block_comment)]
-    Comment,
-    #[regex("[A-Za-z_][A-Za-z0-9_$#]*")]
     Identifier,
-    #[regex("[0-9]+")]
     Number,
 
-    #[token("process")]
     Process,
-    #[token("state")]
     State,
-    #[token("init")]
     Init,
-    #[token("commit")]
     Commit,
-    #[token("accept")]
     Accept,
-    #[token("assert")]
     Assert,
-    #[token("trans")]
     Trans,
-    #[token("guard")]
     Guard,
-    #[token("sync")]
     Sync,
-    #[token("effect")]
     Effect,
-    #[token("channel")]
     Channel,
-    #[token("system")]
     System,
-    #[token("async")]
     Async,
-    #[token("property")]
     Property,
-    #[token("const")]
     Const,
-    #[token("byte")]
     Byte,
-    #[token("int")]
     Int,
-    #[token("true")]
     True,
-    #[token("false")]
     False,
-    #[token("and")]
-    #[token("&&")]
     And,
-    #[token("or")]
-    #[token("||")]
     Or,
-    #[token("not")]
     Not,
-    #[token("imply")]
     Imply,
-    #[token("buchi")]
     Buchi,
-    #[token("genbuchi")]
     GenBuchi,
-    #[token("rabin")]
     Rabin,
-    #[token("streett")]
     Streett,
-    #[token("muller")]
     Muller,
 
-    #[token("{")]
     LeftBrace,
-    #[token("}")]
     RightBrace,
-    #[token("[")]
     LeftBracket,
-    #[token("]")]
     RightBracket,
-    #[token("(")]
     LeftParenthesis,
-    #[token(")")]
     RightParenthesis,
-    #[token(",")]
     Comma,
-    #[token(";")]
     Semicolon,
-    #[token(":")]
     Colon,
-    #[token(".")]
     Dot,
-    #[token("?")]
     Question,
-    #[token("!")]
     Exclamation,
-    #[token("->")]
     Arrow,
-    #[token("=>")]
     WideArrow,
-    #[token("=")]
     Assign,
-    #[token("~")]
     Tilde,
-    #[token("+")]
     Plus,
-    #[token("-")]
     Minus,
-    #[token("*")]
     Star,
-    #[token("/")]
     Slash,
-    #[token("%")]
     Percent,
-    #[token("|")]
     BitOr,
-    #[token("&")]
     BitAnd,
-    #[token("^")]
     BitXor,
-    #[token("<<")]
     ShiftLeft,
-    #[token(">>")]
     ShiftRight,
-    #[token("<")]
     Less,
-    #[token("<=")]
     LessEqual,
-    #[token(">")]
     Greater,
-    #[token(">=")]
     GreaterEqual,
-    #[token("==")]
     Equal,
-    #[token("!=")]
     NotEqual,
 
     /// Never produced by the lexer: what the parser sees after the last token.
     End,
 }
 
-/// Moves past a block comment whose opening has just been read.
-fn skip_block_comment(lexer: &mut Lexer<'_, Token>) -> FilterResult<(), LexError> {
-    let rest = lexer.remainder().as_bytes();
-    let mut at = 0;
-    while at < rest.len() {
-        match &rest[at..] {
-            [b'*', b'/', ..] => {
-                lexer.bump(at + 2);
-                return FilterResult::Skip;
+/// The tokens of a text, one after the other.
+#[derive(Clone, Debug)]
+pub struct Lexer<'src> {
+    text: &'src str,
+    span: Range<usize>,
+}
+
+impl<'src> Lexer<'src> {
+    /// From the start of the text.
+    pub fn new(text: &'src str) -> Self {
+        Self { text, span: 0..0 }
+    }
+
+    /// Where the last token, or what is none, stands.
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    fn found<T>(&mut self, length: usize, what: T) -> Option<T> {
+        self.span.end += length;
+        Some(what)
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = Result<Token, LexError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.span.end;
+        let mut is_open = false;
+        loop {
+            let rest = &bytes[at..];
+            at += match rest {
+                [b' ' | b'\t' | b'\r' | b'\n' | 0x0c, ..] => 1,
+                [b'/', b'/', ..] => until(rest, |b| b == b'\n'),
+                [b'/', b'*', inside @ ..] => match block_comment(inside) {
+                    Some(length) => 2 + length,
+                    None => {
+                        is_open = true;
+                        break;
+                    }
+                },
+                // A backslash at the end of a line joins it to the next.
+                [b'\\', tail @ ..] => {
+                    let blanks = until(tail, |b| !matches!(b, b' ' | b'\t' | b'\r'));
+                    match tail.get(blanks) {
+                        Some(b'\n') => 1 + blanks + 1,
+                        _ => break,
+                    }
+                }
+                _ => break,
+            };
+        }
+        self.span = at..at;
+        let rest = &bytes[at..];
+        match rest {
+            [] => None,
+            _ if is_open => self.found(rest.len(), Err(LexError::OpenComment)),
+            [b'0'..=b'9', ..] => {
+                let length = until(rest, |b| !b.is_ascii_digit());
+                self.found(length, Ok(Token::Number))
             }
-            [b'/', b'/', ..] => {
-                at += rest[at..]
-                    .iter()
-                    .position(|b| *b == b'\n')
-                    .unwrap_or(rest.len() - at);
+            [b'A'..=b'Z' | b'a'..=b'z' | b'_', ..] => {
+                let in_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'#');
+                let length = until(rest, |b| !in_name(b));
+                self.found(length, Ok(word(&self.text[at..at + length])))
             }
-            _ => at += 1,
+            _ => match sign(rest) {
+                Some((token, length)) => self.found(length, Ok(token)),
+                None => {
+                    let strange = self.text[at..].chars().next().map_or(1, char::len_utf8);
+                    self.found(strange, Err(LexError::UnexpectedCharacter))
+                }
+            },
         }
     }
-    lexer.bump(rest.len());
-    FilterResult::Error(LexError::OpenComment)
+}
+
+/// How many bytes come before the first such one.
+fn until(text: &[u8], is_it: impl Fn(u8) -> bool) -> usize {
+    let found = text.iter().position(|byte| is_it(*byte));
+    found.unwrap_or(text.len())
+}
+
+/// The length of a block comment whose opening has been read, if it ends.
+fn block_comment(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += match text.get(at..)? {
+            [] => return None,
+            [b'*', b'/', ..] => return Some(at + 2),
+            rest @ [b'/', b'/', ..] => until(rest, |b| b == b'\n'),
+            _ => 1,
+        };
+    }
+}
+
+/// A keyword or a name.
+fn word(text: &str) -> Token {
+    match text {
+        "process" => Token::Process,
+        "state" => Token::State,
+        "init" => Token::Init,
+        "commit" => Token::Commit,
+        "accept" => Token::Accept,
+        "assert" => Token::Assert,
+        "trans" => Token::Trans,
+        "guard" => Token::Guard,
+        "sync" => Token::Sync,
+        "effect" => Token::Effect,
+        "channel" => Token::Channel,
+        "system" => Token::System,
+        "async" => Token::Async,
+        "property" => Token::Property,
+        "const" => Token::Const,
+        "byte" => Token::Byte,
+        "int" => Token::Int,
+        "true" => Token::True,
+        "false" => Token::False,
+        "and" => Token::And,
+        "or" => Token::Or,
+        "not" => Token::Not,
+        "imply" => Token::Imply,
+        "buchi" => Token::Buchi,
+        "genbuchi" => Token::GenBuchi,
+        "rabin" => Token::Rabin,
+        "streett" => Token::Streett,
+        "muller" => Token::Muller,
+        _ => Token::Identifier,
+    }
+}
+
+/// The longest sign at the start of a text, and its length.
+fn sign(text: &[u8]) -> Option<(Token, usize)> {
+    Some(match text {
+        [b'&', b'&', ..] => (Token::And, 2),
+        [b'|', b'|', ..] => (Token::Or, 2),
+        [b'-', b'>', ..] => (Token::Arrow, 2),
+        [b'=', b'>', ..] => (Token::WideArrow, 2),
+        [b'<', b'<', ..] => (Token::ShiftLeft, 2),
+        [b'>', b'>', ..] => (Token::ShiftRight, 2),
+        [b'<', b'=', ..] => (Token::LessEqual, 2),
+        [b'>', b'=', ..] => (Token::GreaterEqual, 2),
+        [b'=', b'=', ..] => (Token::Equal, 2),
+        [b'!', b'=', ..] => (Token::NotEqual, 2),
+        [b'{', ..] => (Token::LeftBrace, 1),
+        [b'}', ..] => (Token::RightBrace, 1),
+        [b'[', ..] => (Token::LeftBracket, 1),
+        [b']', ..] => (Token::RightBracket, 1),
+        [b'(', ..] => (Token::LeftParenthesis, 1),
+        [b')', ..] => (Token::RightParenthesis, 1),
+        [b',', ..] => (Token::Comma, 1),
+        [b';', ..] => (Token::Semicolon, 1),
+        [b':', ..] => (Token::Colon, 1),
+        [b'.', ..] => (Token::Dot, 1),
+        [b'?', ..] => (Token::Question, 1),
+        [b'!', ..] => (Token::Exclamation, 1),
+        [b'=', ..] => (Token::Assign, 1),
+        [b'~', ..] => (Token::Tilde, 1),
+        [b'+', ..] => (Token::Plus, 1),
+        [b'-', ..] => (Token::Minus, 1),
+        [b'*', ..] => (Token::Star, 1),
+        [b'/', ..] => (Token::Slash, 1),
+        [b'%', ..] => (Token::Percent, 1),
+        [b'|', ..] => (Token::BitOr, 1),
+        [b'&', ..] => (Token::BitAnd, 1),
+        [b'^', ..] => (Token::BitXor, 1),
+        [b'<', ..] => (Token::Less, 1),
+        [b'>', ..] => (Token::Greater, 1),
+        _ => return None,
+    })
 }
 
 impl Token {
     /// The token as messages call it.
     pub fn describe(self) -> &'static str {
         match self {
-            Token::Comment => "a comment",
             Token::Identifier => "a name",
             Token::Number => "a number",
             Token::End => "the end of the text",
@@ -259,7 +339,7 @@ mod tests {
     use super::*;
 
     fn tokens(text: &str) -> Vec<Result<Token, LexError>> {
-        Token::lexer(text).collect()
+        Lexer::new(text).collect()
     }
 
     #[test]

@@ -365,12 +365,22 @@ mod tests {
         }
     }
 
+    /// Tests go through the sound ones.
+    #[test]
+    fn all_but_none_are_sound() {
+        let (all, sound) = (CycleProviso::all(), CycleProviso::all_sound());
+        assert!(all.contains(&CycleProviso::NONE) && !sound.contains(&CycleProviso::NONE));
+        assert_eq!(sound.len() + 1, all.len());
+    }
+
     #[test]
     fn nonsense_is_refused_with_a_reason() {
         let error = |text: &str| text.parse::<CycleProviso>().unwrap_err().to_string();
         assert!(error("sauce").starts_with("`sauce` is no cycle proviso; there are none"));
         assert!(error("source-scan").contains("`scan` needs a rule"));
+        assert!(error("highlink-source").contains("need a rule"));
         assert!(error("highlink-colored-dest").contains("intervals"));
         assert!(error("weighted-dest-known").contains("goes with"));
+        assert!(error("weighted-source-unknown").contains("goes with"));
     }
 }

@@ -383,6 +383,15 @@ fn short_cuts_lead_to_states_that_wait() {
         (3, &[], 3, 1),
     ];
     violated_in_every_mode(&system, &automaton_of(&labels, 1, edges));
+    // It does not wait either if it only has somewhere else to go.
+    let elsewhere: &[(usize, &[i32], usize, u32)] = &[
+        (0, &[-1], 4, 0),
+        (2, &[], 4, 0),
+        (4, &[], 4, 0),
+        (4, &[1, -2], 3, 0),
+    ];
+    let edges = [edges, elsewhere].concat();
+    violated_in_every_mode(&system, &automaton_of(&labels, 1, &edges));
 }
 
 /// What the automaton looks at much later is visible now: `y` must not pass by before `x` has.

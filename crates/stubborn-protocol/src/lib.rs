@@ -83,7 +83,7 @@
 //! | `experiments` | local partial-order reduction as printed, for comparison |
 //! | `stateless` | search without a store: [dynamic partial-order reduction](stubborn_dpor), and the classic one |
 //! | `symmetry` | interchangeable processes |
-//! | [`protocols`] | examples |
+//! | `protocols` | examples, with the feature of that name |
 
 #![forbid(unsafe_code)]
 
@@ -110,6 +110,7 @@ mod network;
 mod pairs;
 mod property;
 mod protocol;
+#[cfg(feature = "protocols")]
 pub mod protocols;
 mod quotient;
 pub mod real;

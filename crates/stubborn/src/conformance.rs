@@ -7,18 +7,18 @@
 //! one that any run explains (Cirstea, Kuppe, Loillier, Merz, *Validating traces of distributed
 //! programs against TLA+ specifications*, 2024).
 //!
-//! States, their steps, and what patterns stand for are computed once, so that long logs of small
-//! models cost little an event.
+//! States, their steps, and what patterns and values stand for are computed once, and sets of states are marks,
+//! so that long logs cost little an event and state.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::Write;
+use std::ops::Range;
 use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use stubborn_search::TraceStep;
-use stubborn_system::{BitSet, FieldId, Outcome, Spent, Successors, System, TransitionId};
+use stubborn_system::{BitSet, Executor, FieldId, Spent, Successors, System, TransitionId};
 
 use crate::record::value;
 use crate::story;
@@ -95,7 +95,7 @@ pub enum Refusal {
 }
 
 /// A step that the model allows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Allowed {
     /// Its transition.
     pub transition: String,
@@ -106,6 +106,34 @@ pub struct Allowed {
 /// A state by its number, with what leads to it.
 type Step = (TransitionId, u32);
 
+/// A field, its value in the model, and that in the log.
+type Difference<'o> = (FieldId, i64, &'o Value);
+
+/// A set of states that is empty again at once.
+#[derive(Default)]
+struct Marks {
+    round: u32,
+    rounds: Vec<u32>,
+}
+
+impl Marks {
+    fn clear(&mut self) {
+        self.round = self.round.checked_add(1).unwrap_or_else(|| {
+            self.rounds.fill(0);
+            1
+        });
+    }
+
+    /// Whether it was not there.
+    fn insert(&mut self, state: u32) -> bool {
+        let at = state as usize;
+        if at >= self.rounds.len() {
+            self.rounds.resize(at + at / 2 + 1, 0);
+        }
+        std::mem::replace(&mut self.rounds[at], self.round) != self.round
+    }
+}
+
 /// Follows a log.
 pub struct Explainer<'m> {
     system: &'m dyn System,
@@ -113,9 +141,16 @@ pub struct Explainer<'m> {
     fields: HashMap<&'m str, FieldId>,
     unobserved: BitSet,
     patterns: HashMap<String, Rc<BitSet>>,
-    numbers: HashMap<Box<[u32]>, u32>,
-    states: Vec<Box<[u32]>>,
-    steps: Vec<Option<Rc<[Step]>>>,
+    /// What values are called, as results and as people write them.
+    texts: HashMap<(FieldId, i64), (Value, String)>,
+    executor: Box<dyn Executor + 'm>,
+    successors: Successors,
+    numbers: HashMap<Rc<[u32]>, u32>,
+    states: Vec<Rc<[u32]>>,
+    /// Of each state where its steps are, if they are known.
+    steps_of: Vec<Option<Range<usize>>>,
+    steps: Vec<Step>,
+    reached: Marks,
     /// Where the model may be now.
     now: Vec<u32>,
     explained: usize,
@@ -135,9 +170,14 @@ impl<'m> Explainer<'m> {
                 .collect(),
             unobserved: BitSet::new(transitions),
             patterns: HashMap::new(),
+            texts: HashMap::new(),
+            executor: system.executor(),
+            successors: Successors::new(layout.words()),
             numbers: HashMap::new(),
             states: Vec::new(),
+            steps_of: Vec::new(),
             steps: Vec::new(),
+            reached: Marks::default(),
             now: Vec::new(),
             explained: 0,
         };
@@ -176,34 +216,37 @@ impl<'m> Explainer<'m> {
             return *number;
         }
         let number = self.states.len() as u32;
-        self.states.push(state.into());
-        self.steps.push(None);
-        self.numbers.insert(state.into(), number);
+        let state: Rc<[u32]> = state.into();
+        self.states.push(Rc::clone(&state));
+        self.steps_of.push(None);
+        self.numbers.insert(state, number);
         number
     }
 
-    /// The steps of a state that do not fail, computed once.
-    fn steps(&mut self, number: u32) -> Result<Rc<[Step]>, Refusal> {
-        if let Some(steps) = &self.steps[number as usize] {
-            return Ok(Rc::clone(steps));
+    /// Where the steps of a state that do not fail are; computed once.
+    fn steps(&mut self, number: u32) -> Result<Range<usize>, Refusal> {
+        if let Some(known) = &self.steps_of[number as usize] {
+            return Ok(known.clone());
         }
-        let mut successors = Successors::new(self.system.layout().words());
-        let state = self.states[number as usize].clone();
-        self.system.executor().successors(&state, &mut successors);
+        let mut successors = std::mem::replace(&mut self.successors, Successors::new(0));
+        successors.clear();
+        let state = Rc::clone(&self.states[number as usize]);
+        self.executor.successors(&state, &mut successors);
         // Whoever gives up knows some of them only.
-        if let Some(spent) = self.system.budget().conclude() {
+        let gave_up = self.system.budget().conclude();
+        let start = self.steps.len();
+        let fine = successors.iter();
+        for step in fine.filter(|step| gave_up.is_none() && step.outcome.failed().is_none()) {
+            let end = self.number(step.state);
+            self.steps.push((step.transition, end));
+        }
+        self.successors = successors;
+        if let Some(spent) = gave_up {
             return Err(Refusal::GaveUp(spent));
         }
-        let mut steps = Vec::with_capacity(successors.len());
-        for step in successors
-            .iter()
-            .filter(|step| step.outcome.failed().is_none())
-        {
-            steps.push((step.transition, self.number(step.state)));
-        }
-        let steps: Rc<[Step]> = steps.into();
-        self.steps[number as usize] = Some(Rc::clone(&steps));
-        Ok(steps)
+        let end = self.steps.len();
+        self.steps_of[number as usize] = Some(start..end);
+        Ok(start..end)
     }
 
     /// The transitions that a pattern stands for, or a name that is meant as it is.
@@ -237,38 +280,40 @@ impl<'m> Explainer<'m> {
             return Ok(());
         };
         let starts = self.hidden_steps()?;
-        let (mut next, mut seen): (Vec<u32>, HashSet<u32>) = Default::default();
+        let mut next = Vec::new();
         // What stood in the way, for a message.
         let (mut enabled, mut seen_before, mut seen_after) = (false, None, None);
+        self.reached.clear();
         for number in starts {
             if let Some(wrong) = self.differs(number, &meaning.before) {
                 seen_before.get_or_insert(wrong);
                 continue;
             }
-            let ends: Vec<u32> = match &meaning.transitions {
-                None => vec![number],
-                Some(transitions) => {
-                    let steps = self.steps(number)?;
-                    let fitting = steps
-                        .iter()
-                        .filter(|(t, _)| transitions.contains(t.index()));
-                    fitting.map(|(_, end)| *end).collect()
+            let Some(transitions) = &meaning.transitions else {
+                enabled = true;
+                match self.differs(number, &meaning.after) {
+                    Some(wrong) => _ = seen_after.get_or_insert(wrong),
+                    None => next.push(number),
                 }
+                continue;
             };
-            for end in ends {
+            for at in self.steps(number)? {
+                let (transition, end) = self.steps[at];
+                if !transitions.contains(transition.index()) || !self.reached.insert(end) {
+                    continue;
+                }
                 enabled = true;
                 match self.differs(end, &meaning.after) {
-                    Some(wrong) => {
-                        seen_after.get_or_insert(wrong);
-                    }
-                    None => next.extend(seen.insert(end).then_some(end)),
+                    Some(wrong) => _ = seen_after.get_or_insert(wrong),
+                    None => next.push(end),
                 }
             }
         }
+        let in_words = |wrong: Difference<'_>| self.in_words(&wrong);
         if next.is_empty() {
             let why = match (seen_after, enabled, seen_before) {
-                (Some(wrong), _, _) => format!("after it, {wrong}"),
-                (None, false, Some(wrong)) => format!("before it, {wrong}"),
+                (Some(wrong), _, _) => format!("after it, {}", in_words(wrong)),
+                (None, false, Some(wrong)) => format!("before it, {}", in_words(wrong)),
                 _ => format!("no step `{}` is possible there", meaning.what),
             };
             return Err(Refusal::Unexplained(why));
@@ -281,16 +326,17 @@ impl<'m> Explainer<'m> {
     /// The states before an event: those of now, and what hidden steps lead to.
     fn hidden_steps(&mut self) -> Result<Vec<u32>, Refusal> {
         let mut all = self.now.clone();
-        if self.mapping.hidden == 0 {
-            return Ok(all);
+        self.reached.clear();
+        for &number in &all {
+            self.reached.insert(number);
         }
-        let mut seen: HashSet<u32> = all.iter().copied().collect();
         let mut from = 0;
         for _ in 0..self.mapping.hidden {
             let to = all.len();
             for at in from..to {
-                for &(transition, end) in self.steps(all[at])?.iter() {
-                    if self.unobserved.contains(transition.index()) && seen.insert(end) {
+                for step in self.steps(all[at])? {
+                    let (transition, end) = self.steps[step];
+                    if self.unobserved.contains(transition.index()) && self.reached.insert(end) {
                         all.push(end);
                     }
                 }
@@ -303,26 +349,33 @@ impl<'m> Explainer<'m> {
         Ok(all)
     }
 
-    /// A value that is not as observed, in words.
-    fn differs(&self, number: u32, observed: &[(FieldId, Value)]) -> Option<String> {
-        let state = &self.states[number as usize];
+    /// A value that is not as observed.
+    fn differs<'o>(
+        &mut self,
+        number: u32,
+        observed: &'o [(FieldId, Value)],
+    ) -> Option<Difference<'o>> {
         let layout = self.system.layout();
         observed.iter().find_map(|(field, wanted)| {
-            let raw = layout.get(state, *field);
-            let known = value(self.system, *field, raw);
+            let raw = layout.get(&self.states[number as usize], *field);
             let is_it = match wanted {
                 Value::Bool(truth) => raw == i64::from(*truth),
-                Value::String(text) => {
-                    known.as_str() == Some(text) || *text == self.system.value_text(*field, raw)
+                wanted => {
+                    let known = self.texts.entry((*field, raw)).or_insert_with(|| {
+                        let text = self.system.value_text(*field, raw);
+                        (value(self.system, *field, raw), text)
+                    });
+                    known.0 == *wanted || wanted.as_str() == Some(&known.1)
                 }
-                wanted => *wanted == known,
             };
-            let name = &layout.field(*field).name;
-            (!is_it).then(|| {
-                let known = self.system.value_text(*field, raw);
-                format!("{name} is {known} in the model, and {wanted} in the log")
-            })
+            (!is_it).then_some((*field, raw, wanted))
         })
+    }
+
+    fn in_words(&self, &(field, raw, wanted): &Difference<'_>) -> String {
+        let name = &self.system.layout().field(field).name;
+        let known = self.system.value_text(field, raw);
+        format!("{name} is {known} in the model, and {wanted} in the log")
     }
 
     /// What an event stands for; `None` if it has nothing to do with the model.
@@ -424,21 +477,16 @@ impl<'m> Explainer<'m> {
     /// What the model allows in the states where it may be, each step once.
     pub fn allowed(&mut self) -> Vec<Allowed> {
         let mut all: Vec<Allowed> = Vec::new();
+        let mut seen = HashSet::new();
         for number in self.now.clone() {
             let Ok(steps) = self.steps(number) else { break };
-            for &(transition, end) in steps.iter() {
-                let step = TraceStep {
-                    number: 0,
-                    transition,
-                    outcome: Outcome::FINE,
-                    before: &self.states[number as usize],
-                    after: &self.states[end as usize],
-                };
+            for &(transition, end) in &self.steps[steps] {
+                let (before, after) = (&self.states[number as usize], &self.states[end as usize]);
                 let allowed = Allowed {
                     transition: self.system.structure().transition(transition).name.clone(),
-                    changes: story::changes(self.system, transition, step.before, step.after),
+                    changes: story::changes(self.system, transition, before, after),
                 };
-                if !all.contains(&allowed) {
+                if seen.insert(allowed.clone()) {
                     all.push(allowed);
                 }
             }

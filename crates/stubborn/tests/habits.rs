@@ -55,6 +55,16 @@ fn flags_of_spin_have_hints() {
     assert!(plain.stderr.is_empty(), "{plain:?}");
 }
 
+/// The name of a trail after a space is no model, and somebody says so.
+#[test]
+fn names_of_trails_are_not_taken_for_models() {
+    let path = format!("{EXAMPLES}/token_passing.pml");
+    let output = run(&["check", &path, "--trail", "bug.trail"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("--trail=bug.trail"), "{message}");
+}
+
 /// One formula means the same wherever it is written.
 #[test]
 fn formulas_are_read_alike() {

@@ -55,15 +55,22 @@ fn cargo_knows_which_program_to_run() {
         .collect();
     assert_eq!(programs.len(), 1, "{programs:?}");
     let readme = include_str!("../../../README.md");
-    let manifest = include_str!("../../../Cargo.toml");
-    let (_, rest) = readme
-        .split_once("cargo run --profile ")
-        .expect("a first command");
-    let profile = rest.split_whitespace().next().expect("a profile");
-    assert!(
-        manifest.contains(&format!("[profile.{profile}]")),
-        "{profile}"
-    );
+    assert!(readme.contains("\ncargo first check examples/"));
+    let table = |text: &str| text.parse::<toml::Table>().expect("a table");
+    let settings = table(include_str!("../../../.cargo/config.toml"));
+    let command = settings["alias"]["first"].as_str().expect("a command");
+    let words: Vec<&str> = command.split_whitespace().collect();
+    assert_eq!((words[0], words[words.len() - 1]), ("run", "--"));
+    let after = |flag: &str| {
+        let at = words.iter().position(|word| *word == flag);
+        words[at.unwrap_or_else(|| panic!("{flag}")) + 1]
+    };
+    let profiles = &table(include_str!("../../../Cargo.toml"))["profile"];
+    assert!(profiles.get(after("--profile")).is_some(), "{command}");
+    let features = &table(include_str!("../Cargo.toml"))["features"];
+    for feature in after("--features").split(',') {
+        assert!(features.get(feature).is_some(), "{feature}");
+    }
 }
 
 /// A package has the program, its manual, completions and documents, and says what it needs.

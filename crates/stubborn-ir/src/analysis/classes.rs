@@ -7,8 +7,9 @@
 //! model equal to earlier ones.
 //!
 //! Work is bounded by a budget of evaluations for all classes of a relation. Each class is tried
-//! with a little; those that need more get more, round by round, until the budget is spent. What
-//! a class may take depends on counts alone, never on which core is faster.
+//! with a little; those that need more get more, round by round, until the budget is spent. Those that
+//! are known to need more than they get are not tried: what is found then is of no more use than that it was
+//! too much. What a class may take depends on counts alone, never on which core is faster.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use rapidhash::RapidHashMap;
 use stubborn_system::{Budget, FieldId, System};
 
 use super::domains::View;
-use super::pairs::{Decision, First, Pairs, Question};
+use super::pairs::{Decision, First, Pairs, Question, Tried};
 use super::shapes::{Shape, Shapes};
 
 /// Evaluations for one class, at most.
@@ -32,6 +33,16 @@ const MOST_ASKED: usize = 1_000_000;
 const LOOK_EVERY: usize = 64;
 /// Evaluations for all classes of a relation, a row, at least.
 const ROW_BUDGET: u64 = 1_000;
+
+/// What a class may need to be tried with a budget. A few evaluations find most of what there is to be
+/// found, so that fewer classes share the budget of the later rounds; more are for those that can be
+/// decided by them.
+fn worth(budget: u64) -> u64 {
+    match budget {
+        ..=FIRST_ROUND => CLASS_BUDGET,
+        more => more,
+    }
+}
 
 /// Decides rows of questions.
 pub(super) struct Classes<'p, 'm> {
@@ -134,17 +145,20 @@ impl<'p, 'm> Classes<'p, 'm> {
             let spending = self.pairs.model().budget();
             let tried = parallel(spending, open.len(), |at| {
                 let class = &classes[open[at]];
-                self.pairs.decide(class.question, &class.views, most)
+                self.pairs
+                    .decide(class.question, &class.views, most, worth(most))
             });
             if spending.spent().is_some() {
                 return;
             }
-            for (at, (decision, spent)) in open.iter().zip(&tried) {
-                left -= spent;
-                classes[*at].decision = *decision;
+            for (at, tried) in open.iter().zip(&tried) {
+                left -= tried.spent;
+                classes[*at].decision = tried.decision;
                 classes[*at].budget = most;
             }
-            open.retain(|at| classes[*at].decision == Decision::TooMuch);
+            let mut tried = tried.iter();
+            let is_open = |t: &Tried| t.decision == Decision::TooMuch && t.needs <= CLASS_BUDGET;
+            open.retain(|_| tried.next().is_some_and(is_open));
             share *= 8;
         }
     }
@@ -161,7 +175,8 @@ impl<'p, 'm> Classes<'p, 'm> {
                 (Entry::Try(_, class), First::Try(question)) => {
                     let budget = classes[*class].budget;
                     let views = self.pairs.views(question).unwrap_or_default();
-                    (column, self.pairs.decide(question, &views, budget).0)
+                    let tried = (self.pairs).decide(question, &views, budget, worth(budget));
+                    (column, tried.decision)
                 }
                 (_, First::Known(decision)) => (column, decision),
                 (_, First::Try(..)) => (column, Decision::TooMuch),
@@ -332,6 +347,77 @@ mod tests {
             assert!(conflicts() > 0, "{level:?}");
             budget.stop();
             assert_eq!(conflicts(), 0, "{level:?}");
+        }
+    }
+
+    /// All pairs of commands that have to be tried, with as many evaluations as it takes.
+    fn tried(model: &Model, most: u64) -> Vec<super::Tried> {
+        use super::super::{domains::Domains, support::Support, syntax::Syntax};
+        use super::First;
+        use stubborn_system::System;
+        let supports = Support::all(model);
+        let domains = Domains::reachable(model, &supports);
+        let syntax = Syntax::new(model, &supports);
+        let pairs = super::Pairs::new(model, &supports, &syntax, Some(&domains));
+        let commands = || model.structure().transition_ids();
+        let asked = commands().flat_map(|t| commands().map(move |u| (t, u)));
+        let asked = asked.filter_map(|(t, u)| match pairs.may_not_accord(t, u) {
+            First::Try(question) => Some((question, pairs.views(question)?)),
+            First::Known(_) => None,
+        });
+        let budget = 100_000_000;
+        asked
+            .map(|(question, views)| pairs.decide(question, &views, budget, most))
+            .collect()
+    }
+
+    #[test]
+    fn what_can_be_decided_is_tried() {
+        let protocols = [peterson(3), dining_philosophers(4), ring_election(3, 2)];
+        let random = (0..25).map(random_program);
+        let mut decided = 0;
+        for program in protocols.into_iter().chain(random) {
+            let model = Model::new(program).expect("a sound program");
+            for tried in tried(&model, u64::MAX) {
+                let is_no = tried.decision == super::Decision::No;
+                decided += usize::from(is_no);
+                assert!(!is_no || tried.needs <= tried.spent, "{tried:?}");
+            }
+        }
+        assert!(decided > 100, "{decided}");
+    }
+
+    /// Two commands that add to a sum: as many combinations as there are values of both and the sum.
+    fn sums(values: i32) -> Model {
+        use crate::{Command, Expr, Program, Statement, Variable};
+        let mut program = Program::new("sums");
+        let site = program.site(stubborn_system::FailureKind::OutOfRange, "too much", None);
+        let range = |name: &str| Variable::integer(name, 0, values - 1, 0);
+        let sum = program.variable(range("sum"));
+        for name in ["a", "b"] {
+            let own = program.variable(range(name));
+            // Anybody may count it up, so that all values are reached.
+            let more = Expr::plus(Expr::Var(own), Expr::Const(1));
+            let of = Expr::plus(Expr::Var(sum), Expr::Var(own));
+            for (variable, value) in [(own, more), (sum, of)] {
+                program.command(Command {
+                    name: name.into(),
+                    body: vec![Statement::assign(variable, value, site)],
+                    ..Command::default()
+                });
+            }
+        }
+        Model::new(program).expect("a small program")
+    }
+
+    #[test]
+    fn what_takes_too_much_is_not_tried() {
+        // With 100 values there are a million combinations.
+        for (values, is_tried) in [(10, true), (100, false)] {
+            let tried = tried(&sums(values), super::CLASS_BUDGET);
+            let largest = tried.iter().max_by_key(|t| t.needs).expect("sums meet");
+            assert_eq!(largest.needs > super::CLASS_BUDGET, !is_tried);
+            assert_eq!(largest.spent > 0, is_tried, "{largest:?}");
         }
     }
 

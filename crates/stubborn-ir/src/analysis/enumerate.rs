@@ -188,6 +188,23 @@ impl<'m> Enumeration<'m> {
         self.budget
     }
 
+    /// Evaluations that it takes at least to try everything. (Conditions on several views may leave few
+    /// combinations, or many.)
+    pub(super) fn needs(&self) -> u64 {
+        let (mut combinations, mut needs) = (1_u64, 0_u64);
+        for ((_, tuples), checks) in self.views.iter().zip(&self.checks) {
+            if !checks.is_empty() {
+                return needs;
+            }
+            combinations = combinations.saturating_mul(tuples.len() as u64);
+            needs = needs.saturating_add(combinations);
+        }
+        match self.checks.last() {
+            Some(checks) if !checks.is_empty() => needs,
+            _ => needs.saturating_add(combinations.saturating_mul(self.cost)),
+        }
+    }
+
     /// Calls `visit` for every combination.
     pub(super) fn run(&mut self, visit: &mut dyn FnMut(&mut [u32]) -> ControlFlow<()>) -> Ended {
         match self.level(0, visit) {

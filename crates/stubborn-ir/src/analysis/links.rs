@@ -317,4 +317,46 @@ mod tests {
             "{accord_beside_chains} {tried}"
         );
     }
+
+    /// What a command of a chain does, the chain does; and if it waits for something that changes while
+    /// another one moves, or of which no values are known, it looks at it.
+    #[test]
+    fn followers_are_looked_at_whatever_they_wait_for() {
+        let mut program = Program::new("followers");
+        let names = || ["a", "b"].map(String::from).to_vec();
+        let [p, r, q] = ["P", "R", "Q"].map(|name| program.process(name, names(), 0));
+        let variables = ["v", "x", "y", "z"].map(|name| Variable::integer(name, -1_024, 1_024, 0));
+        let [v, x, y, z] = variables.map(|variable| program.variable(variable));
+        let site = program.site(FailureKind::OutOfRange, "too much", None);
+        let next = |process: ProcessId| (program.processes[process.index()].counter, 1);
+        let (p_next, r_next) = (next(p), next(r));
+        let unclear = Expr::plus(Expr::Var(y), Expr::Const(1));
+        let unclear = program.label(Expr::equal(unclear, Expr::Const(2)));
+        let one = program.label(Expr::equal(Expr::Var(y), Expr::Const(1)));
+        let small = program.label(Expr::less(Expr::Var(y), Expr::Const(2)));
+        let mut command = |process, source, guards, (target, value), continues| {
+            program.command(Command {
+                name: "step".into(),
+                processes: vec![process],
+                sources: vec![Some(source)],
+                guards,
+                body: vec![Statement::assign(target, Expr::Const(value), site)],
+                continues,
+                ..Command::default()
+            });
+        };
+        command(p, 0, vec![], p_next, Some(p));
+        command(p, 1, vec![unclear], (x, 1), None);
+        command(r, 0, vec![], r_next, Some(r));
+        command(r, 1, vec![one], (v, 1), None);
+        // Of these, the first writes what a chain writes, the last two what chains look at.
+        command(q, 0, vec![], (x, 2), None);
+        command(q, 0, vec![], (z, 2), None);
+        command(q, 0, vec![one], (y, 5), None);
+        command(q, 0, vec![small], (y, 1), None);
+        let model = Model::new(program).expect("a small program");
+        let found = relations(&model, RelationLevel::Syntax).do_not_accord.0;
+        assert_eq!(found.row_indices(TransitionId::new(0)), [4, 6, 7]);
+        assert_eq!(found.row_indices(TransitionId::new(2)), [6, 7]);
+    }
 }

@@ -18,6 +18,8 @@ mod enumerate;
 mod links;
 mod located;
 mod pairs;
+#[cfg(test)]
+mod refuted;
 mod shapes;
 mod support;
 mod syntax;
@@ -138,13 +140,26 @@ fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
             false => Vec::new(),
         };
         let disables_itself = structure.transition_ids().map(itself);
-        let by_sets = Relations::from_sets_within(structure, model.budget());
+        // As below, without a look at any pair.
+        let all = || structure.transition_ids();
+        let special: Vec<u32> = (all().filter(|t| pairs.is_special(*t)))
+            .map(|t| t.index() as u32)
+            .collect();
+        let left = all().map(|t| {
+            if structure.transition(t).may_fail || pairs.is_special(t) {
+                return (0..transitions as u32).collect();
+            }
+            let enablers = guards(t).flat_map(|g| may_enable.row_indices(*g));
+            let conflicts = do_not_accord.row_indices(t).iter();
+            conflicts.chain(enablers).chain(&special).copied().collect()
+        });
+        let do_not_left_accord = Matrix::from_rows(transitions, left);
         return Relations {
             may_enable: May(may_enable),
             may_disable: May(may_disable),
             never_together: Must(never_together),
             do_not_accord: May(do_not_accord),
-            do_not_left_accord: by_sets.do_not_left_accord,
+            do_not_left_accord: May(do_not_left_accord),
             must_disable: Must(Matrix::from_rows(transitions, disables_itself)),
         };
     }
@@ -264,8 +279,25 @@ mod tests {
             body: vec![Statement::assign(i, Expr::Const(0), site)],
             ..Command::default()
         });
+        // From every state more rounds than are tried, and few states.
+        let rounds = crate::TempId(0);
+        let one_more = Expr::plus(Expr::Temp(rounds), Expr::Const(1));
+        program.command(Command {
+            name: "long".into(),
+            body: vec![
+                Statement::Let(rounds, Expr::Const(0)),
+                Statement::While {
+                    condition: Expr::less(Expr::Temp(rounds), Expr::Const(10_000)),
+                    body: vec![Statement::Let(rounds, one_more)],
+                    site,
+                },
+                Statement::assign(x, Expr::Const(1), site),
+            ],
+            ..Command::default()
+        });
         let model = Model::new(program).expect("a small program");
         let (count, go_on) = (TransitionId::new(0), TransitionId::new(1));
+        let long = TransitionId::new(2);
         for level in [
             RelationLevel::Sets,
             RelationLevel::Syntax,
@@ -275,6 +307,7 @@ mod tests {
         ] {
             let found = relations(&model, level);
             assert!(found.may_enable.0.contains(set, count), "{level:?}");
+            assert!(found.may_enable.0.contains(set, long), "{level:?}");
             assert!(found.may_enable.0.contains(full, count), "{level:?}");
             assert!(found.may_disable.0.contains(full, go_on), "{level:?}");
             assert!(!found.never_together.0.contains(set, full), "{level:?}");
@@ -413,5 +446,233 @@ mod tests {
         }
         assert_eq!(turning(twice, &found.may_enable.0), [0, 1, 2, 3, 4, 6]);
         assert_eq!(turning(nested, &found.may_enable.0).len(), 8);
+    }
+
+    /// The two ends of a channel do not meet, if both steps wait for them and neither looks at
+    /// more of the channel, or at anything else that the other changes.
+    #[test]
+    fn ends_of_a_channel_meet_where_somebody_looks_at_both() {
+        let mut program = Program::new("ends");
+        let [c, d] = ["c", "d"].map(|name| {
+            ChannelRef::Fixed(program.channel(Channel {
+                name: name.into(),
+                capacity: 3,
+                items: vec![Item::range(0, 1)],
+            }))
+        });
+        let x = program.variable(Variable::integer("x", 0, 10, 10));
+        let site = program.site(FailureKind::BadChannel, "no message", None);
+        let [room, message] = [program.has_room(&c).unwrap(), Program::has_message(&c)];
+        let length = || Box::new(Expr::Length(c.clone()));
+        let one = || Box::new(Expr::Const(1));
+        let is_one = |left, right| Expr::Binary(crate::BinaryOp::Equal, left, right);
+        let oldest = |value| {
+            let peek = Expr::Peek {
+                channel: c.clone(),
+                position: Box::new(Expr::Const(0)),
+                item: 0,
+                site,
+            };
+            Expr::equal(peek, value)
+        };
+        let set = |value| Statement::assign(x, value, site);
+        let choice = Expr::If(
+            Box::new(is_one(length(), one())),
+            one(),
+            Box::new(Expr::Const(0)),
+        );
+        let quotient = Expr::Divide(
+            crate::DivideOp::Quotient,
+            one(),
+            Box::new(Expr::Var(x)),
+            site,
+        );
+        let send = |channel| Statement::Send {
+            channel,
+            values: vec![Expr::Const(1)],
+            order: crate::SendOrder::Fifo,
+            site,
+        };
+        // Each: whether it sends, on which channel, its guards, what it does besides.
+        let commands: [(bool, &ChannelRef, Vec<Expr>, Vec<Statement>); 16] = [
+            (true, &c, vec![room.clone()], vec![]),
+            (false, &c, vec![message.clone()], vec![]),
+            (
+                false,
+                &c,
+                vec![message.clone(), oldest(Expr::Const(1))],
+                vec![],
+            ),
+            // These look at how many messages there are.
+            (
+                true,
+                &c,
+                vec![room.clone(), is_one(length(), one())],
+                vec![],
+            ),
+            (
+                false,
+                &c,
+                vec![message.clone(), is_one(length(), one())],
+                vec![],
+            ),
+            (
+                false,
+                &c,
+                vec![message.clone(), is_one(one(), length())],
+                vec![],
+            ),
+            (false, &c, vec![message.clone(), choice], vec![]),
+            // These wait for nothing.
+            (true, &c, vec![], vec![]),
+            (false, &c, vec![], vec![]),
+            // At the other channel, and at how many messages there are in this one.
+            (
+                false,
+                &d,
+                vec![message.clone(), Program::has_message(&d)],
+                vec![set(*length())],
+            ),
+            (true, &c, vec![room.clone()], vec![]),
+            // At a variable besides.
+            (false, &c, vec![message, oldest(Expr::Var(x))], vec![]),
+            (true, &c, vec![room.clone()], vec![set(Expr::Const(1))]),
+            // Twice, and with a look at how many there are.
+            (true, &c, vec![room.clone()], vec![send(c.clone())]),
+            (true, &c, vec![room.clone()], vec![set(*length())]),
+            // What fails where a variable is zero.
+            (
+                true,
+                &d,
+                vec![Expr::equal(quotient, Expr::Const(0))],
+                vec![],
+            ),
+        ];
+        for (number, (sends, channel, guards, mut body)) in commands.into_iter().enumerate() {
+            let channel = channel.clone();
+            body.push(match sends {
+                true => send(channel),
+                false => Statement::Receive {
+                    channel,
+                    position: None,
+                    targets: vec![None],
+                    remove: true,
+                    site,
+                },
+            });
+            let guards = guards.into_iter().map(|g| program.label(g)).collect();
+            program.command(Command {
+                name: format!("end {number}"),
+                guards,
+                body,
+                ..Command::default()
+            });
+        }
+        let ten = program.label(Expr::equal(Expr::Var(x), Expr::Const(10)));
+        program.command(Command {
+            name: "zero".into(),
+            guards: vec![ten],
+            body: vec![set(Expr::Const(0))],
+            ..Command::default()
+        });
+        let model = Model::new(program).expect("a small program");
+        let found = relations(&model, RelationLevel::Syntax);
+        let conflict = |t, u| {
+            let (t, u) = (TransitionId::new(t), TransitionId::new(u));
+            found.do_not_accord.0.contains(t, u)
+        };
+        let moves = |t, u| {
+            let (t, u) = (TransitionId::new(t), TransitionId::new(u));
+            !found.do_not_left_accord.0.contains(t, u)
+        };
+        assert!(!conflict(0, 1) && !conflict(0, 2) && !conflict(10, 1));
+        for (t, u) in [
+            (3, 1),
+            (4, 0),
+            (5, 0),
+            (6, 0),
+            (9, 0),
+            (9, 10),
+            (11, 12),
+            (14, 1),
+            (15, 16),
+        ] {
+            assert!(conflict(t, u), "{t} and {u}");
+        }
+        // What does not wait for all that it needs is possible only after the other, now and then.
+        assert!(!moves(7, 1) && !moves(8, 0) && !moves(13, 1));
+    }
+
+    /// What looks like an increment, a constant or one message more is none if something else in the
+    /// body writes the same.
+    #[test]
+    fn whole_bodies_say_what_changes() {
+        let mut program = Program::new("changes");
+        let [x, y] = ["x", "y"].map(|name| program.variable(Variable::integer(name, 0, 10, 2)));
+        let c = ChannelRef::Fixed(program.channel(Channel {
+            name: "c".into(),
+            capacity: 3,
+            items: Vec::new(),
+        }));
+        let site = program.site(FailureKind::BadChannel, "full", None);
+        let is = |left, value: i32| Expr::equal(left, Expr::Const(value));
+        let set = |value| Statement::assign(x, value, site);
+        let send = || Statement::Send {
+            channel: c.clone(),
+            values: Vec::new(),
+            order: crate::SendOrder::Fifo,
+            site,
+        };
+        let maybe = |statement| Statement::If {
+            condition: is(Expr::Var(y), 2),
+            then: vec![statement],
+            otherwise: Vec::new(),
+        };
+        let plus = |variable| Expr::plus(Expr::Var(variable), Expr::Const(1));
+        let minus = Expr::minus(Expr::Var(y), Expr::Const(1));
+        let (x_is, empty) = (
+            |value| is(Expr::Var(x), value),
+            is(Expr::Length(c.clone()), 0),
+        );
+        let two = is(Expr::Length(c.clone()), 2);
+        // Each: where it can be taken, what it does, and what may be true after it.
+        let commands = [
+            (x_is(7), vec![set(Expr::Const(0)), set(plus(x))], x_is(1)),
+            (x_is(7), vec![set(plus(y))], x_is(3)),
+            (x_is(7), vec![set(minus)], x_is(1)),
+            (
+                x_is(7),
+                vec![set(plus(x)), maybe(set(Expr::Const(0)))],
+                x_is(0),
+            ),
+            (
+                x_is(7),
+                vec![set(Expr::Const(3)), maybe(set(Expr::Const(0)))],
+                x_is(0),
+            ),
+            (empty.clone(), vec![send(), send()], two.clone()),
+            (empty.clone(), vec![send(), maybe(send())], two),
+        ];
+        let mut wanted = Vec::new();
+        for (guard, body, after) in commands {
+            let (guard, after) = (program.label(guard), program.label(after));
+            wanted.push(after);
+            program.command(Command {
+                name: format!("change {}", wanted.len()),
+                guards: vec![guard],
+                body,
+                ..Command::default()
+            });
+        }
+        let model = Model::new(program).expect("a small program");
+        for level in [RelationLevel::Syntax, RelationLevel::Exact] {
+            let found = relations(&model, level).may_enable.0;
+            for (at, label) in wanted.iter().enumerate() {
+                assert!(
+                    found.contains(*label, TransitionId::new(at)),
+                    "{at} {level:?}"
+                );
+            }
+        }
     }
 }

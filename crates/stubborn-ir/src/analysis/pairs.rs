@@ -43,6 +43,16 @@ pub(super) enum First {
     Try(Question),
 }
 
+/// What came of trying.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tried {
+    pub(super) decision: Decision,
+    /// Evaluations that it took.
+    pub(super) spent: u64,
+    /// Evaluations without which it cannot be `No`.
+    pub(super) needs: u64,
+}
+
 /// Everything known when pairs are decided.
 pub(super) struct Pairs<'m> {
     model: &'m Model,
@@ -205,13 +215,15 @@ impl<'m> Pairs<'m> {
         self.domains?.views(&all)
     }
 
-    /// Tries all values, within a budget; also says how many evaluations it took.
+    /// Tries all values, within a budget; what needs more than `most` evaluations to be decided is not
+    /// tried: the only answer to be had, that something was found, counts for no more than no answer.
     pub(super) fn decide(
         &self,
         question: Question,
         views: &[Arc<View>],
         budget: u64,
-    ) -> (Decision, u64) {
+        most: u64,
+    ) -> Tried {
         let mut trial = Trial {
             pairs: self,
             interpreter: Interpreter::new(self.model),
@@ -226,6 +238,14 @@ impl<'m> Pairs<'m> {
             &self.filtered,
         )
         .with_cost(question.cost());
+        let needs = enumeration.needs();
+        if needs > most {
+            return Tried {
+                decision: Decision::TooMuch,
+                spent: 0,
+                needs,
+            };
+        }
         let ended = match question {
             Question::Turn(label, t, to) => enumeration.run(&mut |state| {
                 let turns = trial.turns(state, label, t, to);
@@ -255,7 +275,11 @@ impl<'m> Pairs<'m> {
             Ended::Stopped => Decision::Yes,
             Ended::OutOfBudget => Decision::TooMuch,
         };
-        (decision, budget - enumeration.budget_left())
+        Tried {
+            decision,
+            spent: budget - enumeration.budget_left(),
+            needs,
+        }
     }
 
     /// What must hold in the states that are tried.

@@ -669,3 +669,35 @@ fn programs_stay_as_they_are_without_a_budget() {
     }
     assert!(Model::within(random_program(1), std::sync::Arc::new(spent)).is_err());
 }
+
+/// Whoever looks at something, or writes it, is known to: the fields of commands are found by other
+/// code.
+#[test]
+fn what_is_looked_at_and_written_is_seen() {
+    for seed in 0..200 {
+        let model = Model::new(random_program(seed)).expect("a sound program");
+        let (program, encoding) = (model.program(), model.encoding());
+        for command in &program.commands {
+            let mut seen = Seen::default();
+            let mut effects = crate::effects::Effects::new(program, encoding);
+            for guard in &command.guards {
+                seen.expr(&program.labels[guard.index()].expr);
+                effects.expression(&program.labels[guard.index()].expr);
+            }
+            seen.body(&command.body);
+            effects.body(&command.body);
+            let (reads, writes) = effects.finish();
+            for variable in (0..program.variables.len()).map(|at| VarId(at as u32)) {
+                let is_in = |list: &[_]| encoding.fields(variable).any(|f| list.contains(&f));
+                let (read, written) = (is_in(&reads), is_in(&writes));
+                assert!(!written || seen.written.contains(&variable), "{seed}");
+                assert!(!read || seen.variables.contains(&variable), "{seed}");
+            }
+            for channel in (0..program.channels.len()).map(ChannelId::new) {
+                let mut fields = encoding.channel_fields(channel);
+                let touched = fields.any(|f| reads.contains(&f) || writes.contains(&f));
+                assert!(!touched || seen.channels.contains(&channel), "{seed}");
+            }
+        }
+    }
+}

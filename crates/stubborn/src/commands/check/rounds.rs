@@ -6,7 +6,8 @@
 //! still find violations; then it gets a fair share each of all the rest. Whenever one needs less than its share,
 //! the others have more; what is too little to search again is hunted for, too.
 //!
-//! Where one search is to answer everything, it has all the time, and pauses now and then for a hunt.
+//! Where one search is to answer everything, it has all the time, and pauses now and then for a hunt: for moments,
+//! so that what ends in time still does, and longer once it looks as if it would not.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 use stubborn::emptiness::CheckResult;
 use stubborn::hunt::{Caught, Hunt};
 use stubborn::{
-    Answer, CheckError, CheckOptions, End, Limit, LoadedModel, Progress, Question, QuestionKind,
-    Report, Target, Temporal, TemporalAnswer, Verdict, Violation,
+    Answer, CheckError, CheckOptions, End, Limit, LoadedModel, Order, Progress, Question,
+    QuestionKind, Report, Target, Temporal, TemporalAnswer, Verdict, Violation,
 };
 
 use super::asked::Asked;
@@ -31,10 +32,10 @@ const HUNT: u32 = 4;
 /// A hunt for what one search was to answer has this part of what is left, before temporal properties are
 /// asked.
 const EARLY_HUNT: u32 = 16;
-/// When a single search pauses, and for how long, in parts of the time.
-const PAUSES: [(u32, u32); 2] = [(2, 1), (8, 2)];
+/// When a single search pauses, and for how long, in parts of the time; and whether only if it will not end in time.
+const PAUSES: [(u32, u32, bool); 4] = [(8, 1, false), (16, 4, true), (34, 2, false), (36, 8, true)];
 /// So many of these are all of it.
-const PARTS: u32 = 16;
+const PARTS: u32 = 64;
 /// A search that found nothing starts anew if it gets so many times as much.
 const WORTHWHILE: u32 = 2;
 
@@ -115,8 +116,10 @@ fn with_pauses(
 ) -> Result<Results, CheckError> {
     let started = Instant::now();
     let enough = AtomicBool::new(false);
-    let hunted: Mutex<(usize, Result<Vec<Catch<'_>>, CheckError>)> =
-        Mutex::new((0, Ok(Vec::new())));
+    // Where not all that waits has to be expanded, nobody knows how much is left.
+    let by_levels = options.order == Order::BreadthFirst && asked.temporal.is_empty();
+    let hunted: Mutex<(Pauses, Result<Vec<Catch<'_>>, CheckError>)> =
+        Mutex::new((Pauses::default(), Ok(Vec::new())));
     // (It is called by the search, which waits for it.)
     let observer = |progress: &Progress| {
         if let Some(observer) = options.observer {
@@ -126,29 +129,28 @@ fn with_pauses(
             return;
         };
         let (pauses, caught) = &mut *hunted;
-        let Some((after, long)) = PAUSES.get(*pauses) else {
-            return;
-        };
         let Ok(known) = caught else {
             return;
         };
-        if started.elapsed() < time * *after / PARTS {
+        let waiting = if by_levels { progress.queue } else { 0 };
+        let Some(long) = pauses.next(started.elapsed(), time, progress.states, waiting) else {
             return;
-        }
-        *pauses += 1;
+        };
         let is_open = |title: &str| !known.iter().any(|catch| catch.title() == title);
         let mut open = asked.clone();
         open.questions.retain(|q| is_open(&headline(q)));
         open.temporal.retain(|t| is_open(&t.title));
         let options = CheckOptions {
             // Another one each time.
-            seed: Some(options.seed.unwrap_or_default() + *pauses as u64),
+            seed: Some(options.seed.unwrap_or_default() + pauses.number as u64),
             ..options.clone()
         };
-        match hunt(model, open, &options, time * *long / PARTS) {
+        let before = Instant::now();
+        match hunt(model, open, &options, long) {
             Ok(new) => known.extend(new),
             Err(error) => *caught = Err(error),
         }
+        pauses.hunted += before.elapsed();
         let number = caught.as_ref().map_or(usize::MAX, Vec::len);
         if number >= asked.questions.len() + asked.temporal.len() {
             enough.store(true, Ordering::Relaxed);
@@ -163,6 +165,45 @@ fn with_pauses(
         catch.put_into(model, &mut results);
     }
     Ok(results)
+}
+
+/// The pauses of a single search.
+#[derive(Debug, Default)]
+struct Pauses {
+    /// How many are over.
+    number: usize,
+    /// How long they took.
+    hunted: Duration,
+    /// The most states that ever waited.
+    most: u64,
+}
+
+impl Pauses {
+    /// Whether it is time for one, and how long it may be: so much of the `time` is over, so many states were
+    /// found, and so many of them wait to be expanded.
+    fn next(
+        &mut self,
+        elapsed: Duration,
+        time: Duration,
+        states: u64,
+        waiting: u64,
+    ) -> Option<Duration> {
+        self.most = self.most.max(waiting);
+        let &(after, long, only_if_late) = PAUSES.get(self.number)?;
+        if elapsed < time * after / PARTS {
+            return None;
+        }
+        self.number += 1;
+        let searched = elapsed.saturating_sub(self.hunted).as_secs_f64();
+        let left = time.saturating_sub(elapsed).as_secs_f64();
+        // What waits has to be expanded, whatever else is found.
+        let expanded = states.saturating_sub(waiting) as f64;
+        let too_many = waiting as f64 * searched > expanded * left;
+        // Levels grow, and then shrink: as long as they grow, half of it is still to come.
+        let grows = waiting > 0 && waiting >= self.most - self.most / 16;
+        let is_late = too_many || grows && searched > left;
+        (is_late || !only_if_late).then(|| time * long / PARTS)
+    }
 }
 
 /// What a hunt has caught, and how.
@@ -335,5 +376,48 @@ pub(super) fn merge(results: &mut Results, new: Results) {
         if let Some(old) = old.find(|old| old.name == answer.name) {
             *old = answer;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long a search of 1,000 states a second hunts in 1,000 seconds, of which so many wait after so many
+    /// seconds of searching.
+    fn hunted(waiting: impl Fn(u64) -> u64) -> f64 {
+        let time = Duration::from_secs(1000);
+        let mut pauses = Pauses::default();
+        let mut now = Duration::ZERO;
+        while now < time {
+            now += Duration::from_secs(1);
+            let searched = (now - pauses.hunted).as_secs();
+            let long = pauses.next(now, time, searched * 1000, waiting(searched));
+            let long = long.unwrap_or_default();
+            pauses.hunted += long;
+            now += long;
+        }
+        pauses.hunted.as_secs_f64()
+    }
+
+    #[test]
+    fn a_search_that_can_end_in_time_hardly_pauses() {
+        for hunted in [
+            hunted(|_| 0),
+            // Levels grow until the middle of its 950 seconds.
+            hunted(|at| 100 * at.min(950u64.saturating_sub(at))),
+        ] {
+            assert!(hunted > 0.0 && hunted < 50.0, "{hunted}");
+        }
+    }
+
+    #[test]
+    fn a_search_that_cannot_end_in_time_hunts() {
+        // One state in ten waits, always: levels grow.
+        let grows = hunted(|at| 100 * at);
+        assert!(grows > 150.0 && grows < 180.0, "{grows}");
+        // There is more to do than time, early on.
+        let early = hunted(|at| 900 * at);
+        assert!(early > 220.0 && early < 250.0, "{early}");
     }
 }

@@ -70,9 +70,13 @@ pub(super) fn wanted(args: &CheckArgs) -> Result<Wanted, Failure> {
         }
     }
     if models.len() > 1 && (args.trace.is_some() || args.spin.trail.is_some()) {
-        return Err(Failure::wrong(
-            "--trace and --trail are for one model: every model would write the same file",
-        ));
+        let is_trail = |path: &&PathBuf| path.extension().is_some_and(|e| e == "trail");
+        let trail = models.iter().find(is_trail).map(|path| path.display());
+        return Err(Failure::wrong(match (&args.spin.trail, trail) {
+            (Some(None), Some(file)) => format!("write --trail={file}, or it is taken for a model"),
+            _ => "--trace and --trail are for one model: every model would write the same file"
+                .to_owned(),
+        }));
     }
     if models.len() > 1 {
         refuse_pages(args)?;
