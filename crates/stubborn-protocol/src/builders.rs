@@ -47,6 +47,14 @@ impl<'p, M: Value, S: Value> Builder<'p, M, S> {
         });
     }
 
+    fn when(&mut self, guard: Guard) {
+        let before = self.handler.guard.take();
+        self.handler.guard = Some(Box::new(move |state, messages| {
+            let holds = |guard: &Guard| guard(state, messages);
+            before.as_ref().is_none_or(holds) && guard(state, messages)
+        }));
+    }
+
     fn finish(mut self, effect: Effect) {
         self.handler.effect = effect;
         self.declared.handlers.push(self.handler);
@@ -76,9 +84,13 @@ macro_rules! common_declarations {
             self
         }
 
-        /// A guard on the local state alone. What it excludes need not be looked at.
+        /// A guard on the local state alone. What it excludes need not be looked at. Several must
+        /// hold together.
         pub fn only_if(mut self, holds: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
-            let guard: LocalGuard = Box::new(move |state| holds(typed(state)));
+            let before = self.0.handler.local_guard.take();
+            let guard: LocalGuard = Box::new(move |state| {
+                before.as_ref().is_none_or(|before| before(state)) && holds(typed(state))
+            });
             self.0.handler.local_guard = Some(guard);
             self
         }
@@ -121,8 +133,10 @@ macro_rules! message_declarations {
 
         /// Messages of one more kind.
         pub fn or(mut self, kind: impl KindName<M>) -> Self {
-            let kinds = self.0.handler.kinds.get_or_insert_default();
-            kinds.push(kind.kind_name().to_owned());
+            // Who takes any kind takes this one, too.
+            if let Some(kinds) = &mut self.0.handler.kinds {
+                kinds.push(kind.kind_name().to_owned());
+            }
             self
         }
     };
@@ -156,16 +170,15 @@ impl<M: Value, S: Value> MessageBuilder<'_, M, S> {
     common_declarations!();
     message_declarations!();
 
-    /// A guard on local state and message.
+    /// A guard on local state and message. Several must hold together.
     pub fn when(
         mut self,
         holds: impl Fn(&S, &Envelope<M>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let guard: Guard = Box::new(move |state, messages| {
+        self.0.when(Box::new(move |state, messages| {
             let message = envelopes(messages).first();
             message.is_some_and(|m| holds(typed(state), m))
-        });
-        self.0.handler.guard = Some(guard);
+        }));
         self
     }
 
@@ -189,14 +202,15 @@ impl<M: Value, S: Value> QuorumBuilder<'_, M, S> {
     common_declarations!();
     message_declarations!();
 
-    /// A guard on local state and messages, which come by increasing sender.
+    /// A guard on local state and messages, which come by increasing sender. Several must hold
+    /// together.
     pub fn when(
         mut self,
         holds: impl Fn(&S, &[Envelope<M>]) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let guard: Guard =
-            Box::new(move |state, messages| holds(typed(state), envelopes(messages)));
-        self.0.handler.guard = Some(guard);
+        self.0.when(Box::new(move |state, messages| {
+            holds(typed(state), envelopes(messages))
+        }));
         self
     }
 

@@ -20,6 +20,7 @@ use stubborn_system::{LabelId, RelationLevel, System};
 use crate::bounded::Bounded;
 use crate::channels::WithChannels;
 use crate::chart::Chart;
+use crate::compact::Compact;
 use crate::coverage::Coverage;
 use crate::error::CheckError;
 use crate::experiments::PrintedReduction;
@@ -394,6 +395,7 @@ impl<'m> Check<'m> {
             }
             Reduction::Auto => self.where_it_pays(system, &targets)?,
             Reduction::Messages => self.by_messages(system, &targets, None)?,
+            Reduction::None => self.unreduced(system, &options, &targets, self.stop)?,
             _ => planner.check(&targets, self.stop)?,
         };
         let is_reduced = |run: usize| !found.runs[run].reduction.starts_with("none");
@@ -451,6 +453,27 @@ impl<'m> Check<'m> {
         trace.map(|trace| Chart::of(self.model, trace))
     }
 
+    /// Explores everything.
+    fn unreduced(
+        &self,
+        system: &Bounded<'_>,
+        options: &CheckOptions<'_>,
+        targets: &[Target],
+        stop: Stop,
+    ) -> Result<stubborn_plan::Report, CheckError> {
+        let Some(compact) = Compact::new(system) else {
+            return Ok(Planner::new(system, options).check(targets, stop)?);
+        };
+        let mut found = Planner::new(&compact, options).check(targets, stop)?;
+        let answers = found.answers.iter_mut();
+        let shown = answers.filter_map(|answer| answer.violation.as_mut());
+        let runs = found.runs.iter_mut();
+        shown
+            .chain(runs.flat_map(|run| &mut run.result.violations))
+            .for_each(|violation| compact.unfold(violation));
+        Ok(found)
+    }
+
     /// The first violation that an unreduced breadth-first search comes to, if it is near.
     fn unreduced_search(
         &self,
@@ -467,7 +490,7 @@ impl<'m> Check<'m> {
             store: StoreOptions::default(),
             ..self.options(Por::None)
         };
-        let found = Planner::new(system, &options).check(&[target], Stop::FirstViolation)?;
+        let found = self.unreduced(system, &options, &[target], Stop::FirstViolation)?;
         Ok(found
             .answers
             .into_iter()
@@ -503,11 +526,17 @@ impl<'m> Check<'m> {
             }
             self.note(found.runs, report);
         }
+        // Representatives do not tell who has moved: what is fair is about the processes themselves.
+        let itself = Bounded::new(self.model, None, self.boundary.as_deref(), &self.limits);
+        let fair = match self.fair {
+            Some(_) if system.symmetric.is_some() => &itself,
+            _ => system,
+        };
         for property in of(PropertyRole::Eventually) {
             let Some(label) = self.model.label(&property.name) else {
                 continue;
             };
-            match self.temporal(system, "<> p", &mut |_| Some(label)) {
+            match self.temporal(fair, "<> p", &mut |_| Some(label)) {
                 Ok(None) => {}
                 Ok(Some(failure)) => report.failures.push(Failure {
                     property: property.name.clone(),
@@ -520,7 +549,8 @@ impl<'m> Check<'m> {
                 Err(error) => return Err(error),
             }
         }
-        if system.cut.load(Ordering::Relaxed) && report.limit.is_none() {
+        let cut = |system: &Bounded<'_>| system.cut.load(Ordering::Relaxed);
+        if (cut(system) || cut(fair)) && report.limit.is_none() {
             report.limit = Some("only what lies within the boundary".into());
         }
         Ok(())

@@ -37,6 +37,8 @@ pub enum ProtocolError {
         /// Its name.
         process: String,
     },
+    /// Two different limits for crashes.
+    TwoCrashLimits,
     /// A process of another protocol.
     ForeignProcess {
         /// Where it is mentioned.
@@ -68,6 +70,9 @@ impl fmt::Display for ProtocolError {
             Self::DefinedTwice { process } => write!(f, "`{process}` is defined twice"),
             Self::EmptyQuorum { handler } => write!(f, "the quorum of `{handler}` is empty"),
             Self::TooManyTimers { process } => write!(f, "`{process}` has more than 32 timers"),
+            Self::TwoCrashLimits => f.write_str(
+                "there are two limits for crashes: name all processes that may crash in one call",
+            ),
             Self::ForeignProcess { at } => {
                 write!(f, "{at} mentions a process of another protocol")
             }

@@ -9,7 +9,6 @@ use stubborn_system::{Executor, LabelId, Outcome, Random, Successors, Transition
 
 use crate::handler::calmly;
 use crate::model::{Inner, Meaning};
-use crate::moves::Move;
 use crate::pairs::PairMap;
 use crate::value::Pid;
 use crate::values::Values;
@@ -104,12 +103,10 @@ impl<'m> ProtocolExecutor<'m> {
             self.forget();
         }
         let start = self.moves.len() as u32;
-        let mut moves = self.inner.moves(Pid(process as u16), local, inbox);
-        let is_left_out = |step: &Move| self.left_out.get(step.action as usize) == Some(&true);
-        moves.retain(|step| !is_left_out(step));
-        self.inner.meet(Pid(process as u16), inbox, &moves);
-        self.inner
-            .note_met(Pid(process as u16), local, inbox, &moves);
+        let process_id = Pid(process as u16);
+        let moves = self
+            .inner
+            .moves_met(process_id, local, inbox, self.left_out);
         for step in moves {
             let first = self.posts.len() as u32;
             let word = |to: Pid| 2 * to.index() as u32 + 1;

@@ -8,7 +8,6 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rapidhash::RapidHashMap;
 use rapidhash::fast::SeedableState;
 
 /// Values are stored in blocks of growing size, so that they never move.
@@ -18,14 +17,50 @@ const SHARDS: usize = 16;
 
 type Block<T> = OnceLock<Box<[OnceLock<T>]>>;
 
-/// Numbers with one hash.
-type SameHash = Vec<u32>;
+/// Numbers by hash: open addressing, never deletes.
+#[derive(Default)]
+struct Shard {
+    /// Half a hash, and the number plus one; 0 where there is none.
+    slots: Vec<u64>,
+    len: usize,
+}
+
+impl Shard {
+    /// Where a number with this hash is that fits, or else where it would be.
+    fn find(&self, half: u32, fits: impl Fn(u32) -> bool) -> std::result::Result<u32, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = half as usize & mask;
+        loop {
+            match self.slots[at] {
+                0 => return Err(at),
+                slot if slot >> 32 == u64::from(half) && fits(slot as u32 - 1) => {
+                    return Ok(slot as u32 - 1);
+                }
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    /// Room for one more.
+    fn grow(&mut self) {
+        if self.len * 4 < self.slots.len() * 3 {
+            return;
+        }
+        let larger = (2 * self.slots.len()).max(4);
+        let old = std::mem::replace(&mut self.slots, vec![0; larger]);
+        for slot in old.into_iter().filter(|slot| *slot != 0) {
+            if let Err(at) = self.find((slot >> 32) as u32, |_| false) {
+                self.slots[at] = slot;
+            }
+        }
+    }
+}
 
 /// A set of values with numbers from 0 on.
 pub(crate) struct Interner<T> {
     blocks: [Block<T>; BLOCKS],
     next: AtomicU32,
-    shards: Vec<Mutex<RapidHashMap<u64, SameHash>>>,
+    shards: Vec<Mutex<Shard>>,
 }
 
 /// The same in every run and on every machine, so that orders made by it are.
@@ -66,17 +101,18 @@ impl<T: Eq + Hash> Interner<T> {
     ) -> u32 {
         let shard = &self.shards[(hash >> 60) as usize % SHARDS];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        let same_hash = shard.entry(hash).or_default();
-        let known = same_hash.iter().find(|n| is_it(self.get(**n), &source));
-        if let Some(number) = known {
-            return *number;
-        }
+        shard.grow();
+        let slot = match shard.find(hash as u32, |number| is_it(self.get(number), &source)) {
+            Ok(number) => return number,
+            Err(slot) => slot,
+        };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (block, at) = place(number);
         let size = 1_usize << (block as u32 + FIRST_BLOCK_BITS);
         let block = self.blocks[block].get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
         let _ = block[at].set(make(source));
-        same_hash.push(number);
+        shard.slots[slot] = (hash & 0xffff_ffff) << 32 | (u64::from(number) + 1);
+        shard.len += 1;
         number
     }
 
@@ -90,6 +126,18 @@ impl<T: Eq + Hash> Interner<T> {
     /// How many values there are.
     pub(crate) fn len(&self) -> usize {
         self.next.load(Ordering::Relaxed) as usize
+    }
+}
+
+impl<T: Copy + Eq + Hash> Interner<Box<[T]>> {
+    /// The number of a slice.
+    pub(crate) fn intern_slice(&self, slice: &[T]) -> u32 {
+        self.intern_with(
+            stable_hash(slice),
+            slice,
+            |known, slice| **known == **slice,
+            |slice| slice.into(),
+        )
     }
 }
 

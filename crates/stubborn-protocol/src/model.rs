@@ -21,9 +21,10 @@ use crate::analysis::Analysis;
 use crate::coverage::Seen;
 use crate::error::ProtocolError;
 use crate::executor::ProtocolExecutor;
-use crate::handler::Takes;
+use crate::handler::{Takes, calmly};
 use crate::intern::{Interner, stable_hash};
 use crate::lazy::Met;
+use crate::moves::Deeds;
 use crate::network::{Inbox, Parcel};
 use crate::property::PropertyRole;
 use crate::protocol::{Declarations, ProcessDeclaration};
@@ -113,6 +114,10 @@ pub(crate) struct Inner {
     /// Parcels sent to one receiver by one step, in order.
     pub(crate) posts: Interner<Inbox>,
     pub(crate) events: Interner<Box<[Event]>>,
+    /// What handlers were seen to do.
+    pub(crate) deeds: Mutex<Deeds>,
+    /// For each handler, the numbers of the kinds that it takes; `None` for any.
+    pub(crate) taken_kinds: Vec<Option<Vec<u32>>>,
     pub(crate) records: Interner<Boxed>,
     /// Of processes.
     pub(crate) names: Arc<[String]>,
@@ -179,10 +184,15 @@ impl Inner {
             return record;
         };
         let mut after = self.records.get(record).clone();
-        for event in self.events.get(events) {
-            let envelope = self.envelope(event.from, event.to, event.message);
-            let kind = self.kind_name(event.message);
-            history.after(&mut after, &envelope, kind, event.delivered);
+        let noted = calmly(|| {
+            for event in self.events.get(events) {
+                let envelope = self.envelope(event.from, event.to, event.message);
+                let kind = self.kind_name(event.message);
+                history.after(&mut after, &envelope, kind, event.delivered);
+            }
+        });
+        if let Err(text) = noted {
+            self.blame(format!("the record panics: {text}"));
         }
         self.records.intern(after)
     }
@@ -363,15 +373,21 @@ impl Core {
         layout.field("crashes left", (0, most), FieldKind::Integer, None);
         let failed = layout.field("failed", (0, 1), FieldKind::Failed, None);
         let layout = layout.finish();
+        let kinds = Interner::new();
+        let numbers = |names: &Vec<String>| names.iter().map(|k| kinds.intern(k.clone())).collect();
+        let handlers = protocol.handlers.iter();
+        let taken_kinds = handlers.map(|h| h.kinds.as_ref().map(numbers)).collect();
         let mut inner = Inner {
             actions,
             meanings: Vec::new(),
             locals: Interner::new(),
             messages: Interner::new(),
-            kinds: Interner::new(),
+            kinds,
             inboxes: Interner::new(),
             posts: Interner::new(),
             events: Interner::new(),
+            deeds: Mutex::default(),
+            taken_kinds,
             records: Interner::new(),
             names: protocol.processes.iter().map(|p| p.name.clone()).collect(),
             record_word,

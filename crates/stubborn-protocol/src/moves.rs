@@ -1,9 +1,29 @@
 //! What one process can do, from its local state and its inbox alone.
 
-use crate::handler::{Handler, Result, Takes};
+use std::sync::Arc;
+
+use rapidhash::RapidHashMap;
+
+use crate::handler::{Handler, Result, Takes, calmly};
 use crate::model::{Event, Inner, Role};
 use crate::network::{Parcel, without};
 use crate::value::{Boxed, Envelope, Local, Pid};
+
+/// What a handler does in a local state with some messages.
+pub(crate) struct Deed {
+    /// The local state afterwards.
+    local: u32,
+    /// Posts to the process itself, and to others.
+    to_itself: Option<u32>,
+    posts: Vec<(Pid, u32)>,
+    /// What the record notes.
+    events: Option<u32>,
+    /// It did what it must not.
+    is_misuse: bool,
+}
+
+/// By handler, local state and consumed parcels (as a post).
+pub(crate) type Deeds = RapidHashMap<(u32, u32, u32), Arc<[Deed]>>;
 
 /// One thing that a process can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,13 +89,8 @@ impl Inner {
                     moves.push(step);
                 }
                 Role::Recover if state.crashed => {
-                    let declaration = &self.protocol.processes[process.index()];
-                    if let Some(recover) = &declaration.recovers {
-                        let after = self.locals.intern(Local {
-                            state: recover((*state.state.0).as_any()),
-                            timers: declaration.initial_timers,
-                            crashed: false,
-                        });
+                    if let Some(after) = self.recovered(process, state) {
+                        let after = self.locals.intern(after);
                         let mut step = still(number, after, inbox);
                         step.returns = self.protocol.crashes_return;
                         moves.push(step);
@@ -90,9 +105,42 @@ impl Inner {
                     .collect()
             };
             // Results of one handler with the same messages keep the order of choices.
-            moves[start..].sort_by_cached_key(order);
+            if moves.len() > start + 1 {
+                moves[start..].sort_by_cached_key(order);
+            }
         }
         moves
+    }
+
+    /// The same without actions that are left out, noted as met.
+    pub(crate) fn moves_met(
+        &self,
+        process: Pid,
+        local: u32,
+        inbox: u32,
+        left_out: &[bool],
+    ) -> Vec<Move> {
+        let mut moves = self.moves(process, local, inbox);
+        moves.retain(|step| left_out.get(step.action as usize) != Some(&true));
+        self.meet(process, inbox, &moves);
+        self.note_met(process, local, inbox, &moves);
+        moves
+    }
+
+    /// A crashed process that has come back, if it does.
+    pub(crate) fn recovered(&self, process: Pid, crashed: &Local) -> Option<Local> {
+        let declaration = &self.protocol.processes[process.index()];
+        let recover = declaration.recovers.as_ref()?;
+        let state = calmly(|| recover((*crashed.state.0).as_any()));
+        let blame = |text| {
+            let name = &declaration.name;
+            self.blame(format!("the recovery of `{name}` panics: {text}"));
+        };
+        Some(Local {
+            state: state.map_err(blame).ok()?,
+            timers: declaration.initial_timers,
+            crashed: false,
+        })
     }
 
     /// Notes that somebody did what must not be done.
@@ -127,6 +175,7 @@ impl Inner {
 
     fn handler_moves(&self, at: At, senders: Option<&[Pid]>, moves: &mut Vec<Move>) {
         let declared = &self.protocol.handlers[at.handler];
+        let kinds = &self.taken_kinds[at.handler];
         let parcels = self.inboxes.get(at.inbox);
         let fits = |position: &usize| {
             let parcel = &parcels[*position];
@@ -137,7 +186,8 @@ impl Inner {
                     .as_ref()
                     .is_none_or(|s| s.contains(&parcel.from)),
             };
-            from_it && takes_kind(declared, self.kind_name(parcel.message))
+            let kind = self.messages.get(parcel.message).kind;
+            from_it && kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
         };
         let fitting = || self.protocol.network.deliverable(parcels).filter(fits);
         match declared.takes {
@@ -185,74 +235,104 @@ impl Inner {
 
     /// Runs the handler with the messages at some positions.
     fn deliver(&self, at: At, positions: &[usize], moves: &mut Vec<Move>) {
-        let declared = &self.protocol.handlers[at.handler];
         let parcels = self.inboxes.get(at.inbox);
         let consumed: Vec<Parcel> = positions.iter().map(|p| parcels[*p]).collect();
-        let results = self.results(at.handler, at.local, &consumed);
-        if results.is_empty() {
+        let deeds = self.deeds(at, &consumed);
+        if deeds.is_empty() {
             return;
         }
-        let left = self.protocol.network.take(parcels, positions);
-        for result in results {
-            let misuse = self.misuse(declared, at.local, &result);
-            if let Some(text) = &misuse {
-                self.blame(text.clone());
-            }
-            let mut events = Vec::new();
-            let mut note = |from, to, message, delivered| {
-                if self.is_noted(message, delivered) {
-                    events.push(Event {
-                        delivered,
-                        from,
-                        to,
-                        message,
-                    });
-                }
+        let network = self.protocol.network;
+        let left = network.take(parcels, positions);
+        for deed in &*deeds {
+            let inbox = match deed.to_itself {
+                Some(post) => network.add(&left, self.posts.get(post)),
+                None => left.clone(),
             };
-            for parcel in &consumed {
-                note(parcel.from, at.process, parcel.message, true);
-            }
-            let mut outgoing: Vec<(Pid, Vec<Parcel>)> = Vec::new();
-            for (to, message) in result.sends {
-                let message = self.message(message);
-                note(at.process, to, message, false);
-                let parcel = Parcel {
-                    from: at.process,
+            moves.push(Move {
+                action: at.action,
+                local: deed.local,
+                inbox: self.inboxes.intern(inbox),
+                posts: deed.posts.clone(),
+                events: deed.events,
+                crashes: false,
+                returns: false,
+                misused: deed.is_misuse.then_some(at.handler),
+                consumed: consumed.clone(),
+            });
+        }
+    }
+
+    /// What a handler does in a local state with some messages: it is run once for each combination,
+    /// whatever else there is in the inbox.
+    fn deeds(&self, at: At, consumed: &[Parcel]) -> Arc<[Deed]> {
+        let key = (
+            at.handler as u32,
+            at.local,
+            self.posts.intern_slice(consumed),
+        );
+        let deeds = || self.deeds.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(known) = deeds().get(&key) {
+            return Arc::clone(known);
+        }
+        let results = self.results(at.handler, at.local, consumed).into_iter();
+        let new: Arc<[Deed]> = results.map(|r| self.deed(at, consumed, r)).collect();
+        deeds().insert(key, Arc::clone(&new));
+        new
+    }
+
+    fn deed(&self, at: At, consumed: &[Parcel], result: Result) -> Deed {
+        let misuse = self.misuse(&self.protocol.handlers[at.handler], at.local, &result);
+        let is_misuse = misuse.is_some();
+        misuse.into_iter().for_each(|text| self.blame(text));
+        let mut events = Vec::new();
+        let mut note = |from, to, message, delivered| {
+            if self.is_noted(message, delivered) {
+                events.push(Event {
+                    delivered,
+                    from,
+                    to,
                     message,
-                };
-                match outgoing.iter_mut().find(|(q, _)| *q == to) {
-                    Some((_, post)) => post.push(parcel),
-                    None => outgoing.push((to, vec![parcel])),
-                }
+                });
             }
-            let mut inbox = left.clone();
-            let mut posts = Vec::new();
-            for (to, mut post) in outgoing {
-                if to == at.process {
-                    inbox = self.protocol.network.add(&inbox, &post);
-                } else if to.index() < self.protocol.processes.len() {
-                    if self.protocol.network != crate::Network::Ordered {
-                        post.sort_unstable();
-                    }
-                    posts.push((to, self.posts.intern(post.into())));
-                }
+        };
+        for parcel in consumed {
+            note(parcel.from, at.process, parcel.message, true);
+        }
+        let mut outgoing: Vec<(Pid, Vec<Parcel>)> = Vec::new();
+        for (to, message) in result.sends {
+            let message = self.message(message);
+            note(at.process, to, message, false);
+            let parcel = Parcel {
+                from: at.process,
+                message,
+            };
+            match outgoing.iter_mut().find(|(q, _)| *q == to) {
+                Some((_, post)) => post.push(parcel),
+                None => outgoing.push((to, vec![parcel])),
             }
-            let local = self.locals.intern(Local {
+        }
+        let (mut to_itself, mut posts) = (None, Vec::new());
+        for (to, mut post) in outgoing {
+            if self.protocol.network != crate::Network::Ordered {
+                post.sort_unstable();
+            }
+            let post = self.posts.intern(post.into());
+            if to == at.process {
+                to_itself = Some(post);
+            } else if to.index() < self.protocol.processes.len() {
+                posts.push((to, post));
+            }
+        }
+        Deed {
+            local: self.locals.intern(Local {
                 state: result.state,
                 timers: result.timers,
                 crashed: false,
-            });
-            moves.push(Move {
-                action: at.action,
-                local,
-                inbox: self.inboxes.intern(inbox),
-                posts,
-                events: (!events.is_empty()).then(|| self.events.intern(events.into())),
-                crashes: false,
-                returns: false,
-                misused: misuse.map(|_| at.handler),
-                consumed: consumed.clone(),
-            });
+            }),
+            to_itself,
+            posts,
+            events: (!events.is_empty()).then(|| self.events.intern(events.into())),
+            is_misuse,
         }
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Declarations {
     pub(crate) most_crashes: u32,
     /// Who comes back makes room for another crash.
     pub(crate) crashes_return: bool,
+    /// Both, once they were said.
+    crash_limit: Option<(u32, bool)>,
     pub(crate) processes: Vec<ProcessDeclaration>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) initial_messages: Vec<Envelope<Boxed>>,
@@ -93,6 +95,7 @@ impl Declarations {
             splits_quorums: false,
             most_crashes: 0,
             crashes_return: false,
+            crash_limit: None,
             processes: Vec::new(),
             handlers: Vec::new(),
             initial_messages: Vec::new(),
@@ -137,8 +140,13 @@ impl Declarations {
         owns
     }
 
-    fn may_crash(&mut self, processes: impl Iterator<Item = Pid>, at_most: u32) {
-        self.most_crashes = at_most;
+    fn may_crash(&mut self, processes: impl Iterator<Item = Pid>, at_most: u32, returns: bool) {
+        let limit = (at_most, returns);
+        if self.crash_limit.is_some_and(|before| before != limit) {
+            self.errors.push(ProtocolError::TwoCrashLimits);
+        }
+        self.crash_limit = Some(limit);
+        (self.most_crashes, self.crashes_return) = limit;
         for process in processes {
             match self.processes.get_mut(process.index()) {
                 Some(process) => process.may_crash = true,
@@ -270,20 +278,23 @@ impl<M: Value> Protocol<M> {
             return;
         }
         let bit = self.declared.timer(process.pid, timer);
-        self.declared.processes[process.pid.index()].initial_timers |= 1 << bit;
+        // Too many are noticed when the protocol is built.
+        let bit = 1_u32.checked_shl(u32::from(bit)).unwrap_or(0);
+        self.declared.processes[process.pid.index()].initial_timers |= bit;
     }
 
-    /// These processes may crash, at most so many crashes all together.
+    /// These processes may crash, at most so many crashes all together. There is one limit: whoever
+    /// says this again says the same number.
     pub fn may_crash<P: Into<Pid> + Copy>(&mut self, processes: &[P], at_most: u32) {
         let processes = processes.iter().map(|p| (*p).into());
-        self.declared.may_crash(processes, at_most);
+        self.declared.may_crash(processes, at_most, false);
     }
 
     /// These processes may crash, at most so many of them at a time: who [comes
     /// back](Self::recovers) makes room for another crash.
     pub fn may_be_down<P: Into<Pid> + Copy>(&mut self, processes: &[P], at_most: u32) {
-        self.may_crash(processes, at_most);
-        self.declared.crashes_return = true;
+        let processes = processes.iter().map(|p| (*p).into());
+        self.declared.may_crash(processes, at_most, true);
     }
 
     /// A crashed process may come back, with what is left of its state: what it had on disk. Timers

@@ -25,6 +25,7 @@ use stubborn_system::{
 use crate::lazy::Met;
 use crate::model::{Core, Inner};
 use crate::network::{Network, Parcel};
+use crate::property::PropertyRole;
 use crate::quotient::{QuotientExecutor, Represent};
 use crate::value::{Local, Pid};
 
@@ -291,10 +292,14 @@ impl<'m> Symmetric<'m> {
                 if found != expected {
                     return Some(format!("{} do not behave alike", names()));
                 }
-                for property in &self.model.structure().properties {
-                    let label = property.violated_by;
+                // Formulas are checked without symmetry.
+                let properties = self.model.inner.protocol.properties.iter();
+                for property in properties.filter(|p| p.role != PropertyRole::Proposition) {
+                    let name = &property.name;
+                    let Some(label) = self.model.label(name) else {
+                        continue;
+                    };
                     if executor.label(&state, label) != executor.label(&exchanged, label) {
-                        let name = &property.name;
                         return Some(format!("`{name}` tells {} apart", names()));
                     }
                 }

@@ -628,3 +628,111 @@ fn boundaries_are_not_reduced() {
         assert!(refused.is_err_and(|e| e.to_string().contains("boundary")));
     }
 }
+
+/// Guards add up: nobody means to take one back by writing another.
+#[test]
+fn all_guards_of_a_handler_count() {
+    let mut p = Protocol::new("guards");
+    let counter = p.process("counter", 0_u8);
+    let other = p.process("other", 0_u8);
+    p.action(counter, "counts")
+        .only_if(|n| *n < 3)
+        .when(|n| *n != 1)
+        .then(|n, _| *n += 1);
+    p.send_initially(counter, other, 1_u8);
+    p.send_initially(counter, other, 2_u8);
+    p.on_any(other)
+        .when(|_, m| m.message != 1)
+        .when(|_, m| m.message != 2)
+        .then(|n, _, _| *n += 1);
+    p.invariant_of_each("one step", &[counter, other], |n| *n < 2);
+    p.invariant_of_each("no message", &[other], |n| *n == 0);
+    let report = p.build().expect("a model").check().run();
+    let report = report.expect("a report");
+    assert!(report.holds() && report.states() == 2, "{report}");
+}
+
+/// Who takes any message and names a kind besides still takes any.
+#[test]
+fn any_kind_or_another_is_any() {
+    let mut p = Protocol::new("any");
+    let server = p.process("server", 0_u8);
+    p.send_initially(server, server, Message::Request);
+    p.send_initially(server, server, Message::Grant);
+    p.on_any(server)
+        .or(kind!(Message::Release))
+        .then(|n, _, _| *n += 1);
+    p.sometimes("both", move |view| *view.state(server) == 2);
+    let report = p.build().expect("a model").check().run();
+    assert!(report.expect("a report").holds());
+}
+
+/// What a user wrote may panic anywhere: the report says where.
+#[test]
+fn panicking_recoveries_and_records_are_named() {
+    for reduction in [Reduction::None, Reduction::Messages, Reduction::lpor()] {
+        let mut p = Protocol::<Message>::new("restless");
+        let server = p.process("server", 0_u8);
+        p.action(server, "counts")
+            .when(|n| *n < 2)
+            .then(|n, _| *n += 1);
+        p.may_crash(&[server], 1);
+        p.recovers(server, |n| if *n == 2 { panic!("no disk") } else { 0 });
+        p.invariant_of_each("few", &[server], |n| *n < 3);
+        let model = p.build().expect("a model");
+        let report = model.check().reduction(reduction.clone()).run();
+        let report = report.expect("a report");
+        let expected = "the recovery of `server` panics: no disk";
+        assert_eq!(report.misuses, [expected], "{report}");
+        assert!(!report.holds());
+
+        let mut p = Protocol::new("forgetful");
+        let server = p.process("server", 0_u8);
+        p.send_initially(server, server, Message::Request);
+        p.on(server, "Request").then(|n, _, _| *n += 1);
+        p.record(0_u8)
+            .on_delivery(&["Request"], |_, _| panic!("no paper"))
+            .invariant("few", |n| *n < 3);
+        let model = p.build().expect("a model");
+        let report = model.check().reduction(reduction).run();
+        let report = report.expect("a report");
+        assert_eq!(report.misuses, ["the record panics: no paper"], "{report}");
+        assert!(!report.holds());
+    }
+}
+
+#[test]
+fn crashes_have_one_limit() {
+    let build = |limits: &[u32], at_a_time: bool| {
+        let mut p = Protocol::<Message>::new("crashes");
+        let all = p.processes("server", 2, 0_u8);
+        for (process, limit) in all.iter().zip(limits) {
+            p.may_crash(&[*process], *limit);
+        }
+        if at_a_time {
+            p.may_be_down(&all, 1);
+        }
+        p.build()
+    };
+    assert!(build(&[1, 1], false).is_ok());
+    let error = build(&[1, 2], false).expect_err("two limits");
+    assert_eq!(error, ProtocolError::TwoCrashLimits);
+    assert!(build(&[1], true).is_err());
+    assert!(error.to_string().contains("in one call"), "{error}");
+}
+
+#[test]
+fn too_many_timers_are_an_error() {
+    let mut p = Protocol::<Message>::new("clocks");
+    let server = p.process("server", 0_u8);
+    for timer in 0..300 {
+        let name = format!("timer {timer}");
+        p.set_timer_initially(server, &name);
+        p.on_timeout(server, &name).then(|_, _| {});
+    }
+    let error = p.build().expect_err("too many");
+    let expected = ProtocolError::TooManyTimers {
+        process: "server".into(),
+    };
+    assert_eq!(error, expected);
+}

@@ -406,3 +406,81 @@ fn symmetry_and_sets_of_messages_agree() {
 fn symmetry_and_sets_of_messages_agree_at_length() {
     both_agree(1_000..4_000, 4_000);
 }
+
+/// Two workers, one of which goes round and one of which will be done. Representatives exchange them
+/// on the way round, so that both seem to act; who is to be done does all the same, if runs are fair.
+#[test]
+fn exchanges_are_not_fairness() {
+    use stubborn_protocol::Protocol;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Role {
+        Run,
+        Wait,
+    }
+    stubborn_protocol::mentions_no_process!(Role);
+
+    let mut p = Protocol::new("two workers");
+    let boss = p.process("boss", false);
+    let workers = p.processes("worker", 2, 0_u8);
+    let all = workers.clone();
+    p.action(boss, "chooses")
+        .when(|chosen| !chosen)
+        .then(move |chosen, step| {
+            *chosen = true;
+            let first = step.choose(2);
+            step.send(all[first], Role::Run);
+            step.send(all[1 - first], Role::Wait);
+        });
+    for worker in &workers {
+        p.on(*worker, "Run").then(|w, _, _| *w = 1);
+        p.on(*worker, "Wait").then(|w, _, _| *w = 2);
+        p.action(*worker, "goes")
+            .when(|w| *w == 1)
+            .then(|w, _| *w = 3);
+        p.action(*worker, "comes")
+            .when(|w| *w == 3)
+            .then(|w, _| *w = 1);
+        p.action(*worker, "ends")
+            .when(|w| *w == 2)
+            .then(|w, _| *w = 4);
+    }
+    let all = workers.clone();
+    p.eventually("done", move |view| all.iter().any(|w| *view.state(*w) == 4));
+    p.interchangeable(&workers);
+    let model = p.build().expect("a model");
+    let check = || model.check().fair();
+    assert!(check().run().expect("a report").holds());
+    let report = check().symmetric().run().expect("a report");
+    assert!(report.holds(), "{report}");
+    assert!(!model.check().symmetric().run().expect("a report").holds());
+}
+
+/// What must happen must not tell interchangeable processes apart, either.
+#[test]
+fn good_things_are_symmetric() {
+    use stubborn_protocol::{CheckError, Protocol};
+
+    for eventually in [false, true] {
+        let mut p = Protocol::<()>::new("two workers");
+        let workers = p.processes("worker", 2, 0_u8);
+        for worker in &workers {
+            p.action(*worker, "works")
+                .when(|w| *w == 0)
+                .then(|w, _| *w = 1);
+        }
+        let first = workers[0];
+        match eventually {
+            true => p.eventually("first", move |view| *view.state(first) == 1),
+            false => p.sometimes("first", move |view| *view.state(first) == 1),
+        }
+        p.interchangeable(&workers);
+        let model = p.build().expect("a model");
+        assert!(model.check().run().expect("a report").holds());
+        let refused = model.check().symmetric().run();
+        assert!(
+            matches!(&refused, Err(CheckError::NotSymmetric(why)) if why.contains("`first`")),
+            "{refused:?}"
+        );
+    }
+}

@@ -203,11 +203,18 @@ impl Successors {
         transition: TransitionId,
         source: &[u32],
     ) -> (&mut [u32], &mut [u64]) {
+        assert_eq!(source.len(), self.words, "a state of another size");
         let (at, mask_at) = (self.states.len(), self.masks.len());
-        self.states.extend_from_slice(source);
-        self.masks.resize(mask_at + self.mask_words, 0);
-        self.transitions.push(transition);
-        self.outcomes.push(Outcome::FINE);
+        let room = self.spare_room(1);
+        // SAFETY: there is room for one entry, all parts of which are written, the words from as
+        // many.
+        unsafe {
+            std::ptr::copy_nonoverlapping(source.as_ptr(), room.states, self.words);
+            room.masks.write_bytes(0, self.mask_words);
+            room.transitions.write(transition);
+            room.outcomes.write(Outcome::FINE);
+            self.claim(1);
+        }
         (&mut self.states[at..], &mut self.masks[mask_at..])
     }
 

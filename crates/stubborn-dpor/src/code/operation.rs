@@ -16,6 +16,8 @@ pub(crate) enum Operation {
     Unlock(u32),
     Read(u32),
     Write(u32),
+    TryRead(u32),
+    TryWrite(u32),
     EndRead(u32),
     EndWrite(u32),
     /// Gives the mutex back and waits.
@@ -34,11 +36,22 @@ pub(crate) enum Operation {
     Store(u32),
     /// With room for so many messages.
     Send(u32, u32),
+    TrySend(u32, u32),
     Receive(u32),
     TryReceive(u32),
     CloneSender(u32),
     DropSender(u32),
     DropReceiver(u32),
+    /// Waits to be unparked.
+    Park,
+    Unpark(u16),
+    CloneArc(u32),
+    /// Whether it matters who is the last.
+    DropArc(u32, bool),
+    /// Takes the value out, if nobody else has it.
+    UnwrapArc(u32),
+    CountArc(u32),
+    UpgradeWeak(u32),
 }
 
 impl fmt::Display for Operation {
@@ -55,6 +68,8 @@ impl fmt::Display for Operation {
             Self::Unlock(object) => write!(f, "unlocks mutex {object}"),
             Self::Read(object) => write!(f, "locks {object} for reading"),
             Self::Write(object) => write!(f, "locks {object} for writing"),
+            Self::TryRead(object) => write!(f, "tries to lock {object} for reading"),
+            Self::TryWrite(object) => write!(f, "tries to lock {object} for writing"),
             Self::EndRead(object) | Self::EndWrite(object) => write!(f, "unlocks {object}"),
             Self::Wait { condvar, mutex } => {
                 write!(f, "unlocks mutex {mutex} and waits for condition {condvar}")
@@ -70,11 +85,19 @@ impl fmt::Display for Operation {
             Self::Load(object) => write!(f, "loads atomic {object}"),
             Self::Store(object) => write!(f, "changes atomic {object}"),
             Self::Send(object, _) => write!(f, "sends to channel {object}"),
+            Self::TrySend(object, _) => write!(f, "tries to send to channel {object}"),
             Self::Receive(object) => write!(f, "receives from channel {object}"),
             Self::TryReceive(object) => write!(f, "looks into channel {object}"),
             Self::CloneSender(object) => write!(f, "clones a sender of channel {object}"),
             Self::DropSender(object) => write!(f, "drops a sender of channel {object}"),
             Self::DropReceiver(object) => write!(f, "drops the receiver of channel {object}"),
+            Self::Park => f.write_str("parks"),
+            Self::Unpark(thread) => write!(f, "unparks thread {thread}"),
+            Self::CloneArc(object) => write!(f, "clones a reference to {object}"),
+            Self::DropArc(object, _) => write!(f, "drops a reference to {object}"),
+            Self::UnwrapArc(object) => write!(f, "tries to unwrap its reference to {object}"),
+            Self::CountArc(object) => write!(f, "counts references to {object}"),
+            Self::UpgradeWeak(object) => write!(f, "upgrades a weak reference to {object}"),
         }
     }
 }
@@ -89,6 +112,7 @@ pub(crate) struct Object {
     waiting: Vec<u16>,
     sent: u32,
     received: u32,
+    /// Of a channel; or strong references.
     senders: u32,
     receiver_gone: bool,
 }
@@ -120,6 +144,8 @@ pub(crate) enum Part {
     /// One message.
     Slot(u32, u32),
     Thread(u16),
+    /// Whether a thread was unparked.
+    Token(u16),
 }
 
 /// What an operation answers: yes, and two kinds of no.
@@ -136,6 +162,8 @@ pub(crate) struct Objects {
     all: Vec<Object>,
     /// Threads that are done.
     done: Vec<bool>,
+    /// Threads that were unparked, and have not parked since.
+    unparked: Vec<u16>,
 }
 
 impl Objects {
@@ -181,6 +209,7 @@ impl Objects {
                     false => waiting.iter().map(|t| u32::from(*t)).collect(),
                 };
             }
+            Operation::Park => self.unparked.contains(&thread),
             Operation::Panic => false,
             _ => true,
         };
@@ -227,6 +256,19 @@ impl Objects {
                 self.get_mut(l).readers += 1;
                 (YES, whole(l, false))
             }
+            Operation::TryRead(l) => {
+                let lock = self.get_mut(l);
+                lock.readers += u16::from(!lock.taken);
+                let answer = if lock.taken { EMPTY } else { YES };
+                (answer, whole(l, false))
+            }
+            Operation::TryWrite(l) => {
+                let lock = self.get_mut(l);
+                let is_free = !lock.taken && lock.readers == 0;
+                lock.taken |= is_free;
+                let answer = if is_free { YES } else { EMPTY };
+                (answer, whole(l, true))
+            }
             Operation::EndRead(l) => {
                 self.get_mut(l).readers -= 1;
                 (YES, whole(l, false))
@@ -252,10 +294,16 @@ impl Objects {
             }
             Operation::Load(a) => (YES, whole(a, false)),
             Operation::Store(a) => (YES, whole(a, true)),
-            Operation::Send(c, room) => {
+            Operation::Send(c, room) | Operation::TrySend(c, room) => {
                 let channel = self.get_mut(c);
                 if channel.receiver_gone {
                     return (GONE, vec![(Receiver(c), false)]);
+                }
+                if channel.sent - channel.received >= room {
+                    return (
+                        EMPTY,
+                        vec![(Receiver(c), false), (Head(c), false), (Tail(c), false)],
+                    );
                 }
                 let slot = channel.sent;
                 channel.sent += 1;
@@ -288,7 +336,43 @@ impl Objects {
             }
             Operation::DropReceiver(c) => {
                 self.get_mut(c).receiver_gone = true;
-                (YES, vec![(Receiver(c), true)])
+                // What is left in it is dropped, too.
+                (YES, vec![(Receiver(c), true), (Tail(c), false)])
+            }
+            Operation::Park => {
+                self.unparked.retain(|t| *t != thread);
+                (YES, vec![(Part::Token(thread), true)])
+            }
+            Operation::Unpark(other) => {
+                if !self.unparked.contains(&other) {
+                    self.unparked.push(other);
+                }
+                (YES, vec![(Part::Token(other), true)])
+            }
+            // Those who clone and drop references do not disturb each other, only who looks, and who
+            // has to know whether it is the last one.
+            Operation::CloneArc(a) => {
+                self.get_mut(a).senders += 1;
+                (YES, vec![(Senders(a), false)])
+            }
+            Operation::DropArc(a, matters) => {
+                self.get_mut(a).senders -= 1;
+                let is_last = matters && self.get(a).senders == 0;
+                let answer = if is_last { YES } else { EMPTY };
+                (answer, vec![(Senders(a), matters)])
+            }
+            Operation::UnwrapArc(a) => {
+                let is_only = self.get(a).senders == 1;
+                self.get_mut(a).senders -= u32::from(is_only);
+                let answer = if is_only { YES } else { EMPTY };
+                (answer, vec![(Senders(a), true)])
+            }
+            Operation::CountArc(a) => (self.get(a).senders, vec![(Senders(a), true)]),
+            Operation::UpgradeWeak(a) => {
+                let is_there = self.get(a).senders > 0;
+                self.get_mut(a).senders += u32::from(is_there);
+                let answer = if is_there { YES } else { EMPTY };
+                (answer, vec![(Senders(a), true)])
             }
         }
     }

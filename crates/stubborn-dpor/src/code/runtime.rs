@@ -115,6 +115,11 @@ pub(crate) fn no_waiting() -> ! {
     }
 }
 
+/// The number of who runs.
+pub(crate) fn own_number() -> u16 {
+    current(|_, _, me| me)
+}
+
 /// The number of a new object.
 pub(crate) fn new_object() -> u32 {
     current(|seat, common, me| {

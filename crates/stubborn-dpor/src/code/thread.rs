@@ -4,19 +4,59 @@
 //! standard library's `thread_local!` makes is shared by all of them, and by all executions: use
 //! [`thread_local!`](crate::thread_local).
 //!
-//! Not here: scoped threads, parking, sleeping (there is no time).
+//! Not here: scoped threads, sleeping and parking with a time-out (there is no time), parking that ends
+//! without a reason.
 
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::operation::Operation;
-use super::runtime::{local, no_waiting, perform, spawn as seat};
+use super::runtime::{local, no_waiting, own_number, perform, spawn as seat};
+
+/// A thread, to be [unparked](Thread::unpark).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    number: u16,
+}
+
+impl Thread {
+    /// Lets the thread go on where it [parks](park), or will.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn unpark(&self) {
+        perform(Operation::Unpark(self.number));
+    }
+
+    /// Its number in schedules.
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+}
+
+/// The thread that runs.
+///
+/// # Panics
+/// Outside of a check.
+pub fn current() -> Thread {
+    Thread {
+        number: own_number(),
+    }
+}
+
+/// Waits until somebody has [unparked](Thread::unpark) this thread.
+///
+/// # Panics
+/// Outside of a check.
+pub fn park() {
+    perform(Operation::Park);
+}
 
 /// A thread to be [joined](JoinHandle::join).
 #[derive(Debug)]
 pub struct JoinHandle<T> {
-    thread: u16,
+    thread: Thread,
     result: Arc<Mutex<Option<T>>>,
 }
 
@@ -29,14 +69,19 @@ impl<T> JoinHandle<T> {
     /// # Panics
     /// Outside of a check.
     pub fn join(self) -> std::thread::Result<T> {
-        perform(Operation::Join(self.thread));
+        perform(Operation::Join(self.thread.number));
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(result.take().unwrap_or_else(|| no_waiting()))
     }
 
+    /// The thread.
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
     /// Its number in schedules.
     pub fn number(&self) -> u16 {
-        self.thread
+        self.thread.number
     }
 }
 
@@ -47,10 +92,11 @@ impl<T> JoinHandle<T> {
 pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     let result = Arc::new(Mutex::new(None));
     let place = Arc::clone(&result);
-    let thread = seat(move || {
+    let number = seat(move || {
         let value = body();
         *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
     });
+    let thread = Thread { number };
     JoinHandle { thread, result }
 }
 

@@ -84,7 +84,7 @@ impl Check<'_> {
     ) -> Result<stubborn_plan::Report, CheckError> {
         let mut options = self.options(Por::None);
         options.limits.states = Some(most).filter(|most| *most < u64::MAX);
-        Ok(Planner::new(system, &options).check(targets, self.stop)?)
+        self.unreduced(system, &options, targets, self.stop)
     }
 
     /// To the end, with a word about why nothing is reduced.

@@ -281,15 +281,10 @@ impl Builder<'_> {
                 crashed: true,
             }),
             Role::Recover if !state.crashed => Vec::new(),
-            Role::Recover => {
-                let process = &inner.protocol.processes[declared.process.index()];
-                let recover = process.recovers.as_ref()?;
-                still(Local {
-                    state: recover((*state.state.0).as_any()),
-                    timers: process.initial_timers,
-                    crashed: false,
-                })
-            }
+            Role::Recover => match inner.recovered(declared.process, state) {
+                Some(after) => still(after),
+                None => Vec::new(),
+            },
             Role::Handler { handler, .. } => {
                 let results = inner.results(*handler, local, &declared.consumed);
                 let handler = &inner.protocol.handlers[*handler];

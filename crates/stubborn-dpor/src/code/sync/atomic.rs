@@ -1,6 +1,8 @@
-//! Atomic values: [`std::sync::atomic`]. Every ordering is taken for sequentially consistent.
+//! Atomic values: [`std::sync::atomic`]. Every ordering is taken for sequentially consistent, so that
+//! fences change nothing.
 //!
-//! An exchange that may fail counts as a change.
+//! An exchange that may fail counts as a change. Not here: `AtomicPtr`, because whether memory is used
+//! again is up to the allocator, and not explored; use numbers of places.
 
 use std::sync::atomic;
 
@@ -10,6 +12,9 @@ use crate::code::operation::Operation;
 use crate::code::runtime::{new_object, perform};
 
 const ALL: Ordering = Ordering::SeqCst;
+
+/// Does nothing: everything is sequentially consistent.
+pub fn fence(_: Ordering) {}
 
 /// What all atomics have in common.
 macro_rules! atomic {
@@ -86,6 +91,39 @@ macro_rules! atomic {
                 self.changes().compare_exchange(expected, new, ALL, ALL)
             }
 
+            /// Another value that depends on it, unless that is none; the one before.
+            ///
+            /// # Errors
+            /// The value, if there shall be no other one.
+            ///
+            /// # Panics
+            /// Outside of a check.
+            pub fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                mut next: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut before = self.load(fetch);
+                while let Some(new) = next(before) {
+                    match self.compare_exchange(before, new, set, fetch) {
+                        Ok(before) => return Ok(before),
+                        Err(other) => before = other,
+                    }
+                }
+                Err(before)
+            }
+
+            /// The value, of an atomic that nobody else has.
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.value.get_mut()
+            }
+
+            /// The value.
+            pub fn into_inner(self) -> $value {
+                self.value.into_inner()
+            }
+
             /// The same: it never fails without a reason here.
             ///
             /// # Errors
@@ -133,6 +171,6 @@ macro_rules! number {
 }
 
 number!(AtomicUsize usize, AtomicIsize isize, AtomicU64 u64, AtomicI64 i64, AtomicU32 u32,
-    AtomicI32 i32, AtomicU16 u16, AtomicU8 u8);
+    AtomicI32 i32, AtomicU16 u16, AtomicI16 i16, AtomicU8 u8, AtomicI8 i8);
 atomic!(AtomicBool, bool);
 changes!(AtomicBool, bool, fetch_and, fetch_or, fetch_xor);

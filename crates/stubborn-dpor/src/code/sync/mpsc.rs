@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-pub use std::sync::mpsc::{RecvError, SendError, TryRecvError};
+pub use std::sync::mpsc::{RecvError, SendError, TryRecvError, TrySendError};
 
 use crate::code::operation::{GONE, Operation, YES};
 use crate::code::runtime::{new_object, perform};
@@ -69,6 +69,26 @@ impl<T> Sender<T> {
     }
 }
 
+impl<T> Sender<T> {
+    /// Sends a message if there is room.
+    ///
+    /// # Errors
+    /// If there is none, or no receiver any more.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        match perform(Operation::TrySend(self.number, self.room)) {
+            YES => self
+                .values
+                .send(value)
+                .map_err(|SendError(value)| TrySendError::Disconnected(value)),
+            GONE => Err(TrySendError::Disconnected(value)),
+            _ => Err(TrySendError::Full(value)),
+        }
+    }
+}
+
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
         perform(Operation::CloneSender(self.number));
@@ -114,6 +134,11 @@ impl<T> Receiver<T> {
             GONE => Err(TryRecvError::Disconnected),
             _ => Err(TryRecvError::Empty),
         }
+    }
+
+    /// Messages, as long as there are some.
+    pub fn try_iter(&self) -> impl Iterator<Item = T> + '_ {
+        std::iter::from_fn(|| self.try_recv().ok())
     }
 
     /// All messages, until nobody is left to send one.
