@@ -503,7 +503,8 @@ impl Lowering<'_> {
             });
         }
         targets.resize(fields, None);
-        if !self.observers.is_empty() {
+        // A look at a message is no event: it stays where it is.
+        if !keep && !self.observers.is_empty() {
             let at = position.clone().unwrap_or(ir::Expr::Const(0));
             let message: Vec<ir::Expr> = (0..fields)
                 .map(|item| self.peek(channel, at.clone(), item, span))
