@@ -165,6 +165,8 @@ pub enum TraceMissing {
     Interrupted,
     /// A lossy store took other states for equal in the second run.
     LossyStore,
+    /// It has too many steps. Neither its end nor its length is known.
+    Long,
 }
 
 impl From<Spent> for TraceMissing {
@@ -223,6 +225,7 @@ impl std::fmt::Display for TraceMissing {
             Self::Time => "the time limit was reached before the way was found again",
             Self::Interrupted => "interrupted while finding the way again",
             Self::LossyStore => "the lossy store lost the way in the second run",
+            Self::Long => "the way there is too long to be told",
         })
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use stubborn_net::{Formula, NetOptions, NetSystem, PlaceId, Preserve, Reduced, ReductionRules};
-use stubborn_search::{SearchError, Target, Trace, Violation};
+use stubborn_search::{SearchError, Target, Trace, TraceMissing, Violation};
 use stubborn_system::{LabelId, Outcome, Spent, Successors, System, TransitionId};
 
 use stubborn_plan::{CheckError, CheckOptions, Run};
@@ -104,18 +104,21 @@ impl Smaller {
             .steps()
             .map(|step| stubborn_net::TransitionId::new(step.transition.index()))
             .collect();
-        let run = self.reduced.original_run(self.original.net(), &run);
+        let untold = |why| {
+            Ok(Violation {
+                target,
+                state: self.original.initial_states(),
+                step: None,
+                trace: None,
+                trace_missing: Some(why),
+                ..violation.clone()
+            })
+        };
+        let Some(run) = self.reduced.original_run(self.original.net(), &run) else {
+            return untold(TraceMissing::Long);
+        };
         let trace = match self.replayed(&run) {
-            Err(CheckError::Search(SearchError::GaveUp(spent))) => {
-                return Ok(Violation {
-                    target,
-                    state: self.original.initial_states(),
-                    step: None,
-                    trace: None,
-                    trace_missing: Some(spent.into()),
-                    ..violation.clone()
-                });
-            }
+            Err(CheckError::Search(SearchError::GaveUp(spent))) => return untold(spent.into()),
             replayed => replayed?,
         };
         let last = trace.last_state();

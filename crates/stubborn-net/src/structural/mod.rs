@@ -235,8 +235,9 @@ impl Reduced {
 
     /// The transitions of the original net that a run of the reduced net stands for. Where
     /// deadlocks are preserved and the run leads to one, so does the run of the original; where
-    /// places are preserved, they have the same tokens at the end.
-    pub fn original_run(&self, original: &Net, run: &[TransitionId]) -> Vec<TransitionId> {
+    /// places are preserved, they have the same tokens at the end. Nothing, if there are more than
+    /// anybody could use.
+    pub fn original_run(&self, original: &Net, run: &[TransitionId]) -> Option<Vec<TransitionId>> {
         let mut out = Vec::new();
         for origin in &self.graph.prefix {
             self.graph.flatten(*origin, &mut out);
@@ -254,18 +255,20 @@ impl Reduced {
             for origin in origins {
                 sequence.clear();
                 self.graph.flatten(*origin, &mut sequence);
-                // A run of more steps than this is of no use to anybody.
-                while out.len() < MAX_RUN {
+                loop {
                     let mut next = marking.clone();
                     if !sequence.iter().all(|t| fire(original, *t, &mut next)) {
                         break;
+                    }
+                    if out.len() >= MAX_RUN {
+                        return None;
                     }
                     marking = next;
                     out.extend_from_slice(&sequence);
                 }
             }
         }
-        out
+        Some(out)
     }
 }
 

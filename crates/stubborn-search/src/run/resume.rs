@@ -118,11 +118,12 @@ const ENDS: [End; 10] = [
     End::Limit(Limit::Outgrown),
     End::Limit(Limit::Depth),
 ];
-const MISSING: [TraceMissing; 4] = [
+const MISSING: [TraceMissing; 5] = [
     TraceMissing::Memory,
     TraceMissing::Time,
     TraceMissing::Interrupted,
     TraceMissing::LossyStore,
+    TraceMissing::Long,
 ];
 
 fn number_of<T: PartialEq>(all: &[T], one: &T) -> u64 {

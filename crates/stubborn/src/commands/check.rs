@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use stubborn::emptiness::{CycleProviso, Emptiness};
 use stubborn::plan::{Keeper, Keeping, TemporalEngine};
 use stubborn::record::{SavedTrace, TraceRecord};
-use stubborn::search::Engine;
+use stubborn::search::{Engine, TraceMissing};
 use stubborn::{
     Answer, CheckOptions, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions,
     Question, QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation,
@@ -650,6 +650,7 @@ pub(super) fn told(
         Target::Label(_) => format!("A violation of: {}", headline(question)),
     };
     let _ = match violation.length {
+        _ if violation.trace_missing == Some(TraceMissing::Long) => writeln!(out, "{what}:"),
         0 => writeln!(out, "{what}, in the initial state"),
         steps => writeln!(out, "{what}, after {}:", counted(steps, "step")),
     };
@@ -662,7 +663,9 @@ pub(super) fn told(
             let _ = writeln!(out, "  (no steps to show: {reason})");
         }
     }
-    out += &explanation(model, question, violation);
+    if violation.trace_missing != Some(TraceMissing::Long) {
+        out += &explanation(model, question, violation);
+    }
     out
 }
 

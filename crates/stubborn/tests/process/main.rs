@@ -301,6 +301,22 @@ fn full_places_hide_nothing_from_reduced_searches() {
     );
     let output = run(&["check", &behind, "--only", "--deadlock", "--structural"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // The net stops after a billion steps, which a smaller one leaves out.
+    let long = net(
+        "long.pnml",
+        &[("p", 1_073_741_823), ("q", 0), ("r", 0)],
+        &["move", "wait"],
+        &[
+            ("p", "move", 1),
+            ("move", "q", 1),
+            ("q", "wait", 1),
+            ("r", "wait", 1),
+        ],
+    );
+    let output = run(&["check", &long, "--only", "--deadlock", "--structural"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("too long to be told"), "{told}");
 }
 
 #[test]
