@@ -304,13 +304,16 @@ fn full_places_hide_nothing_from_reduced_searches() {
     // The net stops after a billion steps, which a smaller one leaves out.
     let long = net(
         "long.pnml",
-        &[("p", 1_073_741_823), ("q", 0), ("r", 0)],
-        &["move", "wait"],
+        &[("p", 1_073_741_823), ("q", 0), ("r", 0), ("s", 1)],
+        &["move", "meet", "come", "go"],
         &[
             ("p", "move", 1),
             ("move", "q", 1),
-            ("q", "wait", 1),
-            ("r", "wait", 1),
+            ("q", "meet", 1),
+            ("r", "meet", 1),
+            ("s", "come", 1),
+            ("come", "r", 1),
+            ("r", "go", 1),
         ],
     );
     let output = run(&["check", &long, "--only", "--deadlock", "--structural"]);
