@@ -531,6 +531,7 @@ fn shape(seed: u64) -> Shape {
         nondeterminism: seed.is_multiple_of(3),
         failures: seed % 7 == 3,
         priorities: seed % 11 == 5,
+        loose: false,
     }
 }
 
@@ -788,6 +789,7 @@ fn sticky_transitions_cut_all_cycles() {
             nondeterminism: seed % 3 == 0,
             failures: false,
             priorities: seed % 11 == 5,
+            loose: false,
         };
         let system = match seed % 3 {
             0 => random::system(seed, shape),
