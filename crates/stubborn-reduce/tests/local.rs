@@ -362,6 +362,8 @@ struct Listed {
     disturbs: &'static [(usize, usize)],
     needs: &'static [(usize, usize)],
     visible: &'static [usize],
+    /// Of these, the first can only disable the second.
+    disables: &'static [(usize, usize)],
     /// Of the last transition, whose only condition does not hold.
     enabling_set: &'static [usize],
 }
@@ -375,6 +377,9 @@ impl Relations for Listed {
     }
     fn disturbs(&self, t: TransitionId, u: TransitionId) -> bool {
         self.disturbs.contains(&(t.index(), u.index()))
+    }
+    fn reorders(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.disturbs(t, u) && !self.disables.contains(&(t.index(), u.index()))
     }
     fn needs(&self, t: TransitionId, u: TransitionId) -> bool {
         self.needs.contains(&(t.index(), u.index()))
@@ -421,17 +426,20 @@ fn every_chain_to_a_member_counts() {
     // From 0 by 1 or by 2, later 7, to 3, and on to 8, which disturbs 4; 5 and 6 are members.
     let chain = &[(0, 1), (0, 2), (1, 3), (2, 7), (7, 3), (3, 8)];
     let shorter = &[(0, 1), (0, 2), (1, 3), (2, 3), (3, 8)];
+    // The way by 7 replaces another one to 3 while the one by 9 is still to be followed.
+    let replacing = &[(0, 1), (0, 2), (1, 3), (2, 7), (2, 9), (7, 3), (9, 8)];
     for (enables, needs, enabled) in [
         // One of the ways waits for a member.
         (&shorter[..], &[(1, 5)][..], [4, 5, 0]),
         (shorter, &[(2, 5)], [4, 5, 0]),
         (chain, &[(1, 5)], [4, 5, 0]),
+        (replacing, &[(1, 5)], [4, 5, 0]),
         // The other one waits for what is no member.
         (shorter, &[(1, 5), (2, 6)], [4, 5, 0]),
         (shorter, &[(1, 5), (2, 6)], [4, 6, 0]),
     ] {
         let relations = Listed {
-            transitions: 9,
+            transitions: 10,
             enables,
             disturbs: &[(8, 4), (5, 4), (6, 4)],
             needs,
@@ -491,6 +499,26 @@ fn disturbance_has_a_direction() {
                 let disturbing = TransitionId::new(disturbs[0].0);
                 assert!(set.contains(&disturbing), "{disturbs:?} {config:?}");
             }
+        }
+    }
+}
+
+/// A member of a weak set that is no key may be disabled from outside, by 2, but who enables it again, 3, is
+/// as good as a member, and so is what that waits for.
+#[test]
+fn who_enables_a_member_again_belongs_to_a_weak_set() {
+    for config in configs().into_iter().filter(|config| config.weak) {
+        let relations = Listed {
+            transitions: 4,
+            enables: &[(2, 3), (3, 1)],
+            disturbs: &[(0, 1), (1, 0), (2, 1)],
+            disables: &[(2, 1)],
+            ..Listed::default()
+        };
+        if let Ok(lpor) = Lpor::by(relations, Keep::Deadlocks, &config) {
+            let set = lpor.set_in(&[0, 1, 2].map(TransitionId::new), &Unconditional);
+            let has = |t| set.contains(&TransitionId::new(t));
+            assert!(!has(1) || has(2), "{config:?}");
         }
     }
 }
