@@ -543,7 +543,7 @@ mod tests {
     #[test]
     fn intervals_cover_values_that_wrap() {
         use BinaryOp::*;
-        const ENDS: [i32; 8] = [i32::MIN, i32::MIN + 1, -2, -1, 0, 1, 31, i32::MAX];
+        const ENDS: [i32; 9] = [i32::MIN, i32::MIN + 1, -2, -1, 0, 1, 31, 32, i32::MAX];
         let ranges = || {
             ENDS.iter()
                 .flat_map(|a| ENDS.iter().filter(move |b| a <= *b).map(move |b| (*a, *b)))
@@ -693,6 +693,7 @@ mod tests {
         let may_fail = [
             bad(),
             divided(x()),
+            divided(Expr::minus(zero(), bit())),
             divided(Expr::plus(one(), bad())),
             Expr::Divide(DivideOp::Remainder, Box::new(bad()), Box::new(one()), SITE),
             element(x()),
@@ -724,6 +725,8 @@ mod tests {
             Expr::and(length(Greater, 0), peek(fixed(0), -1, 0)),
             Expr::and(Expr::or(length(Greater, 0), x()), oldest()),
             Expr::or(Expr::and(length(Less, 1), x()), oldest()),
+            Expr::or(Expr::and(length(Greater, 0), x()), oldest()),
+            Expr::and(Expr::or(length(Less, 1), x()), oldest()),
             choice(length(Greater, 0), zero(), oldest()),
         ];
         for (exprs, expected) in [(&fine[..], false), (&may_fail, true)] {
@@ -807,6 +810,14 @@ mod tests {
             throw(0, &[Some(Place::Var(BIT)), None], true),
             throw(0, &[Some(Place::Element(ARRAY, x(), SITE)), None], true),
             throw(0, &[None], true),
+            throw(0, &[Some(Place::Element(ARRAY, x(), SITE)), to_x()], true),
+            // It fits what comes from one of the two.
+            receive(
+                denoted(bit(), [0, 1]),
+                None,
+                &[Some(Place::Element(ARRAY, bit(), SITE)), None],
+                true,
+            ),
             receive(fixed(0), Some(zero()), &[None, None], true),
             receive(denoted(x(), [0, 1]), None, &[None, None], true),
             either(bad(), &[], &[]),
@@ -836,6 +847,14 @@ mod tests {
         let known = Known::ranges(HashMap::from([(X, Interval { min: 1, max: 2 })]));
         for (first, expected) in [(set(WRAPS, zero()), false), (set(X, zero()), true)] {
             let body = [first, set(WRAPS, divided(x()))];
+            assert_eq!(program.body_may_fail(&body, true, &known), expected);
+        }
+        let known = Known::default().and(&any, true);
+        for (first, expected) in [
+            (either(bit(), &[], &[]), true),
+            (throw(0, &[None, None], true), true),
+        ] {
+            let body = [first, set(WRAPS, peek(fixed(0), 0, 0))];
             assert_eq!(program.body_may_fail(&body, true, &known), expected);
         }
     }

@@ -356,4 +356,33 @@ mod tests {
             }
         }
     }
+
+    /// Of messages that a channel cannot hold, nothing is known.
+    #[test]
+    fn messages_are_where_the_channel_has_them() {
+        let mut program = crate::Program::new("messages");
+        let channel = program.channel(crate::Channel {
+            name: "c".into(),
+            capacity: 2,
+            items: vec![crate::Item::range(0, 3), crate::Item::range(0, 1)],
+        });
+        for at in [0, 1, 2, -1] {
+            let left = Expr::Peek {
+                channel: ChannelRef::Fixed(channel),
+                position: Box::new(Expr::Const(at)),
+                item: 0,
+                site: crate::Site(0),
+            };
+            program.label(Expr::less(left, Expr::Const(2)));
+        }
+        let model = Model::new(program).expect("a program");
+        let place = &model.encoding().channels[0];
+        let found = model.structure().label_ids().take(4);
+        let found: Vec<_> = found.map(|label| message(&model, label)).collect();
+        let cell = |at: i64| {
+            let field = FieldId::new(place.items[0].first.index() + at as usize);
+            Some((place.length, at, field, Values::interval(0, 1)))
+        };
+        assert_eq!(found, [cell(0), cell(1), None, None]);
+    }
 }
