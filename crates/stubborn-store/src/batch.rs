@@ -303,8 +303,13 @@ mod tests {
                 assert_eq!(store.len(), 4);
                 // All nodes are known now, and so is what does not change.
                 batch.clear();
-                batch.push_all(&cursor, 6, &words, &masks);
-                assert_eq!(batch.len(), expected);
+                let mut pushed = Vec::new();
+                batch.push_each(&cursor, 6, &words, &masks, |at| pushed.push(at));
+                let numbers = match kind {
+                    StoreKind::Tree => vec![1, 3, 4, 5],
+                    _ => (0..6).collect(),
+                };
+                assert_eq!((batch.len(), pushed), (expected, numbers));
                 // One more, which is new.
                 let other = vec![9; width];
                 batch.push(&cursor, &other, None);
