@@ -108,6 +108,10 @@ impl Words {
     }
 
     #[inline]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     pub(crate) fn as_slice(&self) -> &[u64] {
         &self.words
     }

@@ -311,7 +311,7 @@ impl Exploration<'_> {
             }
             let store = self.store.as_ref().ok();
             if let Some(leaves) = store.and_then(|s| better_tree(look, self.parts.search, s)) {
-                self.start_again(leaves);
+                self.start_again(Arc::new(leaves));
             }
             self.looks = later;
         }
@@ -319,12 +319,12 @@ impl Exploration<'_> {
     }
 
     /// Forgets everything that was explored, and starts with another tree.
-    fn start_again(&mut self, leaves: Leaves) {
+    fn start_again(&mut self, leaves: Arc<Leaves>) {
         let search = self.parts.search;
         // Its memory is needed.
         self.store = Err(StoreError::Full);
         let options = StoreOptions {
-            leaves: Some(Arc::new(leaves)),
+            leaves: Some(leaves),
             ..search.store.clone()
         };
         let store = Store::new(search.system.layout().words(), &options, &self.budget);

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use common::graph::Graph;
+use common::late::LateCounters;
 use common::models::{
     counters, counters_with_sum, overflow, philosophers, producer_consumer, wide_counters,
 };
@@ -146,6 +147,32 @@ fn wide_states_are_the_same_in_several_processes() {
         let several = on_several(&search, size);
         assert_eq!(several.states, 6561);
         assert_same(&run(&search), &several, &format!("{size} processes"));
+    }
+}
+
+/// When many states say that another tree is better, all start again with that, also if they wait before and
+/// afterwards.
+#[test]
+fn a_large_search_gets_another_tree_in_several_processes() {
+    let system = LateCounters::new();
+    let search = Search::new(&system);
+    let alone = run(&search);
+    assert_eq!(alone.states, LateCounters::STATES);
+    for stops in [&[][..], &[100_000, 300_000]] {
+        let all = spread(2, |engine| {
+            let mut exploration = engine.begin(&search).expect("everything fits");
+            for most in stops {
+                exploration.explore(Some(*most));
+                assert!(exploration.is_waiting(), "{most}");
+            }
+            exploration.explore(None);
+            exploration.finish().expect("nobody dies")
+        });
+        for several in &all {
+            assert_same(&alone, several, &format!("{stops:?}"));
+            let bytes = several.bytes_per_state();
+            assert!(bytes < 15.0, "{bytes} bytes a state");
+        }
     }
 }
 

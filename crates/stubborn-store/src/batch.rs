@@ -116,6 +116,22 @@ impl Batch {
     /// If there are not so many vectors and masks.
     #[inline(always)]
     pub fn push_all(&mut self, parent: &Cursor, count: usize, words: &[u32], changed: &[u64]) {
+        self.push_each(parent, count, words, changed, |_| {});
+    }
+
+    /// The same; `pushed` hears of each that is not left out which one of them it is.
+    ///
+    /// # Panics
+    /// If there are not so many vectors and masks.
+    #[inline(always)]
+    pub fn push_each(
+        &mut self,
+        parent: &Cursor,
+        count: usize,
+        words: &[u32],
+        changed: &[u64],
+        pushed: impl FnMut(usize),
+    ) {
         let mask_words = self.width.div_ceil(64);
         assert!(
             words.len() == count * self.width && changed.len() == count * mask_words,
@@ -130,9 +146,12 @@ impl Batch {
                         .all(|(words, mask)| mask_covers(mask, parent.words(), words)),
                     "a changed word is not in the mask"
                 );
-                self.len += plan.push_all(parent.nodes(), self.width, words, changed);
+                self.len += plan.push_all(parent.nodes(), self.width, words, changed, pushed);
             }
-            _ => self.push_whole(parent, words),
+            _ => {
+                self.push_whole(parent, words);
+                (0..count).for_each(pushed);
+            }
         }
     }
 
@@ -140,6 +159,15 @@ impl Batch {
     fn push_whole(&mut self, parent: &Cursor, words: &[u32]) {
         for vector in words.chunks_exact(self.width) {
             self.push(parent, vector, None);
+        }
+    }
+
+    /// Adds a vector by the ids of its halves, in a tree.
+    #[inline]
+    pub(crate) fn push_root(&mut self, halves: [NodeId; 2]) {
+        if let Plan::Tree(plan) = &mut self.plan {
+            plan.roots.push(NodeId::pair(halves));
+            self.len += 1;
         }
     }
 
@@ -153,12 +181,12 @@ impl Batch {
         mask: &[u64],
         which: usize,
     ) {
-        if let Plan::Tree(plan) = &mut self.plan {
-            match which {
-                0 => plan.roots.push(NodeId::pair([known[2], known[3]])),
-                _ => plan.push(known, words, mask),
+        match &mut self.plan {
+            Plan::Tree(plan) if which != 0 => {
+                plan.push(known, words, mask);
+                self.len += 1;
             }
-            self.len += 1;
+            _ => self.push_root([known[2], known[3]]),
         }
     }
 
@@ -275,8 +303,13 @@ mod tests {
                 assert_eq!(store.len(), 4);
                 // All nodes are known now, and so is what does not change.
                 batch.clear();
-                batch.push_all(&cursor, 6, &words, &masks);
-                assert_eq!(batch.len(), expected);
+                let mut pushed = Vec::new();
+                batch.push_each(&cursor, 6, &words, &masks, |at| pushed.push(at));
+                let numbers = match kind {
+                    StoreKind::Tree => vec![1, 3, 4, 5],
+                    _ => (0..6).collect(),
+                };
+                assert_eq!((batch.len(), pushed), (expected, numbers));
                 // One more, which is new.
                 let other = vec![9; width];
                 batch.push(&cursor, &other, None);

@@ -350,17 +350,20 @@ impl TreePlan {
     }
 
     /// Adds several states of `width` words, with their masks, except those that are the state with
-    /// these ids itself, or the same as the one before. Returns how many these are.
+    /// these ids itself, or the same as the one before; `pushed` hears which ones these are. Returns how
+    /// many.
     pub(crate) fn push_all(
         &mut self,
         known: &[NodeId],
         width: usize,
         words: &[u32],
         masks: &[u64],
+        pushed: impl FnMut(usize),
     ) -> usize {
-        match width <= 64 {
-            true => self.push_new(known, width, words, masks.chunks_exact(1)),
-            false => self.push_new(known, width, words, masks.chunks_exact(width.div_ceil(64))),
+        let mask_words = width.div_ceil(64);
+        match mask_words == 1 {
+            true => self.push_new(known, width, words, masks.chunks_exact(1), pushed),
+            false => self.push_new(known, width, words, masks.chunks_exact(mask_words), pushed),
         }
     }
 
@@ -371,13 +374,14 @@ impl TreePlan {
         width: usize,
         mut words: &[u32],
         masks: impl Iterator<Item = &'m [u64]>,
+        mut pushed: impl FnMut(usize),
     ) -> usize {
         let before = self.roots.len();
         let (known, _) = known.as_chunks::<2>();
         let own = NodeId::pair(known[1]);
         let mut last = own;
         let (mut last_mask, mut last_state): (&[u64], &[u32]) = (&[], &[]);
-        for mask in masks {
+        for (at, mask) in masks.enumerate() {
             let Some((state, others)) = words.split_at_checked(width) else {
                 break;
             };
@@ -388,11 +392,13 @@ impl TreePlan {
                 Ok(root) => {
                     last = root;
                     self.roots.push(root);
+                    pushed(at);
                 }
                 Err(_) if mask == last_mask && state == last_state => {}
                 Err((leaves, nodes)) => {
                     (last_mask, last_state) = (mask, state);
                     self.keep(mask, state, leaves, nodes);
+                    pushed(at);
                 }
             }
         }

@@ -32,6 +32,11 @@ const TOLD_NOW: u32 = 1 << 31;
 /// A half whose id is about to be looked up.
 const PENDING: u32 = u32::MAX;
 
+/// Whether an entry of a table is an id plus one.
+fn is_named(entry: u32) -> bool {
+    entry != 0 && entry != PENDING
+}
+
 /// Words of the widest vectors that are sent whole.
 const NARROW: usize = if cfg!(test) { 1 } else { 6 };
 
@@ -185,6 +190,39 @@ impl Arrivals {
         }
     }
 
+    /// Puts states into a batch as long as that needs nothing else, since they are sent whole or
+    /// another store has told of their halves before, and the batch is not full; returns what follows them.
+    #[inline]
+    pub fn take_known<'w>(&self, from: usize, words: &'w [u32], batch: &mut Batch) -> &'w [u32] {
+        let mut left = words;
+        if self.halves.is_none() {
+            while !batch.is_full()
+                && let Some((state, rest)) = left.split_at_checked(self.words.len())
+            {
+                self.push_whole(state, batch);
+                left = rest;
+            }
+            return left;
+        }
+        let [lefts, rights] = &self.known[from];
+        while !batch.is_full()
+            && let Some(([one, two], rest)) = left.split_first_chunk()
+            // (A half that is told of now has no place in the table.)
+            && let (Some(one), Some(two)) = (lefts.get(*one as usize), rights.get(*two as usize))
+            && is_named(*one)
+            && is_named(*two)
+        {
+            // Most states are two words.
+            if let Some([one, two]) = left.get(AHEAD..AHEAD + 2) {
+                lefts.get(*one as usize).into_iter().for_each(prefetch);
+                rights.get(*two as usize).into_iter().for_each(prefetch);
+            }
+            batch.push_root([NodeId(*one - 1), NodeId(*two - 1)]);
+            left = rest;
+        }
+        left
+    }
+
     /// Puts the state into a batch that another store has told of; returns what follows it.
     ///
     /// # Errors
@@ -200,22 +238,13 @@ impl Arrivals {
             let Some((state, rest)) = words.split_at_checked(self.words.len()) else {
                 return Ok(Err(Nonsense));
             };
-            match &batch.plan {
-                Plan::Tree(_) => batch.push_parts(&self.nodes, state, &self.all, 3),
-                Plan::Whole { .. } => batch.push(&self.nowhere, state, None),
-            }
+            self.push_whole(state, batch);
             return Ok(Ok(rest));
         };
         let Some(([left, right], mut rest)) = words.split_first_chunk() else {
             return Ok(Err(Nonsense));
         };
         let both = [*left, *right];
-        // Most states are two words.
-        if let Some(ahead) = words.get(AHEAD..AHEAD + 2) {
-            for (known, place) in self.known[from].iter().zip(ahead) {
-                known.get(*place as usize).into_iter().for_each(prefetch);
-            }
-        }
         let mut which = 0;
         for (side, place) in both.into_iter().enumerate() {
             let (place, is_new) = ((place & !TOLD_NOW) as usize, place & TOLD_NOW != 0);
@@ -251,6 +280,14 @@ impl Arrivals {
         }
         batch.push_parts(&self.nodes, &self.words, &halves.masks[which], which);
         Ok(Ok(rest))
+    }
+
+    #[inline]
+    fn push_whole(&self, state: &[u32], batch: &mut Batch) {
+        match &batch.plan {
+            Plan::Tree(_) => batch.push_parts(&self.nodes, state, &self.all, 3),
+            Plan::Whole { .. } => batch.push(&self.nowhere, state, None),
+        }
     }
 
     /// Whether something that was told of lately has no id yet.
@@ -351,8 +388,13 @@ mod tests {
                     let mut left = &words[..];
                     let (worker, batch) = (&mut workers[2], &mut batches[2]);
                     while !left.is_empty() {
-                        let taken = arrivals.take(from, left, worker, batch);
-                        left = taken.expect("there is room").expect("it makes sense");
+                        if below(4) > 0 {
+                            left = arrivals.take_known(from, left, batch);
+                        }
+                        if !left.is_empty() && !batch.is_full() {
+                            let taken = arrivals.take(from, left, worker, batch);
+                            left = taken.expect("there is room").expect("it makes sense");
+                        }
                         if batch.is_full() {
                             worker.name_batch(batch).expect("there is room");
                             arrivals.settle(batch);

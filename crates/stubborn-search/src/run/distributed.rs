@@ -30,6 +30,7 @@ use stubborn_system::{FieldKind, Spent};
 use self::level::Walk;
 use self::owners::Owners;
 use super::{Elsewhere, Exploration};
+use crate::arrange::{LOOKS, Look, better_tree};
 use crate::config::{Order, Search, SearchError};
 use crate::context::{Context, Sum};
 use crate::engine::{Engine, Explore};
@@ -47,6 +48,7 @@ mod topic {
     pub(super) const PREDECESSORS: u8 = 5;
     pub(super) const SHAPE: u8 = 6;
     pub(super) const TREE: u8 = 7;
+    pub(super) const ROOM: u8 = 8;
 }
 
 /// This process and the others that explore the same.
@@ -126,11 +128,17 @@ impl<'s> Spread<'s> {
             leaves: agree_on_leaves(engine, search)?,
             ..search.store.clone()
         };
+        let is_given = search.store.leaves.is_some();
         let store = Store::new(search.system.layout().words(), &options, &budget);
         let mut spread = Spread {
             search,
             engine,
             exploration: search.begin_with(store, budget),
+            // (It takes long to choose so many sets again.)
+            looks: match is_given || search.reduction.is_some() {
+                true => &[],
+                false => &LOOKS[1..],
+            },
             owners: Owners::default(),
             next: None,
             totals: Totals::default(),
@@ -150,15 +158,23 @@ fn agree_on_leaves(
         return Ok(search.store.leaves.clone());
     }
     let agreed = engine.cluster().agree(topic::TREE, Vec::new(), |_| {
-        let better = search.better_leaves();
-        let leaves = better.iter().flatten();
-        bytes_of(leaves.flat_map(|(position, [one, two])| [*position, *one, *two].map(u64::from)))
+        bytes_of(numbers_of_leaves(search.better_leaves().as_ref()))
     });
     let agreed = numbers_of(&agreed.map_err(|lost| no_answer(&lost))?);
-    let (leaves, _) = agreed.as_chunks();
+    Ok(leaves_of(&agreed))
+}
+
+/// A tree as numbers; none if there is none.
+fn numbers_of_leaves(leaves: Option<&Leaves>) -> impl Iterator<Item = u64> {
+    let leaves = leaves.into_iter().flatten();
+    leaves.flat_map(|(position, [one, two])| [*position, *one, *two].map(u64::from))
+}
+
+fn leaves_of(numbers: &[u64]) -> Option<Arc<Leaves>> {
+    let (leaves, _) = numbers.as_chunks();
     let leaf = |[position, one, two]: &[u64; 3]| (*position as u32, [*one as u32, *two as u32]);
     let leaves: Leaves = leaves.iter().map(leaf).collect();
-    Ok((!leaves.is_empty()).then(|| Arc::new(leaves)))
+    (!leaves.is_empty()).then(|| Arc::new(leaves))
 }
 
 /// A search of which this process has a part.
@@ -167,6 +183,8 @@ struct Spread<'s> {
     engine: &'s Distributed<'s>,
     /// The own store, and what was counted and found.
     exploration: Exploration<'s>,
+    /// When all may start again with another tree; the same in all processes.
+    looks: &'static [Look],
     owners: Owners,
     /// States of the next level that belong to this process.
     next: Option<Words>,
@@ -294,8 +312,10 @@ impl Spread<'_> {
     }
 }
 
-impl Explore for Spread<'_> {
-    fn explore(&mut self, most: Option<u64>) {
+impl Spread<'_> {
+    /// Explores with the store that there is, until there are more than `most` states if this is the
+    /// leader.
+    fn explore_on(&mut self, most: Option<u64>) {
         if !matches!(self.status, Status::Begins | Status::Waits | Status::Paused) {
             return;
         }
@@ -323,6 +343,57 @@ impl Explore for Spread<'_> {
         let expander = walk.expander;
         self.next = Some(walk.next);
         context.add(expander, frontier.levels.saturating_sub(1));
+    }
+
+    /// All wait. If that is so only since it is time to look whether there is a better tree, the leader
+    /// looks, and all start again with that if there is one; whether they go on.
+    fn look_again(&mut self, look: &Look, is_time: bool) -> Result<bool, Lost> {
+        let (search, store) = (self.search, self.exploration.store.as_ref().ok());
+        let mut cluster = self.engine.cluster();
+        let agreed = cluster.agree(topic::TREE, Vec::new(), |_| {
+            let store = store.filter(|_| is_time);
+            let better = store.and_then(|store| better_tree(look, search, store));
+            let numbers = numbers_of_leaves(better.as_ref());
+            bytes_of([u64::from(is_time)].into_iter().chain(numbers))
+        })?;
+        let agreed = numbers_of(&agreed);
+        let Some((1, leaves)) = agreed.split_first() else {
+            return Ok(false);
+        };
+        if let Some(leaves) = leaves_of(leaves) {
+            self.exploration.start_again(leaves);
+            self.next = None;
+            self.totals = Totals::default();
+            let has_room = vec![u8::from(self.exploration.store.is_ok())];
+            let least = |all: Vec<Vec<u8>>| all.into_iter().min().unwrap_or_default();
+            self.status = match cluster.agree(topic::ROOM, has_room, least)?[..] {
+                [1] => Status::Begins,
+                _ => Status::NoRoom,
+            };
+        }
+        Ok(true)
+    }
+}
+
+impl Explore for Spread<'_> {
+    fn explore(&mut self, most: Option<u64>) {
+        // (Only the leader knows how many states there may be.)
+        while let Some((look, later)) = self.looks.split_first() {
+            let is_time = most.is_none_or(|most| most > look.states);
+            self.explore_on(if is_time { Some(look.states) } else { most });
+            if !self.is_waiting() {
+                return;
+            }
+            match self.look_again(look, is_time) {
+                Ok(true) => self.looks = later,
+                Ok(false) => return,
+                Err(lost) => {
+                    self.status = Status::Lost(lost);
+                    return;
+                }
+            }
+        }
+        self.explore_on(most);
     }
 
     fn is_waiting(&self) -> bool {

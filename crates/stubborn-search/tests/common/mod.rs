@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)] // each test file uses a part
 
 pub mod graph;
+pub mod late;
 pub mod models;
 pub mod protocol;
 pub mod random;

@@ -253,7 +253,12 @@ impl<'a, 'c> Walk<'a, 'c> {
             if frontier.level_sizes.len() < SearchResult::LEVEL_SIZES {
                 frontier.level_sizes.push(level_size);
             }
-            let level = self.take_next();
+            let mut level = self.take_next();
+            if self.mail.departures.have_names() {
+                // States with the same half are expanded one after the other: less is to be loaded and
+                // looked up, here and where successors go.
+                level.as_mut_slice().sort_unstable();
+            }
             self.expand_level(&level, depth)?;
         }
     }
@@ -439,17 +444,59 @@ impl<'a, 'c> Walk<'a, 'c> {
             self.homes.push(owner);
         }
         let count = self.homes.len();
-        if leaves {
-            return (0..count).try_for_each(|at| self.give(at, self.homes[at], None));
+        if leaves && !self.mail.departures.have_names() {
+            return self.pass_on_whole();
         }
-        let before = self.batch.len();
         // (Some may be left out.)
-        self.batch.push_all(&self.cursor, count, states, changed);
-        if self.has_askers {
-            let more = self.batch.len() - before;
-            self.askers.extend(repeat_n(Asker::Nobody, more));
-        }
+        let (before, mut at) = (self.batch.len(), self.batch.len());
+        let (homes, whose, leaving) = (&self.homes, &mut self.whose, &mut self.leaving);
+        let left_before = leaving.len();
+        self.batch
+            .push_each(&self.cursor, count, states, changed, |number| {
+                if homes[number] != rank {
+                    whose.push(homes[number]);
+                    leaving.push(at);
+                }
+                at += 1;
+            });
+        let left = self.leaving.len() - left_before;
+        self.nobody_asks(self.batch.len() - before - left, left);
         self.flush_if_full()
+    }
+
+    /// The same where states have no names and some belong to others.
+    fn pass_on_whole(&mut self) -> Result<(), Lost> {
+        let (width, rank) = (self.cursor.words().len(), self.cluster.rank());
+        let (mut states, mut changed) = self.expander.successors().states();
+        let (batched, left) = (self.batch.len(), self.whose.len());
+        for run in self
+            .homes
+            .chunk_by(|one, other| (*one == rank) == (*other == rank))
+        {
+            let (these, later) = states.split_at(run.len() * width);
+            let (masks, later_masks) = changed.split_at(run.len() * width.div_ceil(64));
+            (states, changed) = (later, later_masks);
+            if run[0] == rank {
+                self.batch.push_all(&self.cursor, run.len(), these, masks);
+                continue;
+            }
+            self.whose.extend_from_slice(run);
+            self.names.extend_from_slice(these);
+            for state in these.chunks_exact(width) {
+                self.mail.sent.prefetch(state);
+            }
+        }
+        self.nobody_asks(self.batch.len() - batched, self.whose.len() - left);
+        self.flush_if_full()
+    }
+
+    /// Of so many states that stay, and so many that leave.
+    #[inline]
+    fn nobody_asks(&mut self, stay: usize, leave: usize) {
+        if self.has_askers {
+            self.askers.extend(repeat_n(Asker::Nobody, stay));
+            self.asks.extend(repeat_n(Asker::Nobody, leave));
+        }
     }
 
     #[inline]
@@ -572,6 +619,12 @@ impl<'a, 'c> Walk<'a, 'c> {
                     NOBODY => Asker::Nobody,
                     number => Asker::Other(from, number),
                 });
+            } else {
+                left = self.arrivals.take_known(from, left, &mut self.batch);
+                if left.is_empty() || self.batch.is_full() {
+                    self.flush_if_full()?;
+                    continue;
+                }
             }
             let taken = (self.arrivals).take(from, left, &mut self.worker, &mut self.batch);
             match taken {
@@ -621,6 +674,36 @@ impl<'a, 'c> Walk<'a, 'c> {
             self.arrivals.settle(&self.batch);
         }
         let departs = self.post();
+        match self.has_askers || self.is_again {
+            true => self.store_and_answer()?,
+            false => self.store_new()?,
+        }
+        // What comes meanwhile is for this process, and does not bring it here again.
+        if departs {
+            for other in self.cluster.others() {
+                if self.mail.states[other].len() >= FRAME {
+                    self.send(other, STATES)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the batch and notes what is new.
+    fn store_new(&mut self) -> Result<(), Lost> {
+        let control = self.context.control;
+        let stored = self.worker.insert_for_new(&mut self.batch);
+        let mut result = stored.map_err(|error| control.store_failed(error));
+        for handle in self.batch.new_states() {
+            let pushed = self.next.push(handle.to_bits());
+            result = result.and(pushed.map_err(|error| control.out_of_memory(error)));
+        }
+        self.forget_batch();
+        self.unless_halted(result)
+    }
+
+    /// Stores the batch, notes what is new, and answers.
+    fn store_and_answer(&mut self) -> Result<(), Lost> {
         let control = self.context.control;
         let stored = self.worker.insert_batch(&mut self.batch).map(|_| ());
         let mut result = stored.map_err(|error| control.store_failed(error));
@@ -666,14 +749,6 @@ impl<'a, 'c> Walk<'a, 'c> {
             let answers = std::mem::take(&mut self.answers[from]);
             if !answers.is_empty() {
                 self.cluster.send(from, ANSWERS, &answers)?;
-            }
-        }
-        // What comes meanwhile is for this process, and does not bring it here again.
-        if departs {
-            for other in self.cluster.others() {
-                if self.mail.states[other].len() >= FRAME {
-                    self.send(other, STATES)?;
-                }
             }
         }
         Ok(())

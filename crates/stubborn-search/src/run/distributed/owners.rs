@@ -109,8 +109,9 @@ impl Owners {
                 let word = 64 * at + left.trailing_zeros() as usize;
                 left &= left - 1;
                 let (mask, factor) = self.weights[word];
-                let [before, after] = [state, successor].map(|s| u64::from(s[word] & mask));
-                let more = after.wrapping_sub(before).wrapping_mul(factor);
+                let (before, after) = (state[word] & mask, successor[word] & mask);
+                let more = u64::from(after).wrapping_sub(u64::from(before));
+                let more = more.wrapping_mul(factor);
                 difference = difference.wrapping_add(more);
             }
         }

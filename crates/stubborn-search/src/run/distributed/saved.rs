@@ -101,6 +101,8 @@ impl<'s> Spread<'s> {
             }
         }
         let mut spread = Self::begin(engine, search)?;
+        // What was explored stays.
+        spread.looks = &[];
         if spread.status == Status::NoRoom {
             return Ok(spread);
         }
