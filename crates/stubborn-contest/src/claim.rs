@@ -54,3 +54,30 @@ impl<F: Temporal> Claim<F> {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stubborn_net::Atom;
+
+    use super::*;
+
+    /// What is said of one marking is not taken apart, and said once.
+    #[test]
+    fn statements_are_as_large_as_they_can_be() {
+        let holds = |value| Formula::Atom(Atom::Constant(value));
+        let both = Formula::And(vec![holds(true), holds(false)]);
+        let next = |formula: &Formula| Formula::Next(Box::new(formula.clone()));
+        let formula = Formula::Or(vec![
+            Formula::Until(Box::new(both.clone()), Box::new(next(&holds(true)))),
+            next(&both),
+            holds(false),
+        ]);
+        let of = |formula: Formula| Claim {
+            id: "claim".into(),
+            formula,
+        };
+        let claim = of(formula);
+        assert_eq!(claim.statements(), [&both, &holds(true), &holds(false)]);
+        assert_eq!(of(both.clone()).statements(), [&both]);
+    }
+}

@@ -158,7 +158,13 @@ fn added_up(numbers: impl Iterator<Item = (PlaceId, i64)>) -> Option<Vec<(PlaceI
 
 #[cfg(test)]
 mod tests {
+    use stubborn_adversary::nets::coloured::Coloured;
+    use stubborn_adversary::nets::{generate, print};
+    use stubborn_adversary::random::Random as Chance;
+    use stubborn_adversary::reference::net::Sum;
+    use stubborn_diagnostics::SourceFile;
     use stubborn_net::NetSystem;
+    use stubborn_pnml::{load, parse_state_formula};
     use stubborn_system::{Random, Successors};
 
     use super::*;
@@ -233,6 +239,58 @@ mod tests {
                 steps += 1;
                 steps < 300
             });
+        }
+        assert!(bounded > 50 && excluded > 50, "{bounded} {excluded}");
+    }
+
+    /// The sums of random symmetric nets, and of these with colours folded, exclude and bound nothing that the
+    /// unfolding by the book comes to.
+    #[test]
+    fn sums_of_colours_exclude_nothing_that_is_reachable() {
+        let (mut bounded, mut excluded) = (0, 0);
+        for seed in 0..150 {
+            let chance = &mut Chance::new(seed);
+            let source = Coloured::random(chance);
+            let unfolded = source.unfold().expect("a small net");
+            let Some(graph) = unfolded.net.explore(200) else {
+                continue;
+            };
+            let text = print::coloured(&source);
+            let model = load(&SourceFile::new("net", text.as_str())).0;
+            let model = model.expect("a net");
+            let folded = model.folded(&stubborn_system::budget::UNLIMITED);
+            let model = folded.filter(|_| seed % 2 == 0).unwrap_or(model);
+            let groups = model.place_groups().map(|(_, group)| group);
+            let summed = Summed::new(&model.net, groups).expect("small numbers");
+            for _ in 0..6 {
+                let count = (source.places.len(), source.transitions.len());
+                let condition = generate::condition(chance, count.0, count.1, 2);
+                let shown = print::condition(&condition);
+                let formula = SourceFile::new("formula", shown.as_str());
+                let formula = parse_state_formula(&formula, &model).expect("a formula");
+                let meant = unfolded.condition(&condition);
+                let mut states = graph.states.iter();
+                let happens = states.any(|marking| meant.holds(&unfolded.net, marking));
+                let never = summed.excludes(&formula, TIME);
+                assert!(!(happens && never), "{shown}\n{text}");
+                excluded += usize::from(never);
+            }
+            for (place, spread) in unfolded.places.iter().enumerate() {
+                let places = spread.clone();
+                let sum = Sum {
+                    places,
+                    constant: 0,
+                };
+                let most = graph.states.iter().map(|m| sum.value(m)).max();
+                let name = format!("p{place}");
+                let places: Vec<PlaceId> = model.places_of(&name).expect("a place").collect();
+                let bound = summed.bound(&places, TIME);
+                assert!(
+                    bound.is_none_or(|bound| Some(bound) >= most),
+                    "{name}\n{text}"
+                );
+                bounded += usize::from(bound.is_some());
+            }
         }
         assert!(bounded > 50 && excluded > 50, "{bounded} {excluded}");
     }

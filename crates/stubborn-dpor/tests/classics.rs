@@ -520,3 +520,56 @@ fn updates_are_not_lost() {
     });
     assert_eq!(seen, BTreeSet::from([(Ok(0), 2), (Ok(1), 2), (Err(2), 2)]));
 }
+
+/// Who unwraps a value sees what others did to it before they dropped theirs, in every order, although
+/// nobody else notices who drops first.
+#[test]
+fn what_is_unwrapped_depends_on_who_had_it() {
+    for unwanted in 1..=2 {
+        let code = move || {
+            let value = Arc::new(Mutex::new(0));
+            for n in 1..=2 {
+                let value = value.clone();
+                // Nobody joins them: there is nothing else to tell the orders apart by.
+                thread::spawn(move || *value.lock().unwrap() = n);
+            }
+            if let Ok(value) = Arc::try_unwrap(value) {
+                assert_ne!(value.into_inner().unwrap(), unwanted, "unwanted");
+            }
+        };
+        panics_with(code, "unwanted");
+    }
+}
+
+/// Says who dropped it.
+struct Signed(std::sync::Arc<AtomicUsize>);
+
+impl Drop for Signed {
+    fn drop(&mut self) {
+        let who = usize::from(thread::current().number());
+        self.0.store(10 + who, Ordering::SeqCst);
+    }
+}
+
+/// What a thread returns that nobody joins is dropped by whoever is last, and that may be either.
+#[test]
+fn results_of_detached_threads_are_dropped_by_either() {
+    for who in [0, 1] {
+        let code = move || {
+            let by = std::sync::Arc::new(AtomicUsize::new(0));
+            let signed = Signed(by.clone());
+            drop(thread::spawn(move || signed));
+            assert_ne!(by.load(Ordering::SeqCst), 10 + who, "dropped by {who}");
+        };
+        panics_with(code, &format!("dropped by {who}"));
+    }
+    // Who joins has it.
+    check(|| {
+        let by = std::sync::Arc::new(AtomicUsize::new(0));
+        let signed = Signed(by.clone());
+        let signed = thread::spawn(move || signed).join().unwrap();
+        assert_eq!(by.load(Ordering::SeqCst), 0);
+        drop(signed);
+        assert_eq!(by.load(Ordering::SeqCst), 10);
+    });
+}

@@ -217,6 +217,7 @@ fn run(seeds: std::ops::Range<u64>) {
             nondeterminism: seed % 4 == 0,
             failures: false,
             priorities: seed % 11 == 5,
+            loose: false,
         };
         let system = match seed % 4 {
             0 => random::system(seed, shape),

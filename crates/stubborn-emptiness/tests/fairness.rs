@@ -194,6 +194,7 @@ fn case(
         nondeterminism: seed.is_multiple_of(3),
         failures: seed % 7 == 3,
         priorities: seed % 11 == 5,
+        loose: false,
     };
     let system = random::system(seed, shape);
     let count = system.structure().labels.len();

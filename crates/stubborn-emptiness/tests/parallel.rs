@@ -222,11 +222,11 @@ fn run(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn threads_agree_with_the_components() {
-    run(0..500);
+    run(0..4_000);
 }
 
 #[test]
 #[ignore = "long: many graphs"]
 fn threads_agree_with_the_components_at_length() {
-    run(3_000..3_000 + 20_000 * length());
+    run(5_000..5_000 + 20_000 * length());
 }

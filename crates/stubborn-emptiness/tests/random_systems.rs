@@ -21,10 +21,12 @@ use stubborn_reduce::testing::tiny::{Tiny, fields};
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction, Visibility};
 use stubborn_system::{BitSet, LabelId, Reduction, Relations, Successors, System, Transition};
 
+use automata::random_automaton;
 use length::length;
 use loose::{fading_system, independent_system, loose_system};
 use oracle::{Step, accepts_some_run, shortest_lasso};
 
+mod automata;
 mod length;
 mod loose;
 mod oracle;
@@ -261,42 +263,6 @@ fn usual_formula(
 
 const STEERING: [SteeringMode; 3] = [SteeringMode::Off, SteeringMode::Mixed, SteeringMode::Only];
 
-/// An automaton of any shape: nondeterministic, sensitive to stuttering, with marks anywhere.
-fn random_automaton(random: &mut Random, propositions: usize) -> Automaton {
-    let names = (0..propositions).map(|p| format!("p{p}")).collect();
-    let sets = random.below(3) as u32;
-    let mut draft = Draft::new(names, sets);
-    let states = 1 + random.below(4);
-    while draft.edges.len() < states {
-        draft.add_state();
-    }
-    for state in 0..states {
-        for number in 0..1 + random.below(4) {
-            let mut guard = Guard::TRUE;
-            for _ in 0..random.below(3) {
-                let variable = random.below(propositions) as u32;
-                let literal = draft.guards.literal(variable, random.below(2) == 0);
-                guard = match random.below(4) {
-                    0 => draft.guards.or(guard, literal),
-                    _ => draft.guards.and(guard, literal),
-                };
-            }
-            // Mostly states that can wait.
-            let target = match number == 0 && random.below(4) > 0 {
-                true => state,
-                false => random.below(states),
-            };
-            let marks = random.below(4) & random.below(4);
-            draft.edges[state].push(Edge {
-                guard,
-                target: StateId(target as u32),
-                marks: Marks(marks as u32 & Marks::all(sets).0),
-            });
-        }
-    }
-    draft.finish()
-}
-
 /// States in a row that wait for one thing after the other, now and then with a way back.
 fn chain_automaton(random: &mut Random, propositions: usize) -> Automaton {
     let names = (0..propositions).map(|p| format!("p{p}")).collect();
@@ -531,6 +497,7 @@ fn shape(seed: u64) -> Shape {
         nondeterminism: seed.is_multiple_of(3),
         failures: seed % 7 == 3,
         priorities: seed % 11 == 5,
+        loose: false,
     }
 }
 
@@ -788,6 +755,7 @@ fn sticky_transitions_cut_all_cycles() {
             nondeterminism: seed % 3 == 0,
             failures: false,
             priorities: seed % 11 == 5,
+            loose: false,
         };
         let system = match seed % 3 {
             0 => random::system(seed, shape),

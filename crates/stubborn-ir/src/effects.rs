@@ -187,3 +187,184 @@ impl<'a> Effects<'a> {
         (first + from..first + to).map(FieldId::new as fn(usize) -> FieldId)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stubborn_system::ChannelId;
+
+    use super::*;
+    use crate::{Channel, DivideOp, Item, SendOrder, Site, TempId, UnaryOp, Variable};
+
+    const SITE: Site = Site(0);
+    /// Fields in their order: three numbers, an array, and two channels of two messages of two items.
+    const NAMES: [&str; 17] = [
+        "x", "y", "z", "a0", "a1", "a2", "b", // `b` is 0 or 1
+        "c", "c00", "c01", "c10", "c11", "d", "d00", "d01", "d10", "d11",
+    ];
+
+    /// A program with nothing but what can be looked at.
+    fn program() -> Program {
+        let mut program = Program::new("all there is");
+        for name in ["x", "y", "z"] {
+            program.variable(Variable::integer(name, -9, 9, 0));
+        }
+        program.variable(Variable::array("a", 0, 3, vec![0; 3]));
+        program.variable(Variable::integer("b", 0, 1, 0));
+        for name in ["c", "d"] {
+            program.channel(Channel {
+                name: name.into(),
+                capacity: 2,
+                items: vec![Item::range(0, 3), Item::range(0, 3)],
+            });
+        }
+        program
+    }
+
+    fn var(name: &str) -> Expr {
+        let names = ["x", "y", "z", "a", "b"];
+        let at = names.iter().position(|n| *n == name).expect("a variable");
+        Expr::Var(VarId(at as u32))
+    }
+
+    fn element(index: Expr) -> Expr {
+        Expr::Element(VarId(3), Box::new(index), SITE)
+    }
+
+    /// Either channel, as `x` says.
+    fn either() -> ChannelRef {
+        ChannelRef::Denoted {
+            value: Box::new(var("x")),
+            targets: Box::new([(0, ChannelId::new(0)), (1, ChannelId::new(1))]),
+            site: SITE,
+        }
+    }
+
+    fn set(name: &str, value: Expr) -> Statement {
+        let Expr::Var(variable) = var(name) else {
+            unreachable!()
+        };
+        Statement::assign(variable, value, SITE)
+    }
+
+    /// Every form of expressions and statements, with what it looks at and what it changes.
+    #[test]
+    fn whatever_is_looked_at_or_changed_is_seen() {
+        use Expr::Const;
+        let boxed = |name: &str| Box::new(var(name));
+        let peek = |channel: ChannelRef, position: Expr, item: u32| Expr::Peek {
+            channel,
+            position: Box::new(position),
+            item,
+            site: SITE,
+        };
+        let fixed = || ChannelRef::Fixed(ChannelId::new(0));
+        let both = "c c00 c01 c10 c11 d d00 d01 d10 d11";
+        let expressions = [
+            (Const(1), ""),
+            (Expr::plus(var("x"), var("y")), "x y"),
+            (Expr::and(var("x"), var("z")), "x z"),
+            (Expr::or(var("y"), var("x")), "x y"),
+            (Expr::Unary(UnaryOp::Negate, boxed("z")), "z"),
+            (
+                Expr::Divide(DivideOp::Quotient, boxed("x"), boxed("y"), SITE),
+                "x y",
+            ),
+            (Expr::If(boxed("x"), boxed("y"), boxed("z")), "x y z"),
+            (element(Const(2)), "a2"),
+            (element(var("b")), "a0 a1 b"),
+            (element(var("x")), "x a0 a1 a2"),
+            (Expr::Length(fixed()), "c"),
+            (Expr::Length(either()), "x c d"),
+            (peek(fixed(), Const(1), 1), "c c11"),
+            (peek(fixed(), var("y"), 0), "y c c00 c01"),
+            (peek(either(), Const(0), 1), "x c c10 d d10"),
+        ];
+        let receive = |remove| Statement::Receive {
+            channel: either(),
+            position: Some(var("y")),
+            targets: vec![Some(Place::Element(VarId(3), var("b"), SITE)), None],
+            remove,
+            site: SITE,
+        };
+        let x = || var("x");
+        let statements = [
+            (set("x", var("y")), "y", "x"),
+            (Statement::Let(TempId(0), x()), "x", ""),
+            (Statement::Fail(SITE), "", ""),
+            (
+                Statement::Assert {
+                    condition: x(),
+                    site: SITE,
+                },
+                "x",
+                "",
+            ),
+            (
+                Statement::Assign {
+                    target: Place::Element(VarId(3), var("b"), SITE),
+                    value: x(),
+                    site: SITE,
+                },
+                "x b",
+                "a0 a1",
+            ),
+            (
+                Statement::Send {
+                    channel: either(),
+                    values: vec![var("y"), var("z")],
+                    order: SendOrder::Fifo,
+                    site: SITE,
+                },
+                &format!("x y z {both}"),
+                both,
+            ),
+            (
+                receive(true),
+                &format!("x y b {both}"),
+                &format!("a0 a1 {both}"),
+            ),
+            (receive(false), &format!("x y b {both}"), "a0 a1"),
+            (
+                Statement::If {
+                    condition: x(),
+                    then: vec![set("y", Const(1))],
+                    otherwise: vec![set("z", element(Const(0)))],
+                },
+                "x a0",
+                "y z",
+            ),
+            (
+                Statement::While {
+                    condition: x(),
+                    body: vec![set("y", var("z"))],
+                    site: SITE,
+                },
+                "x z",
+                "y",
+            ),
+        ];
+        let program = program();
+        let (encoding, _) = Encoding::new(&program, false);
+        let fields = |names: &str| -> Vec<FieldId> {
+            let name = |name: &str| NAMES.iter().position(|n| *n == name);
+            let mut fields: Vec<FieldId> = names
+                .split_whitespace()
+                .map(|n| FieldId::new(name(n).expect("a field")))
+                .collect();
+            fields.sort_unstable();
+            fields
+        };
+        for (expression, reads) in expressions {
+            let mut effects = Effects::new(&program, &encoding);
+            effects.expression(&expression);
+            let found = effects.finish();
+            assert_eq!(found, (fields(reads), vec![]), "{expression:?}");
+        }
+        for (statement, reads, writes) in statements {
+            let mut effects = Effects::new(&program, &encoding);
+            effects.body(std::slice::from_ref(&statement));
+            let found = effects.finish();
+            assert_eq!(found, (fields(reads), fields(writes)), "{statement:?}");
+        }
+    }
+}

@@ -538,4 +538,324 @@ mod tests {
             }
         }
     }
+
+    /// Where numbers wrap, everything is possible.
+    #[test]
+    fn intervals_cover_values_that_wrap() {
+        use BinaryOp::*;
+        const ENDS: [i32; 9] = [i32::MIN, i32::MIN + 1, -2, -1, 0, 1, 31, 32, i32::MAX];
+        let ranges = || {
+            ENDS.iter()
+                .flat_map(|a| ENDS.iter().filter(move |b| a <= *b).map(move |b| (*a, *b)))
+        };
+        let inside = |min: i32, max: i32| {
+            ENDS.iter()
+                .copied()
+                .filter(move |x| (min..=max).contains(x))
+        };
+        for (a0, a1) in ranges() {
+            let a = Interval { min: a0, max: a1 };
+            for op in [UnaryOp::Negate, UnaryOp::BitNot, UnaryOp::Not] {
+                let range = unary_interval(op, a);
+                for x in inside(a0, a1) {
+                    let v = op.apply(x);
+                    assert!(range.min <= v && v <= range.max, "{op:?} {x} = {v}");
+                }
+            }
+            for (b0, b1) in ranges() {
+                let b = Interval { min: b0, max: b1 };
+                for (x, y) in inside(a0, a1).flat_map(|x| inside(b0, b1).map(move |y| (x, y))) {
+                    for op in [
+                        Add, Subtract, Multiply, ShiftLeft, ShiftRight, BitAnd, BitOr, BitXor,
+                    ] {
+                        let (v, range) = (op.apply(x, y), binary_interval(op, a, b));
+                        assert!(range.min <= v && v <= range.max, "{x} {op:?} {y} = {v}");
+                    }
+                    for op in [DivideOp::Quotient, DivideOp::Remainder] {
+                        let range = divide_interval(op, a, b);
+                        let fits = |v: i32| range.min <= v && v <= range.max;
+                        assert!(op.apply(x, y).is_none_or(fits), "{x} {op:?} {y}");
+                    }
+                }
+            }
+        }
+    }
+
+    const SITE: crate::Site = crate::Site(0);
+    /// The variables of [`small`].
+    const X: VarId = VarId(0);
+    const BIT: VarId = VarId(1);
+    const ARRAY: VarId = VarId(2);
+    const WRAPS: VarId = VarId(3);
+
+    /// A number, a bit, an array of three, a number that wraps, and two channels.
+    fn small() -> Program {
+        let mut program = Program::new("small");
+        program.variable(Variable::integer("x", -9, 9, 0));
+        program.variable(Variable::integer("b", 0, 1, 0));
+        program.variable(Variable::array("a", 0, 3, vec![0; 3]));
+        let mut wraps = Variable::integer("w", 0, 3, 0);
+        wraps.item = Item::wrapping(0, 3);
+        program.variable(wraps);
+        for (name, capacity, most) in [("c", 2, 3), ("d", 5, 7)] {
+            program.channel(crate::Channel {
+                name: name.into(),
+                capacity,
+                items: vec![Item::range(0, most), Item::range(-1, 0)],
+            });
+        }
+        program
+    }
+
+    fn divided(by: Expr) -> Expr {
+        let (one, by) = (Box::new(Expr::Const(1)), Box::new(by));
+        Expr::Divide(DivideOp::Quotient, one, by, SITE)
+    }
+
+    fn element(index: Expr) -> Expr {
+        Expr::Element(ARRAY, Box::new(index), SITE)
+    }
+
+    fn fixed(channel: usize) -> ChannelRef {
+        ChannelRef::Fixed(ChannelId::new(channel))
+    }
+
+    fn denoted(value: Expr, numbers: [i32; 2]) -> ChannelRef {
+        ChannelRef::Denoted {
+            value: Box::new(value),
+            targets: Box::new([0, 1].map(|c| (numbers[c], ChannelId::new(c)))),
+            site: SITE,
+        }
+    }
+
+    fn peek(channel: ChannelRef, at: i32, item: u32) -> Expr {
+        Expr::Peek {
+            channel,
+            position: Box::new(Expr::Const(at)),
+            item,
+            site: SITE,
+        }
+    }
+
+    fn choice(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
+        Expr::If(Box::new(condition), Box::new(then), Box::new(otherwise))
+    }
+
+    #[test]
+    fn ranges_of_other_expressions() {
+        let program = small();
+        let (x, bit) = (|| Expr::Var(X), || Expr::Var(BIT));
+        for (expr, min, max) in [
+            (x(), -9, 9),
+            (element(Expr::Const(0)), 0, 3),
+            (choice(bit(), x(), Expr::Const(20)), -9, 20),
+            (choice(bit(), Expr::Const(20), x()), -9, 20),
+            (Expr::and(x(), x()), 0, 1),
+            (Expr::Length(fixed(0)), 0, 2),
+            (Expr::Length(denoted(bit(), [0, 1])), 0, 5),
+            (peek(fixed(0), 0, 0), 0, 3),
+            (peek(denoted(bit(), [0, 1]), 0, 0), 0, 7),
+            (peek(fixed(0), 0, 1), -1, 0),
+            (Expr::Temp(crate::TempId(0)), i32::MIN, i32::MAX),
+        ] {
+            assert_eq!(program.interval(&expr), Interval { min, max }, "{expr:?}");
+        }
+        let known = Known::ranges(HashMap::from([(X, Interval { min: 1, max: 2 })]));
+        assert_eq!(program.interval_given(&x(), &known).min, 1);
+    }
+
+    /// Whatever part may fail, the whole may; and what a condition says counts where it holds alone.
+    #[test]
+    fn expressions_that_may_fail() {
+        use BinaryOp::{Greater, GreaterEqual, Less, LessEqual};
+        let program = small();
+        let (x, bit) = (|| Expr::Var(X), || Expr::Var(BIT));
+        let (zero, one) = (|| Expr::Const(0), || Expr::Const(1));
+        let bad = || divided(bit());
+        let length = |op, number| Expr::binary(op, Expr::Length(fixed(0)), Expr::Const(number));
+        let oldest = || peek(fixed(0), 0, 0);
+        let fine = [
+            divided(Expr::Const(2)),
+            element(bit()),
+            element(Expr::Const(2)),
+            Expr::Length(fixed(0)),
+            Expr::Length(denoted(bit(), [0, 1])),
+            Expr::and(length(Greater, 0), oldest()),
+            Expr::and(length(GreaterEqual, 1), oldest()),
+            Expr::or(length(LessEqual, 0), oldest()),
+            Expr::or(length(Less, 1), oldest()),
+            Expr::and(Expr::and(x(), length(Greater, 0)), oldest()),
+            Expr::or(Expr::or(x(), length(Less, 1)), oldest()),
+            Expr::and(length(Greater, 1), peek(fixed(0), 1, 0)),
+            choice(length(Greater, 0), oldest(), zero()),
+            choice(length(Less, 1), zero(), oldest()),
+        ];
+        let may_fail = [
+            bad(),
+            divided(x()),
+            divided(Expr::minus(zero(), bit())),
+            divided(Expr::plus(one(), bad())),
+            Expr::Divide(DivideOp::Remainder, Box::new(bad()), Box::new(one()), SITE),
+            element(x()),
+            element(Expr::Const(3)),
+            element(Expr::Const(-1)),
+            element(bad()),
+            Expr::negation(bad()),
+            Expr::plus(bad(), zero()),
+            Expr::plus(zero(), bad()),
+            Expr::and(bad(), one()),
+            Expr::and(one(), bad()),
+            Expr::or(bad(), one()),
+            Expr::or(zero(), bad()),
+            choice(bad(), zero(), zero()),
+            choice(zero(), bad(), zero()),
+            choice(zero(), zero(), bad()),
+            Expr::Length(denoted(x(), [0, 1])),
+            Expr::Length(denoted(bit(), [0, 2])),
+            Expr::Length(denoted(bad(), [0, 1])),
+            oldest(),
+            Expr::and(length(LessEqual, 0), oldest()),
+            Expr::and(length(Less, 1), oldest()),
+            Expr::or(length(Greater, 0), oldest()),
+            Expr::or(length(GreaterEqual, 1), oldest()),
+            Expr::and(length(Greater, 0), peek(fixed(0), 1, 0)),
+            Expr::and(length(GreaterEqual, 1), peek(fixed(0), 1, 0)),
+            Expr::and(length(Greater, 0), peek(fixed(1), 0, 0)),
+            Expr::and(length(Greater, 0), peek(denoted(bit(), [0, 1]), 0, 0)),
+            Expr::and(length(Greater, 0), peek(fixed(0), -1, 0)),
+            Expr::and(Expr::or(length(Greater, 0), x()), oldest()),
+            Expr::or(Expr::and(length(Less, 1), x()), oldest()),
+            Expr::or(Expr::and(length(Greater, 0), x()), oldest()),
+            Expr::and(Expr::or(length(Less, 1), x()), oldest()),
+            choice(length(Greater, 0), zero(), oldest()),
+        ];
+        for (exprs, expected) in [(&fine[..], false), (&may_fail, true)] {
+            for expr in exprs {
+                assert_eq!(program.may_fail(expr), expected, "{expr:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn statements_that_may_fail() {
+        let program = small();
+        let (x, bit) = (|| Expr::Var(X), || Expr::Var(BIT));
+        let zero = || Expr::Const(0);
+        let bad = || divided(bit());
+        let set = |variable, value| Statement::assign(variable, value, SITE);
+        let put = |index, value| Statement::Assign {
+            target: Place::Element(ARRAY, index, SITE),
+            value,
+            site: SITE,
+        };
+        let send = |channel, values: &[Expr]| Statement::Send {
+            channel,
+            values: values.to_vec(),
+            order: crate::SendOrder::Fifo,
+            site: SITE,
+        };
+        let receive = |channel, position, targets: &[Option<Place>], remove| Statement::Receive {
+            channel,
+            position,
+            targets: targets.to_vec(),
+            remove,
+            site: SITE,
+        };
+        let either = |condition, then: &[Statement], otherwise: &[Statement]| Statement::If {
+            condition,
+            then: then.to_vec(),
+            otherwise: otherwise.to_vec(),
+        };
+        let throw = |channel, targets: &[Option<Place>], remove| {
+            receive(fixed(channel), None, targets, remove)
+        };
+        let repeat = |condition, round: Statement| Statement::While {
+            condition,
+            body: vec![round],
+            site: SITE,
+        };
+        let any = Program::has_message(&fixed(0));
+        let to_x = || Some(Place::Var(X));
+        let fails = || Statement::Fail(SITE);
+        let assert = |condition| Statement::Assert {
+            condition,
+            site: SITE,
+        };
+        let fine = [
+            set(X, bit()),
+            set(WRAPS, x()),
+            put(bit(), zero()),
+            assert(bit()),
+            send(fixed(0), &[zero(), zero()]),
+            send(denoted(bit(), [0, 1]), &[zero(), zero()]),
+            throw(0, &[to_x(), None], true),
+            either(bit(), &[set(X, zero())], &[]),
+            repeat(any.clone(), throw(0, &[None, None], true)),
+        ];
+        let may_fail = [
+            set(BIT, x()),
+            set(X, bad()),
+            put(x(), zero()),
+            put(bad(), zero()),
+            put(bit(), x()),
+            Statement::Let(crate::TempId(0), bad()),
+            assert(bad()),
+            fails(),
+            send(fixed(0), &[Expr::Const(4), zero()]),
+            send(fixed(0), &[bad(), zero()]),
+            send(fixed(0), &[zero()]),
+            send(denoted(x(), [0, 1]), &[zero(), zero()]),
+            // It fits into one of the two.
+            send(denoted(bit(), [0, 1]), &[Expr::Const(4), zero()]),
+            throw(0, &[Some(Place::Var(BIT)), None], true),
+            throw(0, &[Some(Place::Element(ARRAY, x(), SITE)), None], true),
+            throw(0, &[None], true),
+            throw(0, &[Some(Place::Element(ARRAY, x(), SITE)), to_x()], true),
+            // It fits what comes from one of the two.
+            receive(
+                denoted(bit(), [0, 1]),
+                None,
+                &[Some(Place::Element(ARRAY, bit(), SITE)), None],
+                true,
+            ),
+            receive(fixed(0), Some(zero()), &[None, None], true),
+            receive(denoted(x(), [0, 1]), None, &[None, None], true),
+            either(bad(), &[], &[]),
+            either(bit(), &[fails()], &[]),
+            either(bit(), &[], &[fails()]),
+            repeat(any.clone(), throw(1, &[None, None], true)),
+            repeat(any.clone(), throw(0, &[None, None], false)),
+            repeat(any.clone(), throw(0, &[to_x(), None], true)),
+            repeat(any.clone(), throw(0, &[None], true)),
+            repeat(bit(), throw(0, &[None, None], true)),
+        ];
+        for (statements, expected) in [(&fine[..], false), (&may_fail, true)] {
+            for statement in statements {
+                let body = std::slice::from_ref(statement);
+                let found = program.body_may_fail(body, true, &Known::default());
+                assert_eq!(found, expected, "{statement:?}");
+            }
+        }
+        for open in [&fine[4], &fine[6]] {
+            let body = std::slice::from_ref(open);
+            assert!(
+                program.body_may_fail(body, false, &Known::default()),
+                "{open:?}"
+            );
+        }
+        // What is known is known until it changes.
+        let known = Known::ranges(HashMap::from([(X, Interval { min: 1, max: 2 })]));
+        for (first, expected) in [(set(WRAPS, zero()), false), (set(X, zero()), true)] {
+            let body = [first, set(WRAPS, divided(x()))];
+            assert_eq!(program.body_may_fail(&body, true, &known), expected);
+        }
+        let known = Known::default().and(&any, true);
+        for (first, expected) in [
+            (either(bit(), &[], &[]), true),
+            (throw(0, &[None, None], true), true),
+        ] {
+            let body = [first, set(WRAPS, peek(fixed(0), 0, 0))];
+            assert_eq!(program.body_may_fail(&body, true, &known), expected);
+        }
+    }
 }

@@ -271,35 +271,38 @@ pub(crate) fn state_share(
     proviso: Option<&dyn SafetyProviso>,
     full: &[u64],
 ) -> Share {
-    let levels = |reduction: Option<&dyn Reduction>, most: u64| {
+    let levels = |reduction: Option<&dyn Reduction>, most: u64, depth: Option<u64>| {
         let search = Search {
             reduction,
             proviso: proviso.filter(|_| reduction.is_some()),
             stop: Stop::Never,
             limits: Limits {
                 states: Some(most),
+                depth,
                 ..Limits::default()
             },
             ..Search::new(system)
         };
         let result = search.run().ok()?;
-        let complete = result.is_complete();
+        // Nothing more is to come that anybody looks at.
+        let complete = result.is_complete() || result.end == End::Limit(Limit::Depth);
         Some((result.level_sizes, complete, result.states))
     };
     let own;
-    let full = match full {
+    let (full, depth) = match full {
         [] => {
-            own = levels(None, COMPARED_STATES)
+            own = levels(None, COMPARED_STATES, None)
                 .map(|(sizes, ..)| sizes)
                 .unwrap_or_default();
-            &own[..]
+            // The last level is not compared.
+            (&own[..], Some(own.len().saturating_sub(2) as u64))
         }
-        known => known,
+        known => (known, None),
     };
     // Where sets are very dear, a few are enough to see that.
     let sample = |most: u64| {
         let before = reduction.work();
-        let (reduced, complete, states) = levels(Some(reduction), most)?;
+        let (reduced, complete, states) = levels(Some(reduction), most, depth)?;
         let work = (reduction.work() - before) as f64 / states.max(1) as f64;
         let price = 1.0 + (work - USUAL_WORK).max(0.0) / STATE_WORK;
         Some((reduced, complete, price))
@@ -378,15 +381,16 @@ mod tests {
 
     use super::*;
 
-    /// Keeps everything, and says that each set took so much work.
+    /// Keeps so many of the transitions, and says that each set took so much work.
     struct Dear {
         work: u64,
+        most: usize,
         sets: AtomicU64,
     }
 
     impl Reduction for Dear {
         fn reducer(&self) -> Box<dyn Reducer + '_> {
-            Box::new(KeepsAll(self))
+            Box::new(KeepsSome(self))
         }
 
         fn name(&self) -> String {
@@ -398,16 +402,16 @@ mod tests {
         }
     }
 
-    struct KeepsAll<'r>(&'r Dear);
+    struct KeepsSome<'r>(&'r Dear);
 
-    impl Reducer for KeepsAll<'_> {
+    impl Reducer for KeepsSome<'_> {
         fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
             self.0.sets.fetch_add(1, Ordering::Relaxed);
             kept.clear();
-            for transition in expansion.enabled() {
+            for transition in expansion.enabled().take(self.0.most) {
                 kept.insert(transition.index());
             }
-            false
+            expansion.enabled().nth(self.0.most).is_some()
         }
 
         fn last_set(&self) -> Vec<SetMember> {
@@ -422,6 +426,7 @@ mod tests {
         let share = |work: u64| {
             let dear = Dear {
                 work,
+                most: usize::MAX,
                 sets: AtomicU64::new(0),
             };
             let share = state_share(&model, &dear, None, &[]);
@@ -438,6 +443,22 @@ mod tests {
             too_dear.price > HIGHEST_PRICE && sets <= FEW_STATES,
             "{sets}"
         );
+    }
+
+    /// The reduced search goes no deeper than the full one that it is compared with.
+    #[test]
+    fn what_is_not_compared_is_not_looked_at() {
+        let model = crate::tests::counters();
+        let first = Dear {
+            work: 100,
+            most: 1,
+            sets: AtomicU64::new(0),
+        };
+        let share = state_share(&model, &first, None, &[]);
+        // One of the states on each level: eight on the second, 36 on the third...
+        assert!(share.states < 0.01, "{share:?}");
+        let sets = first.sets.into_inner();
+        assert!((10..50).contains(&sets), "{sets}");
     }
 
     #[test]

@@ -25,9 +25,10 @@ use crate::{CheckError, Planner};
 /// longer than for what was done so far...
 const STATES_A_PAIR: u64 = 2;
 /// ... but not with fewer states, nor if the relations are known already.
-const FEWEST_STATES: u64 = 100_000;
-/// A check without reduction tries a reduced one with this part of its states...
-const TRIAL: u64 = 8;
+const FEWEST_STATES: u64 = 50_000;
+/// A check without reduction tries a reduced one with this part of its states, of which each may cost
+/// three times as much (lamport.5, property 4)...
+const TRIAL: u64 = 16;
 /// ... and again when it has this many times more.
 const NEXT_TRIAL: u64 = 4;
 

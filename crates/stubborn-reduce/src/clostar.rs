@@ -48,11 +48,11 @@ impl<'t> CountingGrow<'t> {
 
     /// An enabling set is covered: those that may use it join.
     fn covered(&mut self, into: &mut Growth, view: &mut View<'_>, set: u32) {
-        let inverse = self.inverse;
-        if inverse.users.list(set as usize).is_empty() || !view.is_usable(EnablingSet(set)) {
+        let users = &view.tables.users;
+        if users.list(set as usize).is_empty() || !view.is_usable(EnablingSet(set)) {
             return;
         }
-        match inverse.users.row(set as usize) {
+        match users.row(set as usize) {
             Row::List(users) => {
                 for user in users.iter().filter(|u| !view.is_enabled(**u)) {
                     self.join(into, *user);

@@ -277,14 +277,14 @@ impl<'t> Deletion<'t> {
 
     /// An enabling set broke: those that have no other one leave.
     fn leave_without(&mut self, view: &mut View<'_>, set: EnablingSet) {
-        let inverse = self.inverse;
-        if inverse.users.list(set.0 as usize).is_empty() {
+        let users = &view.tables.users;
+        if users.list(set.0 as usize).is_empty() {
             return;
         }
         if !view.is_usable(set) {
             return;
         }
-        match inverse.users.row(set.0 as usize) {
+        match users.row(set.0 as usize) {
             Row::List(users) => {
                 for u in users {
                     if has(&self.others, *u) && !view.is_enabled(*u) {

@@ -9,7 +9,7 @@
 use stubborn_system::{LabelId, Reason, SetMember, TransitionId};
 
 use crate::config::{Scapegoat, Settings};
-use crate::rows::{Row, has, put, take};
+use crate::rows::{Row, has, or, put, take};
 use crate::tables::{EnablingSet, Tables};
 use crate::view::View;
 
@@ -31,6 +31,12 @@ impl Policy {
             seed: settings.seed,
             keeps_key: false,
         }
+    }
+
+    /// Whether an enabling set that adds nothing is as good as any.
+    fn seeks_least(&self) -> bool {
+        use Scapegoat::{MinE, MinF, MinT};
+        matches!(self.scapegoat, MinT | MinE | MinF)
     }
 }
 
@@ -69,6 +75,10 @@ pub(crate) struct Growth {
     /// Disabled members in the order in which they came, and how many are worked off.
     pub(crate) disabled: Vec<u32>,
     disabled_done: usize,
+    /// Transitions that may use an enabling set that was added, as bits: if they are disabled, they
+    /// need nothing more.
+    covered: Vec<u64>,
+    is_any_covered: bool,
     /// Some member has no known enabling set: only the set of all transitions will do.
     pub(crate) everything: bool,
     /// The member that must stay enabled whatever happens outside; weak sets need one.
@@ -85,6 +95,8 @@ impl Growth {
             enabled_done: 0,
             disabled: Vec::new(),
             disabled_done: 0,
+            covered: vec![0; tables.words],
+            is_any_covered: false,
             everything: false,
             key: None,
             reasons: explain.then(Vec::new),
@@ -102,6 +114,9 @@ impl Growth {
         }
         self.enabled.clear();
         self.disabled.clear();
+        if std::mem::take(&mut self.is_any_covered) {
+            self.covered.fill(0);
+        }
         (self.enabled_done, self.disabled_done) = (0, 0);
         self.everything = false;
         self.key = None;
@@ -249,6 +264,25 @@ impl Growth {
         }
     }
 
+    /// The same for `min_e` and a row of few bits; exact only `below` a bound.
+    #[inline]
+    fn least_cost(&self, enabled: &[u64], row: &[u64], below: u64) -> u64 {
+        let (mut total, mut more) = (0, 0);
+        for ((word, members), now) in row.iter().zip(&self.members).zip(enabled) {
+            let new = word & !members;
+            if new != 0 {
+                if new & now != 0 {
+                    more += u64::from((new & now).count_ones());
+                    if more << 24 >= below {
+                        return below;
+                    }
+                }
+                total += u64::from(new.count_ones());
+            }
+        }
+        more << 24 | total
+    }
+
     /// The enabling set that the policy picks among `options`, for something that `salt`
     /// stands for. `None` if there is none.
     pub(crate) fn choose(
@@ -292,12 +326,15 @@ impl Growth {
         // those that are known to be of use come first, so that few labels must be asked.
         let mut best = Best::new(policy.scapegoat);
         for known in [true, false] {
-            for at in 0..guards.len() {
+            for (at, (guards, excluders)) in guards.iter().zip(excluders).enumerate() {
+                if guards | excluders == 0 {
+                    continue;
+                }
                 let (know, truth) = (view.facts.known[at], view.facts.truth[at]);
                 let (own, disabling) = if known {
-                    (guards[at] & know & !truth, excluders[at] & truth)
+                    (guards & know & !truth, excluders & truth)
                 } else {
-                    (guards[at] & !know, excluders[at] & !know)
+                    (guards & !know, excluders & !know)
                 };
                 let (first, second) = (at * 64, tables.half + at * 64);
                 if self.consider_all(view, first, own, &mut best)
@@ -332,19 +369,17 @@ impl Growth {
     /// Compares a set with the best so far; true if no other can be better.
     #[inline]
     fn consider(&self, view: &mut View<'_>, set: EnablingSet, best: &mut Best) -> bool {
-        let cost = match view.tables.enabling.single_word(set.0 as usize) {
-            Some(word) => {
-                let new = word & !self.members[0];
-                if new == 0 {
-                    0
-                } else {
-                    self.cost(view, Row::Bits(&[word]), best.scapegoat, u64::MAX)
-                }
+        let tables = view.tables;
+        let below = best.set.map_or(u64::MAX, |_| best.cost);
+        let few = tables.enabling.few_words(set.0 as usize);
+        let cost = match few.filter(|_| best.scapegoat == Scapegoat::MinE) {
+            Some(row) => {
+                view.facts.work += row.len() as u64;
+                self.least_cost(&view.facts.enabled, row, below)
             }
             None => {
-                let row = view.tables.enabling.row(set.0 as usize);
+                let row = tables.enabling.row(set.0 as usize);
                 view.facts.work += row.len() as u64;
-                let below = best.set.map_or(u64::MAX, |_| best.cost);
                 self.cost(view, row, best.scapegoat, below)
             }
         };
@@ -385,19 +420,39 @@ impl Growth {
     /// will do; the set is that set then.
     #[inline]
     pub(crate) fn step(&mut self, view: &mut View<'_>, policy: Policy) -> Option<bool> {
-        view.facts.work += STEP_WORK;
         if let Some(t) = self.enabled.get(self.enabled_done).copied() {
             self.enabled_done += 1;
+            view.facts.work += STEP_WORK;
             self.add_conflicts(view, policy, t);
         } else {
             let t = self.disabled.get(self.disabled_done).copied()?;
             self.disabled_done += 1;
+            if has(&self.covered, t) {
+                debug_assert!(self.needs_nothing(view, t), "{t} is not covered");
+                return Some(true);
+            }
+            view.facts.work += STEP_WORK;
             if !self.add_enabling_set(view, policy, t) {
                 self.take_everything(view);
                 return Some(false);
             }
         }
         Some(true)
+    }
+
+    /// Whether all transitions of an enabling set that a disabled one may use are in the set.
+    fn needs_nothing(&self, view: &View<'_>, t: u32) -> bool {
+        let (tables, facts) = (view.tables, &view.facts);
+        tables.options.list(t as usize).iter().any(|set| {
+            let (label, value) = tables.condition(EnablingSet(*set));
+            has(&facts.known, label)
+                && has(&facts.truth, label) == value
+                && tables
+                    .enabling
+                    .list(*set as usize)
+                    .iter()
+                    .all(|u| self.contains(*u))
+        })
     }
 
     /// What an enabled member needs: all it does not accord with or, in weak sets and unless it
@@ -440,6 +495,15 @@ impl Growth {
         self.add_row(view, tables.enabling.row(set.0 as usize), || {
             Reason::MayEnable(because, label)
         });
+        // All of its transitions are in the set now: for all who may use it, it is one that adds
+        // nothing, which ends any search for the cheapest. No label is asked before that, or
+        // choices do not depend on what was asked.
+        if policy.seeks_least()
+            && let Some(users) = tables.users.bits(set.0 as usize)
+        {
+            or(&mut self.covered, users);
+            self.is_any_covered = true;
+        }
         true
     }
 

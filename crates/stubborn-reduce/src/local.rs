@@ -166,7 +166,7 @@ impl Reach {
                     continue;
                 }
                 put(&mut self.hit, *set);
-                for user in inverse.users.list(*set as usize) {
+                for user in tables.users.list(*set as usize) {
                     if !has(&self.bits, *user)
                         && !view.is_enabled(*user)
                         && self.is_free(view, *user)

@@ -7,6 +7,9 @@
 /// Bits are kept beside the lists up to this many words (16 MiB).
 const MOST_BIT_WORDS: usize = 1 << 21;
 
+/// With at most this many words, bits are walked rather than lists, however short these are.
+const FEW_WORDS: usize = 4;
+
 /// Rows of numbers below a common bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
@@ -111,13 +114,12 @@ impl Rows {
         self.bits.get(row * self.words..(row + 1) * self.words)
     }
 
-    /// A row as a word, if words are all it takes.
+    /// A row as bits, if it takes few words of them.
     #[inline]
-    pub(crate) fn single_word(&self, row: usize) -> Option<u64> {
-        if self.words == 1 {
-            self.bits.get(row).copied()
-        } else {
-            None
+    pub(crate) fn few_words(&self, row: usize) -> Option<&[u64]> {
+        match self.words <= FEW_WORDS {
+            true => self.bits(row),
+            false => None,
         }
     }
 
@@ -150,6 +152,14 @@ pub(crate) fn put(bits: &mut [u64], index: u32) {
 #[inline]
 pub(crate) fn take(bits: &mut [u64], index: u32) {
     bits[index as usize / 64] &= !(1 << (index % 64));
+}
+
+/// Sets the bits that are set in `from`.
+#[inline]
+pub(crate) fn or(into: &mut [u64], from: &[u64]) {
+    for (a, b) in into.iter_mut().zip(from) {
+        *a |= b;
+    }
 }
 
 /// The positions of the ones.

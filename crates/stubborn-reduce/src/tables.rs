@@ -45,6 +45,8 @@ pub(crate) struct Tables {
     pub(crate) excluders: Rows,
     /// Transition to the enabling sets it may use: those of its own guards first.
     pub(crate) options: Rows,
+    /// Enabling set to the transitions that may use it.
+    pub(crate) users: Rows,
     /// Enabling set to its transitions.
     pub(crate) enabling: Rows,
     /// Do not accord, with condition V.
@@ -164,6 +166,7 @@ impl Tables {
         let options = (guard_rows.iter().zip(&excluders))
             .map(|(guards, excluders)| options_of(guards, excluders, half))
             .collect();
+        let options = Rows::ordered(options);
         let low_priority = structure.transitions.iter().enumerate();
         let low_priority: Vec<u32> = low_priority
             .filter(|(_, t)| t.priority > 0)
@@ -181,7 +184,8 @@ impl Tables {
             guards: Rows::new(labels, guard_rows),
             excludes: Rows::new(labels, excludes),
             excluders: Rows::new(labels, excluders),
-            options: Rows::ordered(options),
+            users: options.transpose(2 * half),
+            options,
             enabling: Rows::new(transitions, enabling),
             accord: Rows::new(transitions, accord),
             is_symmetric: plan.settings.visibility == Visibility::Vi
@@ -230,11 +234,10 @@ impl Tables {
         }
     }
 
-    /// Enabling sets that contain each transition, and transitions that may use each set.
+    /// Enabling sets that contain each transition, and who cannot move over it.
     pub(crate) fn inverse(&self) -> Inverse {
         Inverse {
             sets_with: self.enabling.transpose(self.transitions),
-            users: self.options.transpose(2 * self.half),
             left_from: self.left.transpose(self.transitions),
             accord_from: match self.is_symmetric {
                 true => None,
@@ -249,8 +252,6 @@ impl Tables {
 pub(crate) struct Inverse {
     /// Transition to the enabling sets that contain it.
     pub(crate) sets_with: Rows,
-    /// Enabling set to the transitions that may use it.
-    pub(crate) users: Rows,
     /// Transition `t` to those that cannot move left over `t`.
     pub(crate) left_from: Rows,
     /// Transition `t` to those that do not accord with it, where that is not the same as the

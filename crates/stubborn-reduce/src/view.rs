@@ -8,7 +8,7 @@
 use stubborn_system::random::mix;
 use stubborn_system::{Executor, LabelId};
 
-use crate::rows::{has, put};
+use crate::rows::{has, or, put};
 use crate::tables::{EnablingSet, Tables};
 
 /// Up to this many words of labels, facts about labels are inferred from others; beyond,
@@ -89,13 +89,6 @@ impl Facts {
                 or(&mut self.known, excluded);
             }
         }
-    }
-}
-
-#[inline]
-fn or(into: &mut [u64], from: &[u64]) {
-    for (a, b) in into.iter_mut().zip(from) {
-        *a |= b;
     }
 }
 

@@ -608,3 +608,73 @@ fn labels_beyond_a_word_are_excluded_by_their_own_rows() {
     tiny.simple("d", &[free, yes, after], (&[], &[0]), |s| s[0] = 2);
     deadlocks_stay(&tiny, |config| config.algorithm != Algorithm::Goal);
 }
+
+/// A step of P0 that starts anywhere does not depend on who moves P0 to where it has another one to choose.
+#[test]
+fn a_step_at_no_location_does_not_keep_others_from_moving_the_counter() {
+    // Counters of P0 and P1, and what P0 does once.
+    let mut tiny = Tiny::new(&[2, 2, 3]);
+    let processes = [0, 1].map(|counter| tiny.process(counter));
+    let (there, start) = (is(&mut tiny, 0, 1), is(&mut tiny, 1, 0));
+    let open = is(&mut tiny, 2, 0);
+    let mut step =
+        |process: usize, source, guards: &[LabelId], changes: &'static [(usize, i64)]| {
+            let description = Transition {
+                name: format!("P{process}"),
+                processes: vec![processes[process]],
+                sources: vec![source],
+                guards: guards.to_vec(),
+                writes: fields(&changes.iter().map(|(v, _)| *v).collect::<Vec<_>>()),
+                ..Transition::default()
+            };
+            tiny.transition(description, move |s| {
+                let mut s = s.to_vec();
+                changes.iter().for_each(|(v, value)| s[*v] = *value);
+                vec![Some(s)]
+            });
+        };
+    step(0, None, &[open], &[(2, 1)]);
+    step(0, Some(1), &[there, open], &[(2, 2)]);
+    step(1, Some(0), &[start], &[(0, 1), (1, 1)]);
+    let is_ample = |c: &Config| matches!(c.algorithm, Algorithm::Ample1 | Algorithm::Ample2);
+    deadlocks_stay(&tiny, is_ample);
+}
+
+/// Where one step is all that is visible, it is no set for infinite runs: another process may go round for ever.
+#[test]
+fn sets_for_infinite_runs_have_something_invisible() {
+    let mut tiny = Tiny::new(&[2, 2]);
+    for counter in [0, 1] {
+        let process = tiny.process(counter);
+        for from in 0..2 - counter as i64 % 2 {
+            let here = is(&mut tiny, counter, from);
+            let description = Transition {
+                name: format!("P{counter} from {from}"),
+                processes: vec![process],
+                sources: vec![Some(from as u32)],
+                guards: vec![here],
+                writes: fields(&[counter]),
+                ..Transition::default()
+            };
+            tiny.transition(description, move |s| {
+                let mut s = s.to_vec();
+                s[counter] = 1 - from;
+                vec![Some(s)]
+            });
+        }
+    }
+    let seen = is(&mut tiny, 1, 1);
+    let relations = relations_over(&tiny, &tiny.all_states());
+    for config in common::all_configs() {
+        let aim = Aim::Traces {
+            labels: vec![seen],
+            infinite: true,
+        };
+        let Ok(plan) = Plan::new(&config, aim) else {
+            continue;
+        };
+        let report = validate(&tiny, &relations, &plan, &Limits::default()).expect("processes");
+        let faults: Vec<_> = report.violations.iter().map(|v| &v.fault).collect();
+        assert!(faults.is_empty(), "{config:?}: {faults:?}");
+    }
+}

@@ -165,11 +165,17 @@ fn deadlocks_and_verdicts_are_kept() {
             explored.states.iter().any(|s| executor.label(s, goal))
         };
         for sets in [ForwardSets::Precomputed, ForwardSets::OnLine] {
+            let id = |g: &LabelId| ConditionId::new(g.index());
+            let told = |t: &stubborn_system::Transition| t.guards.iter().map(id).collect();
+            let transitions = tiny.structure().transitions.iter();
             let of = |visible| Of {
                 tiny: &tiny,
                 relations: &relations,
                 visible,
-                guards: Vec::new(),
+                guards: match sets {
+                    ForwardSets::Precomputed => Vec::new(),
+                    ForwardSets::OnLine => transitions.clone().map(told).collect(),
+                },
             };
             let lpor = |keep, visible| Lpor::with_forward_sets(of(visible), keep, sets);
             let deadlocks = lpor(Keep::Deadlocks, None).expect("nothing to refuse");
@@ -346,6 +352,175 @@ fn the_search_path_is_for_deadlocks_only() {
     };
     assert_eq!(set(Keep::Deadlocks), 2);
     assert_eq!(set(Keep::Invariants(Cycles::None)), 3);
+}
+
+/// Relations and a situation as lists of pairs, for the smallest systems that tell two rules apart.
+#[derive(Default)]
+struct Listed {
+    transitions: usize,
+    enables: &'static [(usize, usize)],
+    disturbs: &'static [(usize, usize)],
+    needs: &'static [(usize, usize)],
+    visible: &'static [usize],
+    /// Of these, the first can only disable the second.
+    disables: &'static [(usize, usize)],
+    /// Of the last transition, whose only condition does not hold.
+    enabling_set: &'static [usize],
+}
+
+impl Relations for Listed {
+    fn transitions(&self) -> usize {
+        self.transitions
+    }
+    fn can_enable(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.enables.contains(&(t.index(), u.index()))
+    }
+    fn disturbs(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.disturbs.contains(&(t.index(), u.index()))
+    }
+    fn reorders(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.disturbs(t, u) && !self.disables.contains(&(t.index(), u.index()))
+    }
+    fn needs(&self, t: TransitionId, u: TransitionId) -> bool {
+        self.needs.contains(&(t.index(), u.index()))
+    }
+    fn conditions(&self) -> usize {
+        usize::from(!self.enabling_set.is_empty())
+    }
+    fn conditions_of(&self, t: TransitionId) -> &[ConditionId] {
+        const FIRST: [ConditionId; 1] = [ConditionId::new(0)];
+        let has = !self.enabling_set.is_empty() && t.index() + 1 == self.transitions;
+        if has { &FIRST } else { &[] }
+    }
+    fn can_satisfy(&self, t: TransitionId, _: ConditionId) -> bool {
+        self.enabling_set.contains(&t.index())
+    }
+    fn is_visible(&self, t: TransitionId) -> bool {
+        self.visible.contains(&t.index())
+    }
+}
+
+/// Nothing was fired, and no condition holds.
+struct Nothing;
+
+impl Situation for Nothing {
+    fn was_fired(&self, _: TransitionId) -> Option<bool> {
+        Some(false)
+    }
+    fn holds(&self, _: ConditionId) -> bool {
+        false
+    }
+}
+
+fn grown(relations: Listed, keep: Keep, enabled: &[usize]) -> Vec<usize> {
+    let enabled: Vec<_> = enabled.iter().map(|t| TransitionId::new(*t)).collect();
+    let lpor = Lpor::new(relations, keep).expect("nothing to refuse");
+    let set = lpor.stubborn_set_in(enabled[0], &enabled, &Nothing);
+    set.iter().map(|t| t.index()).collect()
+}
+
+/// A transition is left out only if no chain from it leads to what disturbs a member: not one with
+/// other needs, and not one through what half an enabling set can still enable.
+#[test]
+fn every_chain_to_a_member_counts() {
+    // From 0 by 1 or by 2, later 7, to 3, and on to 8, which disturbs 4; 5 and 6 are members.
+    let chain = &[(0, 1), (0, 2), (1, 3), (2, 7), (7, 3), (3, 8)];
+    let shorter = &[(0, 1), (0, 2), (1, 3), (2, 3), (3, 8)];
+    // The way by 7 replaces another one to 3 while the one by 9 is still to be followed.
+    let replacing = &[(0, 1), (0, 2), (1, 3), (2, 7), (2, 9), (7, 3), (9, 8)];
+    for (enables, needs, enabled) in [
+        // One of the ways waits for a member.
+        (&shorter[..], &[(1, 5)][..], [4, 5, 0]),
+        (shorter, &[(2, 5)], [4, 5, 0]),
+        (chain, &[(1, 5)], [4, 5, 0]),
+        (replacing, &[(1, 5)], [4, 5, 0]),
+        // The other one waits for what is no member.
+        (shorter, &[(1, 5), (2, 6)], [4, 5, 0]),
+        (shorter, &[(1, 5), (2, 6)], [4, 6, 0]),
+    ] {
+        let relations = Listed {
+            transitions: 10,
+            enables,
+            disturbs: &[(8, 4), (5, 4), (6, 4)],
+            needs,
+            ..Listed::default()
+        };
+        let set = grown(relations, Keep::Deadlocks, &enabled);
+        assert_eq!(set, enabled, "{enables:?} {needs:?}");
+    }
+    // 3 competes with 0, and waits for 1, a member, or for 2.
+    let half = |enabling_set| Listed {
+        transitions: 4,
+        enables: &[(1, 3), (2, 3)],
+        disturbs: &[(3, 0), (1, 0)],
+        enabling_set,
+        ..Listed::default()
+    };
+    assert_eq!(grown(half(&[1, 2]), Keep::Deadlocks, &[0, 1, 2]), [0, 1, 2]);
+    assert_eq!(grown(half(&[1]), Keep::Deadlocks, &[0, 1, 2]), [0, 1]);
+}
+
+/// What is visible comes with everything, and so does what the caller's search asks for.
+#[test]
+fn sets_for_invariants_are_all_or_invisible() {
+    let relations = |visible| Listed {
+        transitions: 3,
+        disturbs: &[(0, 1), (1, 0)],
+        visible,
+        ..Listed::default()
+    };
+    let proviso = |ask: bool| Keep::Invariants(Cycles::Proviso(Box::new(move |_| ask)));
+    for (visible, ask, expected) in [
+        (&[][..], false, 2),
+        (&[2], false, 2),
+        (&[1], false, 3),
+        (&[0, 1], false, 3),
+        (&[], true, 3),
+    ] {
+        let set = grown(relations(visible), proviso(ask), &[0, 1, 2]);
+        assert_eq!(set.len(), expected, "{visible:?} {ask}");
+    }
+    let deadlocks = grown(relations(&[0, 1, 2]), Keep::Deadlocks, &[0, 1, 2]);
+    assert_eq!(deadlocks, [0, 1]);
+}
+
+/// Whoever is disturbed brings who disturbs it, though not the other way round.
+#[test]
+fn disturbance_has_a_direction() {
+    for disturbs in [&[(0, 1)], &[(1, 0)]] {
+        for config in configs() {
+            let relations = Listed {
+                transitions: 2,
+                disturbs,
+                ..Listed::default()
+            };
+            if let Ok(lpor) = Lpor::by(relations, Keep::Deadlocks, &config) {
+                let set = lpor.set_in(&[0, 1].map(TransitionId::new), &Unconditional);
+                let disturbing = TransitionId::new(disturbs[0].0);
+                assert!(set.contains(&disturbing), "{disturbs:?} {config:?}");
+            }
+        }
+    }
+}
+
+/// A member of a weak set that is no key may be disabled from outside, by 2, but who enables it again, 3, is
+/// as good as a member, and so is what that waits for.
+#[test]
+fn who_enables_a_member_again_belongs_to_a_weak_set() {
+    for config in configs().into_iter().filter(|config| config.weak) {
+        let relations = Listed {
+            transitions: 4,
+            enables: &[(2, 3), (3, 1)],
+            disturbs: &[(0, 1), (1, 0), (2, 1)],
+            disables: &[(2, 1)],
+            ..Listed::default()
+        };
+        if let Ok(lpor) = Lpor::by(relations, Keep::Deadlocks, &config) {
+            let set = lpor.set_in(&[0, 1, 2].map(TransitionId::new), &Unconditional);
+            let has = |t| set.contains(&TransitionId::new(t));
+            assert!(!has(1) || has(2), "{config:?}");
+        }
+    }
 }
 
 #[test]

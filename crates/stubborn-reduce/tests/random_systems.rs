@@ -24,6 +24,7 @@ fn shape(seed: u64) -> Shape {
         nondeterminism: seed.is_multiple_of(3),
         failures: seed.is_multiple_of(5),
         priorities: seed.is_multiple_of(7),
+        loose: seed % 16 == 11,
     }
 }
 
@@ -156,6 +157,15 @@ fn nobody_relies_on_low_priorities() {
     configs.retain(|c| matches!(c.algorithm, Lpor | Deletion | Beam));
     let with_priorities = (0..3_500).filter(|seed| shape(*seed).priorities);
     run_with(&configs, with_priorities, 8, (0, 0));
+}
+
+/// Whole processes: transitions that belong to none, that start anywhere, or that wait for all others.
+#[test]
+fn ample_sets_keep_what_they_must() {
+    let mut configs = common::all_configs();
+    configs.retain(|c| matches!(c.algorithm, Algorithm::Ample1 | Algorithm::Ample2));
+    let odd = |seed: &u64| shape(*seed).loose || shape(*seed).processes && shape(*seed).priorities;
+    run_with(&configs, (0..4_000).filter(odd), 4, (0, 0));
 }
 
 /// Deletion that starts from a set that a closure has left.

@@ -143,7 +143,8 @@ pub struct Violation {
     pub count: u64,
     /// Steps to the violation.
     pub length: u64,
-    /// Where it happens: the bad state, or the state that the bad step leaves.
+    /// Where it happens: the bad state, or the state that the bad step leaves. Empty where that is not
+    /// known: if a model was made smaller, and the run cannot be told in its own words.
     pub state: Vec<u32>,
     /// The bad step, if it is one.
     pub step: Option<(TransitionId, Outcome)>,

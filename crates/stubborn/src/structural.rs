@@ -92,33 +92,31 @@ impl Smaller {
 
     /// A violation in the small net as one in the net.
     fn told(&self, violation: &Violation, target: Target) -> Result<Violation, CheckError> {
-        let Some(trace) = &violation.trace else {
-            return Ok(Violation {
+        let untold = |why| {
+            Ok(Violation {
                 target,
-                state: self.original.initial_states(),
+                // The state of the small net says nothing to people, and another one is not known.
+                state: Vec::new(),
                 step: None,
+                trace: None,
+                trace_missing: why,
                 ..violation.clone()
-            });
+            })
+        };
+        let Some(trace) = &violation.trace else {
+            return untold(violation.trace_missing);
         };
         let run: Vec<stubborn_net::TransitionId> = trace
             .steps()
             .map(|step| stubborn_net::TransitionId::new(step.transition.index()))
             .collect();
-        let untold = |why| {
-            Ok(Violation {
-                target,
-                state: self.original.initial_states(),
-                step: None,
-                trace: None,
-                trace_missing: Some(why),
-                ..violation.clone()
-            })
-        };
         let Some(run) = self.reduced.original_run(self.original.net(), &run) else {
-            return untold(TraceMissing::Long);
+            return untold(Some(TraceMissing::Long));
         };
         let trace = match self.replayed(&run) {
-            Err(CheckError::Search(SearchError::GaveUp(spent))) => return untold(spent.into()),
+            Err(CheckError::Search(SearchError::GaveUp(spent))) => {
+                return untold(Some(spent.into()));
+            }
             replayed => replayed?,
         };
         let last = trace.last_state();

@@ -348,7 +348,7 @@ impl NetAttempt {
                 let sum = Sum {
                     places: places
                         .iter()
-                        .flat_map(|p| self.system.places[*p].clone())
+                        .flat_map(|p| self.system.unfolded.places[*p].clone())
                         .collect(),
                     constant: 0,
                 };
@@ -372,8 +372,11 @@ impl NetAttempt {
     /// The answers of an examination without formulas.
     fn global(&self, graph: &Graph<Marking>, name: &str) -> Option<BTreeMap<String, String>> {
         // These are about places and transitions of the file.
-        let (places, transitions) = (&self.system.places, &self.system.transitions);
-        let net = &self.system.net;
+        let (places, transitions) = (
+            &self.system.unfolded.places,
+            &self.system.unfolded.transitions,
+        );
+        let net = &self.system.unfolded.net;
         let is_plain = matches!(self.system.source, Source::Plain(_));
         let value = match name {
             "ReachabilityDeadlock" => graph.deadlocks().next().is_some(),
@@ -430,7 +433,7 @@ impl NetAttempt {
             finite: FiniteRuns::Stutter,
             fair: false,
         };
-        let breaks = |condition: &Condition| !condition.holds(&self.system.net, last);
+        let breaks = |condition: &Condition| !condition.holds(&self.system.unfolded.net, last);
         let violates = |formula: &Formula, propositions: &[Condition]| {
             let valuation = self.system.valuation(graph, propositions);
             let (alone, valuation) = run.alone(&valuation);

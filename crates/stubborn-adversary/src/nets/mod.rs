@@ -14,7 +14,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use self::attempt::NetAttempt;
-use self::coloured::Coloured;
+use self::coloured::{Coloured, Unfolded};
 use self::shrink::{smaller_lists, smaller_nets, with_smaller_conditions};
 use crate::arena::{Arena, Round};
 use crate::configuration::{self, Configuration, Task};
@@ -58,56 +58,39 @@ struct System {
     source: Source,
     /// Whether units are written down.
     units: bool,
-    net: Net,
-    /// The places of the net that each place of the source stands for.
-    places: Vec<Vec<usize>>,
-    /// Likewise.
-    transitions: Vec<Vec<usize>>,
+    /// The net without colours.
+    unfolded: Unfolded,
     /// And whether that is all.
     graph: OnceCell<(Graph<Marking>, bool)>,
 }
 
 impl System {
     fn new(source: Source, units: bool) -> Rc<Self> {
-        let (net, places, transitions) = match &source {
+        let unfolded = match &source {
             Source::Plain(net) => {
                 let each = |count: usize| (0..count).map(|number| vec![number]).collect();
-                let places = each(net.initial.len());
-                (net.clone(), places, each(net.transitions.len()))
+                Unfolded {
+                    places: each(net.initial.len()),
+                    transitions: each(net.transitions.len()),
+                    net: net.clone(),
+                }
             }
-            Source::Coloured(coloured) => {
-                let (net, origins) = coloured.unfold();
-                let places = (0..coloured.initial.len())
-                    .map(|place| {
-                        let first = place * coloured.colours;
-                        (first..first + coloured.colours).collect()
-                    })
-                    .collect();
-                let transitions = (0..coloured.transitions.len())
-                    .map(|number| {
-                        let unfolded = 0..origins.len();
-                        unfolded.filter(|at| origins[*at] == number).collect()
-                    })
-                    .collect();
-                (net, places, transitions)
-            }
+            Source::Coloured(coloured) => coloured.unfold().expect("a net that can be unfolded"),
         };
         Rc::new(Self {
             source,
             units,
-            net,
-            places,
-            transitions,
+            unfolded,
             graph: OnceCell::new(),
         })
     }
 
     fn some(&self) -> &(Graph<Marking>, bool) {
         self.graph.get_or_init(|| {
-            let (graph, is_complete) = self.net.explore_some(MOST_STATES);
+            let (graph, is_complete) = self.unfolded.net.explore_some(MOST_STATES);
             match is_complete {
                 true => (graph, true),
-                false => self.net.explore_some(FIRST_STATES),
+                false => self.unfolded.net.explore_some(FIRST_STATES),
             }
         })
     }
@@ -132,42 +115,12 @@ impl System {
         }
     }
 
-    /// A condition about the source as one about the net.
-    fn unfolded(&self, condition: &Condition) -> Condition {
-        let sum = |sum: &Sum| Sum {
-            places: sum
-                .places
-                .iter()
-                .flat_map(|p| self.places[*p].clone())
-                .collect(),
-            constant: sum.constant,
-        };
-        let inner = |inner: &Condition| Box::new(self.unfolded(inner));
-        match condition {
-            Condition::Constant(_) | Condition::Deadlock => condition.clone(),
-            Condition::Compare(comparison, left, right) => {
-                Condition::Compare(*comparison, sum(left), sum(right))
-            }
-            Condition::Fireable(transitions) => {
-                let transitions = transitions.iter();
-                Condition::Fireable(
-                    transitions
-                        .flat_map(|t| self.transitions[*t].clone())
-                        .collect(),
-                )
-            }
-            Condition::Not(a) => Condition::Not(inner(a)),
-            Condition::And(a, b) => Condition::And(inner(a), inner(b)),
-            Condition::Or(a, b) => Condition::Or(inner(a), inner(b)),
-        }
-    }
-
     /// The markings in which a condition does not hold.
     fn bad(&self, graph: &Graph<Marking>, condition: &Condition) -> Vec<usize> {
-        let condition = self.unfolded(condition);
+        let condition = self.unfolded.condition(condition);
         let states = graph.states.iter().enumerate();
         states
-            .filter(|(_, marking)| !condition.holds(&self.net, marking))
+            .filter(|(_, marking)| !condition.holds(&self.unfolded.net, marking))
             .map(|(number, _)| number)
             .collect()
     }
@@ -175,9 +128,9 @@ impl System {
     fn valuation(&self, graph: &Graph<Marking>, propositions: &[Condition]) -> Valuation {
         let mut holds = vec![0; graph.states.len()];
         for (bit, proposition) in propositions.iter().enumerate() {
-            let proposition = self.unfolded(proposition);
+            let proposition = self.unfolded.condition(proposition);
             for (state, marking) in graph.states.iter().enumerate() {
-                holds[state] |= u64::from(proposition.holds(&self.net, marking)) << bit;
+                holds[state] |= u64::from(proposition.holds(&self.unfolded.net, marking)) << bit;
             }
         }
         Valuation {
@@ -198,7 +151,7 @@ impl System {
                 }
             }
             Source::Coloured(net) => {
-                all.push(Self::new(Source::Plain(self.net.clone()), false));
+                all.push(Self::new(Source::Plain(self.unfolded.net.clone()), false));
                 for net in net.candidates() {
                     all.push(Self::new(Source::Coloured(net), false));
                 }
@@ -295,7 +248,10 @@ impl Question {
 
     /// Whether everything that it speaks of is there.
     fn fits(&self, system: &System) -> bool {
-        let (places, transitions) = (system.places.len(), system.transitions.len());
+        let (places, transitions) = (
+            system.unfolded.places.len(),
+            system.unfolded.transitions.len(),
+        );
         let conditions = self.conditions();
         let bounds = match self {
             Self::Properties { all, .. } | Self::Examine { all, .. } => all.as_slice(),
@@ -462,7 +418,10 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn conditions(&mut self, count: usize, depth: usize) -> Vec<Condition> {
-        let (places, transitions) = (self.system.places.len(), self.system.transitions.len());
+        let (places, transitions) = (
+            self.system.unfolded.places.len(),
+            self.system.unfolded.transitions.len(),
+        );
         (0..count)
             .map(|_| generate::condition(self.random, places, transitions, depth))
             .collect()
@@ -517,7 +476,7 @@ impl Maker<'_> {
         if WITH_FORMULAS.contains(&name) {
             for _ in 0..count {
                 let condition = self.conditions(1, 2).remove(0);
-                let places = self.system.places.len();
+                let places = self.system.unfolded.places.len();
                 all.push(match (name, self.random.chance(1, 2)) {
                     ("UpperBounds", _) => {
                         let count = 1 + self.random.below(2);
@@ -610,11 +569,13 @@ impl Arena for Nets {
         if !system.is_complete() {
             coverage.note("net large or unbounded");
         }
-        coverage.note(match (Net::is_one_safe(graph, &system.places), units) {
-            (true, true) => "net units",
-            (true, false) => "net one-safe",
-            (false, _) => "net not one-safe",
-        });
+        coverage.note(
+            match (Net::is_one_safe(graph, &system.unfolded.places), units) {
+                (true, true) => "net units",
+                (true, false) => "net one-safe",
+                (false, _) => "net not one-safe",
+            },
+        );
         coverage.note(match graph.deadlocks().next() {
             Some(_) => "net deadlock",
             None => "net no deadlock",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::coloured::{Coloured, Inscription, Term};
+use super::coloured::{Coloured, Guard, Kind, Relation, Sort, Term};
 use crate::formula::{self, Syntax};
 use crate::reference::ctl::is_temporal;
 use crate::reference::graph::Graph;
@@ -111,38 +111,20 @@ pub fn coloured(net: &Coloured) -> String {
         "{HEAD}\n<net id=\"n\" type=\"http://www.pnml.org/version-2009/grammar/symmetricnet\">\n\
          <page id=\"g\">\n"
     );
-    let sort = "<type><structure><usersort declaration=\"C\"/></structure></type>";
-    for (number, tokens) in net.initial.iter().enumerate() {
-        let constants = tokens
-            .iter()
-            .enumerate()
-            .map(|(colour, tokens)| Inscription {
-                times: *tokens,
-                term: Term::Constant(colour),
-            });
-        let constants: Vec<Inscription> = constants.filter(|part| part.times > 0).collect();
-        let marking = match constants.is_empty() {
-            true => String::new(),
-            false => format!(
-                "<hlinitialMarking><structure>{}</structure></hlinitialMarking>",
-                sum(&constants)
-            ),
-        };
-        let _ = writeln!(text, "<place id=\"p{number}\">{sort}{marking}</place>");
+    let structure = |tag: &str, inner: &str| match inner {
+        "" => String::new(),
+        _ => format!("<{tag}><structure>{inner}</structure></{tag}>"),
+    };
+    for (number, (product, initial)) in net.places.iter().zip(&net.initial).enumerate() {
+        let kind = structure("type", &user_sort(product));
+        let marking = structure("hlinitialMarking", &term(net, initial));
+        let _ = writeln!(text, "<place id=\"p{number}\">{kind}{marking}</place>");
     }
     for (number, transition) in net.transitions.iter().enumerate() {
-        let guard = match &transition.guard {
-            None => String::new(),
-            Some((is_equal, left, right)) => {
-                let tag = if *is_equal { "equality" } else { "inequality" };
-                format!(
-                    "<condition><structure><{tag}><subterm>{}</subterm><subterm>{}</subterm>\
-                     </{tag}></structure></condition>",
-                    term(*left),
-                    term(*right)
-                )
-            }
-        };
+        let guard = transition.guard.as_ref();
+        let guard = guard.map_or(String::new(), |g| {
+            structure("condition", &self::guard(net, g))
+        });
         let _ = writeln!(text, "<transition id=\"t{number}\">{guard}</transition>");
     }
     let mut arcs = 0;
@@ -154,66 +136,120 @@ pub fn coloured(net: &Coloured) -> String {
                 true => format!("source=\"p{place}\" target=\"t{number}\""),
                 false => format!("source=\"t{number}\" target=\"p{place}\""),
             };
-            let _ = writeln!(
-                text,
-                "<arc id=\"a{arcs}\" {ends}><hlinscription><structure>{}</structure>\
-                 </hlinscription></arc>",
-                sum(inscription)
-            );
+            let inscription = structure("hlinscription", &term(net, inscription));
+            let _ = writeln!(text, "<arc id=\"a{arcs}\" {ends}>{inscription}</arc>");
             arcs += 1;
         }
     }
-    text.push_str(
-        "</page>\n<declaration><structure><declarations><namedsort id=\"C\" \
-         name=\"C\"><cyclicenumeration>",
-    );
-    for colour in 0..net.colours {
-        let _ = write!(text, "<feconstant id=\"c{colour}\" name=\"c{colour}\"/>");
-    }
-    text.push_str("</cyclicenumeration></namedsort>");
-    for variable in 0..2 {
-        let _ = write!(
+    text.push_str("</page>\n<declaration><structure><declarations>\n");
+    let count = net.sorts.len();
+    for (number, sort) in net.sorts.iter().enumerate() {
+        let colours: String = (0..sort.colours)
+            .map(|c| format!("<feconstant id=\"s{number}c{c}\" name=\"c{c}\"/>"))
+            .collect();
+        let definition = match sort.kind {
+            Kind::Dot => "<dot/>".into(),
+            Kind::Cyclic => format!("<cyclicenumeration>{colours}</cyclicenumeration>"),
+            Kind::Finite => format!("<finiteenumeration>{colours}</finiteenumeration>"),
+            Kind::Range => range(number, sort.colours),
+        };
+        let _ = writeln!(
             text,
-            "<variabledecl id=\"x{variable}\" name=\"x{variable}\"><usersort \
-             declaration=\"C\"/></variabledecl>"
+            "<namedsort id=\"S{number}\" name=\"S{number}\">{definition}</namedsort>"
+        );
+        for other in 0..count {
+            let parts = format!("{}{}", user_sort(&[number]), user_sort(&[other]));
+            let _ = writeln!(
+                text,
+                "<namedsort id=\"S{number}S{other}\" \
+                 name=\"S{number}S{other}\"><productsort>{parts}</productsort></namedsort>"
+            );
+        }
+    }
+    for (number, product) in net.variables.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "<variabledecl id=\"x{number}\" name=\"x{number}\">{}</variabledecl>",
+            user_sort(product)
         );
     }
     text.push_str("</declarations></structure></declaration>\n</net>\n</pnml>\n");
     text
 }
 
-fn sum(parts: &[Inscription]) -> String {
-    let part = |part: &Inscription| {
-        format!(
-            "<numberof><subterm><numberconstant \
-             value=\"{}\"><positive/></numberconstant></subterm><subterm>{}</subterm></numberof>",
-            part.times,
-            term(part.term)
-        )
-    };
-    match parts {
-        [one] => part(one),
-        more => {
-            let more: Vec<String> = more
-                .iter()
-                .map(|more| format!("<subterm>{}</subterm>", part(more)))
-                .collect();
-            format!("<add>{}</add>", more.concat())
+/// Numbers from that of the sort on.
+fn range(sort: usize, colours: usize) -> String {
+    let end = sort + colours - 1;
+    format!("<finiteintrange start=\"{sort}\" end=\"{end}\"/>")
+}
+
+fn user_sort(product: &[usize]) -> String {
+    let name: String = product.iter().map(|sort| format!("S{sort}")).collect();
+    format!("<usersort declaration=\"{name}\"/>")
+}
+
+/// An operator with its operands.
+fn operator(tag: &str, operands: impl Iterator<Item = String>) -> String {
+    let operands: String = operands
+        .map(|operand| format!("<subterm>{operand}</subterm>"))
+        .collect();
+    format!("<{tag}>{operands}</{tag}>")
+}
+
+fn term(net: &Coloured, term: &Term) -> String {
+    let inner = |term: &Term| self::term(net, term);
+    match term {
+        Term::Variable(number) => format!("<variable refvariable=\"x{number}\"/>"),
+        Term::Constant(sort, colour) => match net.sorts[*sort] {
+            Sort {
+                kind: Kind::Dot, ..
+            } => "<dotconstant/>".into(),
+            Sort {
+                kind: Kind::Range,
+                colours,
+            } => format!(
+                "<finiteintrangeconstant value=\"{}\">{}</finiteintrangeconstant>",
+                sort + colour,
+                range(*sort, colours)
+            ),
+            _ => format!("<useroperator declaration=\"s{sort}c{colour}\"/>"),
+        },
+        Term::Shifted(forward, _, operand) => {
+            let tag = if *forward { "successor" } else { "predecessor" };
+            operator(tag, [inner(operand)].into_iter())
         }
+        Term::All(product) => format!("<all>{}</all>", user_sort(product)),
+        Term::Empty(product) => format!("<empty>{}</empty>", user_sort(product)),
+        Term::Tuple(parts) => operator("tuple", parts.iter().map(inner)),
+        Term::Times(factor, operand) => {
+            let factor = format!("<numberconstant value=\"{factor}\"><positive/></numberconstant>");
+            operator("numberof", [factor, inner(operand)].into_iter())
+        }
+        Term::Add(parts) if parts.is_empty() => String::new(),
+        Term::Add(parts) => operator("add", parts.iter().map(inner)),
+        Term::Subtract(parts) => operator("subtract", parts.iter().map(inner)),
     }
 }
 
-fn term(term: Term) -> String {
-    match term {
-        Term::Variable(number) => format!("<variable refvariable=\"x{number}\"/>"),
-        Term::Successor(number) => format!(
-            "<successor><subterm><variable refvariable=\"x{number}\"/></subterm></successor>"
-        ),
-        Term::Predecessor(number) => format!(
-            "<predecessor><subterm><variable refvariable=\"x{number}\"/></subterm></predecessor>"
-        ),
-        Term::Constant(colour) => format!("<useroperator declaration=\"c{colour}\"/>"),
-        Term::All => "<all><usersort declaration=\"C\"/></all>".into(),
+fn guard(net: &Coloured, guard: &Guard) -> String {
+    let inner = |guard: &Guard| self::guard(net, guard);
+    match guard {
+        Guard::Constant(value) => format!("<booleanconstant value=\"{value}\"/>"),
+        Guard::Compare(relation, left, right) => {
+            let tag = match relation {
+                Relation::Equal => "equality",
+                Relation::NotEqual => "inequality",
+                Relation::Less => "lessthan",
+                Relation::LessEqual => "lessthanorequal",
+                Relation::Greater => "greaterthan",
+                Relation::GreaterEqual => "greaterthanorequal",
+            };
+            operator(tag, [term(net, left), term(net, right)].into_iter())
+        }
+        Guard::Not(operand) => operator("not", [inner(operand)].into_iter()),
+        Guard::And(parts) => operator("and", parts.iter().map(inner)),
+        Guard::Or(parts) => operator("or", parts.iter().map(inner)),
+        Guard::Imply(left, right) => operator("imply", [inner(left), inner(right)].into_iter()),
     }
 }
 

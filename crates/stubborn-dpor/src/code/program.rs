@@ -47,8 +47,10 @@ pub(crate) struct World {
     /// Histories of threads; 0 for those that are not there yet.
     threads: Vec<u32>,
     objects: Objects,
-    /// Histories of parts of objects.
+    /// Histories of parts of objects: of who wrote them last.
     parts: Vec<u32>,
+    /// Parts and histories of those who let go of them since then, in order.
+    let_go: Vec<(u32, u32)>,
     past: Option<Rc<Past>>,
 }
 
@@ -261,6 +263,7 @@ impl Program for Code {
             threads: vec![ROOT.0],
             objects: Objects::default(),
             parts: Vec::new(),
+            let_go: Vec::new(),
             past: None,
         }
     }
@@ -300,11 +303,28 @@ impl Program for Code {
             });
         }
         let own = History(world.threads[usize::from(thread)]);
-        let seen = |a: &Access| History(after.parts[a.object.0 as usize]);
-        let seen: Vec<History> = accesses.iter().map(seen).collect();
+        let mut seen: Vec<History> = Vec::with_capacity(accesses.len());
+        for access in &accesses {
+            let part = access.object.0;
+            seen.push(History(after.parts[part as usize]));
+            if access.writes {
+                // Who let go did so in any order, and all of them matter: a value that is unwrapped is
+                // what they have made of it.
+                let of_part = after.let_go.iter().filter(|(of, _)| *of == part);
+                seen.extend(of_part.map(|(_, history)| History(*history)));
+                after.let_go.retain(|(of, _)| *of != part);
+            }
+        }
         let history = self.history((own, step.choice.0, answer, seen));
-        for access in accesses.iter().filter(|a| a.writes) {
-            after.parts[access.object.0 as usize] = history.0;
+        for access in &accesses {
+            let part = access.object.0;
+            if access.writes {
+                after.parts[part as usize] = history.0;
+            } else if matches!(operation, Operation::DropArc(..)) {
+                let entry = (part, history.0);
+                let (Ok(at) | Err(at)) = after.let_go.binary_search(&entry);
+                after.let_go.insert(at, entry);
+            }
         }
         after.threads[usize::from(thread)] = history.0;
         if let Operation::Spawn(child) = operation {

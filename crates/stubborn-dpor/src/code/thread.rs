@@ -8,11 +8,13 @@
 //! without a reason.
 
 use std::cell::{Cell, RefCell};
+use std::mem::needs_drop;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::operation::Operation;
 use super::runtime::{local, no_waiting, own_number, perform, spawn as seat};
+use super::sync as counted;
 
 /// A thread, to be [unparked](Thread::unpark).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,6 +59,9 @@ pub fn park() {
 #[derive(Debug)]
 pub struct JoinHandle<T> {
     thread: Thread,
+    /// Where the result has a destructor: who drops the last of two references, this one or the
+    /// thread's, drops the result, too, if nobody joins. (Before the field below.)
+    last: Option<counted::Arc<()>>,
     result: Arc<Mutex<Option<T>>>,
 }
 
@@ -70,6 +75,7 @@ impl<T> JoinHandle<T> {
     /// Outside of a check.
     pub fn join(self) -> std::thread::Result<T> {
         perform(Operation::Join(self.thread.number));
+        self.last.map(counted::Arc::forget);
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(result.take().unwrap_or_else(|| no_waiting()))
     }
@@ -91,13 +97,20 @@ impl<T> JoinHandle<T> {
 /// Outside of a check.
 pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     let result = Arc::new(Mutex::new(None));
-    let place = Arc::clone(&result);
+    let last = needs_drop::<T>().then(|| counted::Arc::from_std(Arc::new(())));
+    let (place, ours) = (Arc::clone(&result), last.clone());
     let number = seat(move || {
         let value = body();
         *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        drop(ours);
+        drop(place);
     });
     let thread = Thread { number };
-    JoinHandle { thread, result }
+    JoinHandle {
+        thread,
+        last,
+        result,
+    }
 }
 
 /// Lets others run; they may run anyway.

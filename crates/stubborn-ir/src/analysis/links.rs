@@ -130,9 +130,13 @@ impl<'l> Chain<'l> {
             }
             for g in &support.guards {
                 let tests = &syntax.model.structure().label(*g).tests;
-                // It says the same before and after the step of `u`.
+                // It says the same before and after the step of `u`. Where it fails, it counts as holding,
+                // but the chain fails, too.
+                let program = syntax.model.program();
+                let may_fail = || program.may_fail(&program.labels[g.index()].expr);
                 let is_blind = |around: &super::syntax::Around<'_>| {
-                    values(*g).is_some_and(|v| around.avoids(v) || around.keeps_to(v))
+                    let same = |v| around.avoids(v) || around.keeps_to(v) && !may_fail();
+                    values(*g).is_some_and(same)
                 };
                 let looks = match tests[..] {
                     [field] => !around(field).as_ref().is_some_and(is_blind),
@@ -160,7 +164,7 @@ mod tests {
     use super::*;
     use crate::analysis::relations;
     use crate::testing::Random;
-    use crate::{Command, Expr, Program, Statement, VarId, Variable};
+    use crate::{Command, DivideOp, Expr, Program, Statement, VarId, Variable};
 
     /// Processes that meet each other in the middle of chains, over two variables.
     fn random_meetings(seed: u64) -> Program {
@@ -324,12 +328,21 @@ mod tests {
     fn followers_are_looked_at_whatever_they_wait_for() {
         let mut program = Program::new("followers");
         let names = || ["a", "b"].map(String::from).to_vec();
-        let [p, r, q] = ["P", "R", "Q"].map(|name| program.process(name, names(), 0));
+        let [p, r, q, s] = ["P", "R", "Q", "S"].map(|name| program.process(name, names(), 0));
         let variables = ["v", "x", "y", "z"].map(|name| Variable::integer(name, -1_024, 1_024, 0));
         let [v, x, y, z] = variables.map(|variable| program.variable(variable));
+        let [w, end] = ["w", "end"].map(|name| program.variable(Variable::integer(name, 0, 2, 0)));
         let site = program.site(FailureKind::OutOfRange, "too much", None);
         let next = |process: ProcessId| (program.processes[process.index()].counter, 1);
-        let (p_next, r_next) = (next(p), next(r));
+        let (p_next, r_next, s_next) = (next(p), next(r), next(s));
+        let risky = Expr::Divide(
+            DivideOp::Quotient,
+            Box::new(Expr::Const(2)),
+            Box::new(Expr::Var(w)),
+            site,
+        );
+        let risky = program.label(risky);
+        let above = program.label(Expr::less(Expr::Const(0), Expr::Var(w)));
         let unclear = Expr::plus(Expr::Var(y), Expr::Const(1));
         let unclear = program.label(Expr::equal(unclear, Expr::Const(2)));
         let one = program.label(Expr::equal(Expr::Var(y), Expr::Const(1)));
@@ -354,9 +367,14 @@ mod tests {
         command(q, 0, vec![], (z, 2), None);
         command(q, 0, vec![one], (y, 5), None);
         command(q, 0, vec![small], (y, 1), None);
+        // After this one, what the last chain waits for fails.
+        command(q, 0, vec![above], (w, 0), None);
+        command(s, 0, vec![], s_next, Some(s));
+        command(s, 1, vec![risky], (end, 1), None);
         let model = Model::new(program).expect("a small program");
         let found = relations(&model, RelationLevel::Syntax).do_not_accord.0;
         assert_eq!(found.row_indices(TransitionId::new(0)), [4, 6, 7]);
         assert_eq!(found.row_indices(TransitionId::new(2)), [6, 7]);
+        assert_eq!(found.row_indices(TransitionId::new(9)), [8]);
     }
 }

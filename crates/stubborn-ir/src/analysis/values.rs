@@ -245,4 +245,144 @@ mod tests {
             assert_eq!(b.contains(v), (0..=5).contains(&v) && v != 2);
         }
     }
+
+    /// All sets of six numbers, as bits.
+    #[test]
+    fn all_small_sets_behave_like_sets() {
+        let of = |bits: u32| {
+            let members = (0..6).filter(|v| bits >> v & 1 == 1);
+            members.fold(Values::interval(1, 0), |set, v| {
+                let without = set.complement(-9, 9);
+                let others = Values::interval(v, v).complement(-9, 9);
+                without.intersection(&others).complement(-9, 9)
+            })
+        };
+        for a in 0..64_u32 {
+            let set = of(a);
+            let bits = |set: &Values| {
+                let ones = (0..6).map(|v| u32::from(set.contains(v)) << v);
+                ones.sum::<u32>()
+            };
+            assert_eq!((bits(&set), set.is_empty()), (a, a == 0));
+            assert_eq!(bits(&set.complement(0, 5)), !a & 63);
+            assert_eq!(bits(&set.complement(1, 4)), !a & 30);
+            assert_eq!(bits(&set.shifted(1)), a << 1 & 63);
+            for b in 0..64 {
+                assert_eq!(set.intersection(&of(b)), of(a & b));
+            }
+        }
+    }
+
+    /// The values for which labels and their parts hold, by syntax and by trying, are those for which
+    /// they are evaluated to be true, or fail.
+    #[test]
+    fn labels_hold_where_it_is_said() {
+        use BinaryOp::{Equal, Greater, GreaterEqual, Less, LessEqual, Multiply, NotEqual};
+        let mut program = crate::Program::new("labels");
+        let [x, y] = ["x", "y"].map(|n| program.variable(crate::Variable::integer(n, -2, 2, 0)));
+        let (x, y) = (|| Expr::Var(x), || Expr::Var(y));
+        let compare = |left, op, number| Expr::binary(op, left, Expr::Const(number));
+        let mut exprs: Vec<Expr> = Vec::new();
+        for op in [Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual] {
+            exprs.extend((-3..=3).map(|number| compare(x(), op, number)));
+            exprs.push(compare(Expr::binary(Multiply, x(), x()), op, 1));
+            // The constant comes first.
+            exprs.push(Expr::binary(op, Expr::Const(1), x()));
+        }
+        let site = crate::Site(0);
+        let (one, by) = (Box::new(Expr::Const(1)), Box::new(x()));
+        let risky = Expr::Divide(crate::DivideOp::Quotient, one, by, site);
+        exprs.extend([risky.clone(), x(), Expr::negation(x())]);
+        let both = || compare(Expr::plus(x(), y()), Less, 1);
+        let composed = [
+            Expr::and(compare(x(), Less, 1), compare(y(), Greater, 0)),
+            Expr::or(
+                compare(y(), Less, 1),
+                Expr::negation(compare(x(), Equal, 0)),
+            ),
+            Expr::If(
+                Box::new(x()),
+                Box::new(compare(y(), Less, 0)),
+                Box::new(y()),
+            ),
+            Expr::and(risky, compare(y(), Less, 0)),
+            both(),
+        ];
+        let count = exprs.len();
+        for expr in exprs.iter().chain(&composed) {
+            program.label(expr.clone());
+        }
+        let model = Model::new(program).expect("a program");
+        let labels: Vec<LabelId> = model.structure().label_ids().take(count + 5).collect();
+        let interpreter = Interpreter::new(&model);
+        let holds = |expr: &Expr, values: &[(FieldId, i64)]| {
+            let mut state = vec![0; model.layout().words()];
+            for (field, value) in values {
+                model.layout().field(*field).set(&mut state, *value);
+            }
+            interpreter.evaluate(&state, expr) != Ok(0)
+        };
+        for (label, expr) in labels.iter().zip(&exprs) {
+            let (field, values) = satisfying(&model, *label).expect("one field");
+            for value in -2..=2 {
+                let found = values.contains(value);
+                assert_eq!(found, holds(expr, &[(field, value)]), "{value} {expr:?}");
+            }
+            assert!(!values.contains(-3) && !values.contains(3), "{expr:?}");
+            assert!(parts(&model, *label).len() != 1);
+        }
+        // A label changes only where one of its parts does: where all say the same, so does it.
+        for (label, expr) in labels[count..].iter().zip(&composed) {
+            assert!(satisfying(&model, *label).is_none(), "{expr:?}");
+            let parts = parts(&model, *label);
+            assert!(!parts.is_empty());
+            let fields: Vec<FieldId> = model.structure().label(*label).tests.clone();
+            let says = |state: &[(FieldId, i64)]| -> Vec<Vec<i64>> {
+                let of = |part: &Part| {
+                    let seen = state.iter().filter(|(f, _)| part.fields.contains(f));
+                    let seen = seen.map(|(_, value)| *value);
+                    match &part.values {
+                        Some(values) => seen.map(|v| i64::from(values.contains(v))).collect(),
+                        None => seen.collect(),
+                    }
+                };
+                parts.iter().map(of).collect()
+            };
+            let all = (-2..=2).flat_map(|a| (-2..=2).map(move |b| (a, b)));
+            let all: Vec<_> = all.map(|(a, b)| [(fields[0], a), (fields[1], b)]).collect();
+            for (one, other) in all.iter().flat_map(|one| all.iter().map(move |o| (one, o))) {
+                let same = says(one) == says(other);
+                assert!(!same || holds(expr, one) == holds(expr, other), "{expr:?}");
+            }
+        }
+    }
+
+    /// Of messages that a channel cannot hold, nothing is known.
+    #[test]
+    fn messages_are_where_the_channel_has_them() {
+        let mut program = crate::Program::new("messages");
+        let channel = program.channel(crate::Channel {
+            name: "c".into(),
+            capacity: 2,
+            items: vec![crate::Item::range(0, 3), crate::Item::range(0, 1)],
+        });
+        for at in [0, 1, 2, -1] {
+            let left = Expr::Peek {
+                channel: ChannelRef::Fixed(channel),
+                position: Box::new(Expr::Const(at)),
+                item: 0,
+                site: crate::Site(0),
+            };
+            program.label(Expr::less(left, Expr::Const(2)));
+        }
+        let model = Model::new(program).expect("a program");
+        let place = &model.encoding().channels[0];
+        let found = model.structure().label_ids().take(4);
+        let found: Vec<_> = found.map(|label| message(&model, label)).collect();
+        let cell = |at: i64| {
+            let field = FieldId::new(place.items[0].first.index() + at as usize);
+            Some((place.length, at, field, Values::interval(0, 1)))
+        };
+        assert_eq!(found, [cell(0), cell(1), None, None]);
+    }
 }

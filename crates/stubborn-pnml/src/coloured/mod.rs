@@ -134,6 +134,7 @@ fn typed<'a>(
         {
             guard.conjuncts(&mut draft.guard);
         }
+        draft.mentioned = terms.take_mentioned();
         drafts.push(draft);
     }
     for (index, arc) in raw.arcs.iter().enumerate() {
@@ -170,6 +171,7 @@ fn typed<'a>(
             summands,
         };
         let draft = &mut drafts[transition.index()];
+        draft.mentioned.extend(terms.take_mentioned());
         match ends {
             Ends::Input(..) => draft.inputs.push(coloured),
             Ends::Output(..) => draft.outputs.push(coloured),
@@ -251,6 +253,8 @@ fn variable_names(
 /// A transition whose terms still name the variables of the whole net.
 #[derive(Default)]
 struct Draft {
+    /// Components of variables of all terms, with what terms leave out.
+    mentioned: Vec<u32>,
     guard: Vec<Guard>,
     inputs: Vec<ColouredArc>,
     outputs: Vec<ColouredArc>,
@@ -295,6 +299,9 @@ impl Draft {
         self.guard
             .iter_mut()
             .for_each(|guard| renumber_guard(guard, &mut renumber));
+        for component in &self.mentioned {
+            renumber(&mut Base::Variable(*component));
+        }
         if slots.len() > MAX_VARIABLES {
             return Err(Box::new(Diagnostic::error(
                 "PNM050",
@@ -303,6 +310,7 @@ impl Draft {
             )));
         }
         let Self {
+            mentioned: _,
             guard,
             inputs,
             outputs,

@@ -155,6 +155,9 @@ pub(crate) struct Terms<'s, 'a> {
     pub(crate) sorts: &'s mut Sorts<'a>,
     /// Summands that tuples have been multiplied out to so far.
     multiplied_out: usize,
+    /// Components of variables that were read since somebody asked, also where nothing is left of
+    /// them: a binding has a value for the `x` of `0'x`, too.
+    mentioned: Vec<u32>,
 }
 
 impl<'s, 'a> Terms<'s, 'a> {
@@ -163,7 +166,13 @@ impl<'s, 'a> Terms<'s, 'a> {
             forest,
             sorts,
             multiplied_out: 0,
+            mentioned: Vec::new(),
         }
+    }
+
+    /// The variables of the terms that were read since the last call.
+    pub(crate) fn take_mentioned(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.mentioned)
     }
 
     /// An inscription or a marking; none if it is wrong, which was reported then.
@@ -222,12 +231,15 @@ impl<'s, 'a> Terms<'s, 'a> {
                     let what = format!("the variable `{}` is not declared", shown(&id));
                     return self.wrong("PNM033", &what, tag.span, report);
                 };
+                let numbers = variable.first..;
                 let components = variable
                     .sorts
                     .iter()
-                    .zip(variable.first..)
+                    .zip(numbers.clone())
                     .map(|(sort, v)| Component::One(self.atom(Base::Variable(v), *sort)))
                     .collect();
+                let count = variable.sorts.len();
+                self.mentioned.extend(numbers.take(count));
                 Ok(Some(vec![Summand {
                     coefficient: 1,
                     components,

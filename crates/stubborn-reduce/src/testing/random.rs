@@ -17,6 +17,8 @@ pub struct Shape {
     pub failures: bool,
     /// Transitions of low priority.
     pub priorities: bool,
+    /// Transitions of no process, or at no location of theirs.
+    pub loose: bool,
 }
 
 /// What happens to one variable.
@@ -107,7 +109,14 @@ pub fn padded_system(seed: u64, shape: Shape, labels: usize, transitions: usize)
             let p = random.below(count);
             let partner = (p + 1 + random.below(count - 1)) % count;
             let both = random.percent(10);
-            for p in [Some(p), both.then_some(partner)].into_iter().flatten() {
+            let of_none = shape.loose && random.percent(20);
+            let own_processes = [Some(p), both.then_some(partner)].into_iter().flatten();
+            for p in own_processes.filter(|_| !of_none) {
+                if shape.loose && random.percent(30) {
+                    description.processes.push(processes[p]);
+                    description.sources.push(None);
+                    continue;
+                }
                 let location = random.below(sizes[p] as usize) as i64;
                 own.push(tiny.label(format!("x{p} = {location}"), &[p], move |v| {
                     v[p] == location

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use stubborn::emptiness::{CycleProviso, Emptiness};
 use stubborn::plan::{Keeper, Keeping, TemporalEngine};
 use stubborn::record::{SavedTrace, TraceRecord};
-use stubborn::search::{Engine, TraceMissing};
+use stubborn::search::Engine;
 use stubborn::{
     Answer, CheckOptions, End, Language, LoadOptions, LoadedModel, Obstacle, PromelaOptions,
     Question, QuestionKind, Report, Target, Temporal, TemporalAnswer, Trace, Verdict, Violation,
@@ -649,8 +649,9 @@ pub(super) fn told(
         }
         Target::Label(_) => format!("A violation of: {}", headline(question)),
     };
+    let is_told = violation.trace.is_some() || !violation.state.is_empty();
     let _ = match violation.length {
-        _ if violation.trace_missing == Some(TraceMissing::Long) => writeln!(out, "{what}:"),
+        _ if !is_told => writeln!(out, "{what}:"),
         0 => writeln!(out, "{what}, in the initial state"),
         steps => writeln!(out, "{what}, after {}:", counted(steps, "step")),
     };
@@ -663,7 +664,7 @@ pub(super) fn told(
             let _ = writeln!(out, "  (no steps to show: {reason})");
         }
     }
-    if violation.trace_missing != Some(TraceMissing::Long) {
+    if is_told {
         out += &explanation(model, question, violation);
     }
     out

@@ -83,6 +83,11 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
+    /// Drops a reference that nobody else can ask about any more.
+    pub(crate) fn forget(mut self) {
+        self.value = None;
+    }
+
     /// How many references there are, weak ones aside.
     ///
     /// # Panics
