@@ -1,10 +1,11 @@
 //! Emptiness checks by several threads on random graphs: the verdict is that of the graph they
 //! explored, every cycle of it has an expanded node, and nothing is left out.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use stubborn_emptiness::parallel::cndfs::NestedWorker;
 use stubborn_emptiness::parallel::components::{ComponentWorker, Sets};
+use stubborn_emptiness::parallel::flags::LEFT;
 use stubborn_emptiness::parallel::{FoundLasso, Outcome, Shared, flags};
 use stubborn_emptiness::space::{Counts, Edge, Node, Space};
 use stubborn_emptiness::walk::Emptiness;
@@ -218,6 +219,110 @@ fn run(seeds: std::ops::Range<u64>) {
     }
     eprintln!("{accepting} accepting, {empty} empty");
     assert!(accepting > 50 && empty > 50);
+}
+
+/// How far two workers are that must meet.
+#[derive(Default)]
+struct Stage {
+    /// The first has left node 1, and is about to look for a way back to node 0.
+    is_left: AtomicBool,
+    /// How often the second has asked for node 0.
+    asked: AtomicU32,
+    /// The second is done.
+    is_done: AtomicBool,
+}
+
+/// A worker that waits for the other one.
+struct Staged<'g> {
+    view: View<'g>,
+    stage: &'g Stage,
+    is_first: bool,
+}
+
+fn until(what: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !what() && start.elapsed().as_secs() < 20 {
+        std::thread::yield_now();
+    }
+}
+
+impl Space for Staged<'_> {
+    fn initial(&mut self, out: &mut Vec<Node>) -> Result<(), Limit> {
+        let mut nodes = [Node(0), Node(2)];
+        if !self.is_first {
+            until(|| self.stage.is_left.load(Ordering::SeqCst));
+            nodes.reverse();
+        }
+        out.extend(nodes);
+        Ok(())
+    }
+
+    fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+        self.view.kept(node, out)
+    }
+
+    fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
+        self.view.rest(node, out)
+    }
+
+    fn flags(&mut self, node: Node) -> u8 {
+        if !self.is_first && node == Node(0) {
+            self.stage.asked.fetch_add(1, Ordering::SeqCst);
+        }
+        self.view.flags(node)
+    }
+
+    fn set_flags(&mut self, node: Node, flags: u8) -> u8 {
+        let before = self.view.set_flags(node, flags);
+        if self.is_first && node == Node(1) && flags & LEFT != 0 {
+            let stage = self.stage;
+            stage.is_left.store(true, Ordering::SeqCst);
+            let waits = || stage.asked.load(Ordering::SeqCst) > 50;
+            until(|| waits() || stage.is_done.load(Ordering::SeqCst));
+        }
+        before
+    }
+
+    fn go_on(&mut self, bytes: usize, counts: &Counts) -> Result<(), Limit> {
+        self.view.go_on(bytes, counts)
+    }
+}
+
+/// Nodes 0 and 1 are a cycle, and 2 leads to 1; edges to 1 are accepting. While the first worker has still
+/// to look for the way back from 1 to 0, the second one comes from 2 to 1 and 0, without success: it must
+/// not say that these are harmless.
+#[test]
+fn what_others_have_still_to_look_at_is_not_harmless() {
+    let all = Marks(1);
+    let zeros = || (0..3).map(|_| AtomicU8::new(0)).collect();
+    let graph = Graph {
+        edges: vec![
+            vec![(1, all), (0, Marks::NONE)],
+            vec![(0, Marks::NONE)],
+            vec![(1, all)],
+        ],
+        kept: vec![vec![true; 2]; 3],
+        flags: zeros(),
+        entered: zeros(),
+    };
+    let (shared, stage) = (Shared::default(), Stage::default());
+    std::thread::scope(|scope| {
+        for worker in [0, 1] {
+            let (graph, shared, stage) = (&graph, &shared, &stage);
+            scope.spawn(move || {
+                let mut space = Staged {
+                    view: View(graph, Random::new(1)),
+                    stage,
+                    is_first: worker == 0,
+                };
+                NestedWorker::new(&mut space, shared, worker, all).run();
+                if worker == 1 {
+                    stage.is_done.store(true, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    assert!(matches!(shared.outcome(), Outcome::Accepting(_)));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::executor::ProtocolExecutor;
 use crate::intern::Interner;
 use crate::model::{Core, Inner};
 use crate::pairs::PairMap;
+use crate::quick::{MOST_ENTRIES, Notes, Quick};
 use crate::value::Pid;
 
 /// All words of the state of failure, which is no number of anything.
@@ -163,7 +164,9 @@ impl System for Compact<'_> {
             moves: Vec::new(),
             posts: Vec::new(),
             arrived: (0..count).map(|_| PairMap::new()).collect(),
-            noted: PairMap::new(),
+            noted: Notes::new(),
+            is_full: false,
+            ranges: vec![(0, 0); count],
             state: vec![FAILED; self.layout.words()],
             words: inner.initial_words().to_vec(),
         })
@@ -200,34 +203,16 @@ struct Situation {
     inbox: u32,
     /// The range of its moves; empty and at the end of all numbers if they are not known.
     moves: (u32, u32),
+    /// All of them are ordinary.
+    is_ordinary: bool,
 }
 
 const UNKNOWN: Situation = Situation {
     local: 0,
     inbox: 0,
     moves: (u32::MAX, u32::MAX),
+    is_ordinary: false,
 };
-
-/// A move in the thread's table.
-#[derive(Clone, Copy, Debug)]
-struct Quick {
-    action: u32,
-    situation: u32,
-    /// The range of its posts.
-    posts: (u32, u32),
-    /// Number of the events plus one, 0 for none.
-    events: u32,
-    /// Number of the handler that misbehaved plus one, 0 for none.
-    misused: u16,
-    crashes: bool,
-    returns: bool,
-    /// Nothing happens but that its process is in another situation.
-    is_plain: bool,
-}
-
-/// Entries of all tables together at which they are emptied: a bound on memory, far above what
-/// most protocols need.
-const MOST_ENTRIES: usize = 1 << 24;
 
 /// The worker of one thread.
 struct CompactExecutor<'c> {
@@ -237,13 +222,17 @@ struct CompactExecutor<'c> {
     plain: ProtocolExecutor<'c>,
     /// For each process, by number.
     known: Vec<Vec<Situation>>,
-    moves: Vec<Quick>,
+    /// The situation afterwards.
+    moves: Vec<Quick<u32>>,
     /// Receiver and post.
     posts: Vec<(u32, u32)>,
     /// For each receiver, situation and post to situation.
     arrived: Vec<PairMap>,
-    /// Record and events to record.
-    noted: PairMap,
+    noted: Notes,
+    /// The tables are to be emptied before the next state.
+    is_full: bool,
+    /// For one state: the moves of its processes.
+    ranges: Vec<(u32, u32)>,
     /// The last state whose processes were looked at, and the words of the model for it.
     state: Vec<u32>,
     words: Vec<u32>,
@@ -259,45 +248,59 @@ impl CompactExecutor<'_> {
         }
     }
 
+    /// Looks up the processes of a state: how many moves they have, and whether all of these are
+    /// ordinary. `None` if one is not known.
+    #[inline]
+    fn look(&mut self, state: &[u32]) -> Option<(usize, bool)> {
+        self.state.copy_from_slice(state);
+        let (mut count, mut is_ordinary) = (0, true);
+        let found = self.ranges.iter_mut().zip(self.words.as_chunks_mut().0);
+        for ((known, number), (range, words)) in self.known.iter().zip(state).zip(found) {
+            let known = known.get(*number as usize)?;
+            if known.moves.0 == u32::MAX {
+                return None;
+            }
+            *words = [known.local, known.inbox];
+            *range = known.moves;
+            count += (known.moves.1 - known.moves.0) as usize;
+            is_ordinary &= known.is_ordinary;
+        }
+        Some((count, is_ordinary))
+    }
+
+    /// The same where some are not.
+    #[cold]
+    fn learn(&mut self, state: &[u32]) -> (usize, bool) {
+        for (process, number) in state.iter().enumerate().take(self.known.len()) {
+            self.situation(process, *number);
+        }
+        self.look(state).unwrap_or_default()
+    }
+
     #[cold]
     fn compute(&mut self, process: usize, number: u32) -> Situation {
-        let arrived: usize = self.arrived.iter().map(PairMap::len).sum();
-        if self.moves.len() + arrived + self.noted.len() > MOST_ENTRIES {
-            self.forget();
-        }
         let situations = &self.compact.situations[process];
         let (local, inbox) = *situations.get(number);
-        let start = self.moves.len() as u32;
+        let start = self.moves.len();
         for step in self.inner.moves_met(Pid(process as u16), local, inbox, &[]) {
-            let first = self.posts.len() as u32;
-            let posts = step.posts.iter();
-            self.posts
-                .extend(posts.map(|(to, post)| (to.index() as u32, *post)));
-            self.moves.push(Quick {
-                action: step.action,
-                situation: situations.intern((step.local, step.inbox)),
-                posts: (first, self.posts.len() as u32),
-                events: step.events.map_or(0, |e| e + 1),
-                misused: step.misused.map_or(0, |handler| handler as u16 + 1),
-                crashes: step.crashes,
-                returns: step.returns,
-                is_plain: step.posts.is_empty()
-                    && step.events.is_none()
-                    && step.misused.is_none()
-                    && !step.crashes
-                    && !step.returns,
-            });
+            let after = situations.intern((step.local, step.inbox));
+            let quick = Quick::new(&step, after, &mut self.posts, Pid::index);
+            self.moves.push(quick);
         }
+        let situation = Situation {
+            local,
+            inbox,
+            moves: (start as u32, self.moves.len() as u32),
+            is_ordinary: self.moves[start..].iter().all(Quick::is_ordinary),
+        };
         let known = &mut self.known[process];
         if known.len() <= number as usize {
             known.resize(number as usize + 1, UNKNOWN);
         }
-        known[number as usize] = Situation {
-            local,
-            inbox,
-            moves: (start, self.moves.len() as u32),
-        };
-        known[number as usize]
+        known[number as usize] = situation;
+        let arrived: usize = self.arrived.iter().map(PairMap::len).sum();
+        self.is_full = self.moves.len() + arrived + self.noted.len() > MOST_ENTRIES;
+        situation
     }
 
     /// Empties the tables.
@@ -307,7 +310,8 @@ impl CompactExecutor<'_> {
         self.posts = Vec::new();
         let arrived = self.arrived.iter_mut();
         arrived.for_each(|map| *map = PairMap::new());
-        self.noted = PairMap::new();
+        self.noted = Notes::new();
+        self.is_full = false;
     }
 
     /// The situation of a process after a post has arrived.
@@ -322,11 +326,11 @@ impl CompactExecutor<'_> {
         after
     }
 
-    #[inline]
-    fn push(&mut self, state: &[u32], process: usize, step: Quick, out: &mut Successors) {
+    /// A step that may be impossible, or fail.
+    fn push(&mut self, state: &[u32], process: usize, step: Quick<u32>, out: &mut Successors) {
         let id = TransitionId::new(step.action as usize);
         if step.misused != 0 {
-            let outcome = Outcome::failure(usize::from(step.misused) - 1);
+            let outcome = Outcome::failure(step.misused as usize - 1);
             let failed = self.compact.structure.error_state.as_deref();
             out.push(id, state, failed.unwrap_or(state), outcome);
             return;
@@ -336,40 +340,39 @@ impl CompactExecutor<'_> {
             return;
         }
         let (words, changed) = out.push_copy(id, state);
-        let mut set = |word: usize, value: u32| {
-            if words[word] != value {
-                words[word] = value;
-                changed[word / 64] |= 1 << (word % 64);
-            }
-        };
-        set(process, step.situation);
+        self.change(process, &step, words, changed);
+        if let Some(word) = crashes {
+            let left = state[word] - u32::from(step.crashes) + u32::from(step.returns);
+            set(words, changed, word, left);
+        }
+    }
+
+    /// Changes a copy of the state before as a step does.
+    #[inline]
+    fn change(&mut self, process: usize, step: &Quick<u32>, words: &mut [u32], mask: &mut [u64]) {
+        set(words, mask, process, step.after);
         for at in step.posts.0..step.posts.1 {
+            // Nobody has two posts, and what goes to the process itself is in its situation.
             let (to, post) = self.posts[at as usize];
-            let (to, before) = (to as usize, state[to as usize]);
+            let (to, before) = (to as usize, words[to as usize]);
             let after = match self.arrived[to].get(before, post) {
                 Some(after) => after,
                 None => self.arrive(to, before, post),
             };
-            set(to, after);
+            set(words, mask, to, after);
         }
-        if step.events != 0
-            && let Some(word) = self.compact.record
-        {
-            let (before, events) = (state[word], step.events - 1);
-            let after = match self.noted.get(before, events) {
-                Some(after) => after,
-                None => {
-                    let after = self.inner.record_after(before, events);
-                    self.noted.insert(before, events, after);
-                    after
-                }
-            };
-            set(word, after);
+        if let Some(word) = self.compact.record {
+            let after = self.noted.after(self.inner, words[word], step);
+            set(words, mask, word, after);
         }
-        if let Some(word) = crashes {
-            let left = state[word] - u32::from(step.crashes) + u32::from(step.returns);
-            set(word, left);
-        }
+    }
+}
+
+#[inline]
+fn set(words: &mut [u32], mask: &mut [u64], word: usize, value: u32) {
+    if words[word] != value {
+        words[word] = value;
+        mask[word / 64] |= 1 << (word % 64);
     }
 }
 
@@ -378,25 +381,40 @@ impl Executor for CompactExecutor<'_> {
         if state[0] == FAILED {
             return;
         }
-        self.state.copy_from_slice(state);
-        for process in 0..self.known.len() {
-            let known = self.situation(process, state[process]);
-            (self.words[2 * process], self.words[2 * process + 1]) = (known.local, known.inbox);
-            let (start, end) = known.moves;
-            for at in start..end {
-                let step = self.moves[at as usize];
-                if !step.is_plain {
-                    self.push(state, process, step, out);
-                    continue;
+        if self.is_full {
+            self.forget();
+        }
+        let (count, is_ordinary) = self.look(state).unwrap_or_else(|| self.learn(state));
+        if !is_ordinary {
+            for process in 0..self.ranges.len() {
+                let (start, end) = self.ranges[process];
+                for at in start..end {
+                    self.push(state, process, self.moves[at as usize], out);
                 }
-                let id = TransitionId::new(step.action as usize);
-                let (words, changed) = out.push_copy(id, state);
-                if words[process] != step.situation {
-                    words[process] = step.situation;
-                    changed[process / 64] |= 1 << (process % 64);
+            }
+            return;
+        }
+        let (words, masks, transitions) = out.push_copies(state, count);
+        let (width, mask_words) = (state.len(), state.len().div_ceil(64));
+        let moves = std::mem::take(&mut self.moves);
+        // (By hand: iterators over rows would be set up for every process.)
+        let mut row = 0;
+        for process in 0..self.ranges.len() {
+            let (start, end) = self.ranges[process];
+            for step in &moves[start as usize..end as usize] {
+                transitions[row] = TransitionId::new(step.action as usize);
+                let (at, mask_at) = (row * width, row * mask_words);
+                row += 1;
+                if !step.is_local() {
+                    let (words, masks) = (&mut words[at..], &mut masks[mask_at..]);
+                    self.change(process, step, words, masks);
+                } else if words[at + process] != step.after {
+                    words[at + process] = step.after;
+                    masks[mask_at + process / 64] |= 1 << (process % 64);
                 }
             }
         }
+        self.moves = moves;
     }
 
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
@@ -417,12 +435,8 @@ impl Executor for CompactExecutor<'_> {
         if state[0] == FAILED {
             return false;
         }
-        if self.state != state {
-            self.state.copy_from_slice(state);
-            for (process, number) in state.iter().enumerate().take(self.known.len()) {
-                let known = self.situation(process, *number);
-                (self.words[2 * process], self.words[2 * process + 1]) = (known.local, known.inbox);
-            }
+        if self.state != state && self.look(state).is_none() {
+            self.learn(state);
         }
         self.compact.unfold_others(state, &mut self.words);
         self.plain.label(&self.words, label)

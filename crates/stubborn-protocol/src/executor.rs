@@ -10,28 +10,9 @@ use stubborn_system::{Executor, LabelId, Outcome, Random, Successors, Transition
 use crate::handler::calmly;
 use crate::model::{Inner, Meaning};
 use crate::pairs::PairMap;
+use crate::quick::{MOST_ENTRIES, Notes, Quick};
 use crate::value::Pid;
 use crate::values::Values;
-
-/// A move in the thread's table.
-#[derive(Clone, Copy, Debug)]
-struct Quick {
-    action: u32,
-    local: u32,
-    inbox: u32,
-    /// The range of its posts.
-    posts: (u32, u32),
-    /// Number of the events plus one, 0 for none.
-    events: u32,
-    /// Number of the handler that misbehaved plus one, 0 for none.
-    misused: u16,
-    crashes: bool,
-    returns: bool,
-}
-
-/// Entries of all tables together at which they are emptied: a bound on memory, far above what
-/// most protocols need.
-const MOST_ENTRIES: usize = 1 << 24;
 
 /// See the [module](self).
 pub(crate) struct ProtocolExecutor<'m> {
@@ -43,13 +24,13 @@ pub(crate) struct ProtocolExecutor<'m> {
     /// For each process, local state and inbox to the number of a range of moves.
     known: Vec<PairMap>,
     ranges: Vec<(u32, u32)>,
-    moves: Vec<Quick>,
+    /// Local state and inbox afterwards.
+    moves: Vec<Quick<(u32, u32)>>,
     /// The word of the receiver's inbox, and the post.
     posts: Vec<(u32, u32)>,
     /// Inbox and post to inbox.
     added: PairMap,
-    /// Record and events to record.
-    noted: PairMap,
+    noted: Notes,
     /// For each property.
     values: Vec<Values>,
 }
@@ -68,7 +49,7 @@ impl<'m> ProtocolExecutor<'m> {
             moves: Vec::new(),
             posts: Vec::new(),
             added: PairMap::new(),
-            noted: PairMap::new(),
+            noted: Notes::new(),
             values: properties.map(|p| Values::new(inner, p)).collect(),
         }
     }
@@ -108,20 +89,9 @@ impl<'m> ProtocolExecutor<'m> {
             .inner
             .moves_met(process_id, local, inbox, self.left_out);
         for step in moves {
-            let first = self.posts.len() as u32;
-            let word = |to: Pid| 2 * to.index() as u32 + 1;
-            self.posts
-                .extend(step.posts.iter().map(|(to, post)| (word(*to), *post)));
-            self.moves.push(Quick {
-                action: step.action,
-                local: step.local,
-                inbox: step.inbox,
-                posts: (first, self.posts.len() as u32),
-                events: step.events.map_or(0, |e| e + 1),
-                misused: step.misused.map_or(0, |handler| handler as u16 + 1),
-                crashes: step.crashes,
-                returns: step.returns,
-            });
+            let (after, word) = ((step.local, step.inbox), |to: Pid| 2 * to.index() + 1);
+            let quick = Quick::new(&step, after, &mut self.posts, word);
+            self.moves.push(quick);
         }
         let range = (start, self.moves.len() as u32);
         let number = self.ranges.len() as u32;
@@ -137,16 +107,22 @@ impl<'m> ProtocolExecutor<'m> {
         self.moves = Vec::new();
         self.posts = Vec::new();
         self.added = PairMap::new();
-        self.noted = PairMap::new();
+        self.noted = Notes::new();
     }
 
     #[inline]
-    fn push(&mut self, state: &[u32], process: usize, step: Quick, out: &mut Successors) {
+    fn push(
+        &mut self,
+        state: &[u32],
+        process: usize,
+        step: Quick<(u32, u32)>,
+        out: &mut Successors,
+    ) {
         let id = TransitionId::new(step.action as usize);
         if step.misused != 0
             && let Some(error) = self.error
         {
-            let outcome = Outcome::failure(usize::from(step.misused) - 1);
+            let outcome = Outcome::failure(step.misused as usize - 1);
             out.push(id, state, error, outcome);
             return;
         }
@@ -160,8 +136,8 @@ impl<'m> ProtocolExecutor<'m> {
                 changed[word / 64] |= 1 << (word % 64);
             }
         };
-        set(2 * process, step.local);
-        set(2 * process + 1, step.inbox);
+        set(2 * process, step.after.0);
+        set(2 * process + 1, step.after.1);
         for at in step.posts.0..step.posts.1 {
             let (word, post) = self.posts[at as usize];
             let before = state[word as usize];
@@ -178,20 +154,8 @@ impl<'m> ProtocolExecutor<'m> {
             };
             set(word as usize, after);
         }
-        if step.events != 0
-            && let Some(word) = self.inner.record_word
-        {
-            let events = step.events - 1;
-            let before = state[word];
-            let after = match self.noted.get(before, events) {
-                Some(after) => after,
-                None => {
-                    let after = self.inner.record_after(before, events);
-                    self.noted.insert(before, events, after);
-                    after
-                }
-            };
-            set(word, after);
+        if let Some(word) = self.inner.record_word {
+            set(word, self.noted.after(self.inner, state[word], &step));
         }
         if step.crashes {
             set(self.inner.extra_word, state[self.inner.extra_word] - 1);

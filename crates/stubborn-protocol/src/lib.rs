@@ -76,7 +76,7 @@
 //! | [`linearizability`], [`clients`] | a tester for recorded operations, and clients that record them |
 //! | `simulation` | random walks |
 //! | [`real`] | the same handlers over UDP, with logs |
-//! | `model`, `moves`, `executor`, `compact`, `values`, `intern`, `pairs` | protocols as systems: values as numbers, steps as tables. The types of local states and messages are known at the edge alone (closures of handlers, printing) |
+//! | `model`, `moves`, `executor`, `compact`, `values`, `intern`, `pairs`, `quick` | protocols as systems: values as numbers, steps as tables. The types of local states and messages are known at the edge alone (closures of handlers, printing) |
 //! | `analysis`, `relations` | what may enable and disturb what, in advance |
 //! | `lazy` | the same for single messages, from what searches meet |
 //! | `check`, `bounded`, `report`, `coverage`, `error`, `chart`, `svg` | questions and answers |
@@ -112,6 +112,7 @@ mod property;
 mod protocol;
 #[cfg(feature = "protocols")]
 pub mod protocols;
+mod quick;
 mod quotient;
 pub mod real;
 mod relations;

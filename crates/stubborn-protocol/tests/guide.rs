@@ -1,5 +1,6 @@
 //! The guide, `docs/protocols.md`: its program holds, and broken as it says it gives what it
-//! promises. The files in `guide/` are the guide's own text, with one change each.
+//! promises. The files in `guide/` are the guide's own text, with one change each, and `sections.rs` what it
+//! says besides.
 
 #[rustfmt::skip]
 #[path = "guide/lock_server.rs"]
@@ -11,6 +12,8 @@ mod careless_server;
 #[rustfmt::skip]
 #[path = "guide/misspelt_kind.rs"]
 mod misspelt_kind;
+#[path = "guide/sections.rs"]
+mod sections;
 
 const GUIDE: &str = include_str!("../../../docs/protocols.md");
 

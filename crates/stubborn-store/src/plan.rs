@@ -143,6 +143,20 @@ impl Template {
         memo: &Memo,
         pairs: &mut [u64],
     ) -> Result<u64, (usize, usize)> {
+        match &*self.leaves {
+            [leaf] => self.root_above(leaf, known, words, memo, pairs),
+            _ => self.root_above_all(known, words, memo, pairs),
+        }
+    }
+
+    #[inline(never)]
+    fn root_above_all(
+        &self,
+        known: &[[NodeId; 2]],
+        words: &[u32],
+        memo: &Memo,
+        pairs: &mut [u64],
+    ) -> Result<u64, (usize, usize)> {
         // Narrow states have nothing between leaves and root.
         if let [root] = &*self.nodes {
             let mut pair = NodeId::pair(known[root.position as usize]) & root.kept;
@@ -172,6 +186,47 @@ impl Template {
             pairs[node.receiver.node as usize] |= u64::from(id.0) << node.receiver.shift;
         }
         Ok(pairs[last])
+    }
+
+    /// The same with one changed leaf: each node goes to the next one.
+    #[inline(always)]
+    fn root_above(
+        &self,
+        leaf: &LeafPart,
+        known: &[[NodeId; 2]],
+        words: &[u32],
+        memo: &Memo,
+        pairs: &mut [u64],
+    ) -> Result<u64, (usize, usize)> {
+        let (mut pair, mut shift) = (leaf.pair(words), leaf.receiver.shift);
+        for (at, node) in self.nodes.iter().enumerate() {
+            let Some(id) = memo.get(pair) else {
+                return Err(self.unknown_above(at, pair, known, pairs));
+            };
+            let others = NodeId::pair(known[node.position as usize]) & node.kept;
+            pair = others | u64::from(id.0) << shift;
+            shift = node.receiver.shift;
+        }
+        Ok(pair)
+    }
+
+    /// What is known where the leaf, or the node before number `at`, is not.
+    #[cold]
+    fn unknown_above(
+        &self,
+        at: usize,
+        pair: u64,
+        known: &[[NodeId; 2]],
+        pairs: &mut [u64],
+    ) -> (usize, usize) {
+        for (pair, node) in pairs.iter_mut().zip(&self.nodes).skip(at) {
+            *pair = NodeId::pair(known[node.position as usize]) & node.kept;
+        }
+        let Some(unknown) = at.checked_sub(1) else {
+            return (0, 0);
+        };
+        pairs[unknown] = pair;
+        (1, unknown)
     }
 }
 
@@ -386,6 +441,9 @@ impl TreePlan {
                 break;
             };
             words = others;
+            if mask.iter().all(|changed| *changed == 0) {
+                continue;
+            }
             let template = self.templates.of(mask);
             match template.root(known, state, &self.memo, &mut self.pairs) {
                 Ok(root) if root == last || root == own => {}

@@ -218,6 +218,44 @@ impl Successors {
         (&mut self.states[at..], &mut self.masks[mask_at..])
     }
 
+    /// Appends so many successors that start as copies of `source` with all-zero masks and by a
+    /// transition that is to be set: their words, masks and transitions, one successor behind the other.
+    #[inline]
+    pub fn push_copies(
+        &mut self,
+        source: &[u32],
+        count: usize,
+    ) -> (&mut [u32], &mut [u64], &mut [TransitionId]) {
+        assert_eq!(source.len(), self.words, "a state of another size");
+        let (first, at, mask_at) = (self.len(), self.states.len(), self.masks.len());
+        let room = self.spare_room(count);
+        // SAFETY: there is room for so many entries, all parts of which are written, the words of the
+        // first from as many, and those of the others from the ones before.
+        unsafe {
+            let mut written = count.min(1);
+            std::ptr::copy_nonoverlapping(source.as_ptr(), room.states, written * self.words);
+            while written < count {
+                let more = written.min(count - written);
+                let to = room.states.add(written * self.words);
+                std::ptr::copy_nonoverlapping(room.states, to, more * self.words);
+                written += more;
+            }
+            for row in 0..count {
+                room.transitions.add(row).write(TransitionId::new(0));
+            }
+            for row in 0..count {
+                room.outcomes.add(row).write(Outcome::FINE);
+            }
+            room.masks.write_bytes(0, count * self.mask_words);
+            self.claim(count);
+        }
+        (
+            &mut self.states[at..],
+            &mut self.masks[mask_at..],
+            &mut self.transitions[first..],
+        )
+    }
+
     /// Appends a finished successor; the mask is computed by comparison with `source`.
     pub fn push(
         &mut self,
@@ -363,6 +401,29 @@ mod tests {
         assert_eq!(buffer.state(0), state);
         buffer.pop();
         assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn copies_are_changed_in_place() {
+        let mut buffer = Successors::new(65);
+        let source = vec![7; 65];
+        buffer.push(TransitionId::new(4), &source, &[8; 65], Outcome::failure(1));
+        let (words, masks, transitions) = buffer.push_copies(&source, 2);
+        assert_eq!(
+            (words.len(), masks, transitions.len()),
+            (130, &mut [0; 4][..], 2)
+        );
+        (words[65], transitions[1]) = (9, TransitionId::new(5));
+        assert_eq!(buffer.len(), 3);
+        assert_eq!(
+            (buffer.state(1), buffer.outcome(1)),
+            (&source[..], Outcome::FINE)
+        );
+        assert_eq!(
+            (buffer.state(2)[0], buffer.get(2).transition),
+            (9, TransitionId::new(5))
+        );
+        assert!(buffer.push_copies(&source, 0).0.is_empty());
     }
 
     #[test]

@@ -185,3 +185,48 @@ fn archives_are_as_binstall_expects_them() {
         "{program} in {list}"
     );
 }
+
+/// Every protocol that comes with the library is found where people look for it: in the guide, on the
+/// command line and in the example.
+#[test]
+fn every_protocol_is_listed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("it is there");
+    let guide = read("docs/protocols.md");
+    let example = read("crates/stubborn-protocol/examples/shipped.rs");
+    let help = Command::new(env!("CARGO_BIN_EXE_stubborn"))
+        .args(["protocol", "--help"])
+        .output()
+        .expect("the program starts");
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    let (_, names) = help.split_once("[possible values: ").expect("a list");
+    let (names, _) = names.split_once(']').expect("its end");
+    let mut offered: Vec<String> = names.split(',').map(|n| n.trim().to_owned()).collect();
+    let folder = root.join("crates/stubborn-protocol/src/protocols");
+    let mut listed = Vec::new();
+    for file in std::fs::read_dir(folder).expect("a folder") {
+        let path = file.expect("a file").path();
+        let module = path
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        if module == "mod" {
+            continue;
+        }
+        assert!(
+            example.contains(&format!("{module}::protocol(")),
+            "{module}"
+        );
+        let row = guide
+            .lines()
+            .find(|l| l.starts_with(&format!("| `{module}` |")));
+        let row = row.unwrap_or_else(|| panic!("`{module}` is not in the guide"));
+        let names = row.trim_end_matches([' ', '|']).rsplit('|').next();
+        let names = names.expect("a column").split(',');
+        listed.extend(names.map(|n| n.trim().trim_matches('`').to_owned()));
+    }
+    offered.sort();
+    listed.sort();
+    assert_eq!(listed, offered);
+}

@@ -75,7 +75,9 @@ impl<T> JoinHandle<T> {
     /// Outside of a check.
     pub fn join(self) -> std::thread::Result<T> {
         perform(Operation::Join(self.thread.number));
-        self.last.map(counted::Arc::forget);
+        if let Some(last) = self.last {
+            last.forget();
+        }
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(result.take().unwrap_or_else(|| no_waiting()))
     }
