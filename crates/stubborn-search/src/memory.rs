@@ -112,6 +112,7 @@ impl Words {
         &mut self.words
     }
 
+    #[inline]
     pub(crate) fn as_slice(&self) -> &[u64] {
         &self.words
     }
