@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stubborn_promela::StartName;
-use stubborn_search::{Trace, TraceStep};
+use stubborn_search::{Change, Trace, TraceStep};
 use stubborn_system::{FieldId, FieldKind, Successor, Successors, System};
 
 use crate::load::{LoadOptions, LoadedModel};
@@ -130,7 +130,13 @@ fn record(model: &LoadedModel, step: &TraceStep<'_>) -> StepRecord {
     let system = model.reference();
     let structure = system.structure();
     let transition = structure.transition(step.transition);
-    let changes = step.changes(system.layout()).into_iter().map(|change| {
+    // The state after a failing step is none of the model: what is said about it is that.
+    let is_told = |change: &Change| {
+        step.outcome.failed().is_none()
+            || system.layout().field(change.field).kind == FieldKind::Failed
+    };
+    let changes = step.changes(system.layout()).into_iter().filter(is_told);
+    let changes = changes.map(|change| {
         let name = system.layout().field(change.field).name.clone();
         let old = value(system, change.field, change.old);
         let new = value(system, change.field, change.new);
@@ -336,7 +342,11 @@ impl SavedTrace {
                 };
                 let found = record(model, &one);
                 let differs = found.problems != step.problems;
-                (found.changes == step.changes).then_some((differs, successor))
+                let is_it = match successor.outcome.failed() {
+                    Some(_) => !differs,
+                    None => found.changes == step.changes,
+                };
+                is_it.then_some((differs, successor))
             });
             let Some((_, found)) = named.min_by_key(|(differs, _)| *differs) else {
                 let number = trace.len() + 1;
