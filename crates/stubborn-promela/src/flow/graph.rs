@@ -236,8 +236,14 @@ impl Table<'_, '_> {
 
     /// Follows jumps from an element. Inside an atomic sequence a jump out of it is kept.
     fn hunt(&mut self, from: El, atomic: bool) -> El {
+        self.hunt_within(from, atomic, &mut 0)
+    }
+
+    /// The same after so many `jumps`: circles may lead through an `unless`.
+    fn hunt_within(&mut self, from: El, atomic: bool, jumps: &mut usize) -> El {
         let mut at = from;
-        for _ in 0..MAX_JUMPS {
+        while *jumps < MAX_JUMPS {
+            *jumps += 1;
             let element = &self.elements.list[at];
             let next = match &element.node {
                 Node::Goto(jump) => match self.destination(jump) {
@@ -251,7 +257,7 @@ impl Table<'_, '_> {
                 Node::Unless => {
                     let main = element.subs[0];
                     match self.elements.sequences[main].first {
-                        Some(first) => self.hunt(first, atomic),
+                        Some(first) => self.hunt_within(first, atomic, jumps),
                         None => return at,
                     }
                 }

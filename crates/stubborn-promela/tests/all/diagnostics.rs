@@ -110,6 +110,10 @@ fn mistakes_have_codes() {
         ("PML081", body("goto nowhere")),
         ("PML082", body("d_step { x = 1; goto out }; out: x = 2")),
         ("PML083", body("x = 1; a: goto b; b: goto a")),
+        (
+            "PML083",
+            body("do :: x == 1 -> a: break od; { goto a } unless { x == 2 }"),
+        ),
         ("PML084", body("d_step { x = 1; run A() }")),
         (
             "PML093",
