@@ -10,6 +10,9 @@ use stubborn_dpor::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use stubborn_dpor::{Algorithm, Check, FailureKind, thread};
 use stubborn_system::Random;
 
+mod everything;
+use everything::try_everything;
+
 /// There are two mutexes, two atomics, and one of everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
@@ -400,32 +403,19 @@ impl State {
 /// What a thread may have at its end: mutexes, the lock, an end of the channel.
 const THINGS: usize = 4;
 
-const MOST_STATES: usize = 60_000;
-
 /// The same by trying everything: what is seen at the ends, and whether somebody may get stuck. `None` if
 /// it is too much.
 fn interpreted(code: &Code) -> Option<(BTreeSet<Vec<Seen>>, bool)> {
-    let (mut known, mut ends, mut stuck) = (BTreeSet::new(), BTreeSet::new(), false);
-    let mut open = vec![State::new(code)];
-    while let Some(state) = open.pop() {
-        if !known.insert(state.clone()) {
-            continue;
-        }
-        if known.len() > MOST_STATES {
-            return None;
-        }
+    let successors = |state: &State| {
         let threads = 0..code.threads.len();
-        let next: Vec<State> = threads.flat_map(|me| state.after(code, me)).collect();
-        if next.is_empty() {
-            let is_done = |(counter, acts): (&usize, &Vec<Act>)| *counter == acts.len() + THINGS;
-            match state.counters.iter().zip(&code.threads).all(is_done) {
-                true => drop(ends.insert(state.seen.clone())),
-                false => stuck = true,
-            }
-        }
-        open.extend(next);
-    }
-    Some((ends, stuck))
+        threads.flat_map(|me| state.after(code, me)).collect()
+    };
+    let is_done = |(counter, acts): (&usize, &Vec<Act>)| *counter == acts.len() + THINGS;
+    let seen = |state: &State| state.seen.clone();
+    try_everything(State::new(code), successors, |state| {
+        let mut threads = state.counters.iter().zip(&code.threads);
+        threads.all(is_done).then(|| seen(state))
+    })
 }
 
 fn compare(seeds: std::ops::Range<u64>) {

@@ -10,6 +10,9 @@ use stubborn_dpor::sync::{Arc, Barrier, Mutex, Once, Weak};
 use stubborn_dpor::{Algorithm, Check, FailureKind, thread};
 use stubborn_system::Random;
 
+mod everything;
+use everything::try_everything;
+
 /// Every thread has some references to one value, and a weak one. What needs a reference does nothing
 /// where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -375,36 +378,23 @@ impl State {
     }
 }
 
-const MOST_STATES: usize = 60_000;
-
 /// The same by trying everything: what is seen at the ends, and whether somebody may get stuck. `None` if
 /// it is too much.
 fn interpreted(code: &Code) -> Option<(BTreeSet<Vec<Seen>>, bool)> {
-    let (mut known, mut ends, mut stuck) = (BTreeSet::new(), BTreeSet::new(), false);
-    let mut open = vec![State::new(code)];
-    while let Some(state) = open.pop() {
-        if !known.insert(state.clone()) {
-            continue;
-        }
-        if known.len() > MOST_STATES {
-            return None;
-        }
+    let successors = |state: &State| {
         let threads = 0..code.threads.len();
-        let next: Vec<State> = threads.filter_map(|me| state.after(code, me)).collect();
-        if next.is_empty() {
-            let is_done = |(counter, acts): (&usize, &Vec<Act>)| *counter == acts.len();
-            match state.counters.iter().zip(&code.threads).all(is_done) {
-                true => {
-                    let mut end = state.seen.clone();
-                    end.push(vec![state.log]);
-                    ends.insert(end);
-                }
-                false => stuck = true,
-            }
-        }
-        open.extend(next);
-    }
-    Some((ends, stuck))
+        threads.filter_map(|me| state.after(code, me)).collect()
+    };
+    let is_done = |(counter, acts): (&usize, &Vec<Act>)| *counter == acts.len();
+    let seen = |state: &State| {
+        let mut end = state.seen.clone();
+        end.push(vec![state.log]);
+        end
+    };
+    try_everything(State::new(code), successors, |state| {
+        let mut threads = state.counters.iter().zip(&code.threads);
+        threads.all(is_done).then(|| seen(state))
+    })
 }
 
 fn compare(seeds: std::ops::Range<u64>) {

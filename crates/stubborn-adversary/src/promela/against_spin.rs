@@ -714,6 +714,8 @@ fn explained_refusal(why: &str) -> bool {
         "do not index an array with itself",
         // The parser of formulas knows fewer expressions.
         "tl_spin: expected",
+        // A sign after a minus in a formula, which it writes down without a space.
+        "saw 'operator: --'",
         // In a first value.
         "remote ref: ",
         // Here, loops that do nothing get a warning.
