@@ -106,6 +106,56 @@ fn reports_say_why_nothing_is_reduced() {
     assert_eq!(report.searches[0].0, "none: it would not pay");
 }
 
+/// Each turn of the token writes something new to a disk that need not listen: there is no end of messages,
+/// nor of what the disk may have made of them, and relating all of it took a hundred times as long as the search.
+#[test]
+fn what_is_too_much_is_not_related() {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    enum Message {
+        Token,
+        Write(u32),
+    }
+    let mut p = Protocol::<Message>::new("ring");
+    let disk = p.process("disk", 0_u32);
+    let nodes = p.processes("node", 3, 0_u32);
+    for (at, node) in nodes.iter().enumerate() {
+        let next = nodes[(at + 1) % nodes.len()];
+        if at == 0 {
+            p.action(*node, "starts")
+                .when(|turn| *turn == 0)
+                .then(move |turn, step| {
+                    *turn = 1;
+                    step.send(next, Message::Token);
+                });
+        }
+        p.on(*node, kind!(Message::Token))
+            .then(move |turn, _, step| {
+                *turn += 1;
+                step.send(disk, Message::Write(*turn));
+                step.send(next, Message::Token);
+            });
+    }
+    let written = |message: &Message| match message {
+        Message::Token => 0,
+        Message::Write(turn) => *turn,
+    };
+    p.on(disk, kind!(Message::Write))
+        .when(move |seen, message| written(message) >= *seen % 3)
+        .then(move |seen, message, _| *seen = (*seen * 31 + written(message)) % 5_000);
+    p.invariant("nothing", |_| true);
+    let model = p.build().expect("a model");
+    let limits = Limits {
+        states: Some(201_000),
+        ..Limits::default()
+    };
+    let report = model.check().limits(limits).run().expect("a report");
+    assert!(!report.complete);
+    assert_eq!(
+        report.searches[0].0,
+        "none: there is too much to be related"
+    );
+}
+
 #[test]
 fn what_pays_is_reduced_without_being_asked_for() {
     let mut p = Protocol::<u32>::new("workers");

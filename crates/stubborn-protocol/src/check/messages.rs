@@ -12,7 +12,7 @@ use super::{Check, PATIENCE};
 use crate::bounded::Bounded;
 use crate::error::CheckError;
 use crate::executor::ProtocolExecutor;
-use crate::lazy::{MessageReduction, Met, Quotient, Tables, Watch, Without, superfluous};
+use crate::lazy::{Effort, MessageReduction, Met, Quotient, Tables, Watch, Without, superfluous};
 use crate::network::Network;
 
 /// Random walks that look for what lies deep: the most steps of one of them, and powers of two of
@@ -28,6 +28,9 @@ const WORTHWHILE: u64 = 4;
 
 /// What part of the states is enough to see that hardly anything is left out.
 const FIRST_LOOK: u64 = 8;
+
+/// What may be done to relate what was met, before it is known to pay: less than a second.
+const EFFORT_OF_TRIAL: u64 = 100_000_000;
 
 impl Check<'_> {
     /// Without reduction as long as there are few states, then between messages if that pays.
@@ -124,9 +127,11 @@ impl Check<'_> {
             left_out: &left_out,
         };
         let mut pays = false;
+        let steps = full.map_or(u64::MAX, |_| EFFORT_OF_TRIAL);
+        let mut effort = Effort::new(system.budget(), steps);
         for search in 1.. {
             let met = self.met(system);
-            let Some(tables) = Tables::new(inner, &met, &left_out, system.budget()) else {
+            let Some(tables) = Tables::new(inner, &met, &left_out, &mut effort) else {
                 let why = "none: there is too much to be related";
                 return self.unreduced_because(system, targets, why);
             };
@@ -185,7 +190,10 @@ impl Check<'_> {
                         let why = "none: it would not pay";
                         return self.unreduced_because(system, targets, why);
                     }
-                    pays |= !is_first;
+                    if !is_first {
+                        pays = true;
+                        effort.lift();
+                    }
                     cap = match grown {
                         _ if is_first => trial,
                         true => cap.saturating_mul(4).min(most),

@@ -1,6 +1,8 @@
 //! Which messages change nothing any more, and what they lead to: what [useless](super::useless)
 //! ones are made of.
 
+use rapidhash::RapidHashMap;
+
 use super::rows::Rows;
 use super::tables::{Builder, Own, ProcessTable};
 use crate::model::Role;
@@ -9,10 +11,13 @@ use crate::network::Parcel;
 /// What those send who take a message: receivers and numbers; `None` if some of it was never met.
 type Emitted = Option<Vec<(usize, usize)>>;
 
+/// More messages than these are not followed.
+const LONGEST_TRACE: usize = 1_000;
+
 /// What a message leads to if it changes no local state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Traces {
-    /// To something that was never met.
+    /// To something that was never met, or to too much.
     Unknown,
     /// To these messages, itself included: receivers and numbers.
     Messages {
@@ -22,7 +27,7 @@ pub(super) enum Traces {
     },
 }
 
-impl Builder<'_> {
+impl Builder<'_, '_> {
     /// Elements that take a message and are not its loss.
     fn takers(&self, own: &Own, parcel: &Parcel) -> Vec<usize> {
         let all = own.first..own.first + own.count;
@@ -36,18 +41,21 @@ impl Builder<'_> {
 
     /// For each place, the messages that change nothing in any local state from there on.
     pub(super) fn inert(
-        &self,
+        &mut self,
         own: &Own,
         locals: &[u32],
         parcels: &[Parcel],
         next: &[Vec<usize>],
-    ) -> Rows {
+    ) -> Option<Rows> {
+        let edges: usize = next.iter().map(Vec::len).sum();
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); locals.len()];
         for (place, all) in next.iter().enumerate() {
             all.iter().for_each(|to| before[*to].push(place));
         }
         let mut inert = Rows::new(locals.len(), parcels.len());
         for (number, parcel) in parcels.iter().enumerate() {
+            self.effort
+                .spend(2 * own.count + 4 * locals.len() + edges)?;
             let takers = self.takers(own, parcel);
             let noted = takers.iter().any(|e| {
                 let mut consumed = self.elements[*e].consumed.iter();
@@ -82,50 +90,68 @@ impl Builder<'_> {
                 .filter(|(_, is_inert)| *is_inert)
                 .for_each(|(place, _)| inert.insert(place, number));
         }
-        inert
+        Some(inert)
     }
 
     /// What is sent by those who take a message.
-    fn emits(&self, own: &Own, parcels: &[Parcel], processes: &[ProcessTable]) -> Vec<Emitted> {
-        let of = |parcel: &Parcel| {
-            let mut found = Vec::new();
-            for e in self.takers(own, parcel) {
-                for place in 0..own.places.len() {
-                    let id = own.outcomes[place * own.count + e - own.first] as usize;
-                    for (to, message) in self.lists[id].iter().flat_map(|o| &o.sends) {
-                        let sent = Parcel {
-                            from: self.elements[e].process,
-                            message: *message,
-                        };
-                        let receiver = processes.get(to.index())?;
-                        found.push((to.index(), *receiver.parcels.get(&sent)?));
-                    }
+    fn emits(
+        &mut self,
+        own: &Own,
+        parcels: &[Parcel],
+        processes: &[ProcessTable],
+    ) -> Option<Vec<Emitted>> {
+        let mut all = Vec::with_capacity(parcels.len());
+        for parcel in parcels {
+            let takers = self.takers(own, parcel);
+            self.effort
+                .spend(2 * own.count + 4 * takers.len() * own.places.len())?;
+            all.push(self.emitted(own, &takers, processes));
+        }
+        Some(all)
+    }
+
+    /// What some elements send.
+    fn emitted(&self, own: &Own, takers: &[usize], processes: &[ProcessTable]) -> Emitted {
+        let mut found = Vec::new();
+        for e in takers {
+            for place in 0..own.places.len() {
+                let id = own.outcomes[place * own.count + *e - own.first] as usize;
+                for (to, message) in self.lists[id].iter().flat_map(|o| &o.sends) {
+                    let sent = Parcel {
+                        from: self.elements[*e].process,
+                        message: *message,
+                    };
+                    let receiver = processes.get(to.index())?;
+                    found.push((to.index(), *receiver.parcels.get(&sent)?));
                 }
             }
-            found.sort_unstable();
-            found.dedup();
-            Some(found)
-        };
-        parcels.iter().map(of).collect()
+        }
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
     }
 
     /// Follows messages to everything that they lead to.
     pub(super) fn trace(
-        &self,
+        &mut self,
         owns: &[Own],
         parcels: &[Vec<Parcel>],
         processes: &mut [ProcessTable],
-    ) {
-        let emits: Vec<Vec<Emitted>> = owns
-            .iter()
-            .zip(parcels)
-            .map(|(own, parcels)| self.emits(own, parcels, processes))
-            .collect();
-        for (p, table) in processes.iter_mut().enumerate() {
-            table.traces = (0..emits[p].len())
-                .map(|m| traces_of((p, m), &emits))
-                .collect();
+    ) -> Option<()> {
+        let mut emits = Vec::with_capacity(owns.len());
+        for (own, parcels) in owns.iter().zip(parcels) {
+            emits.push(self.emits(own, parcels, processes)?);
         }
+        for (p, table) in processes.iter_mut().enumerate() {
+            for m in 0..emits[p].len() {
+                let traces = traces_of((p, m), &emits);
+                if let Traces::Messages { all, .. } = &traces {
+                    self.effort.spend(16 * all.len())?;
+                }
+                table.traces.push(traces);
+            }
+        }
+        Some(())
     }
 }
 
@@ -134,20 +160,26 @@ fn traces_of(start: (usize, usize), emits: &[Vec<Emitted>]) -> Traces {
     // In the order in which they were found; those that are being followed, and how far.
     let mut all = vec![start];
     let mut path = vec![(start, 0)];
+    // Whether each of them is being followed.
+    let mut followed = RapidHashMap::from_iter([(start, true)]);
     let mut circular = false;
     while let Some((at, done)) = path.pop() {
         let Some(next) = &emits[at.0][at.1] else {
             return Traces::Unknown;
         };
         let Some(to) = next.get(done) else {
+            followed.insert(at, false);
             continue;
         };
         path.push((at, done + 1));
-        if !all.contains(to) {
-            all.push(*to);
-            path.push((*to, 0));
-        } else {
-            circular |= path.iter().any(|(on, _)| on == to);
+        match followed.get(to) {
+            Some(is_followed) => circular |= is_followed,
+            None if all.len() == LONGEST_TRACE => return Traces::Unknown,
+            None => {
+                followed.insert(*to, true);
+                all.push(*to);
+                path.push((*to, 0));
+            }
         }
     }
     let all = all.into_iter().map(|(q, m)| (q as u32, m as u32)).collect();

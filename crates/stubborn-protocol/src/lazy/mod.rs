@@ -42,6 +42,7 @@
 //! ignoring lets this happen again and again, until the step is possible in a visited state; but
 //! then it was met.
 
+mod effort;
 mod faults;
 mod inert;
 mod reach;
@@ -52,6 +53,7 @@ mod useless;
 
 use rapidhash::RapidHashSet;
 
+pub(crate) use effort::Effort;
 pub(crate) use faults::{Without, superfluous};
 pub(crate) use reduction::{MessageReduction, Watch};
 pub(crate) use tables::Tables;

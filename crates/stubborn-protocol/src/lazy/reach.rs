@@ -11,8 +11,8 @@
 //! - a message that is not there is sent at the end of a way along which it is not sent.
 
 use rapidhash::RapidHashMap;
-use stubborn_system::Patience;
 
+use super::effort::Effort;
 use super::rows::{Placed, PlacedBuilder, Rows};
 use super::tables::{Builder, Own};
 use crate::model::Role;
@@ -32,18 +32,17 @@ type Sent = RapidHashMap<(Pid, u32), u32>;
 /// Adds to each place what lies ahead of it by ways that matter, until nothing changes; `None` if
 /// that takes too long. `add` gives a place what another one has, and says whether that is new.
 fn carry_back(
-    patience: &mut Patience<'_>,
+    effort: &mut Effort<'_>,
+    words: usize,
     ways: &[Vec<Way>],
     matters: impl Fn(usize, &Way) -> bool,
     mut add: impl FnMut(usize, usize) -> bool,
 ) -> Option<()> {
     let mut changed = true;
     while changed {
-        if patience.spent().is_some() {
-            return None;
-        }
         changed = false;
         for (place, from) in ways.iter().enumerate().rev() {
+            effort.spend(1 + from.len() * (1 + words))?;
             for way in from.iter().filter(|way| matters(place, way)) {
                 changed |= add(place, way.to as usize);
             }
@@ -52,11 +51,12 @@ fn carry_back(
     Some(())
 }
 
-impl Builder<'_> {
+impl Builder<'_, '_> {
     /// For each place, the steps to other places.
-    pub(super) fn ways(&self, own: &Own) -> Vec<Vec<Way>> {
+    pub(super) fn ways(&mut self, own: &Own) -> Option<Vec<Vec<Way>>> {
         let mut ways: Vec<Vec<Way>> = Vec::new();
         for place in 0..own.places.len() {
+            self.effort.spend(own.count)?;
             let mut from = Vec::new();
             for element in 0..own.count {
                 let id = own.outcomes[place * own.count + element] as usize;
@@ -73,7 +73,7 @@ impl Builder<'_> {
             }
             ways.push(from);
         }
-        ways
+        Some(ways)
     }
 
     /// For each place and element, those that take its message or do not commute with it, and
@@ -94,6 +94,7 @@ impl Builder<'_> {
         let mut pairs: Vec<Vec<(u32, u32)>> = vec![Vec::new(); own.count];
         let mut rivals = Rows::new(own.count, own.count);
         for a in 0..own.count {
+            self.effort.spend(4 * (own.count - a))?;
             for b in a + 1..own.count {
                 let consumes = inner.protocol.network.consumes() || loses[a] || loses[b];
                 let of = |e: usize| &self.elements[own.first + e].consumed;
@@ -108,6 +109,7 @@ impl Builder<'_> {
             open.clear();
             open.extend((0..own.count).filter(is_open));
             for (at, a) in open.iter().copied().enumerate() {
+                self.effort.spend(4 * (open.len() - at))?;
                 for b in open[at + 1..].iter().copied() {
                     if rivals.contains(a, b)
                         || !loses[a]
@@ -125,16 +127,18 @@ impl Builder<'_> {
         let mut here = Rows::new(places, own.count);
         for (a, pairs) in pairs.iter().enumerate() {
             here.clear();
+            self.effort.spend(2 * places * here.words)?;
             for (place, b) in pairs {
                 here.insert(*place as usize, *b as usize);
             }
             let mut all = here.clone();
+            self.effort.spend(8 * places)?;
             let mut seen = self.visible_at(own, locals, own.first + a);
             let matters = |place: usize, way: &Way| {
                 let b = way.element as usize;
                 own.outcomes[place * own.count + a] != 0 && b != a && !here.contains(place, b)
             };
-            carry_back(&mut self.patience, ways, matters, |place, to| {
+            carry_back(self.effort, all.words, ways, matters, |place, to| {
                 let shows = seen[to] && !std::mem::replace(&mut seen[place], true);
                 all.add(place, to) | shows
             })?;
@@ -152,8 +156,10 @@ impl Builder<'_> {
         let mut rows = Rows::new(places, own.count);
         for e in 0..own.count {
             rows.clear();
+            self.effort.spend(2 * places * rows.words)?;
             let is_open = |place: usize| own.outcomes[place * own.count + e] != 0;
             for place in (0..places).filter(|place| !is_open(*place)) {
+                self.effort.spend(own.count)?;
                 for v in 0..own.count {
                     let id = own.outcomes[place * own.count + v] as usize;
                     for number in 0..self.lists[id].len() {
@@ -165,7 +171,7 @@ impl Builder<'_> {
                 }
             }
             let matters = |place: usize, way: &Way| !is_open(place) && !is_open(way.to as usize);
-            carry_back(&mut self.patience, ways, matters, |place, to| {
+            carry_back(self.effort, rows.words, ways, matters, |place, to| {
                 rows.add(place, to)
             })?;
             found.add(e, &rows);
@@ -194,6 +200,7 @@ impl Builder<'_> {
         let mut rows = Rows::new(places, own.count);
         for (message, number) in &sent {
             rows.clear();
+            self.effort.spend(2 * places * rows.words)?;
             for (place, e) in &who[*number as usize] {
                 rows.insert(*place, *e);
             }
@@ -203,7 +210,7 @@ impl Builder<'_> {
                 let outcomes = &lists[own.outcomes[at] as usize];
                 !outcomes[way.outcome as usize].sends.contains(message)
             };
-            carry_back(&mut self.patience, ways, matters, |place, to| {
+            carry_back(self.effort, rows.words, ways, matters, |place, to| {
                 rows.add(place, to)
             })?;
             found.add(*number as usize, &rows);

@@ -1,9 +1,10 @@
 //! What handlers do with everything that was met, and the relations that follow.
 
 use rapidhash::RapidHashMap;
-use stubborn_system::{BitSet, Budget, Patience};
+use stubborn_system::BitSet;
 
 use super::Met;
+use super::effort::Effort;
 use super::inert::Traces;
 use super::rows::{Placed, Rows};
 use crate::Network;
@@ -18,6 +19,9 @@ use crate::value::{Local, Pid};
 const MOST_COMBINATIONS: usize = 4_000_000;
 /// Elements of all processes.
 const MOST_ELEMENTS: usize = 4_000;
+
+/// What it takes to run a handler and to keep what it does.
+const STEPS_OF_A_HANDLER: usize = 64;
 
 /// A step of a process, without its local state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -123,7 +127,7 @@ impl ProcessTable {
 /// The place of a local state that was not met.
 const NOWHERE: u32 = u32::MAX;
 
-pub(super) struct Builder<'i> {
+pub(super) struct Builder<'i, 'b> {
     pub(super) inner: &'i Inner,
     pub(super) lists: Vec<Vec<Outcome>>,
     numbers: RapidHashMap<Vec<Outcome>, OutcomesId>,
@@ -132,17 +136,17 @@ pub(super) struct Builder<'i> {
     pub(super) elements: Vec<Element>,
     /// One for each action.
     left_out: &'i [bool],
-    pub(super) patience: Patience<'i>,
+    pub(super) effort: &'i mut Effort<'b>,
 }
 
 impl Tables {
-    /// From everything that was met; `None` if that is too much, or the budget is spent.
+    /// From everything that was met; `None` if that is too much.
     /// Some actions are left out.
     pub(crate) fn new(
         inner: &Inner,
         met: &Met,
         left_out: &[bool],
-        budget: &Budget,
+        effort: &mut Effort<'_>,
     ) -> Option<Self> {
         let mut actions = inner.actions.iter().zip(left_out);
         let loses = actions.any(|(action, left_out)| action.role == Role::Lose && !left_out);
@@ -157,7 +161,7 @@ impl Tables {
             others: RapidHashMap::default(),
             elements: Vec::new(),
             left_out,
-            patience: Patience::new(budget, 256),
+            effort,
         };
         let count = inner.protocol.processes.len();
         let mut locals: Vec<Vec<u32>> = vec![Vec::new(); count];
@@ -204,7 +208,7 @@ impl Tables {
     }
 }
 
-impl Builder<'_> {
+impl Builder<'_, '_> {
     fn fill_word(&mut self) {
         let words = self.elements.len().div_ceil(64);
         self.elements.resize_with(64 * words, || Element {
@@ -259,9 +263,7 @@ impl Builder<'_> {
 
     /// What an element does in a local state.
     fn run(&mut self, local: u32, element: usize) -> Option<OutcomesId> {
-        if self.patience.spent().is_some() {
-            return None;
-        }
+        self.effort.spend(STEPS_OF_A_HANDLER)?;
         let inner = self.inner;
         let declared = &self.elements[element];
         let state = inner.locals.get(local);
@@ -324,6 +326,7 @@ impl Builder<'_> {
 
     /// What an element does in any local state.
     pub(super) fn outcomes(&mut self, own: &Own, local: u32, element: usize) -> Option<OutcomesId> {
+        self.effort.spend(4)?;
         if let Some(place) = own.places.get(&local) {
             return Some(own.outcomes[place * own.count + element - own.first]);
         }
@@ -413,12 +416,12 @@ impl Builder<'_> {
         let mut processes = Vec::new();
         let mut numbers = Vec::new();
         for (p, own) in owns.iter().enumerate() {
-            let ways = self.ways(own);
+            let ways = self.ways(own)?;
             let (conflicts, visible) = self.conflicts(own, &ways, &locals[p])?;
             let openers = self.openers(own, &ways)?;
             let (sent, senders) = self.senders(own, &ways)?;
             numbers.push(sent);
-            let table = self.table(own, &locals[p], &parcels[p]);
+            let table = self.table(own, &locals[p], &parcels[p])?;
             processes.push(ProcessTable {
                 conflicts,
                 visible,
@@ -434,8 +437,8 @@ impl Builder<'_> {
             let sent = elements.map(|e| e.consumed.iter().map(number).collect());
             processes[p].sent = sent.collect();
         }
-        self.trace(owns, parcels, &mut processes);
-        let brings = self.brings(&processes, locals);
+        self.trace(owns, parcels, &mut processes)?;
+        let brings = self.brings(&processes, locals)?;
         for (table, brings) in processes.iter_mut().zip(brings) {
             table.brings = brings;
         }
@@ -465,7 +468,11 @@ impl Builder<'_> {
     }
 
     /// For each process and place, elements whose only message is still to come from there.
-    fn brings(&self, processes: &[ProcessTable], locals: &[Vec<u32>]) -> Vec<Option<Rows>> {
+    fn brings(
+        &mut self,
+        processes: &[ProcessTable],
+        locals: &[Vec<u32>],
+    ) -> Option<Vec<Option<Rows>>> {
         let count = self.elements.len();
         let mut found: Vec<Option<Rows>> = locals
             .iter()
@@ -486,6 +493,7 @@ impl Builder<'_> {
             let Some(rows) = &mut found[from] else {
                 continue;
             };
+            self.effort.spend(2 * locals[from].len())?;
             let senders = &processes[from].senders;
             for place in 0..locals[from].len() {
                 if senders.row(place, number as usize).iter().any(|w| *w != 0) {
@@ -493,7 +501,7 @@ impl Builder<'_> {
                 }
             }
         }
-        found
+        Some(found)
     }
 
     /// Places at which an element may change what a property looks at.
@@ -539,7 +547,7 @@ impl Builder<'_> {
 
     /// What is possible in each local state, what leads out of what is known, and what takes which
     /// message.
-    fn table(&self, own: &Own, locals: &[u32], parcels: &[Parcel]) -> ProcessTable {
+    fn table(&mut self, own: &Own, locals: &[u32], parcels: &[Parcel]) -> Option<ProcessTable> {
         let mut open = Rows::new(locals.len(), own.count);
         let mut escapes = Rows::new(locals.len(), own.count);
         let mut next: Vec<Vec<usize>> = Vec::new();
@@ -561,12 +569,13 @@ impl Builder<'_> {
             to.dedup();
             next.push(to);
         }
-        let inert = self.inert(own, locals, parcels, &next);
+        let inert = self.inert(own, locals, parcels, &next)?;
         // Until nothing changes: where a successor leads to, its predecessors do later.
         let mut changed = true;
         while changed {
             changed = false;
             for place in (0..locals.len()).rev() {
+                self.effort.spend(next[place].len() * (1 + escapes.words))?;
                 for at in &next[place] {
                     changed |= escapes.add(place, *at);
                 }
@@ -593,7 +602,7 @@ impl Builder<'_> {
         for (place, local) in locals.iter().enumerate() {
             places[*local as usize] = place as u32;
         }
-        ProcessTable {
+        Some(ProcessTable {
             first_word: own.first / 64,
             places,
             open,
@@ -610,7 +619,7 @@ impl Builder<'_> {
             inert,
             traces: Vec::new(),
             brings: None,
-        }
+        })
     }
 }
 
