@@ -21,7 +21,9 @@ fn reduced(device: &Device, model: &Arc<Model>, aim: Aim, targets: &[Target]) ->
     let reduction =
         StubbornReduction::new(&**model, &relations, plan).expect("the relations are the model's");
     let rows = reduction.closure().expect("closure has rows");
-    let sets = Sets::new(&rows, proviso).ok()?;
+    let sets = Sets::new(&rows, proviso)
+        .inspect_err(|why| eprintln!("no sets: {why:?}"))
+        .ok()?;
     let run = Engine::new(device)
         .takes_reduced(model, targets, &sets)
         .and_then(|compiled| compiled.run(device, &Options::default()));
@@ -30,7 +32,10 @@ fn reduced(device: &Device, model: &Arc<Model>, aim: Aim, targets: &[Target]) ->
             assert_eq!(outcome.end, End::Complete);
             Some(outcome)
         }
-        Err(Failure::Refused(_) | Failure::Gave(_) | Failure::TooLong) => None,
+        Err(why @ (Failure::Refused(_) | Failure::Gave(_) | Failure::TooLong)) => {
+            eprintln!("not compared: {why}");
+            None
+        }
         Err(other) => panic!("{other}"),
     }
 }
@@ -96,7 +101,7 @@ fn random_programs(seed: u64, most: usize, generate: fn(u64) -> Program) -> usiz
     let Some(device) = device() else {
         return most;
     };
-    let models = (seed..seed + 4_000).filter_map(|seed| {
+    let models = (seed..seed + 12_000).filter_map(|seed| {
         let model = Model::new(generate(seed)).expect("a well-formed program");
         is_reducible(&model).then(|| (seed, Arc::new(model)))
     });
@@ -198,7 +203,7 @@ fn ways_after_a_reduced_search_are_shortest() {
 #[test]
 #[ignore = "long: benchmark instances of up to 100,000 states"]
 fn reduced_searches_of_instances_agree() {
-    let (Some(folder), Some(device)) = (folder("beem"), device()) else {
+    let (Some(folder), Some(device)) = (folder("beem/models"), device()) else {
         return;
     };
     let mut files: Vec<_> = std::fs::read_dir(folder)

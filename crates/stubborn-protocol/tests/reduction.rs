@@ -78,5 +78,6 @@ fn what_takes_longer_reduced_is_not_reduced() {
     let model = paxos_register::protocol(3, 3).0.build().expect("a model");
     let report = model.check().run().expect("a report");
     assert!(report.holds());
-    assert_eq!(report.searches[0].0, "none: it would not pay");
+    let how = &report.searches[0].0;
+    assert!(how.starts_with("none: "), "{how}");
 }

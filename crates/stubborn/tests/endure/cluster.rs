@@ -497,7 +497,7 @@ fn many_kills_of_any_process_change_nothing() {
         let mut command = arguments(way, &model, &often);
         for kill in 0.. {
             let child = start(&command);
-            std::thread::sleep(Duration::from_millis(random.below(900) as u64));
+            std::thread::sleep(Duration::from_millis(random.below(250) as u64));
             let mut all = children(&child);
             all.push(child.id().to_string());
             if kill < 5 {
@@ -505,7 +505,11 @@ fn many_kills_of_any_process_change_nothing() {
                     .args(["-KILL", random.pick(&all).as_str()])
                     .status();
             }
-            let end = child.wait_with_output().expect("a child of ours");
+            let mut end = child.wait_with_output().expect("a child of ours");
+            // It may have been killed when everything was said, and the checkpoint was gone.
+            if end.status.code().is_none() && end.stdout.ends_with(b"\n") {
+                end.status = undisturbed.status;
+            }
             if end.status == undisturbed.status {
                 assert_eq!(
                     essence(&end),
@@ -517,6 +521,7 @@ fn many_kills_of_any_process_change_nothing() {
             // A process that dies before all have met is a wrong command.
             let code = end.status.code();
             assert!(matches!(code, None | Some(2 | 3)), "round {round}: {end:?}");
+            assert!(kill < 6, "round {round} was not disturbed: {end:?}");
             let processes = ["1", "2", "3"][random.below(3)];
             let begun = ["checkpoint", "checkpoint.new", "checkpoint.previous"];
             if begun.iter().any(|file| checkpoints.join(file).exists()) {
