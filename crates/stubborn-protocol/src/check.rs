@@ -14,7 +14,7 @@ use stubborn_plan::{
     CheckOptions, Planner, Por, ReductionOptions, TemporalOptions, TemporalQuestion, Verdict,
 };
 use stubborn_reduce::{Aim, Algorithm, Config, Goals};
-use stubborn_search::{End, Limits, Order, Stop, StoreOptions, Target, Trace, Violation};
+use stubborn_search::{End, Limit, Limits, Order, Stop, StoreOptions, Target, Trace, Violation};
 use stubborn_system::{LabelId, RelationLevel, System};
 
 use crate::bounded::Bounded;
@@ -74,6 +74,10 @@ impl Reduction {
 /// States before anybody asks whether reduction pays. Handlers cost more than guarded commands, so
 /// that is sooner than elsewhere.
 const PATIENCE: u64 = 200_000;
+
+/// States that tell how many bits the others may take, and how often that may turn out to be too few.
+const SAMPLE: u64 = 20_000;
+const MOST_LAYOUTS: usize = 2;
 
 /// States of an unreduced search for a shorter way to a violation that a reduced one has found.
 const SHORTENING: u64 = 200_000;
@@ -461,10 +465,46 @@ impl<'m> Check<'m> {
         targets: &[Target],
         stop: Stop,
     ) -> Result<stubborn_plan::Report, CheckError> {
-        let Some(compact) = Compact::new(system) else {
+        let Some(wide) = Compact::new(system, None) else {
             return Ok(Planner::new(system, options).check(targets, stop)?);
         };
-        let mut found = Planner::new(&compact, options).check(targets, stop)?;
+        let most = options.limits.states.unwrap_or(u64::MAX);
+        if most <= SAMPLE {
+            return self.unreduced_by(&wide, options, targets, stop);
+        }
+        let mut limited = options.clone();
+        limited.limits.states = Some(SAMPLE);
+        let found = self.unreduced_by(&wide, &limited, targets, stop)?;
+        let is_cut = |run: &stubborn_plan::Run| run.result.end == End::Limit(Limit::States);
+        if !found.runs.iter().any(is_cut) {
+            return Ok(found);
+        }
+        let mut counts = wide.counts();
+        for _ in 0..MOST_LAYOUTS {
+            let Some(narrow) = Compact::new(system, Some(&counts)) else {
+                break;
+            };
+            let found = self.unreduced_by(&narrow, options, targets, stop);
+            if !system.budget().is_outgrown() {
+                return found;
+            }
+            system.budget().has_grown();
+            counts = narrow.counts();
+        }
+        match Compact::new(system, None) {
+            Some(wide) => self.unreduced_by(&wide, options, targets, stop),
+            None => Ok(Planner::new(system, options).check(targets, stop)?),
+        }
+    }
+
+    fn unreduced_by(
+        &self,
+        compact: &Compact<'_>,
+        options: &CheckOptions<'_>,
+        targets: &[Target],
+        stop: Stop,
+    ) -> Result<stubborn_plan::Report, CheckError> {
+        let mut found = Planner::new(compact, options).check(targets, stop)?;
         let answers = found.answers.iter_mut();
         let shown = answers.filter_map(|answer| answer.violation.as_mut());
         let runs = found.runs.iter_mut();

@@ -4,12 +4,16 @@
 //! each. Who explores everything needs neither: a *situation* is a pair of both, with a number among
 //! those of its process. States are half as wide, what a process can do is found at the place of its
 //! situation without a search, and so is what an arriving message makes of it.
+//!
+//! How many situations there are is not known before. A sample of the states tells how many bits they
+//! may take, most of them few; if there are more in the end, the model is
+//! [outgrown](Budget::outgrow), and everything is explored once more with more of them.
 
 use stubborn_search::{Trace, Violation};
 use stubborn_system::layout::LayoutBuilder;
 use stubborn_system::{
     Budget, Executor, FieldId, FieldKind, LabelId, Layout, Outcome, ProcessId, RelationLevel,
-    Relations, Structure, Successors, System, TransitionId,
+    Relations, Spent, Structure, Successors, System, TransitionId,
 };
 
 use crate::bounded::Bounded;
@@ -20,8 +24,89 @@ use crate::pairs::PairMap;
 use crate::quick::{MOST_ENTRIES, Notes, Quick};
 use crate::value::Pid;
 
-/// All words of the state of failure, which is no number of anything.
-const FAILED: u32 = u32::MAX;
+/// More situations than these of one process in a sample, and there will be many more.
+const FEW: usize = 64;
+
+/// Where a number is in a state. All bits set are no number: they stand for failure.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    word: usize,
+    shift: u32,
+    mask: u32,
+}
+
+impl Place {
+    #[inline]
+    fn get(self, state: &[u32]) -> u32 {
+        state[self.word] >> self.shift & self.mask
+    }
+
+    #[inline]
+    fn set(self, words: &mut [u32], mask: &mut [u64], number: u32) {
+        let word = &mut words[self.word];
+        let after = *word & !(self.mask << self.shift) | number << self.shift;
+        if *word != after {
+            *word = after;
+            mask[self.word / 64] |= 1 << (self.word % 64);
+        }
+    }
+}
+
+/// What takes bits of a state.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    bits: u32,
+    /// Takes what is left of its word.
+    grows: bool,
+}
+
+impl Room {
+    const WORD: Self = Self {
+        bits: 32,
+        grows: false,
+    };
+
+    /// For numbers of which there were so many in a sample.
+    fn after_sample(count: usize) -> Self {
+        let grows = count > FEW;
+        let expected = count as u64 * if grows { 16 } else { 2 };
+        // One more, for failure.
+        let bits = (u64::BITS - expected.leading_zeros()).clamp(1, 32);
+        Self { bits, grows }
+    }
+
+    /// Puts all of them into words: in turn into the one with the fewest bits, so that all
+    /// are about as full. In a word, those that grow come last: the highest bits of a word stay unused
+    /// for long, and it is short in tables. Returns what is in each word.
+    fn share_words(all: &mut [Self]) -> Vec<Vec<usize>> {
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(all[*at].bits));
+        let total: u32 = all.iter().map(|room| room.bits).sum();
+        let mut words = (total.div_ceil(32) as usize).clamp(2, all.len().max(2));
+        let (mut shared, used) = loop {
+            let mut shared = vec![Vec::new(); words];
+            let mut used = vec![0; words];
+            for at in &order {
+                let least = (0..words).min_by_key(|word| used[*word]).unwrap_or(0);
+                shared[least].push(*at);
+                used[least] += all[*at].bits;
+            }
+            if used.iter().all(|bits| *bits <= 32) {
+                break (shared, used);
+            }
+            words += 1;
+        };
+        for (word, used) in shared.iter_mut().zip(used) {
+            word.sort_by_key(|at| (all[*at].grows, *at));
+            let growing = word.iter().filter(|at| all[**at].grows).count() as u32;
+            for at in word.iter().filter(|_| growing > 0) {
+                all[*at].bits += u32::from(all[*at].grows) * ((32 - used) / growing);
+            }
+        }
+        shared.retain(|word| !word.is_empty());
+        shared
+    }
+}
 
 /// See the [module](self).
 pub(crate) struct Compact<'m> {
@@ -31,49 +116,82 @@ pub(crate) struct Compact<'m> {
     structure: Structure,
     /// For each process, pairs of local state and inbox.
     situations: Vec<Interner<(u32, u32)>>,
-    /// The word of the record, and of the crashes left, where there are any.
-    record: Option<usize>,
-    crashes: Option<usize>,
+    /// Where each process is.
+    places: Vec<Place>,
+    /// Where the record is, and the crashes left, where there are any.
+    record: Option<Place>,
+    crashes: Option<Place>,
+    /// What each field is: processes, the record, the crashes left.
+    parts: Vec<usize>,
+    /// The state of failure.
+    failed: Vec<u32>,
 }
 
 impl<'m> Compact<'m> {
-    /// For a check that has neither symmetry nor boundary: both look at the words of the model.
-    pub(crate) fn new(bounded: &'m Bounded<'m>) -> Option<Self> {
+    /// For a check that has neither symmetry nor boundary: both look at the words of the model. With
+    /// as much room as [`counts`](Self::counts) of a sample ask for, or a word for everything.
+    pub(crate) fn new(bounded: &'m Bounded<'m>, sample: Option<&[usize]>) -> Option<Self> {
         if bounded.symmetric.is_some() || bounded.boundary.is_some() {
             return None;
         }
         let model = bounded.model;
         let protocol = &model.inner.protocol;
         let count = protocol.processes.len();
-        let mut layout = LayoutBuilder::new();
-        let mut add = |name: &str, kind, owner| {
-            layout.field(name, (0, i64::from(u32::MAX)), kind, owner);
+        let has_record = model.inner.record_word.is_some();
+        let has_crashes = protocol.most_crashes > 0;
+        let parts = count + usize::from(has_record) + usize::from(has_crashes);
+        let mut rooms = vec![Room::WORD; parts];
+        let words = match sample {
+            None => (0..parts).map(|at| vec![at]).collect(),
+            Some(counts) => {
+                let sampled = counts.iter().map(|count| Room::after_sample(*count));
+                rooms.iter_mut().zip(sampled).for_each(|(r, s)| *r = s);
+                Room::share_words(&mut rooms)
+            }
         };
-        for (at, process) in protocol.processes.iter().enumerate() {
-            let owner = Some(ProcessId::new(at));
-            add(&process.name, FieldKind::Interned, owner);
-        }
-        let record = model.inner.record_word.map(|_| count);
-        if record.is_some() {
-            add("record", FieldKind::Interned, None);
-        }
-        let others = count + usize::from(record.is_some());
-        let crashes = (protocol.most_crashes > 0).then_some(others);
-        if crashes.is_some() {
-            add("crashes left", FieldKind::Integer, None);
+        let mut layout = LayoutBuilder::new();
+        let mut fields = vec![FieldId::new(0); parts];
+        for word in &words {
+            layout.align_to_word();
+            for at in word {
+                let process = protocol.processes.get(*at);
+                let owner = process.map(|_| ProcessId::new(*at));
+                let (name, kind) = match process {
+                    Some(process) => (process.name.as_str(), FieldKind::Interned),
+                    None if has_record && *at == count => ("record", FieldKind::Interned),
+                    None => ("crashes left", FieldKind::Integer),
+                };
+                let most = (1_i64 << rooms[*at].bits) - 1;
+                fields[*at] = layout.field(name, (0, most), kind, owner);
+            }
         }
         let layout = layout.finish();
+        let place = |field: &FieldId| {
+            let field = layout.field(*field);
+            Place {
+                word: field.word as usize,
+                shift: u32::from(field.shift),
+                mask: field.low_mask(),
+            }
+        };
+        let places: Vec<Place> = fields.iter().map(place).collect();
+        let record = has_record.then(|| places[count]);
+        let crashes = has_crashes.then(|| places[parts - 1]);
+        let mut failed = vec![0; layout.words()];
+        for place in &places {
+            failed[place.word] |= place.mask << place.shift;
+        }
         let mut structure = model.structure().clone();
-        structure.error_state = Some(vec![FAILED; layout.words()]);
-        let fold = |fields: &mut Vec<FieldId>| {
+        structure.error_state = Some(failed.clone());
+        let fold = |all: &mut Vec<FieldId>| {
             let fold = |field: &FieldId| match field.index() {
-                at if at < 2 * count => Some(FieldId::new(at / 2)),
-                at if model.inner.record_word == Some(at) => record.map(FieldId::new),
-                _ => crashes.map(FieldId::new),
+                at if at < 2 * count => Some(fields[at / 2]),
+                at if model.inner.record_word == Some(at) => Some(fields[count]),
+                _ => has_crashes.then(|| fields[parts - 1]),
             };
-            *fields = fields.iter().filter_map(fold).collect();
-            fields.sort_unstable();
-            fields.dedup();
+            *all = all.iter().filter_map(fold).collect();
+            all.sort_unstable();
+            all.dedup();
         };
         for transition in &mut structure.transitions {
             fold(&mut transition.reads);
@@ -87,21 +205,61 @@ impl<'m> Compact<'m> {
             layout,
             structure,
             situations: (0..count).map(|_| Interner::new()).collect(),
+            places: places[..count].to_vec(),
             record,
             crashes,
+            parts: words.concat(),
+            failed,
         })
+    }
+
+    /// How many numbers there are by now, of each part of a state; where there was no room for all, as
+    /// many as if there were many more to come.
+    pub(crate) fn counts(&self) -> Vec<usize> {
+        let inner = &self.model.inner;
+        let count = |len: usize, place: Place| match len > place.mask as usize {
+            true => len.max(FEW + 1),
+            false => len,
+        };
+        let processes = self.situations.iter().zip(&self.places);
+        let mut counts: Vec<usize> = processes.map(|(all, p)| count(all.len(), *p)).collect();
+        counts.extend(self.record.map(|place| count(inner.records.len(), place)));
+        counts.extend(self.crashes.map(|_| inner.protocol.most_crashes as usize));
+        counts
+    }
+
+    /// Whether a state is that of failure. (All words are then, or none.)
+    #[inline]
+    fn is_failed(&self, state: &[u32]) -> bool {
+        state[0] == self.failed[0]
+    }
+
+    /// A number, if there is room for it; else the one before, and nothing counts any more.
+    #[inline]
+    fn fitting(&self, place: Place, number: u32, before: u32) -> u32 {
+        match number < place.mask {
+            true => number,
+            false => self.outgrow(before),
+        }
+    }
+
+    #[cold]
+    fn outgrow(&self, before: u32) -> u32 {
+        self.budget.outgrow();
+        self.budget.end(Spent::Outgrown);
+        before
     }
 
     /// The words of the model.
     fn unfold_state(&self, state: &[u32]) -> Vec<u32> {
         let inner = &self.model.inner;
         let mut words = inner.initial_words().to_vec();
-        if state[0] == FAILED {
+        if self.is_failed(state) {
             let error = self.model.structure().error_state.clone();
             return error.unwrap_or(words);
         }
         for (p, situations) in self.situations.iter().enumerate() {
-            let (local, inbox) = *situations.get(state[p]);
+            let (local, inbox) = *situations.get(self.places[p].get(state));
             (words[2 * p], words[2 * p + 1]) = (local, inbox);
         }
         self.unfold_others(state, &mut words);
@@ -111,10 +269,10 @@ impl<'m> Compact<'m> {
     fn unfold_others(&self, state: &[u32], words: &mut [u32]) {
         let inner = &self.model.inner;
         if let (Some(record), Some(word)) = (self.record, inner.record_word) {
-            words[word] = state[record];
+            words[word] = record.get(state);
         }
         if let Some(crashes) = self.crashes {
-            words[inner.extra_word] = state[crashes];
+            words[inner.extra_word] = crashes.get(state);
         }
     }
 
@@ -144,12 +302,21 @@ impl System for Compact<'_> {
     fn initial_states(&self) -> Vec<u32> {
         let inner = &self.model.inner;
         let words = inner.initial_words();
-        let pairs = words.chunks(2).zip(&self.situations);
-        let mut state: Vec<u32> = pairs
-            .map(|(two, situations)| situations.intern((two[0], two[1])))
-            .collect();
-        state.extend(inner.record_word.map(|word| words[word]));
-        state.extend(self.crashes.map(|_| words[inner.extra_word]));
+        let mut state = vec![0; self.layout.words()];
+        let mut mask = vec![0; self.layout.mask_words()];
+        let mut set = |place: Place, number: u32| {
+            let number = self.fitting(place, number, 0);
+            place.set(&mut state, &mut mask, number);
+        };
+        for ((two, situations), place) in words.chunks(2).zip(&self.situations).zip(&self.places) {
+            set(*place, situations.intern((two[0], two[1])));
+        }
+        if let (Some(place), Some(word)) = (self.record, inner.record_word) {
+            set(place, words[word]);
+        }
+        if let Some(place) = self.crashes {
+            set(place, words[inner.extra_word]);
+        }
         state
     }
 
@@ -167,7 +334,7 @@ impl System for Compact<'_> {
             noted: Notes::new(),
             is_full: false,
             ranges: vec![(0, 0); count],
-            state: vec![FAILED; self.layout.words()],
+            state: self.failed.clone(),
             words: inner.initial_words().to_vec(),
         })
     }
@@ -181,7 +348,7 @@ impl System for Compact<'_> {
     }
 
     fn value_text(&self, field: FieldId, value: i64) -> String {
-        let (at, number) = (field.index(), value as u32);
+        let (at, number) = (self.parts[field.index()], value as u32);
         if let Some(situations) = self.situations.get(at) {
             let inner = &self.model.inner;
             let (local, inbox) = *situations.get(number);
@@ -189,7 +356,7 @@ impl System for Compact<'_> {
             let local = inner.local_text(Pid(at as u16), local);
             return format!("{local}\0{}", inner.inbox_text(inbox));
         }
-        match (self.record == Some(at), self.model.inner.record_word) {
+        match (at == self.situations.len(), self.model.inner.record_word) {
             (true, Some(word)) => self.model.value_text(FieldId::new(word), value),
             _ => self.layout.value_text(field, value),
         }
@@ -255,8 +422,9 @@ impl CompactExecutor<'_> {
         self.state.copy_from_slice(state);
         let (mut count, mut is_ordinary) = (0, true);
         let found = self.ranges.iter_mut().zip(self.words.as_chunks_mut().0);
-        for ((known, number), (range, words)) in self.known.iter().zip(state).zip(found) {
-            let known = known.get(*number as usize)?;
+        let places = &self.compact.places;
+        for ((known, place), (range, words)) in self.known.iter().zip(places).zip(found) {
+            let known = known.get(place.get(state) as usize)?;
             if known.moves.0 == u32::MAX {
                 return None;
             }
@@ -271,8 +439,8 @@ impl CompactExecutor<'_> {
     /// The same where some are not.
     #[cold]
     fn learn(&mut self, state: &[u32]) -> (usize, bool) {
-        for (process, number) in state.iter().enumerate().take(self.known.len()) {
-            self.situation(process, *number);
+        for (process, place) in self.compact.places.iter().enumerate() {
+            self.situation(process, place.get(state));
         }
         self.look(state).unwrap_or_default()
     }
@@ -284,6 +452,7 @@ impl CompactExecutor<'_> {
         let start = self.moves.len();
         for step in self.inner.moves_met(Pid(process as u16), local, inbox, &[]) {
             let after = situations.intern((step.local, step.inbox));
+            let after = (self.compact).fitting(self.compact.places[process], after, number);
             let quick = Quick::new(&step, after, &mut self.posts, Pid::index);
             self.moves.push(quick);
         }
@@ -322,6 +491,7 @@ impl CompactExecutor<'_> {
         let parcels = inner.protocol.network;
         let parcels = parcels.add(inner.inboxes.get(inbox), inner.posts.get(post));
         let after = situations.intern((local, inner.inboxes.intern(parcels)));
+        let after = (self.compact).fitting(self.compact.places[to], after, before);
         self.arrived[to].insert(before, post, after);
         after
     }
@@ -336,49 +506,43 @@ impl CompactExecutor<'_> {
             return;
         }
         let crashes = self.compact.crashes;
-        if step.crashes && crashes.is_none_or(|word| state[word] == 0) {
+        if step.crashes && crashes.is_none_or(|place| place.get(state) == 0) {
             return;
         }
         let (words, changed) = out.push_copy(id, state);
         self.change(process, &step, words, changed);
-        if let Some(word) = crashes {
-            let left = state[word] - u32::from(step.crashes) + u32::from(step.returns);
-            set(words, changed, word, left);
+        if let Some(place) = crashes {
+            let left = place.get(state) - u32::from(step.crashes) + u32::from(step.returns);
+            place.set(words, changed, left);
         }
     }
 
     /// Changes a copy of the state before as a step does.
     #[inline]
     fn change(&mut self, process: usize, step: &Quick<u32>, words: &mut [u32], mask: &mut [u64]) {
-        set(words, mask, process, step.after);
+        self.compact.places[process].set(words, mask, step.after);
         for at in step.posts.0..step.posts.1 {
             // Nobody has two posts, and what goes to the process itself is in its situation.
             let (to, post) = self.posts[at as usize];
-            let (to, before) = (to as usize, words[to as usize]);
+            let (to, place) = (to as usize, self.compact.places[to as usize]);
+            let before = place.get(words);
             let after = match self.arrived[to].get(before, post) {
                 Some(after) => after,
                 None => self.arrive(to, before, post),
             };
-            set(words, mask, to, after);
+            place.set(words, mask, after);
         }
-        if let Some(word) = self.compact.record {
-            let after = self.noted.after(self.inner, words[word], step);
-            set(words, mask, word, after);
+        if let Some(place) = self.compact.record {
+            let before = place.get(words);
+            let after = self.noted.after(self.inner, before, step);
+            place.set(words, mask, self.compact.fitting(place, after, before));
         }
-    }
-}
-
-#[inline]
-fn set(words: &mut [u32], mask: &mut [u64], word: usize, value: u32) {
-    if words[word] != value {
-        words[word] = value;
-        mask[word / 64] |= 1 << (word % 64);
     }
 }
 
 impl Executor for CompactExecutor<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
-        if state[0] == FAILED {
+        if self.compact.is_failed(state) {
             return;
         }
         if self.is_full {
@@ -401,16 +565,15 @@ impl Executor for CompactExecutor<'_> {
         let mut row = 0;
         for process in 0..self.ranges.len() {
             let (start, end) = self.ranges[process];
+            let place = self.compact.places[process];
             for step in &moves[start as usize..end as usize] {
                 transitions[row] = TransitionId::new(step.action as usize);
                 let (at, mask_at) = (row * width, row * mask_words);
                 row += 1;
-                if !step.is_local() {
-                    let (words, masks) = (&mut words[at..], &mut masks[mask_at..]);
-                    self.change(process, step, words, masks);
-                } else if words[at + process] != step.after {
-                    words[at + process] = step.after;
-                    masks[mask_at + process / 64] |= 1 << (process % 64);
+                let (words, masks) = (&mut words[at..], &mut masks[mask_at..]);
+                match step.is_local() {
+                    true => place.set(words, masks, step.after),
+                    false => self.change(process, step, words, masks),
                 }
             }
         }
@@ -418,11 +581,12 @@ impl Executor for CompactExecutor<'_> {
     }
 
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
-        if state[0] == FAILED {
+        if self.compact.is_failed(state) {
             return;
         }
         let process = self.inner.actions[transition.index()].process.index();
-        let (start, end) = self.situation(process, state[process]).moves;
+        let number = self.compact.places[process].get(state);
+        let (start, end) = self.situation(process, number).moves;
         for at in start..end {
             let step = self.moves[at as usize];
             if step.action as usize == transition.index() {
@@ -432,7 +596,7 @@ impl Executor for CompactExecutor<'_> {
     }
 
     fn label(&mut self, state: &[u32], label: LabelId) -> bool {
-        if state[0] == FAILED {
+        if self.compact.is_failed(state) {
             return false;
         }
         if self.state != state && self.look(state).is_none() {
@@ -440,5 +604,51 @@ impl Executor for CompactExecutor<'_> {
         }
         self.compact.unfold_others(state, &mut self.words);
         self.plain.label(&self.words, label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_twice_what_was_seen_and_for_failure() {
+        for count in 1..=200 {
+            let room = Room::after_sample(count);
+            assert_eq!(room.grows, count > FEW, "{count}");
+            let numbers = (1_u64 << room.bits) - 1;
+            assert!(numbers >= 2 * count as u64, "{count}: {room:?}");
+            assert!(
+                room.grows || numbers < 4 * count as u64,
+                "{count}: {room:?}"
+            );
+        }
+        assert_eq!(Room::after_sample(usize::MAX / 16).bits, 32);
+    }
+
+    #[test]
+    fn words_are_shared_evenly_and_left_to_what_grows() {
+        let small = |bits| Room { bits, grows: false };
+        let grows = |bits| Room { bits, grows: true };
+        let share = |mut all: Vec<Room>| {
+            let words = Room::share_words(&mut all);
+            let bits: Vec<u32> = all.iter().map(|room| room.bits).collect();
+            (words, bits)
+        };
+        // Both halves of a root are short, although one word would be enough.
+        assert_eq!(
+            share(vec![small(4); 4]),
+            (vec![vec![0, 2], vec![1, 3]], vec![4; 4])
+        );
+        let (words, bits) = share(vec![grows(15), small(4), small(4), small(4), small(4)]);
+        assert_eq!(words, [vec![0], vec![1, 2, 3, 4]]);
+        assert_eq!(bits, [32, 4, 4, 4, 4]);
+        let (words, bits) = share(vec![grows(12), grows(12), grows(12), small(4)]);
+        assert_eq!(words, [vec![0, 2], vec![3, 1]]);
+        assert_eq!(bits, [16, 28, 16, 4]);
+        // What fits together only in more words than there are bits for.
+        let (words, bits) = share(vec![small(20); 3]);
+        assert_eq!((words.len(), bits), (3, vec![20; 3]));
+        assert_eq!(share(vec![small(9)]), (vec![vec![0]], vec![9]));
     }
 }

@@ -736,3 +736,51 @@ fn too_many_timers_are_an_error() {
     };
     assert_eq!(error, expected);
 }
+
+/// What a sample of the states says about the rest may be wrong: a process that does nothing at first does a
+/// lot at the end.
+#[test]
+fn processes_that_wake_up_late_are_counted() {
+    let late = |limit: u32| {
+        let mut p = Protocol::<u32>::new("late");
+        let late = p.process("late", 0_u32);
+        let last = p.process("last", 0_u32);
+        for process in p.processes("early", 2, 0_u32) {
+            p.action(process, "counts")
+                .when(|n| *n < 149)
+                .then(move |n, step| {
+                    *n += 1;
+                    if *n == 149 {
+                        step.send(late, 1);
+                    }
+                });
+        }
+        p.on(late, "1").then(|n, _, _| *n += 1);
+        p.action(late, "counts")
+            .when(|n| (2..3_000).contains(n))
+            .then(move |n, step| {
+                *n += 1;
+                if *n == 3_000 {
+                    step.send(last, 1);
+                }
+            });
+        p.on(last, "1").then(|n, _, _| *n += 1);
+        p.invariant_over("few", &[late], |n| *n, move |all| all[0] < limit);
+        p.build().expect("a model")
+    };
+    // Nobody has sent, one has, both have; then one after the other.
+    let states = 149 * 149 + 4 * 149 + 4 + 2_998 + 1;
+    for threads in [1, 2] {
+        let model = late(u32::MAX);
+        let report = model.check().unreduced().threads(threads).run();
+        let report = report.expect("a report");
+        assert!(report.holds());
+        assert_eq!(report.states(), states);
+    }
+    let report = late(2_500).check().unreduced().run().expect("a report");
+    let failure = report.failure("few").expect("it counts further");
+    let trace = failure.trace.as_ref().expect("a way");
+    assert!(failure.shortest);
+    // Both count, are heard of, and the late one counts from two on.
+    assert_eq!(trace.steps().count(), 2 * 149 + 2 + 2_498);
+}
