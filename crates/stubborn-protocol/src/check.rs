@@ -114,6 +114,7 @@ struct Check<'m> {
     stop: Stop,
     fair: Option<Fairness>,
     boundary: Option<Arc<Holds>>,
+    sample: u64,
 }
 
 impl<M> Clone for Checker<'_, M> {
@@ -163,6 +164,14 @@ impl<'m, M: Value> Checker<'m, M> {
     /// Explores everything.
     pub fn unreduced(self) -> Self {
         self.reduction(Reduction::None)
+    }
+
+    /// How many states tell how many bits the others may take. For tests: there are few states in
+    /// most of them, and none would be beyond any sample.
+    #[doc(hidden)]
+    pub fn sample(mut self, states: u64) -> Self {
+        self.check.sample = states;
+        self
     }
 
     /// Depth-first. Counterexamples may be long.
@@ -285,6 +294,7 @@ impl<'m> Check<'m> {
             stop: Stop::FirstViolation,
             fair: None,
             boundary: None,
+            sample: SAMPLE,
         }
     }
 
@@ -469,11 +479,11 @@ impl<'m> Check<'m> {
             return Ok(Planner::new(system, options).check(targets, stop)?);
         };
         let most = options.limits.states.unwrap_or(u64::MAX);
-        if most <= SAMPLE {
+        if most <= self.sample {
             return self.unreduced_by(&wide, options, targets, stop);
         }
         let mut limited = options.clone();
-        limited.limits.states = Some(SAMPLE);
+        limited.limits.states = Some(self.sample);
         let found = self.unreduced_by(&wide, &limited, targets, stop)?;
         let is_cut = |run: &stubborn_plan::Run| run.result.end == End::Limit(Limit::States);
         if !found.runs.iter().any(is_cut) {

@@ -764,28 +764,31 @@ fn agree(seed: u64, most: usize, tally: &mut Tally) {
     };
     let model = model(&spec);
     let check = || model.check().all_violations();
-    let full = check().unreduced().ends_too().run().expect("a report");
-    same_verdicts(&full, &truth, true, false, &format!("seed {seed}, full"));
-    replays(&model, &full, &format!("seed {seed}"));
-    assert!(full.searches[0].1.states <= truth.states, "seed {seed}");
-    if full.searches[0].1.is_complete() {
-        assert_eq!(full.searches[0].1.states, truth.states, "seed {seed}");
-    }
-    for failure in &full.failures {
-        let expected = match failure.property.as_str() {
-            "no end" => truth.end,
-            other => truth.violated.get(other).copied(),
-        };
-        if let (Some(expected), Some(trace)) = (expected, &failure.trace) {
-            assert_eq!(
-                trace.len() as u64,
-                expected,
-                "seed {seed}: {}",
-                failure.property
-            );
+    // Few states, or none, are within the second sample.
+    for check in [check(), check().sample(1 + seed % 40)] {
+        let full = check.unreduced().ends_too().run().expect("a report");
+        same_verdicts(&full, &truth, true, false, &format!("seed {seed}, full"));
+        replays(&model, &full, &format!("seed {seed}"));
+        assert!(full.searches[0].1.states <= truth.states, "seed {seed}");
+        if full.searches[0].1.is_complete() {
+            assert_eq!(full.searches[0].1.states, truth.states, "seed {seed}");
+        }
+        for failure in &full.failures {
+            let expected = match failure.property.as_str() {
+                "no end" => truth.end,
+                other => truth.violated.get(other).copied(),
+            };
+            if let (Some(expected), Some(trace)) = (expected, &failure.trace) {
+                assert_eq!(
+                    trace.len() as u64,
+                    expected,
+                    "seed {seed}: {}",
+                    failure.property
+                );
+            }
         }
     }
-    let others: [(&str, Checker<'_, Message>); 6] = [
+    let others: [(&str, Checker<'_, Message>); 7] = [
         ("messages", check().reduction(Reduction::Messages)),
         (
             "messages, depth-first",
@@ -794,6 +797,10 @@ fn agree(seed: u64, most: usize, tally: &mut Tally) {
         ("local", check().reduction(Reduction::lpor())),
         ("by itself", check()),
         ("two threads", check().unreduced().threads(2)),
+        (
+            "two threads, small sample",
+            check().unreduced().threads(2).sample(1 + seed % 40),
+        ),
         ("depth-first", check().unreduced().depth_first()),
     ];
     for (name, check) in others {
