@@ -428,14 +428,14 @@ impl Compiled {
         let result = attempt(self);
         match &result {
             // One more bit is often enough; a few more, or all that there can be.
-            Err(Failure::Escaped) => {
+            Err(Failure::Escaped) if self.translation.packing.slack.is_some() => {
                 shape.slack = match self.translation.packing.slack {
                     Some(0) => Some(1),
                     Some(1 | 2) => Some(3),
                     _ => None,
                 };
             }
-            Err(Failure::TooWide) => shape.has_quotients = false,
+            Err(Failure::TooWide) if shape.has_quotients => shape.has_quotients = false,
             Err(Failure::TooLong) if !shape.has_long_chains => shape.has_long_chains = true,
             // Trees have shorter keys: slots need half the space.
             Ok(done)

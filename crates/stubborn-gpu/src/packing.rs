@@ -42,6 +42,13 @@ impl Code {
         mask: u32::MAX,
     };
 
+    /// Of every value.
+    pub(crate) const ANYTHING: Code = Code {
+        bits: 32,
+        base: 0,
+        mask: u32::MAX,
+    };
+
     /// Of all values between two.
     fn range(min: i64, max: i64) -> Self {
         Self {

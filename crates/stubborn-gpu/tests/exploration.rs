@@ -147,6 +147,8 @@ fn random_programs(seeds: std::ops::Range<u64>, generate: fn(u64) -> stubborn_ir
 #[test]
 fn random_programs_agree() {
     random_programs(0..30, random_program);
+    // Sends something to a channel that has no room for anything.
+    random_programs(1_179..1_180, random_program);
 }
 
 #[test]

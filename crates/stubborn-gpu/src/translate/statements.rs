@@ -286,11 +286,15 @@ impl Source<'_> {
         let program = self.model.program();
         let declared = &program.channels[channel.index()];
         let place = &self.model.encoding().channels[channel.index()];
+        let never_fits = values.len() != declared.items.len() || declared.capacity == 0;
         for (nr, value) in values.iter().enumerate() {
             let interval = program.interval(value);
             let value = self.expression(value, "x")?;
-            let cells = place.items.get(nr);
-            let code = cells.map_or(Code::NOTHING, |cells| self.packing.group(cells.first).code);
+            // What is not stored needs no bits, whatever it is.
+            let code = match place.items.get(nr).filter(|_| !never_fits) {
+                Some(cells) => self.packing.group(cells.first).code,
+                None => Code::ANYTHING,
+            };
             let Some(item) = declared.items.get(nr) else {
                 let _ = writeln!(text, "  (void)({value});");
                 continue;
@@ -304,7 +308,7 @@ impl Source<'_> {
         }
         let length = self.length(channel, "x");
         let capacity = declared.capacity;
-        if values.len() != declared.items.len() || capacity == 0 {
+        if never_fits {
             let _ = writeln!(text, "  failing(&bad, {k}u);");
             return Ok(());
         }
