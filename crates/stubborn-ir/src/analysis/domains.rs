@@ -221,16 +221,36 @@ impl Domains {
         if !plain.is_rough || model.budget().spent().is_some() {
             return plain;
         }
-        let quick = Start {
-            largest_domain: QUICK_DOMAIN,
-            budget: QUICK_BUDGET,
-            ..Start::default()
-        };
-        let quick = Fixpoint::new(model, supports, quick).run();
+        let quick = Self::quick(model, supports);
         let bounds = located::bounds(model, supports, &quick);
         if bounds.is_empty() {
             return plain;
         }
+        let bounded = Self::within(model, supports, &quick, bounds);
+        let open = |d: &Self| d.clusters.iter().filter(|c| c.tuples.is_none()).count();
+        let roughness = |d: &Self| (open(d), d.clusters.len());
+        let (before, after) = (roughness(&plain), roughness(&bounded));
+        let is_better = after != before && after.0 <= before.0 && after.1 <= before.1;
+        if is_better { bounded } else { plain }
+    }
+
+    /// What says which fields have many values.
+    pub(super) fn quick(model: &Model, supports: &[Support]) -> Self {
+        let start = Start {
+            largest_domain: QUICK_DOMAIN,
+            budget: QUICK_BUDGET,
+            ..Start::default()
+        };
+        Fixpoint::new(model, supports, start).run()
+    }
+
+    /// What is reachable within bounds; of what is open without them, nothing is known.
+    pub(super) fn within(
+        model: &Model,
+        supports: &[Support],
+        quick: &Self,
+        bounds: Bounds,
+    ) -> Self {
         let still_open = |f: &FieldId| quick.is_open(*f) && !bounds.contains_key(f);
         let fields = (0..model.layout().fields().len()).map(FieldId::new);
         let start = Start {
@@ -239,12 +259,7 @@ impl Domains {
             budget: BOUNDED_BUDGET,
             ..Start::default()
         };
-        let bounded = Fixpoint::new(model, supports, start).run();
-        let open = |d: &Self| d.clusters.iter().filter(|c| c.tuples.is_none()).count();
-        let roughness = |d: &Self| (open(d), d.clusters.len());
-        let (before, after) = (roughness(&plain), roughness(&bounded));
-        let is_better = after != before && after.0 <= before.0 && after.1 <= before.1;
-        if is_better { bounded } else { plain }
+        Fixpoint::new(model, supports, start).run()
     }
 
     /// Whether nothing is known of a field beyond its range.
@@ -347,6 +362,7 @@ struct Start {
     /// Shared fields of which nothing is known.
     open: Vec<FieldId>,
     largest_domain: usize,
+    largest_cluster: usize,
     budget: u64,
 }
 
@@ -356,6 +372,7 @@ impl Default for Start {
             bounds: Bounds::new(),
             open: Vec::new(),
             largest_domain: LARGEST_DOMAIN,
+            largest_cluster: LARGEST_CLUSTER,
             budget: FIXPOINT_BUDGET,
         }
     }
@@ -370,6 +387,8 @@ struct Fixpoint<'m> {
     bounds: Bounds,
     /// Most values a shared field may have; beyond, it is open.
     largest_domain: usize,
+    /// Most tuples of several fields; beyond, they fall apart.
+    largest_cluster: usize,
     known: Vec<Tuples>,
     /// Clusters that have grown since a command last looked, by command.
     dirty: Vec<bool>,
@@ -425,6 +444,7 @@ impl<'m> Fixpoint<'m> {
             domains,
             bounds: start.bounds,
             largest_domain: start.largest_domain,
+            largest_cluster: start.largest_cluster,
             known: Vec::new(),
             dirty: vec![true; supports.len()],
             seen: vec![Vec::new(); supports.len()],
@@ -620,7 +640,7 @@ impl<'m> Fixpoint<'m> {
         let limit = match fields[..] {
             [field] if self.model.layout().field(field).process.is_none() => self.largest_domain,
             [_] => LARGEST_DOMAIN,
-            _ => LARGEST_CLUSTER,
+            _ => self.largest_cluster,
         };
         if self.domains.clusters[cluster].len() > limit {
             return self.fall_apart(cluster);
@@ -649,8 +669,9 @@ impl<'m> Fixpoint<'m> {
                     tuples: Some(values),
                 }
             });
-            let parts: Vec<_> = parts.collect();
-            self.domains.clusters.remove(cluster);
+            // The others keep their numbers: a command goes on with what it found for them.
+            let mut parts: Vec<_> = parts.collect();
+            self.domains.clusters[cluster] = parts.swap_remove(0);
             self.domains.clusters.extend(parts);
         }
         self.index();
@@ -740,5 +761,68 @@ impl<'m> Fixpoint<'m> {
         for field in &self.supports[command].writes {
             self.widen(*field);
         }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::refuted::{Author, reachable};
+    use super::*;
+    use crate::testing::{random_chains, random_program};
+
+    /// Panics unless all states are within what is known of the fields.
+    pub(in super::super) fn cover(model: &Model, domains: &Domains, states: &[Vec<u32>]) {
+        let fields = (0..model.layout().fields().len()).map(FieldId::new);
+        let fields: Vec<FieldId> = fields.filter(|f| !domains.is_open(*f)).collect();
+        let views = domains.views(&fields).expect("none is open");
+        for view in &views {
+            let known: HashSet<&[u32]> = view.tuples.chunks_exact(view.fields.len()).collect();
+            for state in states {
+                let raw = |f: &FieldId| model.layout().field(*f).raw(state);
+                let tuple: Vec<u32> = view.fields.iter().map(raw).collect();
+                let name = &model.program().name;
+                assert!(
+                    known.contains(&tuple[..]),
+                    "{name}: {:?} {tuple:?}",
+                    view.fields
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_run_leaves_the_domains() {
+        let small = |seed| Author::program(seed);
+        let programs = (0..200).map(small).chain((0..60).map(random_program));
+        let (mut open, mut apart) = (0, 0);
+        for program in programs.chain((0..40).map(random_chains)) {
+            let model = Model::new(program).expect("a sound program");
+            let supports = Support::all(&model);
+            let states = reachable(&model);
+            let limits = [
+                (LARGEST_DOMAIN, LARGEST_CLUSTER, 20_000),
+                (LARGEST_DOMAIN, 3, 20_000),
+                (2, 5, 20_000),
+                (LARGEST_DOMAIN, LARGEST_CLUSTER, 300),
+                (2, LARGEST_CLUSTER, 40),
+            ];
+            for (largest_domain, largest_cluster, budget) in limits {
+                let start = Start {
+                    largest_domain,
+                    largest_cluster,
+                    budget,
+                    ..Start::default()
+                };
+                let domains = Fixpoint::new(&model, &supports, start).run();
+                cover(&model, &domains, &states);
+                open += domains
+                    .clusters
+                    .iter()
+                    .filter(|c| c.tuples.is_none())
+                    .count();
+                apart += domains.clusters.len();
+            }
+        }
+        assert!(open > 100 && apart > 1_000, "{open} {apart}");
     }
 }

@@ -111,7 +111,7 @@ fn refute(model: &Model, all: &[(RelationLevel, Relations)], state: &[u32]) -> u
 }
 
 /// Makes programs of comparisons, constants, increments, arrays and ends of channels.
-struct Author {
+pub(super) struct Author {
     rng: Random,
     program: Program,
     processes: Vec<ProcessId>,
@@ -125,7 +125,7 @@ struct Author {
 }
 
 impl Author {
-    fn program(seed: u64) -> Program {
+    pub(super) fn program(seed: u64) -> Program {
         let mut rng = Random::new(seed);
         let mut program = Program::new(format!("rules {seed}"));
         let site = program.site(FailureKind::OutOfRange, "too much", None);
@@ -357,7 +357,7 @@ impl Author {
 }
 
 /// States that runs reach, not all if there are many.
-fn reachable(model: &Model) -> Vec<Vec<u32>> {
+pub(super) fn reachable(model: &Model) -> Vec<Vec<u32>> {
     let initial = model.initial_states();
     let (mut seen, mut states) = (HashSet::from([initial.clone()]), vec![initial]);
     let mut executor = model.executor();
