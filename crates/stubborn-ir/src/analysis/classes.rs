@@ -442,4 +442,50 @@ mod tests {
             "philosophers differ in fields only"
         );
     }
+
+    #[test]
+    fn questions_differ_where_ranges_or_lists_do() {
+        use super::super::{domains::Domains, support::Support, syntax::Syntax};
+        use super::Question::{Conflict, Together};
+        use crate::{Command, Expr, Program, Statement, Variable};
+        use stubborn_system::{LabelId, TransitionId};
+        let mut program = Program::new("ranges");
+        let site = program.site(stubborn_system::FailureKind::OutOfRange, "too much", None);
+        let variable = |name: &str, min| Variable::integer(name, min, min + 3, min);
+        let names = [("x", 0), ("y", 0), ("other", -1), ("few", 0)];
+        let [x, y, other, few] = names.map(|(name, min)| program.variable(variable(name, min)));
+        let one = Expr::Const(1);
+        let less = |a, b| Expr::less(Expr::Var(a), Expr::Var(b));
+        for label in [less(x, few), less(few, x), less(y, few)] {
+            program.label(label);
+        }
+        let stores = [x, y, other, few].map(|v| (v, one.clone()));
+        let more = [x, y].map(|v| (v, Expr::plus(Expr::Var(v), one.clone())));
+        for (nr, (variable, value)) in stores.into_iter().chain(more).enumerate() {
+            program.command(Command {
+                name: nr.to_string(),
+                body: vec![Statement::assign(variable, value, site)],
+                ..Command::default()
+            });
+        }
+        let model = Model::new(program).expect("a small program");
+        let supports = Support::all(&model);
+        let domains = Domains::reachable(&model, &supports);
+        let syntax = Syntax::new(&model, &supports);
+        let pairs = super::Pairs::new(&model, &supports, &syntax, Some(&domains));
+        let classes = super::Classes::new(&pairs, false);
+        let key = |question| classes.key(question, &pairs.views(question).expect("few values"));
+        let (g, t) = (LabelId::new, TransitionId::new);
+        // None of these looks at anything: there are no lists.
+        let first = |at| key(Conflict(t(at), t(3)));
+        assert_eq!(first(0), first(1));
+        assert_ne!(first(0), first(2), "the range of what the first writes");
+        let second = |at| key(Conflict(t(3), t(at)));
+        assert_eq!(second(0), second(1));
+        assert_ne!(second(0), second(2), "the range of what the second writes");
+        let alone = |at| key(Together(g(at), g(at)));
+        assert_eq!(alone(0), alone(2));
+        // The same lists, and the same ranges; but it is the other field that has few values.
+        assert_ne!(alone(0), alone(1), "whose list it is");
+    }
 }

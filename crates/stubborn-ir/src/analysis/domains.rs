@@ -769,23 +769,23 @@ pub(super) mod tests {
     use super::super::refuted::{Author, reachable};
     use super::*;
     use crate::testing::{random_chains, random_program};
+    use crate::{Command, Expr, Program, Statement, Variable};
+    use stubborn_system::FailureKind;
 
-    /// Panics unless all states are within what is known of the fields.
+    /// Panics unless all states are within what is known of the fields, alone and together.
     pub(in super::super) fn cover(model: &Model, domains: &Domains, states: &[Vec<u32>]) {
         let fields = (0..model.layout().fields().len()).map(FieldId::new);
         let fields: Vec<FieldId> = fields.filter(|f| !domains.is_open(*f)).collect();
-        let views = domains.views(&fields).expect("none is open");
-        for view in &views {
-            let known: HashSet<&[u32]> = view.tuples.chunks_exact(view.fields.len()).collect();
-            for state in states {
-                let raw = |f: &FieldId| model.layout().field(*f).raw(state);
-                let tuple: Vec<u32> = view.fields.iter().map(raw).collect();
-                let name = &model.program().name;
-                assert!(
-                    known.contains(&tuple[..]),
-                    "{name}: {:?} {tuple:?}",
-                    view.fields
-                );
+        let pairs = fields.windows(2).chain(fields.chunks(1));
+        for some in pairs.chain([&fields[..]]) {
+            for view in domains.views(some).expect("none is open") {
+                let known: HashSet<&[u32]> = view.tuples.chunks_exact(view.fields.len()).collect();
+                for state in states {
+                    let raw = |f: &FieldId| model.layout().field(*f).raw(state);
+                    let tuple: Vec<u32> = view.fields.iter().map(raw).collect();
+                    let (name, fields) = (&model.program().name, &view.fields);
+                    assert!(known.contains(&tuple[..]), "{name}: {fields:?} {tuple:?}");
+                }
             }
         }
     }
@@ -801,8 +801,10 @@ pub(super) mod tests {
             let states = reachable(&model);
             let limits = [
                 (LARGEST_DOMAIN, LARGEST_CLUSTER, 20_000),
+                (LARGEST_DOMAIN, 1, 20_000),
                 (LARGEST_DOMAIN, 3, 20_000),
                 (2, 5, 20_000),
+                (1, 8, 20_000),
                 (LARGEST_DOMAIN, LARGEST_CLUSTER, 300),
                 (2, LARGEST_CLUSTER, 40),
             ];
@@ -824,5 +826,45 @@ pub(super) mod tests {
             }
         }
         assert!(open > 100 && apart > 1_000, "{open} {apart}");
+    }
+
+    #[test]
+    fn whoever_looks_at_what_became_open_is_run_again() {
+        let mut program = Program::new("open");
+        let site = program.site(FailureKind::Other, "out of range", None);
+        let names = ["x", "z", "y", "v", "w"];
+        let wide = |name: &str| Variable::integer(name, 0, 1_000_000, 0);
+        let [x, z, y, v, w] = names.map(|name| program.variable(wide(name)));
+        let is_two = program.label(Expr::equal(Expr::Var(x), Expr::Const(2)));
+        let more = |of, number| Expr::plus(Expr::Var(of), Expr::Const(number));
+        // When it is known that x has more than two values, v and y have been looked at with two.
+        let steps = [
+            (v, Expr::Var(x), None),
+            (y, more(z, 3), Some(is_two)),
+            (z, Expr::Const(1), None),
+            (y, Expr::Const(1), None),
+            (x, Expr::Var(w), None),
+            (w, more(w, 1), None),
+        ];
+        for (nr, (target, value, guard)) in steps.into_iter().enumerate() {
+            program.command(Command {
+                name: nr.to_string(),
+                guards: guard.into_iter().collect(),
+                body: vec![Statement::assign(target, value, site)],
+                ..Command::default()
+            });
+        }
+        let model = Model::new(program).expect("a sound program");
+        let supports = Support::all(&model);
+        let start = Start {
+            largest_domain: 2,
+            ..Start::default()
+        };
+        let domains = Fixpoint::new(&model, &supports, start).run();
+        let is_open = |variable| domains.is_open(model.encoding().first_field(variable));
+        assert_eq!(
+            [x, z, y, v, w].map(is_open),
+            [true, false, true, true, true]
+        );
     }
 }

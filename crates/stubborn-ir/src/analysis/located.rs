@@ -782,4 +782,72 @@ mod tests {
         }
         assert!(bounded > 50, "{bounded} {seeds}");
     }
+
+    /// The bounds of a variable, as values.
+    fn values_of(model: &Model, variable: VarId) -> Option<Vec<i64>> {
+        let supports = Support::all(model);
+        let bounds = bounds(model, &supports, &Domains::quick(model, &supports));
+        let field = model.encoding().first_field(variable);
+        let min = model.layout().field(field).min;
+        let values = bounds.get(&field)?.iter();
+        Some(values.map(|raw| i64::from(*raw) + min).collect())
+    }
+
+    #[test]
+    fn what_is_stored_on_a_condition_may_be_what_it_was() {
+        let mut author = Author::new("condition");
+        let x = author.variable("x");
+        let y = author.program.variable(Variable::integer("y", 0, 1, 0));
+        let p = author.process("P", 4);
+        let is_twenty = || Some(Expr::equal(Expr::Var(x), Expr::Const(20)));
+        author.step(p, (0, 0), Some(below(x, 20)), Some((x, plus(x, 1))));
+        author.step(p, (0, 1), is_twenty(), None);
+        author.step(p, (1, 2), None, Some((x, Expr::Const(7))));
+        let store = author.program.commands[2].body.pop();
+        author.program.commands[2].body.push(Statement::If {
+            condition: below(y, 0),
+            then: store.into_iter().collect(),
+            otherwise: Vec::new(),
+        });
+        author.step(p, (2, 3), is_twenty(), Some((x, Expr::Const(50))));
+        let model = Model::new(author.program).expect("a sound program");
+        let expected: Vec<i64> = (0..=20).chain([50]).collect();
+        assert_eq!(values_of(&model, x), Some(expected));
+    }
+
+    #[test]
+    fn nothing_is_bounded_where_nobody_knows_where_processes_are() {
+        let mut author = Author::new("anywhere");
+        let (x, wide) = (author.variable("x"), author.variable("wide"));
+        let names = (0..2_000).map(|at| at.to_string()).collect();
+        let p = author.program.process("P", names, 1);
+        author.step(p, (5, 5), Some(below(x, 20)), Some((x, plus(x, 1))));
+        let counter = author.program.processes[p.index()].counter;
+        for target in [counter, wide] {
+            let value = plus(wide, 1);
+            author.program.command(Command {
+                name: "more".into(),
+                body: vec![Statement::assign(target, value, author.site)],
+                ..Command::default()
+            });
+        }
+        let model = Model::new(author.program).expect("a sound program");
+        assert_eq!(values_of(&model, x), None);
+    }
+
+    #[test]
+    fn who_waits_at_a_location_is_run_again_when_values_come_there() {
+        let mut author = Author::new("wait");
+        let x = author.variable("x");
+        let p = author.process("P", 2);
+        let is_twenty = Expr::equal(Expr::Var(x), Expr::Const(20));
+        author.step(p, (1, 1), Some(is_twenty), Some((x, Expr::Const(50))));
+        // It stays where it is.
+        author.program.commands[0].body.remove(0);
+        author.step(p, (0, 1), None, None);
+        author.step(p, (0, 0), Some(below(x, 20)), Some((x, plus(x, 1))));
+        let model = Model::new(author.program).expect("a sound program");
+        let expected: Vec<i64> = (0..=20).chain([50]).collect();
+        assert_eq!(values_of(&model, x), Some(expected));
+    }
 }

@@ -350,3 +350,280 @@ impl Writer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use stubborn_system::{FailureKind, System};
+
+    use super::*;
+    use crate::{BinaryOp, Channel, Command, DivideOp, Item, Program, TempId, UnaryOp, Variable};
+
+    fn boxed(expr: &Expr) -> Box<Expr> {
+        Box::new(expr.clone())
+    }
+
+    /// Pieces of code of which no two do the same, whatever their fields are called.
+    fn pieces(program: &mut Program) -> (Vec<Expr>, Vec<Vec<Statement>>) {
+        let site = program.site(FailureKind::Other, "failed", None);
+        let mut variable = |name: &str, item, len: Option<u32>| {
+            program.variable(Variable {
+                item,
+                len,
+                initial: vec![0; len.unwrap_or(1) as usize],
+                ..Variable::integer(name, 0, 0, 0)
+            })
+        };
+        let (range, wrapping) = (|| Item::range(0, 3), || Item::wrapping(0, 3));
+        let (x, y) = (variable("x", range(), None), variable("y", range(), None));
+        let w = variable("w", wrapping(), None);
+        let arrays = [
+            variable("a", range(), Some(2)),
+            variable("b", wrapping(), Some(2)),
+            variable("c", range(), Some(3)),
+        ];
+        let mut channel = |items: &[Item]| {
+            program.channel(Channel {
+                name: format!("{items:?}"),
+                capacity: 1,
+                items: items.to_vec(),
+            })
+        };
+        let items = [
+            channel(&[range(), range()]),
+            channel(&[wrapping(), range()]),
+            channel(&[Item::range(0, 2), range()]),
+            channel(&[Item::range(-1, 3), range()]),
+            channel(&[range()]),
+        ];
+        let fixed = ChannelRef::Fixed(items[0]);
+        let mut channels: Vec<ChannelRef> = items.into_iter().map(ChannelRef::Fixed).collect();
+        let (vx, vy) = (Expr::Var(x), Expr::Var(y));
+        let lists: [&[_]; 4] = [
+            &[(0, items[0])],
+            &[(1, items[0])],
+            &[(0, items[1])],
+            &[(0, items[0]), (1, items[0])],
+        ];
+        for (value, targets) in [&vx, &Expr::Const(0)]
+            .into_iter()
+            .flat_map(|v| lists.map(|list| (v, list)))
+        {
+            channels.push(ChannelRef::Denoted {
+                value: boxed(value),
+                targets: targets.into(),
+                site,
+            });
+        }
+        let peek = |channel: &ChannelRef, position: i32, item| Expr::Peek {
+            channel: channel.clone(),
+            position: Box::new(Expr::Const(position)),
+            item,
+            site,
+        };
+        let mut exprs = vec![Expr::Const(0), Expr::Const(1), vx.clone(), Expr::Var(w)];
+        let mut pairs = vec![(vx.clone(), vy.clone()), (vx.clone(), vx.clone())];
+        pairs.push((vx.clone(), Expr::Const(0)));
+        pairs.push((Expr::Const(0), vx.clone()));
+        for (left, right) in &pairs {
+            for op in [BinaryOp::Less, BinaryOp::LessEqual] {
+                exprs.push(Expr::Binary(op, boxed(left), boxed(right)));
+            }
+            for op in [DivideOp::Quotient, DivideOp::Remainder] {
+                exprs.push(Expr::Divide(op, boxed(left), boxed(right), site));
+            }
+            exprs.push(Expr::and(left.clone(), right.clone()));
+            exprs.push(Expr::or(left.clone(), right.clone()));
+            exprs.push(Expr::If(boxed(&vx), boxed(left), boxed(right)));
+        }
+        exprs.push(Expr::If(boxed(&vy), boxed(&vx), boxed(&vx)));
+        // What belongs together is told apart as well.
+        let joined: [&dyn Fn(&Expr, &Expr) -> Expr; 4] = [
+            &|a, b| Expr::and(a.clone(), b.clone()),
+            &|a, b| Expr::or(a.clone(), b.clone()),
+            &|a, b| Expr::Divide(DivideOp::Quotient, boxed(a), boxed(b), site),
+            &|a, b| Expr::If(boxed(&Expr::Const(0)), boxed(a), boxed(b)),
+        ];
+        for join in joined {
+            let zero = Expr::Const(0);
+            exprs.push(Expr::equal(join(&zero, &zero), vx.clone()));
+            exprs.push(Expr::equal(zero.clone(), join(&zero, &vx)));
+        }
+        for (op, of) in [
+            (UnaryOp::Not, &vx),
+            (UnaryOp::Negate, &vx),
+            (UnaryOp::Not, &pairs[2].1),
+        ] {
+            exprs.push(Expr::Unary(op, boxed(of)));
+        }
+        for array in arrays {
+            // An element with a constant index is a scalar: wrapping or not.
+            exprs.push(Expr::Element(array, boxed(&vx), site));
+            exprs.push(Expr::Element(array, Box::new(Expr::Const(5)), site));
+        }
+        for channel in &channels {
+            exprs.extend([Expr::Length(channel.clone()), peek(channel, 0, 0)]);
+        }
+        exprs.extend([peek(&fixed, 1, 0), peek(&fixed, 0, 1)]);
+        let mut places = vec![Place::Var(x), Place::Var(w)];
+        places.extend(arrays.map(|array| Place::Element(array, vx.clone(), site)));
+        let assign = |target: &Place, value: &Expr| Statement::Assign {
+            target: target.clone(),
+            value: value.clone(),
+            site,
+        };
+        let (one, two) = (
+            assign(&places[0], &Expr::Const(1)),
+            assign(&places[0], &Expr::Const(2)),
+        );
+        let mut bodies = vec![vec![], vec![one.clone()], vec![one.clone(), one.clone()]];
+        bodies.extend(
+            places
+                .iter()
+                .map(|place| vec![assign(place, &Expr::Const(2))]),
+        );
+        bodies.push(vec![assign(&places[0], &vx)]);
+        bodies.push(vec![assign(&places[0], &vy)]);
+        for temp in [TempId(0), TempId(1)] {
+            let zero = Statement::Let(TempId(0), Expr::Const(0));
+            let kept = Statement::Let(TempId(1), Expr::Const(1));
+            bodies.push(vec![zero, kept, assign(&places[0], &Expr::Temp(temp))]);
+            bodies.push(vec![Statement::Let(temp, Expr::Const(0))]);
+            bodies.push(vec![Statement::Let(temp, Expr::Const(1))]);
+        }
+        let channel = fixed.clone();
+        for order in [SendOrder::Fifo, SendOrder::Sorted] {
+            for (a, b) in [(0, 0), (0, 1), (1, 0)] {
+                let (channel, values) = (channel.clone(), vec![Expr::Const(a), Expr::Const(b)]);
+                bodies.push(vec![Statement::Send {
+                    channel,
+                    values,
+                    order,
+                    site,
+                }]);
+            }
+        }
+        let (px, pw) = (places[0].clone(), places[1].clone());
+        for remove in [true, false] {
+            for position in [None, Some(Expr::Const(0)), Some(Expr::Const(1))] {
+                for targets in [
+                    vec![None, None],
+                    vec![Some(px.clone()), None],
+                    vec![None, Some(px.clone())],
+                    vec![Some(pw.clone()), None],
+                ] {
+                    bodies.push(vec![Statement::Receive {
+                        channel: channel.clone(),
+                        position: position.clone(),
+                        targets,
+                        remove,
+                        site,
+                    }]);
+                }
+            }
+        }
+        for to in channels
+            .iter()
+            .filter(|to| to.targets().all(|c| c != items[4]))
+        {
+            let values = vec![Expr::Const(1), Expr::Const(1)];
+            let (channel, order) = (to.clone(), SendOrder::Fifo);
+            bodies.push(vec![Statement::Send {
+                channel,
+                values,
+                order,
+                site,
+            }]);
+        }
+        for condition in [vx, Expr::Const(0)] {
+            let [a, b, c] = [condition.clone(), condition.clone(), condition];
+            let choice = |then: &[&Statement], otherwise: &[&Statement]| Statement::If {
+                condition: a.clone(),
+                then: then.iter().copied().cloned().collect(),
+                otherwise: otherwise.iter().copied().cloned().collect(),
+            };
+            bodies.push(vec![choice(&[&one], &[])]);
+            bodies.push(vec![choice(&[], &[&one])]);
+            bodies.push(vec![choice(&[&one], &[&two])]);
+            bodies.push(vec![choice(&[&two], &[&one])]);
+            bodies.push(vec![choice(&[], &[]), one.clone()]);
+            let round = |body| Statement::While {
+                condition: b.clone(),
+                body,
+                site,
+            };
+            bodies.push(vec![round(vec![one.clone()])]);
+            bodies.push(vec![round(vec![two.clone()])]);
+            bodies.push(vec![Statement::Assert { condition: c, site }]);
+        }
+        bodies.push(vec![Statement::Fail(site)]);
+        (exprs, bodies)
+    }
+
+    #[test]
+    fn different_code_has_different_shapes() {
+        let mut program = Program::new("shapes");
+        let (exprs, bodies) = pieces(&mut program);
+        for expr in &exprs {
+            program.label(expr.clone());
+        }
+        let guards = [vec![], vec![0], vec![2], vec![0, 2], vec![2, 3]];
+        let guards = guards.map(|list| list.into_iter().map(stubborn_system::LabelId::new));
+        let plain = guards.into_iter().map(|guards| Command {
+            guards: guards.collect(),
+            // All but one do nothing: what differs is what they wait for.
+            body: vec![bodies[3][0].clone(), bodies[3][0].clone()],
+            ..Command::default()
+        });
+        let plain: Vec<Command> = plain.collect();
+        let of_body = |body: &Vec<Statement>| Command {
+            body: body.clone(),
+            ..Command::default()
+        };
+        for (nr, command) in bodies.iter().map(of_body).chain(plain).enumerate() {
+            let name = nr.to_string();
+            program.command(Command { name, ..command });
+        }
+        let model = Model::new(program).expect("a sound program");
+        let (shapes, structure) = (Shapes::new(&model), model.structure());
+        let check = |shapes: &[Shape], at: usize, looked: &[&[FieldId]]| {
+            let is_first = shapes[..at].iter().all(|other| other.id != shapes[at].id);
+            let fields: HashSet<FieldId> = shapes[at].fields.iter().copied().collect();
+            let is_whole = looked.iter().copied().flatten().all(|f| fields.contains(f));
+            is_first && is_whole && fields.len() == shapes[at].fields.len()
+        };
+        for (at, expr) in exprs.iter().enumerate() {
+            let tests = &structure.labels[at].tests;
+            assert!(check(&shapes.labels, at, &[tests]), "{expr:?}");
+        }
+        for (at, command) in model.program().commands.iter().enumerate() {
+            let transition = &structure.transitions[at];
+            let looked: [&[FieldId]; 2] = [&transition.reads, &transition.writes];
+            assert!(check(&shapes.commands, at, &looked), "{command:?}");
+        }
+    }
+
+    #[test]
+    fn elements_at_constant_places_are_like_scalars() {
+        let mut program = Program::new("elements");
+        let site = program.site(FailureKind::Other, "failed", None);
+        for item in [Item::range(0, 3), Item::wrapping(0, 3)] {
+            let scalar = program.variable(Variable {
+                item: item.clone(),
+                ..Variable::integer(format!("x {item:?}"), 0, 0, 0)
+            });
+            let array = program.variable(Variable {
+                item: item.clone(),
+                ..Variable::array(format!("a {item:?}"), 0, 0, vec![0; 2])
+            });
+            program.label(Expr::Var(scalar));
+            for index in 0..2 {
+                program.label(Expr::Element(array, Box::new(Expr::Const(index)), site));
+            }
+        }
+        let model = Model::new(program).expect("a sound program");
+        let ids: Vec<u32> = Shapes::new(&model).labels.iter().map(|s| s.id).collect();
+        assert_eq!(ids, [0, 0, 0, 1, 1, 1]);
+    }
+}
