@@ -439,17 +439,17 @@ mod tests {
         }
         exprs.push(Expr::If(boxed(&vy), boxed(&vx), boxed(&vx)));
         // What belongs together is told apart as well.
-        let joined: [&dyn Fn(&Expr, &Expr) -> Expr; 4] = [
-            &|a, b| Expr::and(a.clone(), b.clone()),
-            &|a, b| Expr::or(a.clone(), b.clone()),
-            &|a, b| Expr::Divide(DivideOp::Quotient, boxed(a), boxed(b), site),
-            &|a, b| Expr::If(boxed(&Expr::Const(0)), boxed(a), boxed(b)),
-        ];
-        for join in joined {
-            let zero = Expr::Const(0);
-            exprs.push(Expr::equal(join(&zero, &zero), vx.clone()));
-            exprs.push(Expr::equal(zero.clone(), join(&zero, &vx)));
-        }
+        let zero = Expr::Const(0);
+        let joined = |a: &Expr, b: &Expr| {
+            [
+                Expr::and(a.clone(), b.clone()),
+                Expr::or(a.clone(), b.clone()),
+                Expr::Divide(DivideOp::Quotient, boxed(a), boxed(b), site),
+                Expr::If(boxed(&Expr::Const(0)), boxed(a), boxed(b)),
+            ]
+        };
+        exprs.extend(joined(&zero, &zero).map(|left| Expr::equal(left, vx.clone())));
+        exprs.extend(joined(&zero, &vx).map(|right| Expr::equal(zero.clone(), right)));
         for (op, of) in [
             (UnaryOp::Not, &vx),
             (UnaryOp::Negate, &vx),
