@@ -850,4 +850,41 @@ mod tests {
         let expected: Vec<i64> = (0..=20).chain([50]).collect();
         assert_eq!(values_of(&model, x), Some(expected));
     }
+
+    #[test]
+    fn who_waits_at_a_location_is_run_again_when_others_write() {
+        let mut author = Author::new("others");
+        let x = author.variable("x");
+        let (p, q) = (author.process("P", 2), author.process("Q", 3));
+        let is_twenty = || Some(Expr::equal(Expr::Var(x), Expr::Const(20)));
+        author.step(p, (1, 1), is_twenty(), Some((x, Expr::Const(50))));
+        // Long after P has been at 20 elsewhere, with a value that is not new.
+        author.step(q, (2, 0), None, Some((x, Expr::Const(20))));
+        author.step(q, (1, 2), None, None);
+        author.step(q, (0, 1), is_twenty(), Some((x, Expr::Const(0))));
+        author.step(p, (0, 1), Some(below(x, 1)), None);
+        author.step(p, (0, 0), Some(below(x, 20)), Some((x, plus(x, 1))));
+        let model = Model::new(author.program).expect("a sound program");
+        let expected: Vec<i64> = (0..=20).chain([50]).collect();
+        assert_eq!(values_of(&model, x), Some(expected));
+    }
+
+    #[test]
+    fn nothing_is_bounded_where_somebody_may_go_anywhere() {
+        let mut author = Author::new("jump");
+        let (x, wide) = (author.variable("x"), author.variable("wide"));
+        let p = author.process("P", 3);
+        author.step(p, (2, 2), Some(below(x, 20)), Some((x, plus(x, 1))));
+        author.step(p, (0, 0), None, None);
+        let counter = author.program.processes[p.index()].counter;
+        author.program.commands[1].body =
+            vec![Statement::assign(counter, Expr::Var(wide), author.site)];
+        author.program.command(Command {
+            name: "more".into(),
+            body: vec![Statement::assign(wide, plus(wide, 1), author.site)],
+            ..Command::default()
+        });
+        let model = Model::new(author.program).expect("a sound program");
+        assert_eq!(values_of(&model, x), None);
+    }
 }
