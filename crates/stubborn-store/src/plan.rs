@@ -149,7 +149,7 @@ impl Template {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn root_above_all(
         &self,
         known: &[[NodeId; 2]],

@@ -241,6 +241,12 @@ impl<'a> Judge<'a> {
         {
             return Some("assertions that fail in a d_step beside a rendez-vous");
         }
+        if hands_over && program.any(&mut |node| looks_while_receiving(node)) {
+            return Some("receivers that look into rendez-vous channels");
+        }
+        if self.has_priorities() && program.any(&mut |node| chooses_by_enabled(node)) {
+            return Some("choices by enabled() in a d_step");
+        }
         None
     }
 
@@ -682,6 +688,19 @@ fn moves_its_channel(node: &Node) -> bool {
     fields.any(|field| channel.mentions(&field.name))
 }
 
+/// Whether it is a receive whose `eval` asks how full a channel is: where that is a rendez-vous, the message lies in it
+/// then.
+fn looks_while_receiving(node: &Node) -> bool {
+    let asks = |part: &Node| part.kind == Kind::Eval && part.has(Kind::Function);
+    node.kind == Kind::Receive && node.any(&mut |part| asks(part))
+}
+
+/// Whether it is a `d_step` in which a conditional expression asks whether somebody is enabled.
+fn chooses_by_enabled(node: &Node) -> bool {
+    let asks = |part: &Node| part.kind == Kind::Choice && part.mentions("enabled");
+    node.kind == Kind::DStep && node.any(&mut |part| asks(part))
+}
+
 /// Gives other names to labels, which have no meaning then.
 fn rename(node: &mut Node, names: &BTreeSet<String>) {
     if names.contains(&node.name) {
@@ -754,6 +773,22 @@ mod tests {
         ] {
             assert_eq!(moves_its_channel(&receive), moves, "{receive:?}");
         }
+    }
+
+    #[test]
+    fn what_spin_loses_is_recognised() {
+        let eval = |inner: Node| with(Kind::Eval, vec![inner]);
+        let receive = |part: Node| with(Kind::Receive, vec![place("c"), part]);
+        let length = node(Kind::Function, "len", 0, vec![place("c")]);
+        assert!(looks_while_receiving(&receive(eval(length.clone()))));
+        assert!(!looks_while_receiving(&receive(eval(place("x")))));
+        assert!(!looks_while_receiving(&eval(length)));
+        let enabled = node(Kind::Function, "enabled", 0, vec![place("x")]);
+        let choice = with(Kind::Choice, vec![enabled.clone(), place("x"), place("y")]);
+        let guarded = |kind, guard: Node| with(kind, vec![with(Kind::Condition, vec![guard])]);
+        assert!(chooses_by_enabled(&guarded(Kind::DStep, choice.clone())));
+        assert!(!chooses_by_enabled(&guarded(Kind::Atomic, choice)));
+        assert!(!chooses_by_enabled(&guarded(Kind::DStep, enabled)));
     }
 
     /// Labels get other names wherever they are mentioned, and nothing else does.
