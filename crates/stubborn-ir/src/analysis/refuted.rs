@@ -396,3 +396,45 @@ fn small_programs_do_not_refute_relations() {
     }
     assert!(states > 1_000 && accord > 5_000, "{states} {accord}");
 }
+
+#[test]
+fn values_of_others_are_kept_when_a_process_has_too_many() {
+    use super::domains::{Domains, tests::cover};
+    let mut program = Program::new("too many");
+    let site = program.site(FailureKind::OutOfRange, "too much", None);
+    let processes = ["P", "Q", "R"].map(|name| program.process(name, vec!["a".into()], 0));
+    let mut number = |name: &str, max, owner: usize| {
+        program.variable(Variable {
+            owner: Some(processes[owner]),
+            ..Variable::integer(name, 0, max, 0)
+        })
+    };
+    // P has 4096 combinations, and one more with the step that it takes with Q.
+    let [a, b] = ["a", "b"].map(|name| number(name, 63, 0));
+    let (p, q) = (number("p", 1, 0), number("q", 1, 1));
+    let [r, _] = ["r", "s"].map(|name| number(name, 1_000, 2));
+    let mut step = |name: &str, guards: Vec<Expr>, body: Vec<(VarId, Expr)>| {
+        let guards = guards.into_iter().map(|g| program.label(g)).collect();
+        let assign = |(target, value)| Statement::assign(target, value, site);
+        program.command(Command {
+            name: name.into(),
+            guards,
+            body: body.into_iter().map(assign).collect(),
+            ..Command::default()
+        });
+    };
+    for (variable, max) in [(a, 63), (b, 63), (r, 1_000)] {
+        let more = Expr::plus(Expr::Var(variable), Expr::Const(1));
+        let guard = Expr::less(Expr::Var(variable), Expr::Const(max));
+        step("more", vec![guard], vec![(variable, more)]);
+    }
+    let is_last = |variable| Expr::equal(Expr::Var(variable), Expr::Const(63));
+    let ones = [p, q].map(|variable| (variable, Expr::Const(1)));
+    step("both", [a, b].map(is_last).to_vec(), ones.to_vec());
+    let model = Model::new(program).expect("a sound program");
+    let domains = Domains::reachable(&model, &super::Support::all(&model));
+    let mut state = model.initial_states();
+    let field = model.layout().field(model.encoding().first_field(r));
+    field.set(&mut state, 1_000);
+    cover(&model, &domains, &[state]);
+}
