@@ -2,7 +2,7 @@
 //!
 //! The library is loaded when a device is asked for: the program runs without it.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CString, c_void};
 use std::fmt;
 use std::ptr;
 use std::rc::Rc;
@@ -314,44 +314,20 @@ impl Device {
     fn compile(&self, built: &Built, options: &str) -> Result<()> {
         let options =
             CString::new(options).map_err(|_| DeviceError::Build("bad options".into()))?;
-        on_a_roomy_stack(built.program, self.handle.device, &options).map_err(|code| {
-            let log = program::get_program_build_info(
-                built.program,
-                self.handle.device,
-                program::CL_PROGRAM_BUILD_LOG,
-            );
-            let log = log.map_or_else(|_| String::new(), String::from);
-            let short: String = log.chars().take(2_000).collect();
-            DeviceError::Build(format!("error {code}: {short}"))
-        })
+        let devices = [self.handle.device];
+        program::build_program(built.program, &devices, &options, None, ptr::null_mut()).map_err(
+            |code| {
+                let log = program::get_program_build_info(
+                    built.program,
+                    self.handle.device,
+                    program::CL_PROGRAM_BUILD_LOG,
+                );
+                let log = log.map_or_else(|_| String::new(), String::from);
+                let short: String = log.chars().take(2_000).collect();
+                DeviceError::Build(format!("error {code}: {short}"))
+            },
+        )
     }
-}
-
-/// Compiles on a thread of its own: compilers of drivers recurse over large programs, and overflow the stack that
-/// threads have unless they ask for more.
-fn on_a_roomy_stack(
-    built: cl_program,
-    device: cl_device_id,
-    options: &CStr,
-) -> std::result::Result<(), cl_int> {
-    // Handles are pointers, which only stay on one thread because nobody says otherwise: OpenCL calls are thread-safe
-    // (OpenCL 3.0, section 2.1), and this thread waits.
-    let (built, device) = (built as usize, device as usize);
-    let compile = move || {
-        let (built, devices) = (built as cl_program, [device as cl_device_id]);
-        program::build_program(built, &devices, options, None, ptr::null_mut())
-    };
-    std::thread::scope(|scope| {
-        let roomy = std::thread::Builder::new().stack_size(256 << 20);
-        match roomy
-            .spawn_scoped(scope, compile)
-            .map(|thread| thread.join())
-        {
-            Ok(Ok(result)) => result,
-            // Without a second thread, here.
-            _ => compile(),
-        }
-    })
 }
 
 impl fmt::Debug for Device {
