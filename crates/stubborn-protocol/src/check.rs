@@ -501,10 +501,7 @@ impl<'m> Check<'m> {
             system.budget().has_grown();
             counts = narrow.counts();
         }
-        match Compact::new(system, None) {
-            Some(wide) => self.unreduced_by(&wide, options, targets, stop),
-            None => Ok(Planner::new(system, options).check(targets, stop)?),
-        }
+        self.unreduced_by(&wide, options, targets, stop)
     }
 
     fn unreduced_by(

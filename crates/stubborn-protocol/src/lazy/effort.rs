@@ -1,24 +1,22 @@
 //! How much may be done to find relations.
 
-use stubborn_system::Budget;
+use stubborn_system::{Budget, Patience};
 
-/// Steps between two looks at the budget: about a millisecond.
-const STEPS_BETWEEN_LOOKS: usize = 1 << 18;
+/// How often steps are taken between two looks at the budget.
+const BETWEEN_LOOKS: u32 = 256;
 
 /// Steps of some nanoseconds that are left, counted rather than timed: what is reduced is the same
 /// on every machine.
 pub(crate) struct Effort<'b> {
-    budget: &'b Budget,
+    patience: Patience<'b>,
     left: u64,
-    until_look: usize,
 }
 
 impl<'b> Effort<'b> {
     pub(crate) fn new(budget: &'b Budget, steps: u64) -> Self {
         Self {
-            budget,
+            patience: Patience::new(budget, BETWEEN_LOOKS),
             left: steps,
-            until_look: 0,
         }
     }
 
@@ -30,21 +28,9 @@ impl<'b> Effort<'b> {
     /// Takes steps; `None` if there are not so many left, or the budget is spent.
     #[inline]
     pub(super) fn spend(&mut self, steps: usize) -> Option<()> {
-        match self.left.checked_sub(steps as u64) {
-            Some(left) => self.left = left,
-            None => {
-                self.left = 0;
-                return None;
-            }
-        }
-        match self.until_look.checked_sub(steps) {
-            Some(until_look) => self.until_look = until_look,
-            None => {
-                self.until_look = STEPS_BETWEEN_LOOKS;
-                self.budget.poll();
-            }
-        }
-        self.budget.spent().is_none().then_some(())
+        let left = self.left.checked_sub(steps as u64);
+        self.left = left.unwrap_or(0);
+        left.filter(|_| self.patience.spent().is_none()).map(drop)
     }
 }
 

@@ -208,5 +208,13 @@ mod tests {
         assert_eq!(of(3), messages(&[3, 4], true));
         assert_eq!(of(5), Traces::Unknown);
         assert_eq!(of(6), Traces::Unknown);
+        let chain = |len: usize| {
+            let next = (1..len).map(|m| Some(vec![(0, m)]));
+            let emits: Vec<Emitted> = next.chain([Some(Vec::new())]).collect();
+            traces_of((0, 0), &[emits])
+        };
+        let all: Vec<u32> = (0..LONGEST_TRACE as u32).collect();
+        assert_eq!(chain(LONGEST_TRACE), messages(&all, false));
+        assert_eq!(chain(LONGEST_TRACE + 1), Traces::Unknown);
     }
 }

@@ -140,7 +140,7 @@ pub(super) struct Builder<'i, 'b> {
 }
 
 impl Tables {
-    /// From everything that was met; `None` if that is too much.
+    /// From everything that was met; `None` if that is too much for this effort, or at all.
     /// Some actions are left out.
     pub(crate) fn new(
         inner: &Inner,
