@@ -17,7 +17,9 @@ mod corpus;
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use stubborn::reduce::validate::sets::ask;
@@ -149,6 +151,51 @@ impl Sweep {
         text.lines().filter_map(name).collect()
     }
 
+    /// Compares models, as many at a time as there are cores: what is wrong, how many were compared, and
+    /// how many are left because the time was over.
+    fn all(&self, paths: Vec<PathBuf>) -> (Vec<String>, usize, usize) {
+        let next = Mutex::new(paths.into_iter());
+        let found = Mutex::new((Vec::new(), 0, 0));
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        std::thread::scope(|scope| {
+            for _ in 0..cores {
+                scope.spawn(|| {
+                    loop {
+                        let path = next.lock().expect("no other failed").next();
+                        let Some(path) = path else { return };
+                        if self.ends.is_some_and(|ends| Instant::now() > ends) {
+                            found.lock().expect("no other failed").2 += 1;
+                            continue;
+                        }
+                        let (wrong, is_compared) = self.one(&path);
+                        let mut found = found.lock().expect("no other failed");
+                        found.0.extend(wrong);
+                        found.1 += usize::from(is_compared);
+                    }
+                });
+            }
+        });
+        found.into_inner().expect("none failed")
+    }
+
+    /// Compares a model: what is wrong, and whether it is of the size asked for.
+    fn one(&self, path: &Path) -> (Vec<String>, bool) {
+        // Whether each model can be loaded is tested elsewhere.
+        let Ok(mut model) = stubborn::load_file(path, None, &LoadOptions::default()) else {
+            return (Vec::new(), false);
+        };
+        let mut wrong = Vec::new();
+        let mut result = compare(&model, RelationLevel::Reach, self, &mut wrong);
+        while model.system().budget().is_outgrown() {
+            model.grow().expect("it grows");
+            result = compare(&model, RelationLevel::Reach, self, &mut wrong);
+        }
+        if wrong.is_empty() {
+            self.note(path, result.as_deref());
+        }
+        (wrong, result.is_some())
+    }
+
     fn note(&self, path: &Path, compared: Option<&str>) {
         let Some(log) = &self.log else { return };
         let mut log = std::fs::File::options()
@@ -157,7 +204,10 @@ impl Sweep {
             .open(log)
             .expect("the log can be written");
         let compared = compared.unwrap_or("not of that size");
-        writeln!(log, "{}\t{compared}", path.display()).expect("the log can be written");
+        // In one piece, because others write too.
+        let line = format!("{}\t{compared}\n", path.display());
+        log.write_all(line.as_bytes())
+            .expect("the log can be written");
     }
 }
 
@@ -213,30 +263,8 @@ fn sweep(folder: &str, most: u64, least_models: usize) {
         models_in(&root.join(folder), &mut paths);
     }
     let done = sweep.done();
-    let (mut wrong, mut compared, mut left) = (Vec::new(), 0, 0);
-    for path in paths {
-        if done.contains(&path.display().to_string()) {
-            continue;
-        }
-        if sweep.ends.is_some_and(|ends| Instant::now() > ends) {
-            left += 1;
-            continue;
-        }
-        // Whether each model can be loaded is tested elsewhere.
-        let Ok(mut model) = stubborn::load_file(&path, None, &LoadOptions::default()) else {
-            continue;
-        };
-        let before = wrong.len();
-        let mut result = compare(&model, RelationLevel::Reach, &sweep, &mut wrong);
-        while model.system().budget().is_outgrown() {
-            model.grow().expect("it grows");
-            result = compare(&model, RelationLevel::Reach, &sweep, &mut wrong);
-        }
-        compared += usize::from(result.is_some());
-        if wrong.len() == before {
-            sweep.note(&path, result.as_deref());
-        }
-    }
+    paths.retain(|path| !done.contains(&path.display().to_string()));
+    let (wrong, compared, left) = sweep.all(paths);
     eprintln!(
         "{compared} models of {folder} with {} to {} states compared, {} before, {left} left",
         sweep.least,
