@@ -5,6 +5,9 @@
 //! found on it, so that counts and the violation shown depend only on the system, not on
 //! timing. Small levels are not worth waking anybody: the first thread does them alone.
 //!
+//! A thread first takes what it found itself on the level before, because it knows the nodes of these
+//! states; who has nothing left takes half of what another has.
+//!
 //! The queue holds handles, or whole states where the store cannot give them back.
 
 use std::collections::VecDeque;
@@ -65,7 +68,7 @@ pub(crate) struct Frontier {
     /// The level that is being expanded, if there is one.
     level: Level,
     /// Of the next one, what was found so far.
-    next: VecDeque<Packed>,
+    next: Runs,
     /// What the proviso wants to come back to.
     put_off: Vec<StateHandle>,
     /// Levels begun, initial states included.
@@ -84,8 +87,8 @@ impl Frontier {
         // In the order in which they would be taken; of those that were begun, what is left.
         let begun = self.level.begun.iter().rev();
         let begun = begun.map(|(chunk, done)| &chunk[*done..]);
-        save_chunks(sink, begun, &self.level.chunks, entry_words)?;
-        save_chunks(sink, std::iter::empty(), &self.next, entry_words)?;
+        save_chunks(sink, begun, self.level.chunks.iter(), entry_words)?;
+        save_chunks(sink, std::iter::empty(), self.next.iter(), entry_words)?;
         sink.number(self.put_off.len() as u64)?;
         sink.numbers(self.put_off.iter().map(|state| state.to_bits()))
     }
@@ -103,8 +106,8 @@ impl Frontier {
         })?;
         let depth = reading.source.at_most(levels, "a level is too deep")?;
         let size = reading.at_most_many()?;
-        let chunks = reading.chunks()?;
-        let next = reading.chunks()?;
+        let chunks = Runs(vec![reading.chunks()?]);
+        let next = Runs(vec![reading.chunks()?]);
         let put_off = reading.handles()?;
         Ok(Self {
             level: Level {
@@ -131,7 +134,7 @@ impl Frontier {
 struct Level {
     /// Chunks that were begun when the search had to wait, and how much of them is done.
     begun: Vec<(Vec<u64>, usize)>,
-    chunks: VecDeque<Packed>,
+    chunks: Runs,
     depth: u64,
     /// States of the whole level.
     size: u64,
@@ -143,9 +146,45 @@ impl Level {
     }
 }
 
+/// Chunks of a level, for each thread those that it found.
+#[derive(Default)]
+struct Runs(Vec<VecDeque<Packed>>);
+
+impl Runs {
+    fn iter(&self) -> impl Iterator<Item = &Packed> + Clone {
+        self.0.iter().flatten()
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().map(VecDeque::len).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(VecDeque::is_empty)
+    }
+
+    /// The chunks of a thread.
+    fn of(&mut self, thread: usize) -> &mut VecDeque<Packed> {
+        if self.0.len() <= thread {
+            self.0.resize_with(thread + 1, VecDeque::new);
+        }
+        &mut self.0[thread]
+    }
+
+    /// The next chunk for a thread. If it has none, the last half of another's becomes its own: neighbours
+    /// stay together, and few are taken away often.
+    fn take(&mut self, thread: usize) -> Option<Packed> {
+        if self.of(thread).is_empty() {
+            let most = self.0.iter_mut().max_by_key(|run| run.len())?;
+            *self.of(thread) = most.split_off(most.len() / 2);
+        }
+        self.of(thread).pop_front()
+    }
+}
+
 struct Shared {
     level: Mutex<Level>,
-    next: Mutex<VecDeque<Packed>>,
+    next: Mutex<Runs>,
     put_off: Mutex<Vec<StateHandle>>,
     team: Team,
 }
@@ -321,7 +360,8 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
     fn give_back(&mut self, shared: &Shared) -> Result<(), Halt> {
         lock(&shared.put_off).append(&mut self.put_off);
         let control = self.context.control;
-        self.out.finish_into(&mut *lock(&shared.next), control)
+        let mut next = lock(&shared.next);
+        self.out.finish_into(next.of(self.thread), control)
     }
 
     fn insert_initial_states(&mut self) -> Result<(), Halt> {
@@ -353,7 +393,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
                 if let Some(begun) = level.begun.pop() {
                     (chunk, done) = begun;
                     is_near_the_end = level.chunks.len() < threads;
-                } else if let Some(packed) = level.chunks.pop_front() {
+                } else if let Some(packed) = level.chunks.take(self.thread) {
                     is_near_the_end = level.chunks.len() < threads;
                     drop(level);
                     packed.unpack(entry_words, &mut chunk);
@@ -555,5 +595,35 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             }
         }
         stored.map_err(|e| control.store_failed(e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stubborn_store::MemoryBudget;
+
+    use super::*;
+    use crate::memory::Ledger;
+
+    #[test]
+    fn a_thread_takes_its_own_chunks_first_then_halves_of_others() {
+        let ledger = Ledger::new(MemoryBudget::new(1 << 20));
+        let mut runs = Runs::default();
+        for (thread, entry) in [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 11), (1, 12)] {
+            let chunk = Packed::new(&[entry], 1, &ledger, &mut Vec::new());
+            runs.of(thread).push_back(chunk.expect("there is room"));
+        }
+        // Thread 2 found nothing: of those of thread 0, the last three become its own. They are all gone
+        // when thread 1 has taken what it found, so that it takes the last one of thread 0.
+        let turns = [(2, 3), (0, 1), (1, 11), (2, 4), (1, 12), (2, 5), (1, 2)];
+        let mut entries = Vec::new();
+        for (at, (thread, expected)) in turns.into_iter().enumerate() {
+            assert_eq!(runs.len(), turns.len() - at);
+            let chunk = runs.take(thread).expect("some are left");
+            chunk.unpack(1, &mut entries);
+            assert_eq!((thread, &entries[..]), (thread, &[expected][..]));
+        }
+        assert!(runs.is_empty() && runs.iter().next().is_none());
+        assert!((0..4).all(|thread| runs.take(thread).is_none()));
     }
 }

@@ -88,11 +88,11 @@ pub(crate) fn step(
 pub(crate) fn save_chunks<'c>(
     sink: &mut Sink<'_>,
     begun: impl Iterator<Item = &'c [u64]> + Clone,
-    chunks: &VecDeque<Packed>,
+    chunks: impl Iterator<Item = &'c Packed> + Clone,
     entry_words: usize,
 ) -> io::Result<()> {
     let words = begun.clone().map(<[u64]>::len);
-    let words = words.chain(chunks.iter().map(Packed::len));
+    let words = words.chain(chunks.clone().map(Packed::len));
     sink.number(words.map(|len| len as u64).sum())?;
     sink.numbers(begun.flatten().copied())?;
     let mut unpacked = Vec::new();
