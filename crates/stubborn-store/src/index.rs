@@ -176,6 +176,16 @@ impl Index {
         prefetch(&self.buckets[place(hash, self.buckets.len() as u64)]);
     }
 
+    /// A number of an item that may have this hash, if there is one; else any.
+    #[inline(always)]
+    pub(crate) fn candidate(&self, hash: u64) -> u32 {
+        let bucket = &self.buckets[place(hash, self.buckets.len() as u64)];
+        let marks = matches(bucket.tags[0].load(Ordering::Relaxed), hash as u8);
+        // (Without a branch, which could not be predicted.)
+        let at = (marks.trailing_zeros() as usize / 8).min(ENTRIES - 1);
+        bucket.numbers[at].load(Ordering::Relaxed)
+    }
+
     /// Finds the item with this hash that `is_it` recognises, or makes it with
     /// `create`. The contents that `create` writes are visible to whoever finds
     /// the number here. Tells the number, and whether it is new.

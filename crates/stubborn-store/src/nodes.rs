@@ -84,6 +84,12 @@ impl NodeTable {
         self.index.prefetch(hash);
     }
 
+    /// Starts to fetch the contents of the node with this hash, if its place was fetched.
+    #[inline(always)]
+    pub(crate) fn prefetch_candidate(&self, hash: u64) {
+        self.prefetch_node(NodeId(self.index.candidate(hash)));
+    }
+
     /// Starts to fetch the contents of a node.
     #[inline(always)]
     pub(crate) fn prefetch_node(&self, id: NodeId) {

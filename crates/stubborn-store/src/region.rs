@@ -417,14 +417,14 @@ impl<T: Zeroed> Drop for Region<T> {
     }
 }
 
-/// Brings the cache line of `element` closer, for a later access.
+/// Brings the cache line of `element`, which need not be one, closer, for a later access.
 #[inline(always)]
-pub fn prefetch<T>(element: &T) {
+pub fn prefetch<T>(element: *const T) {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     // SAFETY: a prefetch has no architectural effect, whatever the address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast());
+        _mm_prefetch::<_MM_HINT_T0>(element.cast());
     }
     #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
     let _ = element;

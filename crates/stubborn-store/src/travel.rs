@@ -214,8 +214,14 @@ impl Arrivals {
         {
             // Most states are two words.
             if let Some([one, two]) = left.get(AHEAD..AHEAD + 2) {
-                lefts.get(*one as usize).into_iter().for_each(prefetch);
-                rights.get(*two as usize).into_iter().for_each(prefetch);
+                lefts
+                    .get(*one as usize)
+                    .into_iter()
+                    .for_each(|id| prefetch(id));
+                rights
+                    .get(*two as usize)
+                    .into_iter()
+                    .for_each(|id| prefetch(id));
             }
             batch.push_root([NodeId(*one - 1), NodeId(*two - 1)]);
             left = rest;

@@ -180,6 +180,9 @@ impl Tree {
         while !plan.pending.is_empty() {
             let mut kept = 0;
             for at in 0..plan.pending.len() {
+                if let Some((_, soon)) = plan.pending.get(at + Self::SOON) {
+                    self.nodes.prefetch_candidate(*soon);
+                }
                 let (number, hash) = plan.pending[at];
                 let id = self.nodes.insert(plan.unknown(number), hash, spare)?;
                 plan.found(number, id);
@@ -192,6 +195,9 @@ impl Tree {
         }
         Ok(())
     }
+
+    /// So many lookups before its turn, the node that may be it is fetched.
+    const SOON: usize = 4;
 
     /// Goes up as far as the memory knows the nodes. Returns the hash of the
     /// first unknown one, whose place is being fetched, or `None` at the root.
