@@ -33,7 +33,8 @@ use crate::violation::Preference;
 /// States after which a thread looks whether to stop.
 const GROUP: usize = 32;
 
-/// Levels of fewer chunks than this are done by the first thread alone.
+/// Levels of fewer chunks than there are threads are done by the first thread alone, but those of so many
+/// are not.
 const CHUNKS_WORTH_SHARING: usize = 8;
 
 /// Explores everything, or until a limit; if that was the one of states, it can be called again.
@@ -293,7 +294,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             if chunks == 0 && lock(&shared.level).is_empty() {
                 return Ok(());
             }
-            let is_shared = threads > 1 && chunks >= CHUNKS_WORTH_SHARING;
+            let is_shared = threads > 1 && chunks >= threads.min(CHUNKS_WORTH_SHARING);
             if is_shared {
                 shared.team.begin_level(chunks);
             }

@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 const LOOKS: u32 = 8_000;
 
 /// Parts of a level for which one more thread is woken.
-const WORTH_WAKING: usize = 4;
+const WORTH_WAKING: usize = 2;
 
 /// Who comes may take part in the level.
 const OPEN: u64 = 1 << 31;
