@@ -101,11 +101,15 @@ impl Graph {
 struct View<'g>(&'g Graph, Random);
 
 impl View<'_> {
-    fn append(&mut self, node: Node, wanted: bool, out: &mut Vec<Edge>) {
-        // Lets others in, at places that differ from run to run.
+    /// Lets others in, at places that differ from run to run.
+    fn let_others_in(&mut self) {
         if self.1.below(3) == 0 {
             std::thread::yield_now();
         }
+    }
+
+    fn append(&mut self, node: Node, wanted: bool, out: &mut Vec<Edge>) {
+        self.let_others_in();
         let at = node.0 as usize;
         for ((to, marks), kept) in self.0.edges[at].iter().zip(&self.0.kept[at]) {
             if *kept == wanted {
@@ -133,6 +137,7 @@ impl Space for View<'_> {
     }
 
     fn flags(&mut self, node: Node) -> u8 {
+        self.let_others_in();
         self.0.flags[node.0 as usize].load(Ordering::SeqCst)
     }
 
@@ -143,6 +148,41 @@ impl Space for View<'_> {
     fn go_on(&mut self, _: usize, _: &Counts) -> Result<(), Limit> {
         Ok(())
     }
+}
+
+/// Whether a lasso can be found again: a way into the component of a node over nodes that were seen, and in it
+/// a cycle with all marks.
+fn can_be_found_again(graph: &Graph, sets: &Sets, first: Node, all: Marks) -> bool {
+    let node = |at: usize| Node(at as u64);
+    let is_inside = |at: usize| sets.are_together(node(at), first);
+    let is_left = |at: usize| graph.flags[at].load(Ordering::SeqCst) & LEFT != 0;
+    let is_open = |at: usize| sets.contains(node(at)) || is_left(at);
+    let reached = |from: usize, may_enter: &dyn Fn(usize) -> bool| {
+        let mut reached = vec![false; graph.edges.len()];
+        let mut todo = vec![from];
+        while let Some(at) = todo.pop() {
+            for (to, _) in &graph.edges[at] {
+                let to = *to as usize;
+                if may_enter(to) && !std::mem::replace(&mut reached[to], true) {
+                    todo.push(to);
+                }
+            }
+        }
+        reached
+    };
+    let mut ways = reached(0, &is_open);
+    ways[0] |= is_open(0);
+    let inside: Vec<usize> = (0..graph.edges.len()).filter(|n| is_inside(*n)).collect();
+    let is_reached = inside.iter().any(|at| ways[*at]);
+    // Everything in there leads to everything in there.
+    let is_cyclic = inside.iter().all(|from| {
+        let reached = reached(*from, &is_inside);
+        inside.iter().all(|to| reached[*to])
+    });
+    let edges = inside.iter().flat_map(|at| &graph.edges[*at]);
+    let marks = edges.filter(|(to, _)| is_inside(*to as usize));
+    let marks = marks.fold(Marks::NONE, |marks, (_, more)| marks.union(*more));
+    is_reached && is_cyclic && marks.contains(all)
 }
 
 fn search(graph: &Graph, emptiness: Emptiness, threads: usize, all: Marks, seed: u64) -> Outcome {
@@ -171,6 +211,13 @@ fn search(graph: &Graph, emptiness: Emptiness, threads: usize, all: Marks, seed:
             assert_eq!(counted, entered.count(), "{emptiness:?}");
         }
         _ => assert!(0 < counted && counted <= nodes.len(), "{emptiness:?}"),
+    }
+    if let (Emptiness::Components, Outcome::Accepting(lasso)) = (emptiness, &outcome) {
+        let first = lasso.cycle[0];
+        assert!(
+            can_be_found_again(graph, &sets, first, all),
+            "{first:?} {graph:?}"
+        );
     }
     outcome
 }
@@ -327,7 +374,7 @@ fn what_others_have_still_to_look_at_is_not_harmless() {
 
 #[test]
 fn threads_agree_with_the_components() {
-    run(0..4_000);
+    run(0..12_000);
 }
 
 #[test]

@@ -484,7 +484,9 @@ impl Printer {
 
     fn process_label(&self, name: &str) -> String {
         match self.style.claim && name.starts_with("accept") {
-            true => format!("x_{name}"),
+            // With another meaning that nobody asks for, but still one: SPIN makes a `goto` with such a label a
+            // step of its own.
+            true => format!("progress_{name}"),
             false => name.to_owned(),
         }
     }

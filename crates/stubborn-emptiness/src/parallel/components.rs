@@ -160,7 +160,26 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         if let Err(limit) = self.search() {
             self.hand.shared.end(Outcome::Stopped(limit));
         }
+        self.close_cycles();
         self.hand.shared.leave(self.sets.entered());
+    }
+
+    /// Makes one set of everything between two entries that are in one set. Where workers find cycles
+    /// that have nodes in common, each may find its ends in one set because of what the other one has done so far,
+    /// and leave the rest for later. If the search ends before that, nodes by which a set is connected
+    /// are missing in it; a cycle is looked for among its nodes.
+    fn close_cycles(&self) {
+        let union_find = &self.sets.union_find;
+        let sets = self.entries.iter().map(|(item, _)| union_find.find(*item));
+        let sets: Vec<Item> = sets.collect();
+        let last: RapidHashMap<Item, usize> = sets.iter().copied().zip(0..).collect();
+        let mut reach = 0;
+        for (at, pair) in self.entries.windows(2).enumerate() {
+            reach = reach.max(last.get(&sets[at]).copied().unwrap_or(at));
+            if at < reach {
+                union_find.unite(pair[0].0, pair[1].0);
+            }
+        }
     }
 
     fn search(&mut self) -> Result<(), Limit> {

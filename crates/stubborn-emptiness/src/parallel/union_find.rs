@@ -180,7 +180,7 @@ impl UnionFind {
     }
 
     /// The root of the set of a node. It may be none any more when this returns.
-    fn find(&self, mut item: Item) -> Item {
+    pub(crate) fn find(&self, mut item: Item) -> Item {
         loop {
             let record = self.record(item);
             let parent = Item(record.parent.load(Ordering::SeqCst));
