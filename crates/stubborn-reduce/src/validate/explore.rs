@@ -1,8 +1,10 @@
 //! A plain breadth-first search for validation and tests: simple enough to be trusted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use stubborn_system::{BitSet, Expansion, LabelId, Random, Reduction, Successors, System};
+use stubborn_system::{
+    BitSet, Expansion, LabelId, Outcome, Random, Reduction, Successors, System, TransitionId,
+};
 
 use super::Limits;
 use crate::aim::NeededProviso;
@@ -77,10 +79,19 @@ pub struct Explored {
     pub deadlocks: BTreeSet<Vec<u32>>,
     /// For each goal, the least number of steps to a state where all its labels hold.
     pub distances: Vec<Option<usize>>,
-    /// The least number of steps to a failure.
-    pub failure: Option<usize>,
+    /// For each transition that fails or violates an assertion, the least number of steps with that one.
+    failures: BTreeMap<TransitionId, usize>,
     /// No limit was reached.
     pub complete: bool,
+}
+
+impl Explored {
+    /// The least number of steps to a failure, or a violated assertion, of one of these transitions.
+    pub fn failure(&self, is_asked_for: impl Fn(TransitionId) -> bool) -> Option<usize> {
+        let failures = self.failures.iter();
+        let failures = failures.filter(|(transition, _)| is_asked_for(**transition));
+        failures.map(|(_, steps)| *steps).min()
+    }
 }
 
 /// Explores breadth-first, reduced or not. For [`NeededProviso::Safety`], a state all of whose kept
@@ -102,7 +113,7 @@ pub fn explore(
         transitions: 0,
         deadlocks: BTreeSet::new(),
         distances: vec![None; goals.len()],
-        failure: None,
+        failures: BTreeMap::new(),
         complete: true,
     };
     let mut numbers: HashMap<Vec<u32>, usize> = HashMap::new();
@@ -165,8 +176,9 @@ pub fn explore(
                 continue;
             }
             found.transitions += 1;
-            if successor.outcome != stubborn_system::Outcome::FINE && found.failure.is_none() {
-                found.failure = Some(depths[at] + 1);
+            if successor.outcome != Outcome::FINE {
+                let steps = found.failures.entry(successor.transition);
+                steps.or_insert(depths[at] + 1);
             }
             if !numbers.contains_key(successor.state) {
                 numbers.insert(successor.state.to_vec(), found.states.len());
