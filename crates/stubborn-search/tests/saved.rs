@@ -190,6 +190,18 @@ fn on_several_threads_nothing_is_missing() {
             let once = run(&search);
             let (result, times) = in_goes(&search, random, 700);
             assert!(times > 1);
+            assert!(result.violations[0].trace.is_some());
+            if search.store.kind == StoreKind::Bitstate {
+                // Two threads that insert a state at once may both take it for new.
+                let alone = run(&Search {
+                    threads: 1,
+                    ..search
+                });
+                let ends = [once.end, result.end, alone.end];
+                assert_eq!(ends, [End::Lossy; 3]);
+                assert!(once.states.min(result.states) >= alone.states);
+                continue;
+            }
             let counts = |r: &SearchResult| (r.states, r.transitions, r.deadlocks, r.end);
             assert_eq!(counts(&once), counts(&result), "{search:?}");
             let length = |r: &SearchResult| r.violations[0].length;
@@ -197,7 +209,6 @@ fn on_several_threads_nothing_is_missing() {
                 assert_eq!(length(&once), length(&result), "{search:?}");
                 assert_eq!(once.level_sizes, result.level_sizes, "{search:?}");
             }
-            assert!(result.violations[0].trace.is_some());
         }
     }
 }
@@ -401,7 +412,9 @@ fn a_large_search_starts_again_with_another_tree() {
             assert_eq!(counts(&result), counts(&usual));
             assert_eq!(result.level_sizes, usual.level_sizes);
             let bytes = [result.memory.store, usual.memory.store];
-            assert!(bytes[0] < bytes[1] / 2, "{bytes:?}");
+            // Threads have ids in reserve, for which small tables grow.
+            let reserves = (threads - 1) * 16_384;
+            assert!(bytes[0] < bytes[1] / 2 + reserves, "{threads} {bytes:?}");
         }
     }
 }
