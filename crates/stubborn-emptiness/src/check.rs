@@ -760,6 +760,7 @@ impl<'a> Check<'a> {
         let mut product = self.product(setting, None);
         match (self.emptiness, lasso.cycle.first()) {
             (Emptiness::Components, Some(first)) => {
+                sets.close_cycles();
                 // The way there may lead over nodes that were forgotten since.
                 let flags_of = RefCell::new(self.product(setting, None));
                 let was_left =

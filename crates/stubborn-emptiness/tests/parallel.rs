@@ -214,6 +214,7 @@ fn search(graph: &Graph, emptiness: Emptiness, threads: usize, all: Marks, seed:
     }
     if let (Emptiness::Components, Outcome::Accepting(lasso)) = (emptiness, &outcome) {
         let first = lasso.cycle[0];
+        sets.close_cycles();
         assert!(
             can_be_found_again(graph, &sets, first, all),
             "{first:?} {graph:?}"

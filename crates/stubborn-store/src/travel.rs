@@ -214,14 +214,12 @@ impl Arrivals {
         {
             // Most states are two words.
             if let Some([one, two]) = left.get(AHEAD..AHEAD + 2) {
-                lefts
-                    .get(*one as usize)
-                    .into_iter()
-                    .for_each(|id| prefetch(id));
-                rights
-                    .get(*two as usize)
-                    .into_iter()
-                    .for_each(|id| prefetch(id));
+                if let Some(id) = lefts.get(*one as usize) {
+                    prefetch(id);
+                }
+                if let Some(id) = rights.get(*two as usize) {
+                    prefetch(id);
+                }
             }
             batch.push_root([NodeId(*one - 1), NodeId(*two - 1)]);
             left = rest;

@@ -34,6 +34,8 @@ pub struct Sets {
     union_find: UnionFind,
     parts: Vec<Mutex<RapidHashMap<Node, Item>>>,
     next: AtomicU32,
+    /// The entries of each worker that has ended.
+    left: Mutex<Vec<Vec<(Item, Marks)>>>,
 }
 
 impl Default for Sets {
@@ -42,6 +44,7 @@ impl Default for Sets {
             union_find: UnionFind::new(),
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
             next: AtomicU32::new(0),
+            left: Mutex::default(),
         }
     }
 }
@@ -105,6 +108,26 @@ impl Sets {
         }
     }
 
+    /// To be called when all workers have ended, before nodes are looked for: makes one set of everything
+    /// between two entries of a worker that are in one set. Where workers find cycles that have nodes in common,
+    /// each may find its ends in one set because of what the other one has done so far, and leave the rest for
+    /// later. If the search ends before that, nodes by which a set is connected are missing in it; a
+    /// cycle is looked for among its nodes.
+    pub fn close_cycles(&self) {
+        for entries in lock(&self.left).drain(..) {
+            let sets = entries.iter().map(|(item, _)| self.union_find.find(*item));
+            let sets: Vec<Item> = sets.collect();
+            let last: RapidHashMap<Item, usize> = sets.iter().copied().zip(0..).collect();
+            let mut reach = 0;
+            for (at, pair) in entries.windows(2).enumerate() {
+                reach = reach.max(last.get(&sets[at]).copied().unwrap_or(at));
+                if at < reach {
+                    self.union_find.unite(pair[0].0, pair[1].0);
+                }
+            }
+        }
+    }
+
     /// What all this takes, roughly: the parts of the table are about equally large.
     fn bytes(&self) -> usize {
         let table = PARTS * lock(&self.parts[0]).capacity() * (size_of::<(Node, Item)>() + 1);
@@ -160,26 +183,8 @@ impl<'s, S: Space> ComponentWorker<'s, S> {
         if let Err(limit) = self.search() {
             self.hand.shared.end(Outcome::Stopped(limit));
         }
-        self.close_cycles();
+        lock(&self.sets.left).push(std::mem::take(&mut self.entries));
         self.hand.shared.leave(self.sets.entered());
-    }
-
-    /// Makes one set of everything between two entries that are in one set. Where workers find cycles
-    /// that have nodes in common, each may find its ends in one set because of what the other one has done so far,
-    /// and leave the rest for later. If the search ends before that, nodes by which a set is connected
-    /// are missing in it; a cycle is looked for among its nodes.
-    fn close_cycles(&self) {
-        let union_find = &self.sets.union_find;
-        let sets = self.entries.iter().map(|(item, _)| union_find.find(*item));
-        let sets: Vec<Item> = sets.collect();
-        let last: RapidHashMap<Item, usize> = sets.iter().copied().zip(0..).collect();
-        let mut reach = 0;
-        for (at, pair) in self.entries.windows(2).enumerate() {
-            reach = reach.max(last.get(&sets[at]).copied().unwrap_or(at));
-            if at < reach {
-                union_find.unite(pair[0].0, pair[1].0);
-            }
-        }
     }
 
     fn search(&mut self) -> Result<(), Limit> {
