@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,17 @@ pub struct Campaign {
     pub threads: usize,
     /// Whether to go on after a mismatch.
     pub keep_going: bool,
+    /// How often to tell what was compared so far: who is killed has told it.
+    pub telling: Duration,
+}
+
+/// What is told while it runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A mismatch.
+    Found(&'a Finding),
+    /// What came of all so far, after this time.
+    Progress(&'a Outcome, Duration),
 }
 
 /// What came of one arena.
@@ -67,87 +79,102 @@ pub struct Outcome {
 }
 
 /// What threads share.
-struct Shared<'a> {
+struct Shared {
     progress: Vec<(u64, Duration)>,
     outcome: Outcome,
-    found: &'a (dyn Fn(&Finding) + Sync),
+}
+
+/// What every thread sees.
+struct Ring<'a> {
+    /// With the share of the time that each gets.
+    arenas: &'a [(&'a dyn Arena, u32)],
+    subject: &'a Subject,
+    tell: &'a (dyn Fn(Event<'_>) + Sync),
+    start: Instant,
+    stop: AtomicBool,
+    shared: Mutex<Shared>,
 }
 
 impl Campaign {
-    /// Runs it; each mismatch is given to `found` as it comes.
+    /// Runs it, in arenas that share the time by their weights.
     pub fn run(
         &self,
-        arenas: &[&dyn Arena],
+        arenas: &[(&dyn Arena, u32)],
         subject: &Subject,
-        found: &(dyn Fn(&Finding) + Sync),
+        tell: &(dyn Fn(Event<'_>) + Sync),
     ) -> Outcome {
-        let start = Instant::now();
         let mut outcome = Outcome::default();
-        for arena in arenas {
+        for (arena, _) in arenas {
             let coverage = Coverage::declared(arena.features());
             outcome.coverage.insert(arena.name(), coverage);
             outcome.accounts.entry(arena.name()).or_default();
         }
-        let shared = Mutex::new(Shared {
-            progress: vec![(0, Duration::ZERO); arenas.len()],
-            outcome,
-            found,
-        });
-        let stop = AtomicBool::new(false);
+        let ring = Ring {
+            arenas,
+            subject,
+            tell,
+            start: Instant::now(),
+            stop: AtomicBool::new(false),
+            shared: Mutex::new(Shared {
+                progress: vec![(0, Duration::ZERO); arenas.len()],
+                outcome,
+            }),
+        };
+        let (working, ended) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
-                scope.spawn(|| {
-                    while let Some((index, number)) = self.next(&shared, &stop, start) {
-                        let arena = arenas[index];
-                        self.case(arena, index, number, subject, &shared, &stop, start);
+                let working = working.clone();
+                let ring = &ring;
+                scope.spawn(move || {
+                    let _working = working;
+                    while let Some((index, number)) = self.next(ring) {
+                        self.case(ring, index, number);
                     }
                 });
             }
+            drop(working);
+            // Nobody sends: the channel is closed by the last thread that ends.
+            while ended.recv_timeout(self.telling) == Err(RecvTimeoutError::Timeout) {
+                let shared = ring.shared.lock().unwrap_or_else(PoisonError::into_inner);
+                tell(Event::Progress(&shared.outcome, ring.start.elapsed()));
+            }
         });
-        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        shared.outcome
+        let shared = ring.shared.into_inner();
+        shared.unwrap_or_else(PoisonError::into_inner).outcome
     }
 
-    /// The next case: of the arena in which the least time was spent.
-    fn next(
-        &self,
-        shared: &Mutex<Shared<'_>>,
-        stop: &AtomicBool,
-        start: Instant,
-    ) -> Option<(usize, u64)> {
-        if stop.load(Ordering::Relaxed) || self.time.is_some_and(|time| start.elapsed() >= time) {
+    /// The next case: of the arena in which the least time was spent, for its weight.
+    fn next(&self, ring: &Ring<'_>) -> Option<(usize, u64)> {
+        if ring.stop.load(Ordering::Relaxed)
+            || ring.subject.is_over()
+            || self.time.is_some_and(|time| ring.start.elapsed() >= time)
+        {
             return None;
         }
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = ring.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let open = |(_, (cases, _)): &(usize, &mut (u64, Duration))| {
             self.cases.is_none_or(|limit| *cases < limit)
         };
         let progress = shared.progress.iter_mut().enumerate().filter(open);
-        let (index, (cases, _)) = progress.min_by_key(|(_, (cases, time))| (*time, *cases))?;
+        let spent = |(index, (cases, time)): &(usize, &mut (u64, Duration))| {
+            (*time / ring.arenas[*index].1.max(1), *cases)
+        };
+        let (index, (cases, _)) = progress.min_by_key(spent)?;
         let number = *cases;
         *cases += 1;
         Some((index, number))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all that a thread has")]
-    fn case(
-        &self,
-        arena: &dyn Arena,
-        index: usize,
-        number: u64,
-        subject: &Subject,
-        shared: &Mutex<Shared<'_>>,
-        stop: &AtomicBool,
-        start: Instant,
-    ) {
+    fn case(&self, ring: &Ring<'_>, index: usize, number: u64) {
+        let arena = ring.arenas[index].0;
         let seed = derive(self.seed, arena.name(), number);
         let mut coverage = Coverage::default();
         let began = Instant::now();
-        let round = arena.round(seed, subject, &mut coverage);
+        let round = arena.round(seed, ring.subject, &mut coverage);
         if coverage.count(LATE) > 0 {
             coverage.note(&format!("late {}:{seed}", arena.name()));
         }
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = ring.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.progress[index].1 += began.elapsed();
         let name = arena.name();
         let account = shared.outcome.accounts.entry(name).or_default();
@@ -161,15 +188,30 @@ impl Campaign {
                 kind: name,
                 number,
                 seed,
-                after: began - start,
+                after: began - ring.start,
                 mismatch,
             };
-            (shared.found)(&finding);
+            (ring.tell)(Event::Found(&finding));
             shared.outcome.findings.push(finding);
             if !self.keep_going {
-                stop.store(true, Ordering::Relaxed);
+                ring.stop.store(true, Ordering::Relaxed);
             }
         }
+    }
+}
+
+impl Outcome {
+    /// Cases and comparisons of every kind in one line.
+    pub fn line(&self) -> String {
+        let mut text = String::new();
+        for (kind, account) in &self.accounts {
+            let Account {
+                cases, comparisons, ..
+            } = account;
+            let seconds = account.time.as_secs_f64();
+            text += &format!("{kind} {cases} cases {comparisons} comparisons in {seconds:.0} s, ");
+        }
+        text + &format!("{} mismatches", self.findings.len())
     }
 }
 
@@ -245,6 +287,27 @@ mod tests {
         }
     }
 
+    /// Every case of it takes this long.
+    struct Slow(&'static str, Duration);
+
+    impl Arena for Slow {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn available(&self) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn round(&self, _: u64, _: &Subject, _: &mut Coverage) -> Round {
+            std::thread::sleep(self.1);
+            Round {
+                comparisons: 1,
+                mismatch: None,
+            }
+        }
+    }
+
     fn campaign(keep_going: bool) -> Outcome {
         let subject = Subject::new(Path::new("/bin/sh")).unwrap();
         let campaign = Campaign {
@@ -253,8 +316,43 @@ mod tests {
             cases: Some(40),
             threads: 1,
             keep_going,
+            telling: Duration::from_secs(3600),
         };
-        campaign.run(&[&Even], &subject, &|_| {})
+        campaign.run(&[(&Even, 1)], &subject, &|_| {})
+    }
+
+    /// Whatever their cases take; and what was done is told on the way, until somebody stops it.
+    #[test]
+    fn arenas_share_the_time_by_their_weights() {
+        let subject = Subject::new(Path::new("/bin/sh")).unwrap();
+        let campaign = Campaign {
+            seed: 1,
+            time: None,
+            cases: None,
+            threads: 4,
+            keep_going: false,
+            telling: Duration::from_millis(50),
+        };
+        let long = Slow("long", Duration::from_millis(20));
+        let short = Slow("short", Duration::from_millis(2));
+        let told = Mutex::new(Vec::new());
+        let stop = subject.stopper();
+        let outcome = campaign.run(&[(&long, 3), (&short, 1)], &subject, &|event| {
+            let Event::Progress(outcome, _) = event else {
+                panic!("nothing is wrong")
+            };
+            let mut told = told.lock().unwrap();
+            told.push(outcome.line());
+            if told.len() == 20 {
+                stop();
+            }
+        });
+        let told = told.into_inner().unwrap();
+        assert!(told.len() >= 20, "{told:?}");
+        assert!(told[19].starts_with("long ") && told[19].ends_with(", 0 mismatches"));
+        let [long, short] = ["long", "short"].map(|kind| outcome.accounts[kind].time);
+        let ratio = long.as_secs_f64() / short.as_secs_f64();
+        assert!((2.0..4.5).contains(&ratio), "{long:?} {short:?}");
     }
 
     #[test]

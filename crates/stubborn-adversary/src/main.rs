@@ -5,11 +5,13 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use stubborn_adversary::arena::Arena;
-use stubborn_adversary::campaign::{Campaign, Finding, Outcome};
+use stubborn_adversary::campaign::{Campaign, Event, Finding, Outcome};
 use stubborn_adversary::coverage::Coverage;
 use stubborn_adversary::subject::Subject;
 
@@ -18,10 +20,11 @@ use stubborn_adversary::subject::Subject;
 #[derive(Parser)]
 #[command(
     name = "stubborn-adversary",
-    after_help = "Exit status: 0 no mismatch, 1 mismatches, 2 wrong usage."
+    after_help = "Exit status: 0 no mismatch, 1 mismatches, 2 wrong usage, 3 interrupted without a mismatch."
 )]
 struct Options {
-    /// What to attack with: dve, nets, automata, promela, spin; all by default
+    /// What to attack with: dve, nets, automata, promela, spin; all by default. They share the
+    /// time; what is named twice gets twice as much
     kinds: Vec<String>,
 
     /// For how long; for a minute, if there is no number of cases
@@ -68,10 +71,12 @@ struct Options {
 /// How long cases may go on when the time is over.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How often it tells what was compared so far.
+const TELLING: Duration = Duration::from_secs(30);
+
 fn main() -> ExitCode {
     match run(&Options::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
+        Ok(status) => ExitCode::from(status),
         Err(message) => {
             eprintln!("error: {message}");
             ExitCode::from(2)
@@ -79,8 +84,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether nothing was wrong, or how it was used wrongly.
-fn run(options: &Options) -> Result<bool, String> {
+/// The exit status, or how it was used wrongly.
+fn run(options: &Options) -> Result<u8, String> {
     let program = match &options.subject {
         Some(program) => program.clone(),
         None => std::env::current_exe()
@@ -99,20 +104,23 @@ fn run(options: &Options) -> Result<bool, String> {
         })
     };
     if let Some(case) = &options.case {
-        return one_case(case, &named, &subject, options);
+        return one_case(case, &named, &subject, options).map(u8::from);
     }
-    let mut arenas = Vec::new();
+    let mut arenas: Vec<(&dyn Arena, u32)> = Vec::new();
     for name in &options.kinds {
         let arena = named(name)?;
         arena
             .available()
             .map_err(|missing| format!("`{name}` is not possible here: {missing}"))?;
-        arenas.push(arena);
+        match arenas.iter_mut().find(|(other, _)| other.name() == name) {
+            Some((_, weight)) => *weight += 1,
+            None => arenas.push((arena, 1)),
+        }
     }
     if arenas.is_empty() {
         for arena in &all {
             match arena.available() {
-                Ok(()) => arenas.push(&**arena),
+                Ok(()) => arenas.push((&**arena, 1)),
                 Err(missing) => eprintln!("{}: skipped, {missing}", arena.name()),
             }
         }
@@ -131,17 +139,42 @@ fn run(options: &Options) -> Result<bool, String> {
         cases: options.cases,
         threads: options.threads.unwrap_or(cores),
         keep_going: options.keep_going,
+        telling: TELLING,
     };
     // No case begins after its time; those that have begun get a little more.
     subject.end = campaign.time.map(|time| Instant::now() + time + GRACE);
     eprintln!("--seed {seed}, against {}", subject.program().display());
-    let outcome = campaign.run(&arenas, &subject, &|finding| {
-        report(finding, &subject, options);
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let (stop, again) = (subject.stopper(), Arc::clone(&interrupted));
+    let handler = move || {
+        stop();
+        if again.swap(true, Ordering::Relaxed) {
+            std::process::exit(3);
+        }
+    };
+    ctrlc::set_handler(handler).map_err(|error| error.to_string())?;
+    let outcome = campaign.run(&arenas, &subject, &|event| match event {
+        Event::Found(finding) => report(finding, &subject, options),
+        Event::Progress(outcome, time) => {
+            eprintln!(
+                "{:.0} s, --seed {seed}: {}",
+                time.as_secs_f64(),
+                outcome.line()
+            );
+        }
     });
     print(&outcome, &subject);
-    Ok(outcome.findings.is_empty())
+    let is_cut = interrupted.load(Ordering::Relaxed);
+    if is_cut {
+        eprintln!("interrupted; --seed {seed}: {}", outcome.line());
+    }
+    Ok(match outcome.findings.is_empty() {
+        true if is_cut => 3,
+        found_none => u8::from(!found_none),
+    })
 }
 
+/// Whether it is a mismatch.
 fn one_case<'a>(
     case: &str,
     named: &dyn Fn(&str) -> Result<&'a dyn Arena, String>,
@@ -155,7 +188,7 @@ fn one_case<'a>(
     let round = arena.round(seed, subject, &mut Coverage::default());
     eprintln!("{case}: {} comparisons", round.comparisons);
     let Some(mismatch) = round.mismatch else {
-        return Ok(true);
+        return Ok(false);
     };
     let finding = Finding {
         kind: arena.name(),
@@ -165,7 +198,7 @@ fn one_case<'a>(
         mismatch,
     };
     report(&finding, subject, options);
-    Ok(false)
+    Ok(true)
 }
 
 /// Prints a mismatch and writes it into a folder.

@@ -2,10 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,8 @@ pub struct Subject {
 #[derive(Debug, Default)]
 struct Watchman {
     children: Mutex<Vec<(Instant, Arc<Mutex<Child>>)>>,
+    /// All of them.
+    is_over: AtomicBool,
 }
 
 impl Watchman {
@@ -42,7 +44,7 @@ impl Watchman {
             while let Some(watchman) = weak.upgrade() {
                 let now = Instant::now();
                 for (end, child) in lock(&watchman.children).iter() {
-                    if *end <= now {
+                    if *end <= now || watchman.is_over.load(Ordering::Relaxed) {
                         // It may have ended by itself: then there is nothing to kill.
                         let _ = lock(child).kill();
                     }
@@ -67,7 +69,7 @@ pub enum Status {
     Signal(i32),
     /// It took too long and was killed.
     Timeout,
-    /// The [end](Subject::end) came first: nothing is known.
+    /// The [end](Subject::is_over) came first: nothing is known.
     Over,
 }
 
@@ -171,6 +173,18 @@ impl Subject {
         self.timeouts.load(Ordering::Relaxed)
     }
 
+    /// Whether everything has ended, by time or because somebody stopped it.
+    pub fn is_over(&self) -> bool {
+        self.watchman.is_over.load(Ordering::Relaxed)
+            || self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Ends everything when it is called: for signals.
+    pub fn stopper(&self) -> impl Fn() + Send + Sync + 'static {
+        let watchman = Arc::clone(&self.watchman);
+        move || watchman.is_over.store(true, Ordering::Relaxed)
+    }
+
     /// A new folder with these files.
     ///
     /// # Panics
@@ -213,7 +227,7 @@ impl Subject {
         let messages = folder.join(".stderr");
         let left = self.end.map(|end| end.duration_since(Instant::now()));
         let timeout = left.map_or(timeout, |left| left.min(timeout));
-        if timeout.is_zero() {
+        if timeout.is_zero() || self.is_over() {
             return Run {
                 status: Status::Over,
                 stdout: String::new(),
@@ -224,6 +238,8 @@ impl Subject {
         let mut run = || -> io::Result<Run> {
             command
                 .current_dir(folder)
+                // Signals are for the adversary: an interrupted run would give no answer.
+                .process_group(0)
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .stderr(File::create(&messages)?);
@@ -240,9 +256,7 @@ impl Subject {
             lock(&self.watchman.children).retain(|(_, other)| !Arc::ptr_eq(other, &child));
             let status = match (status.code(), status.signal()) {
                 (Some(code), _) => Status::Exit(code),
-                (None, Some(9)) if self.end.is_some_and(|end| Instant::now() >= end) => {
-                    Status::Over
-                }
+                (None, Some(9)) if self.is_over() => Status::Over,
                 (None, Some(9)) if Instant::now() >= end => Status::Timeout,
                 (None, signal) => Status::Signal(signal.unwrap_or(0)),
             };
@@ -307,6 +321,20 @@ mod tests {
             assert_eq!((run.status, run.crash()), (Status::Over, None));
         }
         assert_eq!(subject.timeouts(), 0);
+    }
+
+    #[test]
+    fn what_is_stopped_is_over() {
+        let subject = Subject::new(Path::new("/bin/sh")).unwrap();
+        let folder = subject.folder(&[]);
+        let stop = subject.stopper();
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| subject.run(folder.path(), &["-c", "exec sleep 60"], LONG));
+            std::thread::sleep(Duration::from_millis(100));
+            stop();
+            assert_eq!(run.join().unwrap().status, Status::Over);
+        });
+        assert!(subject.is_over());
     }
 
     #[test]

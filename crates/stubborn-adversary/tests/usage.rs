@@ -1,7 +1,9 @@
 //! The adversary's command line, against programs that cannot do what is asked.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn adversary(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_stubborn-adversary"))
@@ -50,4 +52,31 @@ fn a_mismatch_is_reported_and_can_be_made_again() {
     let again = adversary(&arguments);
     assert_eq!(again.status.code(), Some(1));
     assert!(text(&again.stdout).contains("MISMATCH output"));
+}
+
+/// Who is told to end kills what it runs, and says what it has compared.
+#[test]
+fn an_interrupted_attack_tells_its_counts() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let sleeper = folder.join("sleeper");
+    std::fs::write(&sleeper, "#!/bin/sh\nexec sleep 60\n").unwrap();
+    std::fs::set_permissions(&sleeper, PermissionsExt::from_mode(0o755)).unwrap();
+    let attack = Command::new(env!("CARGO_BIN_EXE_stubborn-adversary"))
+        .args(["dve", "--seconds", "60", "--threads", "2", "--seed", "2"])
+        .arg("--subject")
+        .arg(&sleeper)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let pid = attack.id().to_string();
+    let began = Instant::now();
+    assert!(Command::new("kill").arg(pid).status().unwrap().success());
+    let output = attack.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(began.elapsed() < Duration::from_secs(20));
+    let told = text(&output.stderr);
+    assert!(told.contains("interrupted; --seed 2: dve "), "{told}");
+    assert!(text(&output.stdout).contains(" runs, "));
 }
