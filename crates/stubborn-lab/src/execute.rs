@@ -321,6 +321,7 @@ pub(crate) mod tests {
                 bytes: 5,
             },
             cost: 1.0,
+            alone: false,
         }
     }
 

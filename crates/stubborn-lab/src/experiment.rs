@@ -78,6 +78,10 @@ pub struct Experiment {
     /// Limits of each run.
     #[serde(default)]
     pub limits: LimitsText,
+    /// Runs are made one at a time, and the page says on which machine: its times are what it is
+    /// about. (Not in quick mode.)
+    #[serde(default)]
+    pub alone: bool,
     /// Models with more states are left out (where the number is known).
     #[serde(default)]
     pub max_states: Option<u64>,
@@ -190,7 +194,7 @@ pub struct Configuration {
     /// does not count.
     #[serde(default)]
     pub prepare: Option<Words>,
-    /// Number of seeds, for runs with `{seed}`.
+    /// Number of seeds, for runs with `{seed}`; others are made so many times.
     #[serde(default = "one")]
     pub seeds: u32,
     /// Which program runs.
@@ -205,6 +209,9 @@ pub struct Configuration {
     /// If given, only for these rows: large models need some configurations, not all.
     #[serde(default)]
     pub rows: Vec<String>,
+    /// Only on machines with at least so many processors.
+    #[serde(default)]
+    pub cores: usize,
     /// Seconds of processor time, where the experiment's are too few or too many.
     #[serde(default)]
     pub seconds: Option<f64>,
@@ -219,6 +226,18 @@ impl Configuration {
     pub fn suits(&self, path: &Path) -> bool {
         let ending = path.extension().unwrap_or_default();
         self.endings.is_empty() || self.endings.iter().any(|e| ending == e.as_str())
+    }
+
+    /// Whether a run depends on its number.
+    pub fn has_seed(&self) -> bool {
+        let words = [Some(&self.run), self.prepare.as_ref()];
+        let words = words.into_iter().flatten().flat_map(Words::words);
+        words.into_iter().any(|word| word.contains("{seed}"))
+    }
+
+    /// Whether this machine has the processors that it needs.
+    pub fn has_cores(&self) -> bool {
+        std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= self.cores)
     }
 
     /// Whether it is meant for a row.
@@ -286,9 +305,9 @@ pub struct Column {
     /// What of several runs.
     #[serde(default)]
     pub over: Over,
-    /// What its percentages are of, where that is not the experiment's baseline.
+    /// What it is relative to, where that is not the experiment's baseline; the best of several.
     #[serde(default)]
-    pub baseline: Option<String>,
+    pub baseline: OneOrMore,
     /// The column of the printed table that it stands beside.
     #[serde(default)]
     pub printed: Option<String>,
@@ -305,6 +324,11 @@ impl Column {
             Measure::StatesPerSecond
                 | Measure::Seconds
                 | Measure::SecondsPercent
+                | Measure::WholeSeconds
+                | Measure::WholePercent
+                | Measure::ClockSeconds
+                | Measure::ClockGain
+                | Measure::StateCost
                 | Measure::Megabytes
                 | Measure::Branching
         ))
@@ -363,12 +387,24 @@ pub enum Measure {
     /// Seconds of processor time in percent of the baseline's.
     #[serde(rename = "seconds%")]
     SecondsPercent,
+    /// Seconds of processor time, and of making and compiling a program for peers.
+    #[serde(rename = "whole")]
+    WholeSeconds,
+    /// The same in percent of the baseline's.
+    #[serde(rename = "whole%")]
+    WholePercent,
     /// Memory.
     #[serde(rename = "MB")]
     Megabytes,
     /// Seconds by the clock, without loading.
     #[serde(rename = "clock")]
     ClockSeconds,
+    /// How many times as fast as the baseline by the clock, without loading.
+    #[serde(rename = "clock gain")]
+    ClockGain,
+    /// Processor time for each state, without loading, relative to the baseline's.
+    #[serde(rename = "cost/state")]
+    StateCost,
     /// Bytes of the table for each state, with its free space.
     #[serde(rename = "B/state")]
     TableBytes,
@@ -385,13 +421,19 @@ impl Measure {
     pub fn has_mean(self) -> bool {
         matches!(
             self,
-            Self::SecondsPercent | Self::StatesPerSecond | Self::TableBytes | Self::PeakBytes
+            Self::SecondsPercent
+                | Self::WholePercent
+                | Self::ClockGain
+                | Self::StateCost
+                | Self::StatesPerSecond
+                | Self::TableBytes
+                | Self::PeakBytes
         )
     }
 
     /// Whether more is better.
     pub fn more_is_better(self) -> bool {
-        self == Self::StatesPerSecond
+        matches!(self, Self::StatesPerSecond | Self::ClockGain)
     }
 }
 
@@ -404,6 +446,8 @@ pub enum Over {
     Mean,
     /// The least.
     Min,
+    /// The least, or the greatest where more is better.
+    Best,
     /// From the least to the greatest.
     Range,
 }
@@ -463,7 +507,12 @@ impl Experiment {
         }
         let known = |name: &str| self.configuration(name).is_some();
         let mentioned = (self.columns.iter())
-            .flat_map(|column| column.configuration.names())
+            .flat_map(|c| {
+                c.configuration
+                    .names()
+                    .into_iter()
+                    .chain(c.baseline.names())
+            })
             .chain(self.baseline.as_deref())
             .chain(
                 self.plots

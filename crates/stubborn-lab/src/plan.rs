@@ -54,6 +54,8 @@ pub struct PlannedRun {
     pub limits: Limits,
     /// About how much work it is, in states.
     pub cost: f64,
+    /// Whether nothing else may run meanwhile.
+    pub alone: bool,
 }
 
 /// The models of an experiment that are not there; others than those of which its table says that there
@@ -161,7 +163,14 @@ pub fn key(
     let words = words(configuration, row, seed, mode).join(" ");
     let before = preparation(configuration, row, seed);
     let before = before.map_or_else(String::new, |words| format!(" after {}", words.join(" ")));
-    format!("{} {words}{before} | {model}", configuration.tool.name())
+    let again = match seed {
+        2.. if !configuration.has_seed() => format!(" again {seed}"),
+        _ => String::new(),
+    };
+    format!(
+        "{} {words}{before}{again} | {model}",
+        configuration.tool.name()
+    )
 }
 
 /// All runs that experiments ask for, each once, in their order, small models first.
@@ -182,6 +191,7 @@ pub fn plan(experiments: &[&Experiment], corpus: &Corpus, mode: &Mode) -> Vec<Pl
                 let old = &mut runs[*at].limits;
                 old.seconds = old.seconds.max(run.limits.seconds);
                 old.bytes = old.bytes.max(run.limits.bytes);
+                runs[*at].alone |= run.alone;
             } else {
                 known.insert(run.key.clone(), runs.len());
                 runs.push(run);
@@ -219,6 +229,7 @@ fn add_row(
         if (mode.quick && configuration.full_only)
             || !configuration.suits(&path)
             || !configuration.concerns(&row.label)
+            || !configuration.has_cores()
         {
             continue;
         }
@@ -245,6 +256,7 @@ fn add_row(
                 path: path.clone(),
                 limits,
                 cost: 20_000.0 + states.unwrap_or(UNKNOWN_STATES) as f64,
+                alone: experiment.alone && !mode.quick,
             });
         }
     }
@@ -295,6 +307,37 @@ mod tests {
             .collect();
         assert_eq!(long, ["stubborn explore --por closure | example:c.dve"]);
         assert_eq!(runs.len(), 9);
+    }
+
+    /// What has no seed is made again, where it is wanted twice; what needs more processors than
+    /// there are, not at all.
+    #[test]
+    fn runs_may_be_repeated_and_need_processors() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.dve"), "").unwrap();
+        let corpus = Corpus::at(None, Some(folder.path().to_owned()));
+        let text = "
+        title = 't'
+        models = ['example:a.dve']
+        alone = true
+        [[configuration]]
+        name = 'twice'
+        run = 'explore --por none'
+        seeds = 2
+        [[configuration]]
+        name = 'huge'
+        run = 'explore --threads 100000'
+        cores = 100000
+        ";
+        let experiment = Experiment::parse("t/1", text, &|_| None).unwrap();
+        let runs = plan(&[&experiment], &corpus, &Mode::default());
+        assert!(runs.iter().all(|run| run.alone));
+        let keys: Vec<_> = runs.into_iter().map(|run| run.key).collect();
+        let expected = [
+            "stubborn explore --por none | example:a.dve",
+            "stubborn explore --por none again 2 | example:a.dve",
+        ];
+        assert_eq!(keys, expected);
     }
 
     #[test]

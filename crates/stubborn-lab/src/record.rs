@@ -129,6 +129,22 @@ impl Record {
         )
     }
 
+    /// Processor time, with that to make and compile a program.
+    pub fn whole_seconds(&self) -> f64 {
+        self.cpu_seconds + self.build_seconds.unwrap_or(0.0)
+    }
+
+    /// Processor time for a state, without loading.
+    pub fn state_seconds(&self) -> Option<f64> {
+        let loading = self.numbers.get("load_seconds").copied().unwrap_or(0.0);
+        Some((self.cpu_seconds - loading).max(0.001) / self.states?.max(1) as f64)
+    }
+
+    /// Seconds by the clock, without loading.
+    pub fn clock_seconds(&self) -> Option<f64> {
+        self.numbers.get("explore_seconds").copied()
+    }
+
     /// Whether there is more than its numbers say: a limit was reached, be it the one that its
     /// configuration asked for.
     pub fn was_cut_short(&self) -> bool {

@@ -160,9 +160,13 @@ pub fn run(
     })
 }
 
-/// The memory that a run takes of the budget. One that wants more than there is gets all.
+/// The memory that a run takes of the budget. One that wants more than there is gets all, and so
+/// does one beside which no other may run.
 fn claim(run: &PlannedRun, budget: Budget) -> u64 {
-    run.limits.bytes.min(budget.bytes)
+    match run.alone {
+        true => budget.bytes,
+        false => run.limits.bytes.min(budget.bytes),
+    }
 }
 
 /// The next run that fits into memory, with those that one child can make together with it;

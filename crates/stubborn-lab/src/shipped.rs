@@ -36,6 +36,9 @@ const EXPERIMENTS: &[(&str, &str)] = files!(
     "portfolio-1",
     "portfolio-2",
     "speed-1",
+    "speed-2",
+    "speed-3",
+    "speed-4",
     "tiny-1",
 );
 

@@ -265,3 +265,82 @@ fn scores_relative_to_the_fewest_states() {
     assert_eq!(table.rows[0][2].tone, Tone::Worse);
     assert!(texts(&table)[1][0].contains("average over 1"));
 }
+
+/// Times beside a baseline: by the clock, for each state, with what a peer's compiler takes, and
+/// relative to the better of two.
+#[test]
+fn times_are_relative_to_the_best_of_a_baseline() {
+    let text = r#"
+title = "t"
+models = ["example:a.dve"]
+alone = true
+[[configuration]]
+name = "one"
+run = "explore"
+seeds = 2
+[[configuration]]
+name = "two"
+run = "explore --threads 2"
+[[configuration]]
+name = "peer"
+run = "-n"
+tool = "spin"
+[[column]]
+title = "fast"
+configuration = "one"
+measure = "states/s"
+over = "best"
+[[column]]
+title = "gain"
+configuration = "two"
+measure = "clock gain"
+baseline = "one"
+[[column]]
+title = "cost"
+configuration = "two"
+measure = "cost/state"
+baseline = "one"
+[[column]]
+title = "better"
+configuration = "two"
+measure = "seconds%"
+baseline = ["one", "peer"]
+[[column]]
+title = "peer"
+configuration = "peer"
+measure = "whole"
+[[column]]
+title = "beside it"
+configuration = "two"
+measure = "whole%"
+baseline = "peer"
+"#;
+    let model = "example:a.dve";
+    let timed = |words: &str, states: u64, cpu: f64, clock: f64| {
+        let times = format!(
+            r#""cpu_seconds":{cpu},"numbers":{{"load_seconds":1,"explore_seconds":{clock}}},"#
+        );
+        line(words, model, "done", states, 0).replace(r#""cpu_seconds":0.5,"#, &times)
+    };
+    let peer = line("-n", model, "done", 9, 9)
+        .replace("stubborn -n", "spin -n")
+        .replace(
+            r#""cpu_seconds":0.5"#,
+            r#""cpu_seconds":9,"build_seconds":3"#,
+        );
+    let lines = [
+        timed("explore", 100, 5.0, 4.0),
+        timed("explore again 2", 100, 6.0, 3.0),
+        timed("explore --threads 2", 100, 7.0, 2.0),
+        peer,
+    ];
+    let desk = Desk::new(text, "", &lines);
+    let expected = [["a.dve", "20", "1.50", "1.50", "140.00", "12.00", "58.33"]];
+    assert_eq!(texts(&desk.table()), expected);
+    let report = Report::new(&[&desk.experiment], desk.lookup(&Mode::default()), None);
+    let page = &markdown::files(&report)["t.md"];
+    assert!(
+        page.contains("4 results by stubborn 0, on m, until 2026"),
+        "{page}"
+    );
+}

@@ -62,7 +62,10 @@ impl Report {
     pub fn new(experiments: &[&Experiment], lookup: Lookup<'_>, weaker: Option<&str>) -> Self {
         let mut sections: Vec<Section> = Vec::new();
         for experiment in experiments {
-            let table = table::table(experiment, lookup);
+            let mut table = table::table(experiment, lookup);
+            if experiment.alone {
+                table.notes.extend(origins(lookup.all(experiment)));
+            }
             let plots = experiment.plots.iter().enumerate();
             let pictures = plots.filter_map(|(at, plot)| picture(experiment, plot, at, lookup));
             let group = experiment.group();

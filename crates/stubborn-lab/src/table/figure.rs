@@ -51,6 +51,17 @@ impl<'a> Lookup<'a> {
             .collect()
     }
 
+    /// All results of an experiment.
+    pub fn all(&self, experiment: &Experiment) -> impl Iterator<Item = &'a Record> {
+        let rows = plan::rows(experiment, self.corpus);
+        let records = experiment.configurations.iter().flat_map(|configuration| {
+            let of_row = |row| self.records(configuration, row);
+            rows.iter().flat_map(of_row).collect::<Vec<_>>()
+        });
+        let records: Vec<_> = records.collect();
+        records.into_iter().map(|(_, record)| record)
+    }
+
     /// The first run of a configuration for a row that has ended.
     fn done(&self, configuration: &Configuration, row: &Row) -> Option<&'a Record> {
         let records = self.records(configuration, row).into_iter();
@@ -77,6 +88,9 @@ impl<'a> Lookup<'a> {
             }
             if !configuration.concerns(&row.label) && names.len() == 1 {
                 return "left out: too large for most configurations".into();
+            }
+            if !configuration.has_cores() && self.records(configuration, row).is_empty() {
+                return "not run: the machine has fewer processors".into();
             }
             for (_, record) in self.records(configuration, row) {
                 if record.outcome != Outcome::Done {
@@ -113,6 +127,21 @@ impl<'a> Lookup<'a> {
         own.or_else(known).map(|number| number as f64)
     }
 
+    /// The least that a measure says of finished runs of configurations for a row.
+    fn least(
+        &self,
+        experiment: &Experiment,
+        names: &[&str],
+        row: &Row,
+        measure: impl Fn(&Record) -> Option<f64>,
+    ) -> Option<f64> {
+        let configurations = names.iter().filter_map(|n| experiment.configuration(n));
+        let records = configurations.flat_map(|c| self.records(c, row));
+        let done = records.filter(|(_, record)| record.outcome == Outcome::Done);
+        let values = done.filter_map(|(_, record)| measure(record));
+        values.min_by(f64::total_cmp)
+    }
+
     /// Whether percentages of a row are of a number that other tools have counted.
     pub(super) fn is_borrowed(&self, experiment: &Experiment, row: &Row) -> bool {
         let name = experiment.baseline.as_deref();
@@ -145,9 +174,14 @@ impl<'a> Lookup<'a> {
             return Figure::Absent(self.reason(experiment, &names, row));
         };
         match column.over {
-            Over::Min => {
+            Over::Min | Over::Best => {
+                let is_most = column.over == Over::Best && column.measure.more_is_better();
                 let ended = values.iter().filter(|(_, is_bound)| !is_bound);
-                let ended = ended.map(|(value, _)| *value).min_by(f64::total_cmp);
+                let ended = ended.map(|(value, _)| *value);
+                let ended = match is_most {
+                    true => ended.max_by(f64::total_cmp),
+                    false => ended.min_by(f64::total_cmp),
+                };
                 Figure::Number {
                     value: ended.unwrap_or(least),
                     is_bound: ended.is_none() && least_is_bound,
@@ -179,9 +213,13 @@ impl<'a> Lookup<'a> {
         let states = record.states.map(|n| n as f64);
         let transitions = record.transitions.map(|n| n as f64);
         let cpu = record.cpu_seconds.max(0.001);
-        let own = column.baseline.as_deref();
-        let whole = own.or(experiment.baseline.as_deref());
-        let size = |transitions| self.size(experiment, whole?, row, transitions);
+        let mut whole = column.baseline.names();
+        if whole.is_empty() {
+            whole.extend(experiment.baseline.as_deref());
+        }
+        let size = |transitions| self.size(experiment, whole.first()?, row, transitions);
+        let least =
+            |measure: &dyn Fn(&Record) -> Option<f64>| self.least(experiment, &whole, row, measure);
         match column.measure {
             Measure::States => states,
             Measure::Transitions => transitions,
@@ -190,14 +228,30 @@ impl<'a> Lookup<'a> {
             Measure::Branching => is_done.then_some(transitions? / states?.max(1.0)),
             Measure::StatesPerSecond => Some(states? / cpu),
             Measure::Seconds => is_done.then_some(record.cpu_seconds),
-            Measure::SecondsPercent if is_done => {
-                let done = self.done(experiment.configuration(whole?)?, row)?;
-                Some(100.0 * cpu / done.cpu_seconds.max(0.001))
+            Measure::SecondsPercent
+            | Measure::WholeSeconds
+            | Measure::WholePercent
+            | Measure::ClockSeconds
+            | Measure::ClockGain
+            | Measure::StateCost
+                if !is_done =>
+            {
+                None
             }
-            Measure::SecondsPercent => None,
+            Measure::SecondsPercent => {
+                Some(100.0 * cpu / least(&|r| Some(r.cpu_seconds))?.max(0.001))
+            }
+            Measure::WholeSeconds => Some(record.whole_seconds()),
+            Measure::WholePercent => {
+                let other = least(&|r| Some(r.whole_seconds()))?;
+                Some(100.0 * record.whole_seconds() / other.max(0.001))
+            }
             Measure::Megabytes => Some(record.peak_bytes? as f64 / 1e6),
-            Measure::ClockSeconds if !is_done => None,
-            Measure::ClockSeconds => record.numbers.get("explore_seconds").copied(),
+            Measure::ClockSeconds => record.clock_seconds(),
+            Measure::ClockGain => {
+                Some(least(&Record::clock_seconds)? / record.clock_seconds()?.max(0.001))
+            }
+            Measure::StateCost => Some(record.state_seconds()? / least(&Record::state_seconds)?),
             Measure::TableBytes => record.numbers.get("bytes_per_state").copied(),
             Measure::PeakBytes => Some(record.peak_bytes? as f64 / states?.max(1.0)),
             Measure::Verdict => None,

@@ -189,7 +189,11 @@ pub fn shown(value: f64, measure: Measure) -> String {
         | Measure::Branching
         | Measure::Seconds
         | Measure::SecondsPercent
+        | Measure::WholeSeconds
+        | Measure::WholePercent
         | Measure::ClockSeconds
+        | Measure::ClockGain
+        | Measure::StateCost
         | Measure::Verdict => format!("{value:.2}"),
         Measure::Megabytes | Measure::TableBytes | Measure::PeakBytes => format!("{value:.1}"),
     }

@@ -78,7 +78,7 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
             true => (values.iter().min_by(|a, b| a.2.total_cmp(&b.2)), "least"),
             false => (values.iter().max_by(|a, b| a.2.total_cmp(&b.2)), "most"),
         };
-        let Some((_, row, worst)) = worst else {
+        let Some((_, row, worst)) = worst.filter(|_| values.len() > 2) else {
             continue;
         };
         let mean = geometric_mean(values.iter().map(|(.., value)| *value));

@@ -16,7 +16,7 @@ pub(super) fn fill(experiment: &Experiment, lookup: Lookup<'_>, table: &mut Tabl
         title: "S_min".into(),
         configuration: OneOrMore::None,
         measure: Measure::States,
-        baseline: None,
+        baseline: OneOrMore::None,
         over: Over::Min,
         printed: Some("S_min".into()),
         compare: Some(true),

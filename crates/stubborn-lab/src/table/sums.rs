@@ -209,7 +209,7 @@ fn cells(sums: &Sums<'_>, row: &Row, name: &str, reason: &str, table: &mut Table
             title: title.into(),
             configuration: OneOrMore::None,
             measure: Measure::StatesPercent,
-            baseline: None,
+            baseline: OneOrMore::None,
             over: Over::Mean,
             printed: None,
             compare: Some(is_compared && sums.is_whole),
