@@ -6,8 +6,9 @@
 //! its way down, and what it finds is what the computation would have found. The memory is
 //! bounded: when it is full, everything is forgotten.
 
-use stubborn_system::{BitSet, Executor, LabelId};
+use stubborn_system::{BitSet, Executor};
 
+use crate::question::Question;
 use crate::view::hash_words;
 
 /// Set in a link that leads to a leaf.
@@ -19,7 +20,7 @@ const MOST_WORDS: usize = 1 << 21;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    label: u32,
+    question: Question,
     /// Where to go if the label is false, true.
     links: [u32; 2],
 }
@@ -58,6 +59,15 @@ pub(crate) struct Cache {
 /// in one place.
 fn place(hash: u64, mask: usize) -> usize {
     ((hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as usize & mask
+}
+
+/// A set that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    root: u32,
+    leaf: u32,
+    /// Labels that were asked.
+    pub(crate) asked: u32,
 }
 
 /// Where a new entry belongs.
@@ -99,35 +109,55 @@ impl Cache {
         }
     }
 
-    /// Looks a set up, evaluating labels and logging the answers. On a hit, `kept` is the set.
+    /// Looks a set up, evaluating labels. On a hit, `kept` is the set.
+    #[inline]
     pub(crate) fn look_up(
         &self,
         enabled: &[u64],
         state: &[u32],
         executor: &mut dyn Executor,
-        log: &mut Vec<(u32, bool)>,
         kept: &mut BitSet,
-    ) -> Result<(), Miss> {
+    ) -> Result<Hit, Miss> {
         let hash = hash_words(enabled);
-        let mut link = match self.find(hash, enabled) {
+        let root = match self.find(hash, enabled) {
             Ok(at) => self.slots[at].root,
             Err(_) => return Err(Miss { hash }),
         };
-        loop {
-            if link == NOTHING {
-                return Err(Miss { hash });
-            }
-            if link & LEAF != 0 {
-                let leaf = (link & !LEAF) as usize * self.words;
-                kept.words_mut()
-                    .copy_from_slice(&self.leaves[leaf..][..self.words]);
-                return Ok(());
-            }
-            let node = self.nodes[link as usize];
-            let holds = executor.label(state, LabelId::new(node.label as usize));
-            log.push((node.label, holds));
-            link = node.links[usize::from(holds)];
+        let (mut link, mut asked) = (root, 0);
+        while link & LEAF == 0 {
+            let node = &self.nodes[link as usize];
+            link = node.links[usize::from(node.question.holds(state, executor))];
+            asked += 1;
         }
+        if link == NOTHING {
+            return Err(Miss { hash });
+        }
+        let leaf = (link & !LEAF) as usize * self.words;
+        let set = &self.leaves[leaf..][..self.words];
+        kept.words_mut().copy_from_slice(set);
+        Ok(Hit {
+            root,
+            leaf: link,
+            asked,
+        })
+    }
+
+    /// The questions and answers that lead to a set that was found.
+    pub(crate) fn log(&self, hit: Hit) -> Vec<(u32, bool)> {
+        let mut todo = vec![(hit.root, Vec::new())];
+        while let Some((link, log)) = todo.pop() {
+            if link == hit.leaf {
+                return log;
+            }
+            if let Some(node) = self.nodes.get(link as usize) {
+                for holds in [false, true] {
+                    let mut log = log.clone();
+                    log.push((node.question.label, holds));
+                    todo.push((node.links[usize::from(holds)], log));
+                }
+            }
+        }
+        Vec::new()
     }
 
     /// Remembers a set with the questions and answers that led to it.
@@ -135,6 +165,7 @@ impl Cache {
         &mut self,
         miss: Miss,
         enabled: &[u64],
+        questions: &[Question],
         log: &[(u32, bool)],
         kept: &BitSet,
     ) {
@@ -165,13 +196,13 @@ impl Cache {
             if link == NOTHING {
                 link = self.nodes.len() as u32;
                 self.nodes.push(Node {
-                    label: *label,
+                    question: questions[*label as usize],
                     links: [NOTHING; 2],
                 });
                 self.link(at, parent, link);
             }
             debug_assert_eq!(
-                self.nodes[link as usize].label, *label,
+                self.nodes[link as usize].question.label, *label,
                 "a computation asked differently after the same answers"
             );
             parent = Some((link as usize, usize::from(*holds)));
@@ -206,6 +237,8 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
+    use stubborn_system::LabelId;
+
     use super::*;
 
     #[test]
@@ -249,6 +282,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_what_would_be_computed() {
+        let questions = [0, 1, 2].map(Question::new);
         for limit in [40, 400, 1 << 20] {
             let mut cache = Cache::with_limit(2, limit);
             let mut hits = 0;
@@ -257,13 +291,13 @@ mod tests {
                 let enabled = [0x0101 << (round % 5), round % 3];
                 let (log, expected) = compute(state, enabled[0]);
                 let mut kept = BitSet::new(70);
-                let mut asked = Vec::new();
-                match cache.look_up(&enabled, &[state], &mut Bits, &mut asked, &mut kept) {
-                    Ok(()) => {
+                match cache.look_up(&enabled, &[state], &mut Bits, &mut kept) {
+                    Ok(hit) => {
                         hits += 1;
-                        assert_eq!((asked, kept), (log, expected));
+                        assert_eq!(hit.asked as usize, log.len());
+                        assert_eq!((cache.log(hit), kept), (log, expected));
                     }
-                    Err(miss) => cache.insert(miss, &enabled, &log, &expected),
+                    Err(miss) => cache.insert(miss, &enabled, &questions, &log, &expected),
                 }
                 assert!(cache.keys.len() + cache.leaves.len() <= limit + 8);
             }

@@ -88,6 +88,14 @@ pub trait System: Send + Sync {
         self.relations(level)
     }
 
+    /// For a label that depends on one field of at most six bits: bit `v` is set if the label holds
+    /// where the field's raw bits are `v`. `None` for other labels, or if that takes too long to
+    /// find out. Where it is known, nobody has to ask an executor.
+    fn truth_table(&self, label: LabelId) -> Option<u64> {
+        let _ = label;
+        None
+    }
+
     /// What everything that is done about this model together may take. Executors that run
     /// long, and all that use them, look at it now and then.
     fn budget(&self) -> &Budget {
