@@ -13,6 +13,8 @@ use crate::view::hash_words;
 
 /// Set in a link that leads to a leaf.
 const LEAF: u32 = 1 << 31;
+/// Set, too, if the leaf is a set of all that is enabled.
+const WHOLE: u32 = 1 << 30;
 /// A link that leads nowhere yet.
 const NOTHING: u32 = u32::MAX;
 /// Most numbers (of any of the arrays together) before everything is forgotten: some 16 MiB.
@@ -20,7 +22,7 @@ const MOST_WORDS: usize = 1 << 21;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    question: Question,
+    label: u32,
     /// Where to go if the label is false, true.
     links: [u32; 2],
 }
@@ -68,6 +70,8 @@ pub(crate) struct Hit {
     leaf: u32,
     /// Labels that were asked.
     pub(crate) asked: u32,
+    /// Something enabled is not in it.
+    pub(crate) leaves_out: bool,
 }
 
 /// Where a new entry belongs.
@@ -93,6 +97,10 @@ impl Cache {
         }
     }
 
+    fn key(&self, slot: Slot) -> &[u64] {
+        &self.keys[slot.key as usize * self.words..][..self.words]
+    }
+
     fn find(&self, hash: u64, enabled: &[u64]) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
         let mut at = place(hash, mask);
@@ -101,8 +109,8 @@ impl Cache {
             if slot.key == NOTHING {
                 return Err(at);
             }
-            let key = &self.keys[slot.key as usize * self.words..][..self.words];
-            if slot.hash == hash && key == enabled {
+            // (A single word has a hash of its own.)
+            if slot.hash == hash && (self.words == 1 || self.key(slot) == enabled) {
                 return Ok(at);
             }
             at = (at + 1) & mask;
@@ -114,6 +122,7 @@ impl Cache {
     pub(crate) fn look_up(
         &self,
         enabled: &[u64],
+        questions: &[Question],
         state: &[u32],
         executor: &mut dyn Executor,
         kept: &mut BitSet,
@@ -125,20 +134,23 @@ impl Cache {
         };
         let (mut link, mut asked) = (root, 0);
         while link & LEAF == 0 {
-            let node = &self.nodes[link as usize];
-            link = node.links[usize::from(node.question.holds(state, executor))];
+            // (Questions are few and stay near; a node may be anywhere, and is small.)
+            let node = self.nodes[link as usize];
+            let holds = questions[node.label as usize].holds(state, executor);
+            link = node.links[usize::from(holds)];
             asked += 1;
         }
         if link == NOTHING {
             return Err(Miss { hash });
         }
-        let leaf = (link & !LEAF) as usize * self.words;
+        let leaf = (link & !(LEAF | WHOLE)) as usize * self.words;
         let set = &self.leaves[leaf..][..self.words];
         kept.words_mut().copy_from_slice(set);
         Ok(Hit {
             root,
             leaf: link,
             asked,
+            leaves_out: link & WHOLE == 0,
         })
     }
 
@@ -152,7 +164,7 @@ impl Cache {
             if let Some(node) = self.nodes.get(link as usize) {
                 for holds in [false, true] {
                     let mut log = log.clone();
-                    log.push((node.question.label, holds));
+                    log.push((node.label, holds));
                     todo.push((node.links[usize::from(holds)], log));
                 }
             }
@@ -165,7 +177,6 @@ impl Cache {
         &mut self,
         miss: Miss,
         enabled: &[u64],
-        questions: &[Question],
         log: &[(u32, bool)],
         kept: &BitSet,
     ) {
@@ -196,19 +207,20 @@ impl Cache {
             if link == NOTHING {
                 link = self.nodes.len() as u32;
                 self.nodes.push(Node {
-                    question: questions[*label as usize],
+                    label: *label,
                     links: [NOTHING; 2],
                 });
                 self.link(at, parent, link);
             }
             debug_assert_eq!(
-                self.nodes[link as usize].question.label, *label,
+                self.nodes[link as usize].label, *label,
                 "a computation asked differently after the same answers"
             );
             parent = Some((link as usize, usize::from(*holds)));
             link = self.nodes[link as usize].links[usize::from(*holds)];
         }
-        let leaf = LEAF | (self.leaves.len() / self.words.max(1)) as u32;
+        let whole = if kept.words() == enabled { WHOLE } else { 0 };
+        let leaf = LEAF | whole | (self.leaves.len() / self.words.max(1)) as u32;
         self.leaves.extend_from_slice(kept.words());
         self.link(at, parent, leaf);
     }
@@ -291,13 +303,14 @@ mod tests {
                 let enabled = [0x0101 << (round % 5), round % 3];
                 let (log, expected) = compute(state, enabled[0]);
                 let mut kept = BitSet::new(70);
-                match cache.look_up(&enabled, &[state], &mut Bits, &mut kept) {
+                match cache.look_up(&enabled, &questions, &[state], &mut Bits, &mut kept) {
                     Ok(hit) => {
                         hits += 1;
                         assert_eq!(hit.asked as usize, log.len());
+                        assert_eq!(hit.leaves_out, expected.words() != enabled);
                         assert_eq!((cache.log(hit), kept), (log, expected));
                     }
-                    Err(miss) => cache.insert(miss, &enabled, &questions, &log, &expected),
+                    Err(miss) => cache.insert(miss, &enabled, &log, &expected),
                 }
                 assert!(cache.keys.len() + cache.leaves.len() <= limit + 8);
             }

@@ -282,12 +282,13 @@ impl Reducer for Worker<'_> {
         }
         let mut miss = None;
         if let Some(cache) = &self.cache {
+            let questions = &self.reduction.tables.questions;
             let (state, executor) = (expansion.state, &mut *expansion.executor);
-            match cache.look_up(&self.facts.enabled, state, executor, kept) {
+            match cache.look_up(&self.facts.enabled, questions, state, executor, kept) {
                 Ok(hit) => {
                     self.facts.work += LABEL_WORK * u64::from(hit.asked);
                     self.last = Last::Remembered(hit);
-                    return kept.words() != self.facts.enabled;
+                    return hit.leaves_out;
                 }
                 Err(place) => miss = Some(place),
             }
@@ -301,8 +302,7 @@ impl Reducer for Worker<'_> {
         };
         self.algorithm.choose(&mut view, kept);
         if let (Some(cache), Some(miss)) = (&mut self.cache, miss) {
-            let questions = &self.reduction.tables.questions;
-            cache.insert(miss, &self.facts.enabled, questions, &self.facts.log, kept);
+            cache.insert(miss, &self.facts.enabled, &self.facts.log, kept);
         }
         debug_assert!(may_be_empty || !kept.none(), "an empty set");
         kept.words() != self.facts.enabled

@@ -165,8 +165,14 @@ impl SteeredReducer<'_> {
         let cache =
             self.caches[number].get_or_insert_with(|| Cache::with_limit(tables.words, CACHE_WORDS));
         let (state, executor) = (expansion.state, &mut *expansion.executor);
-        let miss = match cache.look_up(&self.facts.enabled, state, executor, kept) {
-            Ok(_) => return kept.words() != self.facts.enabled,
+        let miss = match cache.look_up(
+            &self.facts.enabled,
+            &tables.questions,
+            state,
+            executor,
+            kept,
+        ) {
+            Ok(hit) => return hit.leaves_out,
             Err(miss) => miss,
         };
         self.facts.infer(tables);
@@ -189,13 +195,7 @@ impl SteeredReducer<'_> {
             kept.words_mut().copy_from_slice(&self.facts.enabled);
         }
         if let Some(Some(cache)) = self.caches.get_mut(number) {
-            cache.insert(
-                miss,
-                &self.facts.enabled,
-                &tables.questions,
-                &self.facts.log,
-                kept,
-            );
+            cache.insert(miss, &self.facts.enabled, &self.facts.log, kept);
         }
         kept.words() != self.facts.enabled
     }

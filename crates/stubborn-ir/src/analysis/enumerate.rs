@@ -34,7 +34,12 @@ impl Condition {
         }
     }
 
-    fn is_met(&self, model: &Model, interpreter: &Interpreter<'_>, state: &[u32]) -> bool {
+    pub(super) fn is_met(
+        &self,
+        model: &Model,
+        interpreter: &Interpreter<'_>,
+        state: &[u32],
+    ) -> bool {
         if let Some(values) = self.values {
             return values >> model.layout().field(self.fields[0]).raw(state) & 1 == 1;
         }
