@@ -47,7 +47,7 @@ pub struct Model {
     largest_priority: u8,
     temporaries: usize,
     /// Of all labels, once somebody asked for one.
-    truth_tables: OnceLock<Vec<Option<u64>>>,
+    truth_tables: OnceLock<Vec<Option<[u64; 4]>>>,
     budget: Arc<Budget>,
 }
 
@@ -210,7 +210,7 @@ impl Model {
             .unwrap_or(0..0)
     }
 
-    fn find_truth_table(&self, label: LabelId) -> Option<u64> {
+    fn find_truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
         let [field] = self.structure.label(label).tests[..] else {
             return None;
         };
@@ -218,12 +218,12 @@ impl Model {
         let last = field.max.abs_diff(field.min);
         let mut interpreter = Interpreter::new(self);
         let mut state = vec![0; self.layout.words()];
-        (last < 64).then(|| {
-            (0..=last).fold(0, |table, raw| {
-                field.set(&mut state, field.min + raw as i64);
-                table | u64::from(interpreter.label(&state, label)) << raw
-            })
-        })
+        let mut table = [0; 4];
+        for raw in 0..=(last < 256).then_some(last)? {
+            field.set(&mut state, field.min + raw as i64);
+            table[raw as usize / 64] |= u64::from(interpreter.label(&state, label)) << (raw % 64);
+        }
+        Some(table)
     }
 
     /// Commands not bound to a location.
@@ -274,7 +274,7 @@ impl System for Model {
         crate::analysis::relations_of_strong_sets(self, level)
     }
 
-    fn truth_table(&self, label: LabelId) -> Option<u64> {
+    fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
         let all = || self.structure.label_ids().map(|l| self.find_truth_table(l));
         self.truth_tables.get_or_init(|| all().collect())[label.index()]
     }

@@ -234,7 +234,7 @@ impl System for CompiledModel {
         self.workshop.model.relations_of_strong_sets(level)
     }
 
-    fn truth_table(&self, label: LabelId) -> Option<u64> {
+    fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
         self.workshop.model.truth_table(label)
     }
 

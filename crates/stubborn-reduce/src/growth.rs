@@ -357,6 +357,9 @@ impl Growth {
     ) -> Option<EnablingSet> {
         for known in [true, false] {
             for (at, (guards, excluders)) in guards.iter().zip(excluders).enumerate() {
+                if guards | excluders == 0 {
+                    continue;
+                }
                 let (know, truth) = (view.facts.known[at], view.facts.truth[at]);
                 let (own, disabling) = match known {
                     true => (guards & know & !truth, excluders & truth),
@@ -410,15 +413,15 @@ impl Growth {
         let (mut total, mut enabled) = (0, 0);
         for at in 0..WORDS {
             let (new, now) = (row[at] & !members[at], facts[at]);
+            if new & now != 0 {
+                // One enabled transition is worse than any number of disabled ones.
+                if best.set.is_some() && best.cost < 1 << 24 {
+                    return best.cost;
+                }
+                enabled += u64::from((new & now).count_ones());
+            }
             if new != 0 {
                 total += u64::from(new.count_ones());
-                if new & now != 0 {
-                    // One enabled transition is worse than any number of disabled ones.
-                    if best.set.is_some() && best.cost < 1 << 24 {
-                        return best.cost;
-                    }
-                    enabled += u64::from((new & now).count_ones());
-                }
             }
         }
         enabled << 24 | total

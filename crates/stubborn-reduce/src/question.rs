@@ -1,7 +1,7 @@
 //! Asking whether a label holds in a state.
 //!
 //! Most guards are about one small field: where a process is, whether a channel is empty. What the
-//! [system](stubborn_system::System::truth_table) knows of them beforehand is a word of bits, one for each
+//! [system](stubborn_system::System::truth_table) knows of them beforehand are a few words of bits, one for each
 //! value of the field, and a look at it costs a few instructions. The others are asked of the executor.
 
 use stubborn_system::{Executor, LabelId, System};
@@ -13,7 +13,7 @@ const NO_WORD: u16 = u16::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question {
     /// By raw value of the field, whether it holds.
-    truth: u64,
+    truth: [u64; 4],
     pub(crate) label: u32,
     /// Where the field lies.
     word: u16,
@@ -25,7 +25,7 @@ impl Question {
     /// One that an executor answers.
     pub(crate) fn new(label: u32) -> Self {
         Self {
-            truth: 0,
+            truth: [0; 4],
             label,
             word: NO_WORD,
             shift: 0,
@@ -42,13 +42,15 @@ impl Question {
             };
             let field = system.layout().field(field);
             match system.truth_table(id) {
-                Some(truth) if field.word < u32::from(NO_WORD) && field.bits <= 6 => Self {
-                    truth,
-                    word: field.word as u16,
-                    shift: field.shift,
-                    mask: (1 << field.bits) - 1,
-                    ..question
-                },
+                Some(truth) if field.word < u32::from(NO_WORD) && (1..=8).contains(&field.bits) => {
+                    Self {
+                        truth,
+                        word: field.word as u16,
+                        shift: field.shift,
+                        mask: field.low_mask() as u8,
+                        ..question
+                    }
+                }
                 _ => question,
             }
         };
@@ -62,6 +64,6 @@ impl Question {
             return executor.label(state, LabelId::new(self.label as usize));
         }
         let raw = state[self.word as usize] >> self.shift & u32::from(self.mask);
-        self.truth >> raw & 1 == 1
+        self.truth[raw as usize / 64] >> (raw % 64) & 1 == 1
     }
 }

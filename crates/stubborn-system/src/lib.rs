@@ -88,10 +88,10 @@ pub trait System: Send + Sync {
         self.relations(level)
     }
 
-    /// For a label that depends on one field of at most six bits: bit `v` is set if the label holds
-    /// where the field's raw bits are `v`. `None` for other labels, or if that takes too long to
-    /// find out. Where it is known, nobody has to ask an executor.
-    fn truth_table(&self, label: LabelId) -> Option<u64> {
+    /// For a label that depends on one field of at most eight bits: bit `v` of all four words is set
+    /// if the label holds where the field's raw bits are `v`. `None` for other labels, or if nobody
+    /// knows. Where it is known, no executor has to be asked.
+    fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
         let _ = label;
         None
     }

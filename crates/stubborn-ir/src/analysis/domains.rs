@@ -94,7 +94,8 @@ impl Sightings {
         /// Fields of at most so many bits have an entry for each value.
         const SMALL: u8 = 12;
         let mut words: BTreeMap<usize, u32> = BTreeMap::new();
-        for field in fields.iter().map(|f| model.layout().field(*f)) {
+        let placed = fields.iter().map(|f| model.layout().field(*f));
+        for field in placed.filter(|field| field.bits > 0) {
             *words.entry(field.word as usize).or_insert(0) |= field.low_mask() << field.shift;
         }
         let single = match fields {

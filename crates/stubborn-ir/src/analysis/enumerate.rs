@@ -20,7 +20,7 @@ pub(super) struct Condition {
     fields: Vec<FieldId>,
     holds: bool,
     /// If it is about one small field: its raw values that meet it.
-    values: Option<u64>,
+    values: Option<[u64; 4]>,
 }
 
 impl Condition {
@@ -41,7 +41,7 @@ impl Condition {
         state: &[u32],
     ) -> bool {
         if let Some(values) = self.values {
-            return values >> model.layout().field(self.fields[0]).raw(state) & 1 == 1;
+            return has(&values, model.layout().field(self.fields[0]).raw(state));
         }
         let expr = &model.program().labels[self.label.index()].expr;
         (interpreter.evaluate(state, expr) != Ok(0)) == self.holds
@@ -52,10 +52,16 @@ impl Condition {
         let holds = Self::holds(model, label);
         Self {
             holds: false,
-            values: holds.values.map(|values| !values),
+            values: holds.values.map(|values| values.map(|word| !word)),
             ..holds
         }
     }
+}
+
+/// Whether a raw value is among those of a [table](System::truth_table).
+#[inline]
+fn has(values: &[u64; 4], raw: u32) -> bool {
+    values[raw as usize / 64] >> (raw % 64) & 1 == 1
 }
 
 /// How an enumeration ended.
@@ -115,7 +121,9 @@ impl Packed {
         state: &mut [u32],
     ) -> Self {
         let mut words: Vec<(usize, u32)> = Vec::new();
-        for field in view.fields.iter().map(|f| model.layout().field(*f)) {
+        let fields = view.fields.iter().map(|f| model.layout().field(*f));
+        // (A field of one value lies nowhere.)
+        for field in fields.filter(|field| field.bits > 0) {
             let (word, mask) = (field.word as usize, field.low_mask() << field.shift);
             match words.iter_mut().find(|(w, _)| *w == word) {
                 Some((_, bits)) => *bits |= mask,
@@ -126,12 +134,12 @@ impl Packed {
         let column = |c: &Condition| view.fields.iter().position(|f| *f == c.fields[0]);
         let (by_value, others): (Vec<_>, Vec<_>) =
             conditions.iter().partition(|c| c.values.is_some());
-        let by_value: Vec<(usize, u64)> = (by_value.into_iter())
+        let by_value: Vec<(usize, [u64; 4])> = (by_value.into_iter())
             .filter_map(|c| Some((column(c)?, c.values?)))
             .collect();
         for tuple in range {
             let raws = &view.tuples[tuple * view.fields.len()..];
-            let is_out = |(column, values): &(usize, u64)| values >> raws[*column] & 1 == 0;
+            let is_out = |(column, values): &(usize, [u64; 4])| !has(values, raws[*column]);
             if by_value.iter().any(is_out) {
                 continue;
             }

@@ -66,7 +66,7 @@ impl<'m> Both<'m> {
                     .layout()
                     .field(model.structure().label(label).tests[0]);
                 assert_eq!(
-                    table >> field.raw(state) & 1 == 1,
+                    table[field.raw(state) as usize / 64] >> (field.raw(state) % 64) & 1 == 1,
                     expected,
                     "{text} by its field"
                 );

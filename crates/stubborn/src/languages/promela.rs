@@ -557,7 +557,7 @@ impl System for Watched {
             .with_unknown_effects(&self.missing_starts)
     }
 
-    fn truth_table(&self, label: LabelId) -> Option<u64> {
+    fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
         self.inner.truth_table(label)
     }
 
