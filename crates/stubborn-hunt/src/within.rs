@@ -65,6 +65,10 @@ macro_rules! as_inside {
             self.inner.relations_of_strong_sets(level)
         }
 
+        fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
+            self.inner.truth_table(label)
+        }
+
         fn budget(&self) -> &Budget {
             self.inner.budget()
         }

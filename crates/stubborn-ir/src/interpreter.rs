@@ -277,36 +277,50 @@ impl Scope<'_> {
         self.model.layout().get(state, place.length) as u32
     }
 
+    #[inline]
+    fn variable(&self, state: &[u32], variable: VarId) -> i32 {
+        let field = self.model.encoding().first_field(variable);
+        self.model.layout().get(state, field) as i32
+    }
+
+    /// The same as [`evaluate`](Self::evaluate). Most operands are variables and constants: these take
+    /// no call.
+    #[inline(always)]
+    fn operand(&self, state: &[u32], expr: &Expr) -> Result<i32, Site> {
+        match expr {
+            Expr::Const(value) => Ok(*value),
+            Expr::Var(variable) => Ok(self.variable(state, *variable)),
+            _ => self.evaluate(state, expr),
+        }
+    }
+
     fn evaluate(&self, state: &[u32], expr: &Expr) -> Result<i32, Site> {
         Ok(match expr {
             Expr::Const(value) => *value,
-            Expr::Var(variable) => {
-                let field = self.model.encoding().first_field(*variable);
-                self.model.layout().get(state, field) as i32
-            }
+            Expr::Var(variable) => self.variable(state, *variable),
             Expr::Temp(temp) => self.temps.get(temp.index()).copied().unwrap_or(0),
             Expr::Element(variable, index, site) => {
-                let index = self.evaluate(state, index)?;
+                let index = self.operand(state, index)?;
                 element(self.model, *variable, index, *site)?.get(state) as i32
             }
-            Expr::Unary(op, operand) => op.apply(self.evaluate(state, operand)?),
+            Expr::Unary(op, operand) => op.apply(self.operand(state, operand)?),
             Expr::Binary(op, left, right) => {
-                let left = self.evaluate(state, left)?;
-                op.apply(left, self.evaluate(state, right)?)
+                let left = self.operand(state, left)?;
+                op.apply(left, self.operand(state, right)?)
             }
             Expr::Divide(op, left, right, site) => {
-                let left = self.evaluate(state, left)?;
-                op.apply(left, self.evaluate(state, right)?).ok_or(*site)?
+                let left = self.operand(state, left)?;
+                op.apply(left, self.operand(state, right)?).ok_or(*site)?
             }
             Expr::And(left, right) => {
-                i32::from(self.evaluate(state, left)? != 0 && self.evaluate(state, right)? != 0)
+                i32::from(self.operand(state, left)? != 0 && self.operand(state, right)? != 0)
             }
             Expr::Or(left, right) => {
-                i32::from(self.evaluate(state, left)? != 0 || self.evaluate(state, right)? != 0)
+                i32::from(self.operand(state, left)? != 0 || self.operand(state, right)? != 0)
             }
             Expr::If(condition, then, otherwise) => {
-                let holds = self.evaluate(state, condition)? != 0;
-                self.evaluate(state, if holds { then } else { otherwise })?
+                let holds = self.operand(state, condition)? != 0;
+                self.operand(state, if holds { then } else { otherwise })?
             }
             Expr::Length(channel) => self.length(state, self.channel(state, channel)?) as i32,
             Expr::Peek {
@@ -316,7 +330,7 @@ impl Scope<'_> {
                 site,
             } => {
                 let channel = self.channel(state, channel)?;
-                let position = self.evaluate(state, position)?;
+                let position = self.operand(state, position)?;
                 match u32::try_from(position) {
                     Ok(at) if at < self.length(state, channel) => {
                         cell(self.model, channel, *item as usize, at).get(state) as i32
@@ -373,7 +387,7 @@ impl<'a> Run<'a> {
     }
 
     fn value(&self, expr: &Expr) -> Result<i32, Site> {
-        self.scope().evaluate(self.words, expr)
+        self.scope().operand(self.words, expr)
     }
 
     /// Runs a whole body: temporaries start at 0.

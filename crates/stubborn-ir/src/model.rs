@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use stubborn_system::{
-    Budget, Executor, FailureKind, FieldId, FieldKind, Label, Layout, Process, ProcessId, Property,
-    RelationLevel, Relations, Structure, System, Transition, TransitionId,
+    Budget, Executor, FailureKind, FieldId, FieldKind, Label, LabelId, Layout, Process, ProcessId,
+    Property, RelationLevel, Relations, Structure, System, Transition, TransitionId,
 };
 
 use crate::chain::Chains;
@@ -46,6 +46,8 @@ pub struct Model {
     chains: Chains,
     largest_priority: u8,
     temporaries: usize,
+    /// Of all labels, once somebody asked for one.
+    truth_tables: OnceLock<Vec<Option<[u64; 4]>>>,
     budget: Arc<Budget>,
 }
 
@@ -121,6 +123,7 @@ impl Model {
             chains,
             largest_priority,
             temporaries,
+            truth_tables: OnceLock::new(),
             budget,
         })
     }
@@ -207,6 +210,22 @@ impl Model {
             .unwrap_or(0..0)
     }
 
+    fn find_truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
+        let [field] = self.structure.label(label).tests[..] else {
+            return None;
+        };
+        let field = self.layout.field(field);
+        let last = field.max.abs_diff(field.min);
+        let mut interpreter = Interpreter::new(self);
+        let mut state = vec![0; self.layout.words()];
+        let mut table = [0; 4];
+        for raw in 0..=(last < 256).then_some(last)? {
+            field.set(&mut state, field.min + raw as i64);
+            table[raw as usize / 64] |= u64::from(interpreter.label(&state, label)) << (raw % 64);
+        }
+        Some(table)
+    }
+
     /// Commands not bound to a location.
     pub fn free_commands(&self) -> Range<u32> {
         self.dispatch.free.clone()
@@ -253,6 +272,11 @@ impl System for Model {
 
     fn relations_of_strong_sets(&self, level: RelationLevel) -> Relations {
         crate::analysis::relations_of_strong_sets(self, level)
+    }
+
+    fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
+        let all = || self.structure.label_ids().map(|l| self.find_truth_table(l));
+        self.truth_tables.get_or_init(|| all().collect())[label.index()]
     }
 
     fn budget(&self) -> &Budget {

@@ -9,22 +9,17 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use stubborn_ir::Model;
-use stubborn_system::{BitSet, LabelId, ProcessId, SpareRoom, Successors, System, TransitionId};
+use stubborn_system::{LabelId, ProcessId, SpareRoom, Successors, System};
 
-use crate::emit::{Blank, Tables, Unit, emit_fire, emit_label, emit_labels, emit_successors};
+use crate::emit::{Blank, Unit, emit_label, emit_successors};
 use crate::plan::Plan;
 use crate::runtime::Runtime;
 
 /// Appends successors of a state to the room, from entry `count` on; returns the new count.
 pub(crate) type SuccessorsFn =
     unsafe extern "C" fn(state: *const u32, room: *const SpareRoom, count: usize) -> usize;
-/// Puts the successor by one of the function's commands into the room; returns the count.
-pub(crate) type FireFn =
-    unsafe extern "C" fn(state: *const u32, room: *const SpareRoom, command: u32) -> usize;
 /// The value of one of the function's labels.
 pub(crate) type LabelFn = unsafe extern "C" fn(state: *const u32, label: u32) -> u32;
-/// Writes all labels of the function.
-pub(crate) type LabelsFn = unsafe extern "C" fn(state: *const u32, words: *mut u64);
 
 /// Why code could not be made.
 #[derive(Debug)]
@@ -84,9 +79,8 @@ fn native_isa() -> Result<OwnedTargetIsa, CompileError> {
 /// Memory that holds generated functions, freed with this.
 struct Memory {
     module: ManuallyDrop<JITModule>,
-    /// The code holds addresses of these.
+    /// The code holds its address.
     _runtime: Box<Runtime>,
-    _tables: Tables,
 }
 
 impl Drop for Memory {
@@ -162,7 +156,6 @@ fn compile(
     };
     let memory = Memory {
         module: ManuallyDrop::new(module),
-        _tables: unit.into_tables(),
         _runtime: runtime,
     };
     ids.map(|_| (memory, addresses))
@@ -171,8 +164,8 @@ fn compile(
 /// Code for all successors of a state.
 pub(crate) struct SuccessorCode {
     _memory: Memory,
-    /// By priority, smallest first.
-    functions: Vec<(u8, Vec<SuccessorsFn>)>,
+    /// By priority, smallest number first.
+    functions: Vec<Vec<SuccessorsFn>>,
     /// By process: its steps in the middle of chains.
     chains: Vec<Vec<SuccessorsFn>>,
     most_successors: usize,
@@ -202,7 +195,7 @@ impl SuccessorCode {
         let functions = plan
             .successors
             .iter()
-            .map(|(priority, chunks)| (*priority, addresses.by_ref().take(chunks.len()).collect()))
+            .map(|(_, chunks)| addresses.by_ref().take(chunks.len()).collect())
             .collect();
         let mut chains = vec![Vec::new(); model.program().processes.len()];
         for (process, chunks) in &plan.chains {
@@ -220,7 +213,22 @@ impl SuccessorCode {
     /// Appends all successors of `state`, which is not the error state.
     #[inline]
     pub(crate) fn successors(&self, state: &[u32], out: &mut Successors) {
-        self.successors_below(u16::MAX, state, out);
+        assert_eq!(state.len(), self.words, "a state of another system");
+        assert_eq!(out.words(), self.words, "a buffer of another system");
+        let room = out.spare_room(self.most_successors);
+        let mut count = 0;
+        for functions in &self.functions {
+            for function in functions {
+                // SAFETY: the state has the words that the code was made for, the buffer has
+                // room for all successors, and the code writes whole entries and no others.
+                count = unsafe { function(state.as_ptr(), &room, count) };
+            }
+            if count > 0 {
+                break;
+            }
+        }
+        // SAFETY: the code wrote that many entries.
+        unsafe { out.claim(count) }
     }
 
     /// Appends the successors by the single commands of priority 0 that a process starts in
@@ -238,155 +246,50 @@ impl SuccessorCode {
         // SAFETY: the code wrote that many entries.
         unsafe { out.claim(count) }
     }
-
-    /// Appends the successors of the first priority below `limit` that has some.
-    #[inline]
-    pub(crate) fn successors_below(&self, limit: u16, state: &[u32], out: &mut Successors) {
-        assert_eq!(state.len(), self.words, "a state of another system");
-        assert_eq!(out.words(), self.words, "a buffer of another system");
-        let room = out.spare_room(self.most_successors);
-        let mut count = 0;
-        for (priority, functions) in &self.functions {
-            if u16::from(*priority) >= limit {
-                break;
-            }
-            for function in functions {
-                // SAFETY: the state has the words that the code was made for, the buffer has
-                // room for all successors, and the code writes whole entries and no others.
-                count = unsafe { function(state.as_ptr(), &room, count) };
-            }
-            if count > 0 {
-                break;
-            }
-        }
-        // SAFETY: the code wrote that many entries.
-        unsafe { out.claim(count) }
-    }
 }
 
-/// Code for single transitions and labels.
-pub(crate) struct PartCode {
+/// Code for single labels.
+pub(crate) struct LabelCode {
     _memory: Memory,
-    fire: Table<FireFn>,
-    label: Table<LabelFn>,
-    /// For each function, the words of the set that it writes.
-    labels: Vec<(std::ops::Range<usize>, LabelsFn)>,
-    words: usize,
-    label_count: usize,
-}
-
-/// Functions that each serve a range of indices.
-struct Table<F> {
-    functions: Vec<F>,
-    /// For each index, the function and the index that it calls it by.
+    functions: Vec<LabelFn>,
+    /// For each label, the function and the index that it calls it by.
     places: Vec<(u32, u32)>,
+    words: usize,
 }
 
-impl<F> Table<F> {
-    fn new(ends: &[u32], functions: Vec<F>) -> Self {
-        let mut places = Vec::new();
-        let mut start = 0;
-        for (nr, end) in ends.iter().enumerate() {
-            places.extend((start..*end).map(|at| (nr as u32, at - start)));
-            start = *end;
-        }
-        Self { functions, places }
-    }
-
-    #[inline]
-    fn get(&self, index: usize) -> (&F, u32) {
-        let (function, place) = self.places[index];
-        (&self.functions[function as usize], place)
-    }
-}
-
-fn ranges(ends: &[u32]) -> impl Iterator<Item = std::ops::Range<u32>> + '_ {
-    let starts = std::iter::once(0).chain(ends.iter().copied());
-    starts.zip(ends).map(|(start, end)| start..*end)
-}
-
-impl PartCode {
+impl LabelCode {
     pub(crate) fn compile(
         model: &Model,
         plan: &Plan,
         cancelled: &AtomicBool,
     ) -> Result<Self, CompileError> {
+        let starts = std::iter::once(0).chain(plan.labels.iter().copied());
+        let ranges = || starts.clone().zip(&plan.labels).map(|(from, to)| from..*to);
         let (memory, addresses) = compile(model, cancelled, |compiler| {
-            let mut ids = Vec::new();
-            for range in ranges(&plan.fire) {
-                ids.push(compiler.function(|unit, blank| emit_fire(unit, blank, range))?);
-            }
-            for range in ranges(&plan.labels) {
-                let one = range.clone();
-                ids.push(compiler.function(|unit, blank| emit_label(unit, blank, one))?);
-                ids.push(compiler.function(|unit, blank| emit_labels(unit, blank, range))?);
-            }
-            Ok(ids)
+            ranges()
+                .map(|range| compiler.function(|unit, blank| emit_label(unit, blank, range)))
+                .collect()
         })?;
-        let (fire, rest) = addresses.split_at(plan.fire.len());
-        // SAFETY: each function is given the signature that it was emitted with.
-        let (fire, label, labels) = unsafe {
-            let fire = fire
-                .iter()
-                .map(|a| std::mem::transmute::<*const u8, FireFn>(*a));
-            let label = rest
-                .iter()
-                .step_by(2)
-                .map(|a| std::mem::transmute::<*const u8, LabelFn>(*a));
-            let words =
-                ranges(&plan.labels).map(|r| r.start as usize / 64..(r.end as usize).div_ceil(64));
-            let labels = rest
-                .iter()
-                .skip(1)
-                .step_by(2)
-                .map(|a| std::mem::transmute::<*const u8, LabelsFn>(*a));
-            let labels = words.zip(labels);
-            (fire.collect(), label.collect(), labels.collect())
-        };
+        // SAFETY: these functions were emitted with this signature.
+        let function = |a: *const u8| unsafe { std::mem::transmute::<*const u8, LabelFn>(a) };
+        let places = ranges().enumerate().flat_map(|(nr, range)| {
+            let first = range.start;
+            range.map(move |label| (nr as u32, label - first))
+        });
         Ok(Self {
             _memory: memory,
-            fire: Table::new(&plan.fire, fire),
-            label: Table::new(&plan.labels, label),
-            labels,
+            functions: addresses.into_iter().map(function).collect(),
+            places: places.collect(),
             words: model.layout().words(),
-            label_count: model.program().labels.len(),
         })
-    }
-
-    /// Appends the successor by one transition of a state that is not the error state,
-    /// whatever its priority.
-    #[inline]
-    pub(crate) fn fire(&self, state: &[u32], transition: TransitionId, out: &mut Successors) {
-        assert_eq!(state.len(), self.words, "a state of another system");
-        assert_eq!(out.words(), self.words, "a buffer of another system");
-        let (function, index) = self.fire.get(transition.index());
-        let room = out.spare_room(1);
-        // SAFETY: the state has the words that the code was made for, a command has at most
-        // one successor, and the code wrote as many entries as it says.
-        unsafe {
-            let count = function(state.as_ptr(), &room, index);
-            out.claim(count);
-        }
     }
 
     /// Whether a label holds.
     #[inline]
     pub(crate) fn label(&self, state: &[u32], label: LabelId) -> bool {
         assert_eq!(state.len(), self.words, "a state of another system");
-        let (function, index) = self.label.get(label.index());
+        let (function, index) = self.places[label.index()];
         // SAFETY: the state has the words that the code was made for.
-        unsafe { function(state.as_ptr(), index) != 0 }
-    }
-
-    /// All labels.
-    #[inline]
-    pub(crate) fn labels(&self, state: &[u32], out: &mut BitSet) {
-        assert_eq!(state.len(), self.words, "a state of another system");
-        assert_eq!(out.len(), self.label_count, "a set of another system");
-        let words = out.words_mut();
-        for (range, function) in &self.labels {
-            // SAFETY: the function writes exactly the words of this range.
-            unsafe { function(state.as_ptr(), words[range.clone()].as_mut_ptr()) }
-        }
+        unsafe { self.functions[function as usize](state.as_ptr(), index) != 0 }
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use stubborn_ir::chain;
 use stubborn_ir::interpreter::Interpreter;
-use stubborn_system::{BitSet, Executor, LabelId, Successors, System, TransitionId};
+use stubborn_system::{Executor, LabelId, Successors, System, TransitionId};
 
-use crate::code::{PartCode, SuccessorCode};
+use crate::code::{LabelCode, SuccessorCode};
 use crate::{CompiledModel, Workshop};
 
 /// So many calls are interpreted before code is worth its making, which takes as long as interpreting
@@ -19,17 +19,14 @@ pub(crate) struct CompiledExecutor<'m> {
     interpreter: Interpreter<'m>,
     /// Code found so far; asked for again until it is there.
     successor_code: Option<&'m SuccessorCode>,
-    part_code: Option<&'m PartCode>,
-    /// Calls for all successors of a state, and for a single transition or label, that were
-    /// interpreted.
+    label_code: Option<&'m LabelCode>,
+    /// Calls for all successors of a state, and for labels, that were interpreted.
     interpreted: (u32, u32),
     /// Word and mask of the field that is set in the error state.
     failed: (usize, u32),
     /// Some commands are not the end of their transition.
     has_chains: bool,
     runner: chain::Runner,
-    /// For the question whether something of higher priority is enabled.
-    scratch: Successors,
 }
 
 impl<'m> CompiledExecutor<'m> {
@@ -43,7 +40,7 @@ impl<'m> CompiledExecutor<'m> {
             workshop: &compiled.workshop,
             interpreter: Interpreter::new(model),
             successor_code: None,
-            part_code: None,
+            label_code: None,
             interpreted: (0, 0),
             failed,
             has_chains: model
@@ -52,7 +49,6 @@ impl<'m> CompiledExecutor<'m> {
                 .iter()
                 .any(|c| c.continues.is_some()),
             runner: chain::Runner::new(model.layout().words()),
-            scratch: Successors::new(model.layout().words()),
         }
     }
 
@@ -77,18 +73,18 @@ impl<'m> CompiledExecutor<'m> {
     }
 
     #[inline]
-    fn part_code(&mut self) -> Option<&'m PartCode> {
-        if self.part_code.is_none() {
+    fn label_code(&mut self) -> Option<&'m LabelCode> {
+        if self.label_code.is_none() {
             if is_worth_it(&mut self.interpreted.1) {
-                self.workshop.want_parts();
+                self.workshop.want_labels();
             }
-            self.part_code = self
+            self.label_code = self
                 .workshop
-                .parts
+                .labels
                 .get()
                 .and_then(|made| made.as_ref().ok());
         }
-        self.part_code
+        self.label_code
     }
 
     /// Runs the [chains](stubborn_ir::chain) that begin with the successors from `from` on.
@@ -122,13 +118,6 @@ impl<'m> CompiledExecutor<'m> {
             }
         }
     }
-
-    /// Whether a transition of a smaller priority number than `priority` is enabled.
-    fn outranked(&mut self, state: &[u32], priority: u8, code: &SuccessorCode) -> bool {
-        self.scratch.clear();
-        code.successors_below(u16::from(priority), state, &mut self.scratch);
-        !self.scratch.is_empty()
-    }
 }
 
 /// Counts a call; whether there were enough for code to be made.
@@ -151,28 +140,14 @@ impl Executor for CompiledExecutor<'_> {
     }
 
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
-        let priority = self.workshop.model.program().commands[transition.index()].priority;
-        let (Some(code), Some(all)) = (self.part_code(), self.successor_code()) else {
-            return self.interpreter.fire(state, transition, out);
-        };
-        if !self.is_error(state) && (priority == 0 || !self.outranked(state, priority, all)) {
-            let from = out.len();
-            code.fire(state, transition, out);
-            self.finish_chains(state, from, out);
-        }
+        // Who wants the steps of a single transition wants few.
+        self.interpreter.fire(state, transition, out);
     }
 
     fn label(&mut self, state: &[u32], label: LabelId) -> bool {
-        match self.part_code() {
+        match self.label_code() {
             Some(code) => code.label(state, label),
             None => self.interpreter.label(state, label),
-        }
-    }
-
-    fn labels(&mut self, state: &[u32], out: &mut BitSet) {
-        match self.part_code() {
-            Some(code) => code.labels(state, out),
-            None => self.interpreter.labels(state, out),
         }
     }
 }

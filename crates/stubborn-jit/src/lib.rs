@@ -9,7 +9,8 @@
 //!   current locations are looked at, and loads each packed word once on the way.
 //! - Compiling takes a while, so it happens [in the background](CompiledModel::new):
 //!   executors interpret until the code is there and then switch at their next call. Code for
-//!   single transitions and labels, which only reductions need, is made when it is asked for.
+//!   labels, which mostly reductions need, is made when it is asked for; single transitions are
+//!   always interpreted.
 //! - Models that are too large to be worth it, and machines that Cranelift does not know,
 //!   stay with the interpreter.
 //! - The interpreter is the reference. Code and interpreter agree in every detail: the
@@ -54,10 +55,10 @@ use std::sync::{Arc, Once, OnceLock};
 
 use stubborn_ir::Model;
 use stubborn_system::{
-    Budget, Executor, FieldId, Layout, RelationLevel, Relations, Structure, System,
+    Budget, Executor, FieldId, LabelId, Layout, RelationLevel, Relations, Structure, System,
 };
 
-use code::{CompileError, PartCode, SuccessorCode};
+use code::{CompileError, LabelCode, SuccessorCode};
 use executor::CompiledExecutor;
 use plan::Plan;
 
@@ -74,7 +75,7 @@ pub struct CompiledModel {
 pub enum Status {
     /// Code is being made, or nobody has needed it yet; executors may still interpret.
     Compiling,
-    /// All calls run generated code.
+    /// Successors and labels come from generated code.
     Compiled,
     /// Executors stay with the interpreter, at least for some calls; why.
     Interpreted(String),
@@ -85,14 +86,14 @@ struct Workshop {
     model: Arc<Model>,
     /// Empty while compiling; the reason if there will be no code.
     successors: OnceLock<Result<SuccessorCode, CompileError>>,
-    parts: OnceLock<Result<PartCode, CompileError>>,
+    labels: OnceLock<Result<LabelCode, CompileError>>,
     cancelled: AtomicBool,
     /// Empty if the model is too large.
     plan: Option<Plan>,
     /// Somebody wants code for all successors of states.
     successors_wanted: Once,
-    /// Somebody wants code for single transitions and labels.
-    parts_wanted: Once,
+    /// Somebody wants code for labels.
+    labels_wanted: Once,
 }
 
 impl CompiledModel {
@@ -102,11 +103,11 @@ impl CompiledModel {
         let workshop = Arc::new(Workshop {
             model,
             successors: OnceLock::new(),
-            parts: OnceLock::new(),
+            labels: OnceLock::new(),
             cancelled: AtomicBool::new(false),
             plan,
             successors_wanted: Once::new(),
-            parts_wanted: Once::new(),
+            labels_wanted: Once::new(),
         });
         Self { workshop }
     }
@@ -121,14 +122,14 @@ impl CompiledModel {
     /// Returns when there is code, or when it is clear that there will be none.
     pub fn wait(&self) {
         self.workshop.want_successors();
-        self.workshop.want_parts();
+        self.workshop.want_labels();
         self.workshop.successors.wait();
-        self.workshop.parts.wait();
+        self.workshop.labels.wait();
     }
 
     /// Whether executors run generated code.
     pub fn status(&self) -> Status {
-        match (self.workshop.successors.get(), self.workshop.parts.get()) {
+        match (self.workshop.successors.get(), self.workshop.labels.get()) {
             (Some(Err(reason)), _) | (_, Some(Err(reason))) => {
                 Status::Interpreted(reason.to_string())
             }
@@ -155,13 +156,13 @@ impl Workshop {
         });
     }
 
-    /// Starts compiling code for single transitions and labels, unless that was done.
-    fn want_parts(self: &Arc<Self>) {
-        self.parts_wanted.call_once(|| {
+    /// Starts compiling code for labels, unless that was done.
+    fn want_labels(self: &Arc<Self>) {
+        self.labels_wanted.call_once(|| {
             self.start(
-                |w| &w.parts,
-                "compile transitions",
-                |w, plan| PartCode::compile(&w.model, plan, &w.cancelled),
+                |w| &w.labels,
+                "compile labels",
+                |w, plan| LabelCode::compile(&w.model, plan, &w.cancelled),
             );
         });
     }
@@ -231,6 +232,10 @@ impl System for CompiledModel {
 
     fn relations_of_strong_sets(&self, level: RelationLevel) -> Relations {
         self.workshop.model.relations_of_strong_sets(level)
+    }
+
+    fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
+        self.workshop.model.truth_table(label)
     }
 
     fn budget(&self) -> &Budget {

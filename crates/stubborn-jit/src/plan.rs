@@ -49,9 +49,7 @@ pub(crate) struct Plan {
     /// For each process that goes on after some command: the functions for its steps in the
     /// middle of [chains](stubborn_ir::chain).
     pub(crate) chains: Vec<(ProcessId, Vec<Chunk>)>,
-    /// Ranges of commands that share one function that fires them: the end of each.
-    pub(crate) fire: Vec<u32>,
-    /// The same for labels; all but the last end at a multiple of 64.
+    /// Ranges of labels that share one function: the end of each.
     pub(crate) labels: Vec<u32>,
     /// Most successors that a state can have.
     pub(crate) most_successors: usize,
@@ -117,21 +115,19 @@ impl Plan {
         Some(Self {
             successors,
             chains,
-            fire: cut(&commands, 1),
-            labels: cut(&labels, 64),
+            labels: cut(&labels),
             most_successors,
         })
     }
 }
 
-/// Ends of consecutive ranges of about [`CHUNK_SIZE`] each, at multiples of `step`.
-fn cut(sizes: &[usize], step: usize) -> Vec<u32> {
+/// Ends of consecutive ranges of about [`CHUNK_SIZE`] each.
+fn cut(sizes: &[usize]) -> Vec<u32> {
     let mut ends = Vec::new();
     let mut size = 0;
-    for (nr, group) in sizes.chunks(step).enumerate() {
-        let more: usize = group.iter().sum();
+    for (nr, more) in sizes.iter().enumerate() {
         if size > 0 && size + more > CHUNK_SIZE {
-            ends.push((nr * step) as u32);
+            ends.push(nr as u32);
             size = 0;
         }
         size += more;

@@ -6,12 +6,15 @@
 //! its way down, and what it finds is what the computation would have found. The memory is
 //! bounded: when it is full, everything is forgotten.
 
-use stubborn_system::{BitSet, Executor, LabelId};
+use stubborn_system::{BitSet, Executor};
 
+use crate::question::Question;
 use crate::view::hash_words;
 
 /// Set in a link that leads to a leaf.
 const LEAF: u32 = 1 << 31;
+/// Set, too, if the leaf is a set of all that is enabled.
+const WHOLE: u32 = 1 << 30;
 /// A link that leads nowhere yet.
 const NOTHING: u32 = u32::MAX;
 /// Most numbers (of any of the arrays together) before everything is forgotten: some 16 MiB.
@@ -60,6 +63,17 @@ fn place(hash: u64, mask: usize) -> usize {
     ((hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as usize & mask
 }
 
+/// A set that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    root: u32,
+    leaf: u32,
+    /// Labels that were asked.
+    pub(crate) asked: u32,
+    /// Something enabled is not in it.
+    pub(crate) leaves_out: bool,
+}
+
 /// Where a new entry belongs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Miss {
@@ -83,6 +97,10 @@ impl Cache {
         }
     }
 
+    fn key(&self, slot: Slot) -> &[u64] {
+        &self.keys[slot.key as usize * self.words..][..self.words]
+    }
+
     fn find(&self, hash: u64, enabled: &[u64]) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
         let mut at = place(hash, mask);
@@ -91,43 +109,67 @@ impl Cache {
             if slot.key == NOTHING {
                 return Err(at);
             }
-            let key = &self.keys[slot.key as usize * self.words..][..self.words];
-            if slot.hash == hash && key == enabled {
+            // (A single word has a hash of its own.)
+            if slot.hash == hash && (self.words == 1 || self.key(slot) == enabled) {
                 return Ok(at);
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Looks a set up, evaluating labels and logging the answers. On a hit, `kept` is the set.
+    /// Looks a set up, evaluating labels. On a hit, `kept` is the set.
+    #[inline]
     pub(crate) fn look_up(
         &self,
         enabled: &[u64],
+        questions: &[Question],
         state: &[u32],
         executor: &mut dyn Executor,
-        log: &mut Vec<(u32, bool)>,
         kept: &mut BitSet,
-    ) -> Result<(), Miss> {
+    ) -> Result<Hit, Miss> {
         let hash = hash_words(enabled);
-        let mut link = match self.find(hash, enabled) {
+        let root = match self.find(hash, enabled) {
             Ok(at) => self.slots[at].root,
             Err(_) => return Err(Miss { hash }),
         };
-        loop {
-            if link == NOTHING {
-                return Err(Miss { hash });
-            }
-            if link & LEAF != 0 {
-                let leaf = (link & !LEAF) as usize * self.words;
-                kept.words_mut()
-                    .copy_from_slice(&self.leaves[leaf..][..self.words]);
-                return Ok(());
-            }
+        let (mut link, mut asked) = (root, 0);
+        while link & LEAF == 0 {
+            // (Questions are few and stay near; a node may be anywhere, and is small.)
             let node = self.nodes[link as usize];
-            let holds = executor.label(state, LabelId::new(node.label as usize));
-            log.push((node.label, holds));
+            let holds = questions[node.label as usize].holds(state, executor);
             link = node.links[usize::from(holds)];
+            asked += 1;
         }
+        if link == NOTHING {
+            return Err(Miss { hash });
+        }
+        let leaf = (link & !(LEAF | WHOLE)) as usize * self.words;
+        let set = &self.leaves[leaf..][..self.words];
+        kept.words_mut().copy_from_slice(set);
+        Ok(Hit {
+            root,
+            leaf: link,
+            asked,
+            leaves_out: link & WHOLE == 0,
+        })
+    }
+
+    /// The questions and answers that lead to a set that was found.
+    pub(crate) fn log(&self, hit: Hit) -> Vec<(u32, bool)> {
+        let mut todo = vec![(hit.root, Vec::new())];
+        while let Some((link, log)) = todo.pop() {
+            if link == hit.leaf {
+                return log;
+            }
+            if let Some(node) = self.nodes.get(link as usize) {
+                for holds in [false, true] {
+                    let mut log = log.clone();
+                    log.push((node.label, holds));
+                    todo.push((node.links[usize::from(holds)], log));
+                }
+            }
+        }
+        Vec::new()
     }
 
     /// Remembers a set with the questions and answers that led to it.
@@ -177,7 +219,8 @@ impl Cache {
             parent = Some((link as usize, usize::from(*holds)));
             link = self.nodes[link as usize].links[usize::from(*holds)];
         }
-        let leaf = LEAF | (self.leaves.len() / self.words.max(1)) as u32;
+        let whole = if kept.words() == enabled { WHOLE } else { 0 };
+        let leaf = LEAF | whole | (self.leaves.len() / self.words.max(1)) as u32;
         self.leaves.extend_from_slice(kept.words());
         self.link(at, parent, leaf);
     }
@@ -206,6 +249,8 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
+    use stubborn_system::LabelId;
+
     use super::*;
 
     #[test]
@@ -249,6 +294,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_what_would_be_computed() {
+        let questions = [0, 1, 2].map(Question::new);
         for limit in [40, 400, 1 << 20] {
             let mut cache = Cache::with_limit(2, limit);
             let mut hits = 0;
@@ -257,11 +303,12 @@ mod tests {
                 let enabled = [0x0101 << (round % 5), round % 3];
                 let (log, expected) = compute(state, enabled[0]);
                 let mut kept = BitSet::new(70);
-                let mut asked = Vec::new();
-                match cache.look_up(&enabled, &[state], &mut Bits, &mut asked, &mut kept) {
-                    Ok(()) => {
+                match cache.look_up(&enabled, &questions, &[state], &mut Bits, &mut kept) {
+                    Ok(hit) => {
                         hits += 1;
-                        assert_eq!((asked, kept), (log, expected));
+                        assert_eq!(hit.asked as usize, log.len());
+                        assert_eq!(hit.leaves_out, expected.words() != enabled);
+                        assert_eq!((cache.log(hit), kept), (log, expected));
                     }
                     Err(miss) => cache.insert(miss, &enabled, &log, &expected),
                 }

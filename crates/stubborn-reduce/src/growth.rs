@@ -6,6 +6,7 @@
 //! worked off first: what they need is not a matter of choice, and choices that come later can
 //! count on it.
 
+use stubborn_system::bits::ones;
 use stubborn_system::{LabelId, Reason, SetMember, TransitionId};
 
 use crate::config::{Scapegoat, Settings};
@@ -59,6 +60,20 @@ impl Best {
             set: None,
             cost: 0,
         }
+    }
+
+    fn is_beaten_by(&self, cost: u64) -> bool {
+        match self.set {
+            None => true,
+            Some(_) if self.seeks_most => cost > self.cost,
+            Some(_) => cost < self.cost,
+        }
+    }
+
+    /// Notes a better one; true if no other can be better.
+    fn take(&mut self, set: EnablingSet, cost: u64) -> bool {
+        (self.set, self.cost) = (Some(set), cost);
+        cost == 0 && !self.seeks_most
     }
 }
 
@@ -203,10 +218,20 @@ impl Growth {
                 }
             }
             Row::Bits(bits) => {
-                for (at, word) in bits.iter().enumerate() {
+                let words = bits.iter().zip(&view.facts.enabled).enumerate();
+                for (at, (word, enabled)) in words {
                     let new = word & !self.members[at];
+                    if new == 0 {
+                        continue;
+                    }
                     self.members[at] |= new;
-                    for bit in stubborn_system::bits::ones(new) {
+                    if self.reasons.is_none() {
+                        let numbers = |of: u64| ones(of).map(move |bit| (at * 64 + bit) as u32);
+                        self.enabled.extend(numbers(new & enabled));
+                        self.disabled.extend(numbers(new & !enabled));
+                        continue;
+                    }
+                    for bit in ones(new) {
                         self.enlist(view, (at * 64 + bit) as u32, &reason);
                     }
                 }
@@ -264,25 +289,6 @@ impl Growth {
         }
     }
 
-    /// The same for `min_e` and a row of few bits; exact only `below` a bound.
-    #[inline]
-    fn least_cost(&self, enabled: &[u64], row: &[u64], below: u64) -> u64 {
-        let (mut total, mut more) = (0, 0);
-        for ((word, members), now) in row.iter().zip(&self.members).zip(enabled) {
-            let new = word & !members;
-            if new != 0 {
-                if new & now != 0 {
-                    more += u64::from((new & now).count_ones());
-                    if more << 24 >= below {
-                        return below;
-                    }
-                }
-                total += u64::from(new.count_ones());
-            }
-        }
-        more << 24 | total
-    }
-
     /// The enabling set that the policy picks among `options`, for something that `salt`
     /// stands for. `None` if there is none.
     pub(crate) fn choose(
@@ -302,7 +308,10 @@ impl Growth {
             }
             _ => {
                 let mut best = Best::new(policy.scapegoat);
-                sets().any(|set| self.consider(view, set, &mut best));
+                sets().any(|set| {
+                    let cost = self.row_cost(view, set, &best);
+                    best.is_beaten_by(cost) && view.is_usable(set) && best.take(set, cost)
+                });
                 best.set
             }
         }
@@ -322,78 +331,100 @@ impl Growth {
             let options = tables.options.list(t as usize);
             return self.choose(view, options, policy, u64::from(t));
         };
-        // The same by bits: sets that are known to be of no use are not even looked at, and
-        // those that are known to be of use come first, so that few labels must be asked.
-        let mut best = Best::new(policy.scapegoat);
+        let bits = (guards, excluders);
+        let best = Best::new(policy.scapegoat);
+        // Most of the time of choosing sets is spent here: where there are few transitions, the
+        // number of words of a row is a constant.
+        match (policy.scapegoat, tables.words) {
+            (Scapegoat::MinE, 1) => self.best(view, bits, best, Self::narrow_cost::<1>),
+            (Scapegoat::MinE, 2) => self.best(view, bits, best, Self::narrow_cost::<2>),
+            (Scapegoat::MinE, 3) => self.best(view, bits, best, Self::narrow_cost::<3>),
+            (Scapegoat::MinE, 4) => self.best(view, bits, best, Self::narrow_cost::<4>),
+            _ => self.best(view, bits, best, Self::row_cost),
+        }
+    }
+
+    /// The best of the sets that guards and labels that exclude one of them offer. Sets that are known to
+    /// be of no use are not even looked at, and those that are known to be of use come first,
+    /// so that few labels must be asked.
+    #[inline]
+    fn best(
+        &self,
+        view: &mut View<'_>,
+        (guards, excluders): (&[u64], &[u64]),
+        mut best: Best,
+        cost: impl Fn(&Self, &mut View<'_>, EnablingSet, &Best) -> u64,
+    ) -> Option<EnablingSet> {
         for known in [true, false] {
             for (at, (guards, excluders)) in guards.iter().zip(excluders).enumerate() {
                 if guards | excluders == 0 {
                     continue;
                 }
                 let (know, truth) = (view.facts.known[at], view.facts.truth[at]);
-                let (own, disabling) = if known {
-                    (guards & know & !truth, excluders & truth)
-                } else {
-                    (guards & !know, excluders & !know)
+                let (own, disabling) = match known {
+                    true => (guards & know & !truth, excluders & truth),
+                    false => (guards & !know, excluders & !know),
                 };
-                let (first, second) = (at * 64, tables.half + at * 64);
-                if self.consider_all(view, first, own, &mut best)
-                    || self.consider_all(view, second, disabling, &mut best)
-                {
-                    return best.set;
+                let half = view.tables.half;
+                for (first, mut sets) in [(at * 64, own), (half + at * 64, disabling)] {
+                    while sets != 0 {
+                        let set = EnablingSet(first as u32 + sets.trailing_zeros());
+                        sets &= sets - 1;
+                        let cost = cost(self, view, set, &best);
+                        // A label is asked for only if the answer matters.
+                        if best.is_beaten_by(cost)
+                            && (known || view.is_usable(set))
+                            && best.take(set, cost)
+                        {
+                            return best.set;
+                        }
+                    }
                 }
             }
         }
         best.set
     }
 
-    /// Considers the sets `first + i` for the ones `i` of `sets`; true if the search is over.
+    /// What a set costs.
     #[inline]
-    fn consider_all(
-        &self,
-        view: &mut View<'_>,
-        first: usize,
-        mut sets: u64,
-        best: &mut Best,
-    ) -> bool {
-        while sets != 0 {
-            let set = EnablingSet(first as u32 + sets.trailing_zeros());
-            sets &= sets - 1;
-            if self.consider(view, set, best) {
-                return true;
-            }
-        }
-        false
+    fn row_cost(&self, view: &mut View<'_>, set: EnablingSet, best: &Best) -> u64 {
+        let row = view.tables.enabling.row(set.0 as usize);
+        view.facts.work += row.len() as u64;
+        let below = best.set.map_or(u64::MAX, |_| best.cost);
+        self.cost(view, row, best.scapegoat, below)
     }
 
-    /// Compares a set with the best so far; true if no other can be better.
+    /// The same for `min_e` and rows of so many words; exact only if it is less than the best.
     #[inline]
-    fn consider(&self, view: &mut View<'_>, set: EnablingSet, best: &mut Best) -> bool {
-        let tables = view.tables;
-        let below = best.set.map_or(u64::MAX, |_| best.cost);
-        let few = tables.enabling.few_words(set.0 as usize);
-        let cost = match few.filter(|_| best.scapegoat == Scapegoat::MinE) {
-            Some(row) => {
-                view.facts.work += row.len() as u64;
-                self.least_cost(&view.facts.enabled, row, below)
-            }
-            None => {
-                let row = tables.enabling.row(set.0 as usize);
-                view.facts.work += row.len() as u64;
-                self.cost(view, row, best.scapegoat, below)
-            }
+    fn narrow_cost<const WORDS: usize>(
+        &self,
+        view: &mut View<'_>,
+        set: EnablingSet,
+        best: &Best,
+    ) -> u64 {
+        view.facts.work += WORDS as u64;
+        let row = &view.tables.enabling.narrow::<WORDS>()[set.0 as usize];
+        let (Some(members), Some(facts)) = (
+            self.members.first_chunk::<WORDS>(),
+            view.facts.enabled.first_chunk::<WORDS>(),
+        ) else {
+            return u64::MAX;
         };
-        let better = match best.set {
-            None => true,
-            Some(_) if best.seeks_most => cost > best.cost,
-            Some(_) => cost < best.cost,
-        };
-        // A label is asked for only if the answer matters.
-        if better && view.is_usable(set) {
-            (best.set, best.cost) = (Some(set), cost);
-            return cost == 0 && !best.seeks_most;
+        let (mut total, mut enabled) = (0, 0);
+        for at in 0..WORDS {
+            let (new, now) = (row[at] & !members[at], facts[at]);
+            if new & now != 0 {
+                // One enabled transition is worse than any number of disabled ones.
+                if best.set.is_some() && best.cost < 1 << 24 {
+                    return best.cost;
+                }
+                enabled += u64::from((new & now).count_ones());
+            }
+            if new != 0 {
+                total += u64::from(new.count_ones());
+            }
         }
-        false
+        enabled << 24 | total
     }
 
     /// How many members are worked off.

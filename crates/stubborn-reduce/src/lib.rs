@@ -11,7 +11,7 @@
 //! - [`StubbornReduction`]: the result, a [`Reduction`](stubborn_system::Reduction);
 //! - one private module per technique: `closure`, `clostar`, `beam`, `deletion`, `minimise`,
 //!   `clodel`, `inc`, `ample`, `goal`, `local`; the loop that grows sets is in `growth`, what a state
-//!   looks like to them in `view`, the memory of sets in `cache`;
+//!   looks like to them in `view`, how labels are evaluated in `question`, the memory of sets in `cache`;
 //! - [`lpor`]: stubborn sets for any checker that can say which of its transitions enable and
 //!   disturb which;
 //! - [`steer`]: sets for demands of an observer, such as an automaton in a product;
@@ -43,6 +43,7 @@ mod inc;
 mod local;
 pub mod lpor;
 mod minimise;
+mod question;
 mod reducer;
 mod rows;
 pub mod steer;

@@ -13,7 +13,7 @@ use crate::aim::{NeededProviso, Plan};
 use crate::algorithm::SetAlgorithm;
 use crate::ample::{Ample, Processes};
 use crate::beam::Beam;
-use crate::cache::Cache;
+use crate::cache::{Cache, Hit};
 use crate::clodel::Clodel;
 use crate::clostar::CountingGrow;
 use crate::closure::{Closure, PlainGrow};
@@ -56,7 +56,7 @@ impl StubbornReduction {
         enablers: Option<&Matrix<TransitionId, TransitionId>>,
         plan: Plan,
     ) -> Result<Self, ConfigError> {
-        let tables = Tables::new(system.structure(), relations, &plan);
+        let tables = Tables::new(system, relations, &plan);
         let processes = match plan.settings.algorithm {
             Algorithm::Ample1 | Algorithm::Ample2 => {
                 Some(Processes::new(system, &tables, relations, enablers)?)
@@ -98,7 +98,6 @@ impl StubbornReduction {
             algorithm: self.algorithm(false),
             facts: Facts::new(&self.tables),
             cache,
-            answers: Vec::new(),
             last: Last::Everything,
         }
     }
@@ -208,7 +207,7 @@ enum Last {
     /// Computed.
     Computed,
     /// Remembered.
-    Remembered,
+    Remembered(Hit),
 }
 
 impl Drop for Worker<'_> {
@@ -223,8 +222,6 @@ struct Worker<'r> {
     algorithm: Box<dyn SetAlgorithm + 'r>,
     facts: Facts,
     cache: Option<Cache>,
-    /// Questions and answers of a walk through the cache.
-    answers: Vec<(u32, bool)>,
     last: Last,
 }
 
@@ -285,19 +282,13 @@ impl Reducer for Worker<'_> {
         }
         let mut miss = None;
         if let Some(cache) = &self.cache {
-            self.answers.clear();
-            let found = cache.look_up(
-                &self.facts.enabled,
-                expansion.state,
-                expansion.executor,
-                &mut self.answers,
-                kept,
-            );
-            self.facts.work += LABEL_WORK * self.answers.len() as u64;
-            match found {
-                Ok(()) => {
-                    self.last = Last::Remembered;
-                    return kept.words() != self.facts.enabled;
+            let questions = &self.reduction.tables.questions;
+            let (state, executor) = (expansion.state, &mut *expansion.executor);
+            match cache.look_up(&self.facts.enabled, questions, state, executor, kept) {
+                Ok(hit) => {
+                    self.facts.work += LABEL_WORK * u64::from(hit.asked);
+                    self.last = Last::Remembered(hit);
+                    return hit.leaves_out;
                 }
                 Err(place) => miss = Some(place),
             }
@@ -318,10 +309,14 @@ impl Reducer for Worker<'_> {
     }
 
     fn last_set(&self) -> Vec<SetMember> {
+        let remembered;
         let log = match self.last {
             Last::Everything => return self.reduction.everything(),
             Last::Computed => &self.facts.log,
-            Last::Remembered => &self.answers,
+            Last::Remembered(hit) => {
+                remembered = self.cache.as_ref().map_or_else(Vec::new, |c| c.log(hit));
+                &remembered
+            }
         };
         let mut facts = self.facts.clone();
         facts.infer(&self.reduction.tables);

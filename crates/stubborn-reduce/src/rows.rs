@@ -7,9 +7,6 @@
 /// Bits are kept beside the lists up to this many words (16 MiB).
 const MOST_BIT_WORDS: usize = 1 << 21;
 
-/// With at most this many words, bits are walked rather than lists, however short these are.
-const FEW_WORDS: usize = 4;
-
 /// Rows of numbers below a common bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
@@ -114,13 +111,11 @@ impl Rows {
         self.bits.get(row * self.words..(row + 1) * self.words)
     }
 
-    /// A row as bits, if it takes few words of them.
+    /// All rows as bits, where they are kept and have so many words.
     #[inline]
-    pub(crate) fn few_words(&self, row: usize) -> Option<&[u64]> {
-        match self.words <= FEW_WORDS {
-            true => self.bits(row),
-            false => None,
-        }
+    pub(crate) fn narrow<const WORDS: usize>(&self) -> &[[u64; WORDS]] {
+        debug_assert_eq!(self.words, WORDS, "rows of another width");
+        self.bits.as_chunks().0
     }
 
     /// A row in its cheaper form.

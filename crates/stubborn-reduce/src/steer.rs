@@ -88,7 +88,7 @@ impl SteeredReduction {
         };
         let plan = Plan::new(&own, Aim::Deadlocks)?;
         Ok(Self {
-            tables: Tables::new(system.structure(), relations, &plan),
+            tables: Tables::new(system, relations, &plan),
             policy: Policy::new(&plan.settings),
             disabling_sets: plan.settings.disabling_sets,
         })
@@ -124,7 +124,6 @@ impl SteeredReduction {
             best: Growth::new(&self.tables, false),
             trial: Growth::new(&self.tables, false),
             caches: Vec::new(),
-            answers: Vec::new(),
         }
     }
 }
@@ -137,7 +136,6 @@ pub struct SteeredReducer<'r> {
     trial: Growth,
     /// What was computed before, by number of the demand.
     caches: Vec<Option<Cache>>,
-    answers: Vec<(u32, bool)>,
 }
 
 impl SteeredReducer<'_> {
@@ -166,15 +164,15 @@ impl SteeredReducer<'_> {
         }
         let cache =
             self.caches[number].get_or_insert_with(|| Cache::with_limit(tables.words, CACHE_WORDS));
-        self.answers.clear();
+        let (state, executor) = (expansion.state, &mut *expansion.executor);
         let miss = match cache.look_up(
             &self.facts.enabled,
-            expansion.state,
-            expansion.executor,
-            &mut self.answers,
+            &tables.questions,
+            state,
+            executor,
             kept,
         ) {
-            Ok(()) => return kept.words() != self.facts.enabled,
+            Ok(hit) => return hit.leaves_out,
             Err(miss) => miss,
         };
         self.facts.infer(tables);

@@ -13,10 +13,11 @@
 //! then the rows are not symmetric, and deletion needs them transposed. The same goes for
 //! condition G: who can make a goal false needs all who can make it true.)
 
-use stubborn_system::{LabelId, Matrix, May, Relations, Structure, TransitionId};
+use stubborn_system::{LabelId, Matrix, May, Relations, Structure, System, TransitionId};
 
 use crate::aim::{Aim, Goals, Plan};
 use crate::config::Visibility;
+use crate::question::Question;
 use crate::rows::{Rows, has, put};
 
 /// Up to this many words of labels, the enabling sets of a transition are gone through as bits;
@@ -36,6 +37,8 @@ pub(crate) struct Tables {
     pub(crate) half: usize,
     /// Words of a bit vector of transitions.
     pub(crate) words: usize,
+    /// How to evaluate each label.
+    pub(crate) questions: Vec<Question>,
     /// Transition to its guards.
     pub(crate) guards: Rows,
     /// Label to labels that never hold together with it.
@@ -70,7 +73,8 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub(crate) fn new(structure: &Structure, relations: &Relations, plan: &Plan) -> Self {
+    pub(crate) fn new(system: &dyn System, relations: &Relations, plan: &Plan) -> Self {
+        let structure = system.structure();
         let (transitions, labels) = (structure.transitions.len(), structure.labels.len());
         let words = transitions.div_ceil(64);
         let enable = |label| relations.may_enable.0.row_indices(label).to_vec();
@@ -181,6 +185,7 @@ impl Tables {
             labels,
             half,
             words,
+            questions: Question::all(system),
             guards: Rows::new(labels, guard_rows),
             excludes: Rows::new(labels, excludes),
             excluders: Rows::new(labels, excluders),

@@ -5,8 +5,8 @@
 //! questions are logged: set and log are a function of the enabled transitions and the
 //! answers, which is what the [cache](crate::cache) and explanations build on.
 
+use stubborn_system::Executor;
 use stubborn_system::random::mix;
-use stubborn_system::{Executor, LabelId};
 
 use crate::rows::{has, or, put};
 use crate::tables::{EnablingSet, Tables};
@@ -123,7 +123,7 @@ impl View<'_> {
     fn ask(&mut self, label: u32) -> bool {
         let holds = match &mut self.source {
             Source::Executor(state, executor) => {
-                executor.label(state, LabelId::new(label as usize))
+                self.tables.questions[label as usize].holds(state, &mut **executor)
             }
             Source::Log(log) => {
                 let answer = log.iter().find(|(asked, _)| *asked == label);

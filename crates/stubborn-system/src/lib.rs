@@ -88,6 +88,14 @@ pub trait System: Send + Sync {
         self.relations(level)
     }
 
+    /// For a label that depends on one field of at most eight bits: bit `v` of all four words is set
+    /// if the label holds where the field's raw bits are `v`. `None` for other labels, or if nobody
+    /// knows. Where it is known, no executor has to be asked.
+    fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
+        let _ = label;
+        None
+    }
+
     /// What everything that is done about this model together may take. Executors that run
     /// long, and all that use them, look at it now and then.
     fn budget(&self) -> &Budget {

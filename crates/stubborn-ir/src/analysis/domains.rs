@@ -94,7 +94,8 @@ impl Sightings {
         /// Fields of at most so many bits have an entry for each value.
         const SMALL: u8 = 12;
         let mut words: BTreeMap<usize, u32> = BTreeMap::new();
-        for field in fields.iter().map(|f| model.layout().field(*f)) {
+        let placed = fields.iter().map(|f| model.layout().field(*f));
+        for field in placed.filter(|field| field.bits > 0) {
             *words.entry(field.word as usize).or_insert(0) |= field.low_mask() << field.shift;
         }
         let single = match fields {
@@ -111,8 +112,12 @@ impl Sightings {
         }
     }
 
-    /// Whether these values were not seen before.
-    fn is_new(&mut self, state: &[u32]) -> bool {
+    /// Whether these values were not seen before. Those `before` the command are known.
+    fn is_new(&mut self, before: &[u32], state: &[u32]) -> bool {
+        let mut words = self.words.iter();
+        if words.all(|(word, mask)| (before[*word] ^ state[*word]) & mask == 0) {
+            return false;
+        }
         if let Some((field, seen)) = &mut self.small {
             return !std::mem::replace(&mut seen[field.raw(state) as usize], true);
         }
@@ -568,7 +573,7 @@ impl<'m> Fixpoint<'m> {
             }
             if ran.is_ok() && inside(&after) {
                 for (at, cluster) in written.iter().enumerate() {
-                    if !sightings[at].is_new(&after) {
+                    if !sightings[at].is_new(state, &after) {
                         continue;
                     }
                     let fields = fields_of(cluster);

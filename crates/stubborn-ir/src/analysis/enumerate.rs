@@ -19,6 +19,8 @@ pub(super) struct Condition {
     label: LabelId,
     fields: Vec<FieldId>,
     holds: bool,
+    /// If it is about one small field: its raw values that meet it.
+    values: Option<[u64; 4]>,
 }
 
 impl Condition {
@@ -28,21 +30,38 @@ impl Condition {
             label,
             fields: model.structure().label(label).tests.clone(),
             holds: true,
+            values: model.truth_table(label),
         }
     }
 
-    fn is_met(&self, model: &Model, interpreter: &Interpreter<'_>, state: &[u32]) -> bool {
+    pub(super) fn is_met(
+        &self,
+        model: &Model,
+        interpreter: &Interpreter<'_>,
+        state: &[u32],
+    ) -> bool {
+        if let Some(values) = self.values {
+            return has(&values, model.layout().field(self.fields[0]).raw(state));
+        }
         let expr = &model.program().labels[self.label.index()].expr;
         (interpreter.evaluate(state, expr) != Ok(0)) == self.holds
     }
 
     /// The label must not hold.
     pub(super) fn fails(model: &Model, label: LabelId) -> Self {
+        let holds = Self::holds(model, label);
         Self {
             holds: false,
-            ..Self::holds(model, label)
+            values: holds.values.map(|values| values.map(|word| !word)),
+            ..holds
         }
     }
+}
+
+/// Whether a raw value is among those of a [table](System::truth_table).
+#[inline]
+fn has(values: &[u64; 4], raw: u32) -> bool {
+    values[raw as usize / 64] >> (raw % 64) & 1 == 1
 }
 
 /// How an enumeration ended.
@@ -58,7 +77,7 @@ pub(super) enum Ended {
 
 /// The tuples of whole views that satisfy conditions, by fields and conditions.
 #[derive(Default)]
-pub(super) struct Filtered(Mutex<HashMap<FilterKey, Arc<Vec<u32>>>>);
+pub(super) struct Filtered(Mutex<HashMap<FilterKey, Arc<Packed>>>);
 
 /// The fields of a view, and labels that must hold or must not.
 type FilterKey = (Vec<FieldId>, Vec<(LabelId, bool)>);
@@ -69,8 +88,8 @@ impl Filtered {
         &self,
         view: &View,
         conditions: &[&Condition],
-        filter: impl FnOnce() -> Arc<Vec<u32>>,
-    ) -> Arc<Vec<u32>> {
+        filter: impl FnOnce() -> Arc<Packed>,
+    ) -> Arc<Packed> {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let labels = conditions.iter().map(|c| (c.label, c.holds)).collect();
         let key = (view.fields.clone(), labels);
@@ -83,12 +102,71 @@ impl Filtered {
     }
 }
 
+/// Some tuples of a view, as they lie in a state.
+struct Packed {
+    /// The words that the fields are in, and which of their bits.
+    words: Vec<(usize, u32)>,
+    /// For each tuple, its bits in these words.
+    bits: Vec<u32>,
+    len: usize,
+}
+
+impl Packed {
+    /// The tuples of a range that meet conditions on fields of the view.
+    fn new(
+        interpreter: &Interpreter<'_>,
+        model: &Model,
+        (view, range): (&View, Range<usize>),
+        conditions: &[&Condition],
+        state: &mut [u32],
+    ) -> Self {
+        let mut words: Vec<(usize, u32)> = Vec::new();
+        let fields = view.fields.iter().map(|f| model.layout().field(*f));
+        // (A field of one value lies nowhere.)
+        for field in fields.filter(|field| field.bits > 0) {
+            let (word, mask) = (field.word as usize, field.low_mask() << field.shift);
+            match words.iter_mut().find(|(w, _)| *w == word) {
+                Some((_, bits)) => *bits |= mask,
+                None => words.push((word, mask)),
+            }
+        }
+        let (mut bits, mut len) = (Vec::new(), 0);
+        let column = |c: &Condition| view.fields.iter().position(|f| *f == c.fields[0]);
+        let (by_value, others): (Vec<_>, Vec<_>) =
+            conditions.iter().partition(|c| c.values.is_some());
+        let by_value: Vec<(usize, [u64; 4])> = (by_value.into_iter())
+            .filter_map(|c| Some((column(c)?, c.values?)))
+            .collect();
+        for tuple in range {
+            let raws = &view.tuples[tuple * view.fields.len()..];
+            let is_out = |(column, values): &(usize, [u64; 4])| !has(values, raws[*column]);
+            if by_value.iter().any(is_out) {
+                continue;
+            }
+            view.put(model, tuple, state);
+            if others.iter().all(|c| c.is_met(model, interpreter, state)) {
+                bits.extend(words.iter().map(|(word, mask)| state[*word] & mask));
+                len += 1;
+            }
+        }
+        Self { words, bits, len }
+    }
+
+    /// Writes a tuple into a state.
+    fn put(&self, tuple: usize, state: &mut [u32]) {
+        let bits = &self.bits[tuple * self.words.len()..];
+        for ((word, mask), bits) in self.words.iter().zip(bits) {
+            state[*word] = state[*word] & !mask | bits;
+        }
+    }
+}
+
 /// All combinations of some views that satisfy some conditions.
 pub(super) struct Enumeration<'m> {
     model: &'m Model,
     interpreter: Interpreter<'m>,
-    /// With the tuples to try.
-    views: Vec<(Arc<View>, Arc<Vec<u32>>)>,
+    /// The tuples to try.
+    tuples: Vec<Arc<Packed>>,
     /// Conditions to check as soon as the view at the same position has its value; those at
     /// the end need no field.
     checks: Vec<Vec<Condition>>,
@@ -135,28 +213,23 @@ impl<'m> Enumeration<'m> {
         // location of a process.
         let is_inside =
             |c: &Condition, view: &View| c.fields.iter().all(|f| view.fields.contains(f));
-        let mut views: Vec<(Arc<View>, Arc<Vec<u32>>)> = (views.into_iter())
+        let mut views: Vec<(Arc<View>, Arc<Packed>)> = (views.into_iter())
             .map(|(view, range)| {
-                let tuples = range.map(|tuple| tuple as u32);
                 let own = conditions.iter().filter(|c| is_inside(c, &view));
                 let own: Vec<&Condition> = own.collect();
-                if own.is_empty() {
-                    return (view, Arc::new(tuples.collect()));
+                if !own.is_empty() {
+                    budget = budget.saturating_sub(range.len() as u64);
                 }
-                budget = budget.saturating_sub(tuples.len() as u64);
-                let is_met = |tuple: &u32| {
-                    view.put(model, *tuple as usize, &mut state);
-                    own.iter().all(|c| c.is_met(model, &interpreter, &state))
-                };
-                let filter = || Arc::new(tuples.filter(is_met).collect());
+                let part = (&*view, range);
+                let pack = || Arc::new(Packed::new(&interpreter, model, part, &own, &mut state));
                 let tuples = match known {
-                    Some(known) => known.or_filter(&view, &own, filter),
-                    None => filter(),
+                    Some(known) => known.or_filter(&view, &own, pack),
+                    None => pack(),
                 };
                 (view, tuples)
             })
             .collect();
-        views.sort_by_key(|(_, tuples)| tuples.len());
+        views.sort_by_key(|(_, tuples)| tuples.len);
         let mut checks = vec![Vec::new(); views.len() + 1];
         for condition in conditions {
             if views.iter().any(|(view, _)| is_inside(&condition, view)) {
@@ -170,7 +243,7 @@ impl<'m> Enumeration<'m> {
         Self {
             model,
             interpreter,
-            views,
+            tuples: views.into_iter().map(|(_, tuples)| tuples).collect(),
             checks,
             state,
             budget,
@@ -192,11 +265,11 @@ impl<'m> Enumeration<'m> {
     /// combinations, or many.)
     pub(super) fn needs(&self) -> u64 {
         let (mut combinations, mut needs) = (1_u64, 0_u64);
-        for ((_, tuples), checks) in self.views.iter().zip(&self.checks) {
+        for (tuples, checks) in self.tuples.iter().zip(&self.checks) {
             if !checks.is_empty() {
                 return needs;
             }
-            combinations = combinations.saturating_mul(tuples.len() as u64);
+            combinations = combinations.saturating_mul(tuples.len as u64);
             needs = needs.saturating_add(combinations);
         }
         match self.checks.last() {
@@ -223,21 +296,20 @@ impl<'m> Enumeration<'m> {
                 return ControlFlow::Continue(());
             }
         }
-        if at == self.views.len() {
+        if at == self.tuples.len() {
             if self.budget < self.cost {
                 return ControlFlow::Break(Ended::OutOfBudget);
             }
             self.budget -= self.cost;
             return visit(&mut self.state).map_break(|()| Ended::Stopped);
         }
-        for next in 0..self.views[at].1.len() {
+        for next in 0..self.tuples[at].len {
             let looks = self.budget.is_multiple_of(LOOK_EVERY);
             if self.budget == 0 || looks && self.model.budget().poll().is_some() {
                 return ControlFlow::Break(Ended::OutOfBudget);
             }
             self.budget -= 1;
-            let (view, tuples) = &self.views[at];
-            view.put(self.model, tuples[next] as usize, &mut self.state);
+            self.tuples[at].put(next, &mut self.state);
             self.level(at + 1, visit)?;
         }
         ControlFlow::Continue(())

@@ -247,10 +247,16 @@ impl<'m> Pairs<'m> {
             };
         }
         let ended = match question {
-            Question::Turn(label, t, to) => enumeration.run(&mut |state| {
-                let turns = trial.turns(state, label, t, to);
-                wanted(turns || trial.gave_up)
-            }),
+            Question::Turn(label, t, to) => {
+                let turned = match to {
+                    true => Condition::holds(self.model, label),
+                    false => Condition::fails(self.model, label),
+                };
+                enumeration.run(&mut |state| {
+                    let turns = trial.turns(state, t, &turned);
+                    wanted(turns || trial.gave_up)
+                })
+            }
             Question::Together(..) => enumeration.run(&mut |_| wanted(true)),
             Question::Conflict(t, u) => {
                 let unseen = unseen(self.support(t), self.support(u));
@@ -348,16 +354,15 @@ impl Trial<'_, '_> {
         ran.is_ok()
     }
 
-    /// Whether the label is `to` after the transition.
-    fn turns(&mut self, state: &[u32], label: LabelId, t: TransitionId, to: bool) -> bool {
+    /// Whether a condition is met after the transition.
+    fn turns(&mut self, state: &[u32], t: TransitionId, turned: &Condition) -> bool {
         let program = self.pairs.model.program();
         let (mut after, other) = std::mem::take(&mut self.scratch);
         after.clear();
         after.extend_from_slice(state);
         let body = &program.commands[t.index()].body;
-        let label = &program.labels[label.index()].expr;
-        let turns =
-            self.run(&mut after, body) && (self.interpreter.evaluate(&after, label) != Ok(0)) == to;
+        let turns = self.run(&mut after, body)
+            && turned.is_met(self.pairs.model, &self.interpreter, &after);
         self.scratch = (after, other);
         turns
     }

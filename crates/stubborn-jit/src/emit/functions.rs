@@ -1,4 +1,4 @@
-//! Whole functions: successors of a chunk of commands, firing one command, labels.
+//! Whole functions: successors of a chunk of commands, labels.
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -11,9 +11,6 @@ use stubborn_system::{FieldId, LabelId, SpareRoom};
 use super::commands::Output;
 use super::{Emitter, Unit, inside};
 use crate::plan::{Case, Piece};
-
-/// Fewest labels of one variable that are looked up in a table.
-const FEWEST_LOOKED_UP: usize = 3;
 
 /// Fewest commands in a row that need the same other process somewhere, for its program
 /// counter to be branched on.
@@ -75,29 +72,10 @@ pub(crate) fn emit_successors(unit: &Unit, blank: Blank, chunk: &[Piece]) {
     let p = unit.pointer;
     let (b, params) = blank.start(unit.signature(&[p, p, p], &[p]));
     let mut emitter = Emitter::new(unit, b, params[0]);
-    let output = emitter.output(params[1], Some(params[2]));
+    let output = emitter.output(params[1], params[2]);
     for piece in chunk {
         emitter.piece(piece, &output);
     }
-    emitter.return_count(&output);
-}
-
-/// `fn(state, room, index) -> count`: the successors by command `first + index`, see
-/// [`FireFn`](crate::code::FireFn).
-pub(crate) fn emit_fire(unit: &Unit, blank: Blank, commands: std::ops::Range<u32>) {
-    let p = unit.pointer;
-    let (b, params) = blank.start(unit.signature(&[p, p, types::I32], &[p]));
-    let mut emitter = Emitter::new(unit, b, params[0]);
-    let output = emitter.output(params[1], None);
-    let done = emitter.b.create_block();
-    let blocks = emitter.table(params[2], commands.len(), done);
-    for (at, block) in commands.zip(blocks) {
-        emitter.enter(block);
-        emitter.command(at, &[], &output);
-        emitter.jump(done);
-        emitter.forget_everything();
-    }
-    emitter.enter(done);
     emitter.return_count(&output);
 }
 
@@ -129,31 +107,6 @@ pub(crate) fn emit_label(unit: &Unit, blank: Blank, labels: std::ops::Range<u32>
     emitter.finish();
 }
 
-/// `fn(state, words)`: all labels of a range, see [`LabelsFn`](crate::code::LabelsFn). The
-/// range starts at a multiple of 64; its bits are written from `words` on.
-pub(crate) fn emit_labels(unit: &Unit, blank: Blank, labels: std::ops::Range<u32>) {
-    let p = unit.pointer;
-    let (b, params) = blank.start(unit.signature(&[p, p], &[]));
-    let mut emitter = Emitter::new(unit, b, params[0]);
-    let first = labels.start;
-    for start in labels.clone().step_by(64) {
-        let group = start..labels.end.min(start + 64);
-        let (mut word, looked_up) = emitter.looked_up_labels(group.clone());
-        for label in group.filter(|label| looked_up >> (label - start) & 1 == 0) {
-            let expr = &unit.program().labels[label as usize].expr;
-            let holds = emitter.label_bit(expr);
-            let wide = emitter.b.ins().uextend(types::I64, holds);
-            let distance = emitter.unsigned(label - start);
-            let bit = emitter.b.ins().ishl(wide, distance);
-            word = emitter.b.ins().bor(word, bit);
-        }
-        let offset = 8 * ((start - first) / 64) as i32;
-        emitter.b.ins().store(inside(), word, params[1], offset);
-    }
-    emitter.b.ins().return_(&[]);
-    emitter.finish();
-}
-
 impl Emitter<'_, '_> {
     fn finish(mut self) {
         self.b.seal_all_blocks();
@@ -162,21 +115,14 @@ impl Emitter<'_, '_> {
     }
 
     /// Sets up the buffer that successors go to.
-    fn output(&mut self, room: Value, count: Option<Value>) -> Output {
+    fn output(&mut self, room: Value, at: Value) -> Output {
         let pointer = self.unit.pointer;
         let mut base = |offset: usize| self.b.ins().load(pointer, inside(), room, offset as i32);
         let states = base(offset_of!(SpareRoom, states));
         let masks = base(offset_of!(SpareRoom, masks));
         let transitions = base(offset_of!(SpareRoom, transitions));
         let outcomes = base(offset_of!(SpareRoom, outcomes));
-        let target_at = match count {
-            Some(count) => self.indexed(states, count, 4 * self.unit.words()),
-            None => states,
-        };
-        let at = match count {
-            Some(count) => count,
-            None => self.b.ins().iconst(pointer, 0),
-        };
+        let target_at = self.indexed(states, at, 4 * self.unit.words());
         let count = self.b.declare_var(pointer);
         self.b.def_var(count, at);
         let target = self.b.declare_var(pointer);
@@ -309,62 +255,5 @@ impl Emitter<'_, '_> {
                 emitter.command(*at, &known, output);
             }
         });
-    }
-
-    /// Labels of the form `variable == constant`, typically locations of a process: if a
-    /// small variable has several among up to 64 labels, one table tells all their values.
-    /// Returns the labels' bits, and which labels these are.
-    fn looked_up_labels(&mut self, labels: std::ops::Range<u32>) -> (Value, u64) {
-        let unit = self.unit;
-        let mut by_field: Vec<(FieldId, Vec<(u32, u32)>)> = Vec::new();
-        for label in labels.clone() {
-            let expr = &unit.program().labels[label as usize].expr;
-            let Some((id, raw)) = unit.field_test(expr) else {
-                continue;
-            };
-            let test = (label - labels.start, raw);
-            match by_field.iter_mut().find(|(field, _)| *field == id) {
-                Some((_, tests)) => tests.push(test),
-                None => by_field.push((id, vec![test])),
-            }
-        }
-        let mut word = self.b.ins().iconst(types::I64, 0);
-        let mut done = 0;
-        for (id, tests) in by_field {
-            if tests.len() < FEWEST_LOOKED_UP {
-                continue;
-            }
-            let field = unit.field(id);
-            let mut table = vec![0_u64; 1 << field.bits];
-            for (bit, raw) in tests {
-                table[raw as usize] |= 1 << bit;
-                done |= 1 << bit;
-            }
-            let table = self.address(unit.keep_table(table));
-            let raw = self.raw(field);
-            let entry = self.indexed(table, raw, 8);
-            let bits = self.b.ins().load(types::I64, inside(), entry, 0);
-            word = self.b.ins().bor(word, bits);
-        }
-        (word, done)
-    }
-
-    /// The value of a label, 8 bits; 1 if it fails.
-    fn label_bit(&mut self, expr: &Expr) -> Value {
-        let known = self.words.mark();
-        self.failure = None;
-        let holds = self.condition(expr);
-        let Some(failure) = self.failure.take() else {
-            return holds;
-        };
-        let done = self.b.create_block();
-        self.b.append_block_param(done, types::I8);
-        self.jump_with(done, holds);
-        self.enter(failure);
-        let one = self.b.ins().iconst(types::I8, 1);
-        self.jump_with(done, one);
-        self.words.restore(known);
-        self.enter(done);
-        self.b.block_params(done)[0]
     }
 }

@@ -11,22 +11,20 @@ mod functions;
 mod statements;
 mod words;
 
-use std::cell::RefCell;
-
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, InstBuilder, MemFlagsData, Signature, Type, Value, types,
 };
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 use stubborn_ir::intervals::Interval;
-use stubborn_ir::{BinaryOp, Expr, Item, Model, Program, Site, VarId, VariablePlace};
+use stubborn_ir::{Expr, Item, Model, Program, Site, VarId, VariablePlace};
 use stubborn_system::{Field, FieldId, LabelId, Outcome, System};
 
 use crate::runtime::Runtime;
 use commands::Step;
 use words::Words;
 
-pub(crate) use functions::{Blank, emit_fire, emit_label, emit_labels, emit_successors};
+pub(crate) use functions::{Blank, emit_label, emit_successors};
 
 /// What all functions of a model have in common.
 pub(crate) struct Unit<'m> {
@@ -38,15 +36,7 @@ pub(crate) struct Unit<'m> {
     /// where declared ranges prove them needless, but never if a state that breaks these
     /// ranges could then make the code leave its buffers.
     physical: Program,
-    /// Constant tables whose addresses are in the code.
-    tables: RefCell<Tables>,
 }
-
-/// Constant tables that live as long as the code that looks into them.
-pub(crate) type Tables = Vec<Box<[u64]>>;
-
-/// Largest variable whose values index a table, in bits.
-const TABLE_BITS: u8 = 8;
 
 impl<'m> Unit<'m> {
     pub(crate) fn new(
@@ -72,21 +62,7 @@ impl<'m> Unit<'m> {
             frontend,
             pointer: frontend.pointer_type(),
             physical,
-            tables: RefCell::default(),
         }
-    }
-
-    /// Keeps a table; returns its address.
-    fn keep_table(&self, table: Vec<u64>) -> *const u64 {
-        let table = table.into_boxed_slice();
-        let address = table.as_ptr();
-        self.tables.borrow_mut().push(table);
-        address
-    }
-
-    /// The tables, to be kept together with the code.
-    pub(crate) fn into_tables(self) -> Tables {
-        self.tables.into_inner()
     }
 
     /// The field that is all that an expression reads: a scalar, or an element with a
@@ -108,21 +84,6 @@ impl<'m> Unit<'m> {
         };
         let at = u32::try_from(*at).ok().filter(|at| *at < place.len)?;
         Some(FieldId::new(place.first.index() + at as usize))
-    }
-
-    /// The field and its raw value, if the expression tests a small field for one value.
-    fn field_test(&self, expr: &Expr) -> Option<(FieldId, u32)> {
-        let Expr::Binary(BinaryOp::Equal, left, right) = expr else {
-            return None;
-        };
-        let Expr::Const(value) = &**right else {
-            return None;
-        };
-        let id = self.fixed_field(left)?;
-        let field = self.field(id);
-        let within = (field.min..=field.max).contains(&i64::from(*value));
-        let small = (1..=TABLE_BITS).contains(&field.bits);
-        (within && small).then(|| (id, (i64::from(*value) - field.min) as u32))
     }
 
     fn program(&self) -> &'m Program {

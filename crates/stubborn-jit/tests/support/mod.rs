@@ -61,6 +61,16 @@ impl<'m> Both<'m> {
             let label = LabelId::new(at);
             assert_eq!(self.compiled.label(state, label), expected, "{text}");
             assert_eq!(self.interpreter.label(state, label), expected);
+            if let Some(table) = model.truth_table(label) {
+                let field = model
+                    .layout()
+                    .field(model.structure().label(label).tests[0]);
+                assert_eq!(
+                    table[field.raw(state) as usize / 64] >> (field.raw(state) % 64) & 1 == 1,
+                    expected,
+                    "{text} by its field"
+                );
+            }
         }
         assert_eq!(self.labels.0, self.labels.1);
         for at in 0..model.structure().transitions.len() {

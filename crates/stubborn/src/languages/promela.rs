@@ -557,6 +557,10 @@ impl System for Watched {
             .with_unknown_effects(&self.missing_starts)
     }
 
+    fn truth_table(&self, label: LabelId) -> Option<[u64; 4]> {
+        self.inner.truth_table(label)
+    }
+
     fn budget(&self) -> &Budget {
         self.inner.budget()
     }
