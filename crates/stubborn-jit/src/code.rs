@@ -218,7 +218,7 @@ impl SuccessorCode {
     }
 
     /// Appends all successors of `state`, which is not the error state.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn successors(&self, state: &[u32], out: &mut Successors) {
         self.successors_below(u16::MAX, state, out);
     }
@@ -240,7 +240,7 @@ impl SuccessorCode {
     }
 
     /// Appends the successors of the first priority below `limit` that has some.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn successors_below(&self, limit: u16, state: &[u32], out: &mut Successors) {
         assert_eq!(state.len(), self.words, "a state of another system");
         assert_eq!(out.words(), self.words, "a buffer of another system");

@@ -109,7 +109,7 @@ impl Packed {
                 Column::new(column.copied())
             };
             if entry_words == 1 {
-                let column = column(0);
+                let column = Column::new(words.iter().copied());
                 scratch[..header].copy_from_slice(&column.write());
                 let bits = column.bits[0] + column.bits[1];
                 for word in words {

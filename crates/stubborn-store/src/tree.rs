@@ -30,17 +30,17 @@ use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::plan::TreePlan;
 use crate::quotient::{NoRoom, QuotientTable};
 use crate::saved::{Ids, Sink, Source, damaged, read_entries, refused, write_entries};
-use crate::shape::{NO_WORD, Shape, Spot};
+use crate::shape::{Shape, Spot};
 use crate::store::{Inserted, StateHandle, StoreError};
 use std::sync::Arc;
 
 /// Node ids start with this many bits in the root table; it is made wider when
 /// they outgrow it. (The width sets the least size of the root table: 256 KiB at
 /// 24 bits, four times as much for each further bit, always far less than the
-/// nodes that need it. And it sets from when on entries are small ones: from 600
-/// thousand states on at 22 bits, sixteen times as many at 24.)
+/// nodes that need it. And it sets from when on entries are small ones: from 40
+/// thousand states on at 20 bits, sixteen times as many at 22.)
 #[cfg(not(any(test, loom)))]
-const ID_BITS: [u32; 9] = [22, 24, 26, 27, 28, 29, 30, 31, 32];
+const ID_BITS: [u32; 10] = [20, 22, 24, 26, 27, 28, 29, 30, 31, 32];
 // Unit tests have few nodes, and shall see tables become wider.
 #[cfg(any(test, loom))]
 const ID_BITS: [u32; 4] = [4, 8, 14, 20];
@@ -147,7 +147,7 @@ impl Tree {
             return Err(Shortage::Keys);
         }
         // The left half comes first in keys and handles.
-        let key = |root: &u64| root << 32 >> (32 - half) | root >> 32;
+        let key = |root: &u64| root << (64 - half) | root >> 32 << (64 - 2 * half);
         *done += self.roots.insert_all(roots, key, |root, flags, is_new| {
             let handle = StateHandle::from_bits(root.rotate_left(32));
             tell(Inserted {
@@ -234,11 +234,12 @@ impl Tree {
         while others != 0 {
             let position = others.trailing_zeros() as usize;
             others &= others - 1;
-            let id = pairs[position / 2][position % 2];
+            let id = pairs.as_flattened()[position];
             let node = self.nodes.get(id);
-            if let Spot::Leaf(at) = self.shape.spot(position) {
-                fill(at, node, words);
-            } else if 2 * position + 1 < Self::FLAT_POSITIONS {
+            if self.shape.fill(position, node, words) {
+                continue;
+            }
+            if 2 * position + 1 < Self::FLAT_POSITIONS {
                 others |= Self::replace(pairs, position, node);
             } else {
                 self.load_below(position, node, pairs, words);
@@ -281,9 +282,7 @@ impl Tree {
                 continue;
             }
             let node = self.nodes.get(id);
-            if let Spot::Leaf(at) = self.shape.spot(position) {
-                fill(at, node, words);
-            } else {
+            if !self.shape.fill(position, node, words) {
                 let [left, right] = node.map(NodeId);
                 stack[height] = (2 * position + 1, right);
                 stack[height + 1] = (2 * position, left);
@@ -448,15 +447,6 @@ impl Tree {
             }
         }
         Ok(())
-    }
-}
-
-/// Puts the words of a leaf into a vector.
-#[inline(always)]
-fn fill([first, second]: [u32; 2], [left, right]: [u32; 2], words: &mut [u32]) {
-    words[first as usize] = left;
-    if second != NO_WORD {
-        words[second as usize] = right;
     }
 }
 
