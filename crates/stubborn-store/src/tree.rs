@@ -376,7 +376,8 @@ impl Tree {
         let states = source.count(9)?;
         let bits = ID_BITS.into_iter().find(|bits| count >> bits == 0);
         let bits = 2 * bits.ok_or_else(|| damaged("too many nodes"))?;
-        let mut roots = QuotientTable::new(budget, bits, states as u64).map_err(refused)?;
+        let capacity = FEWEST_ROOTS.max(states as u64);
+        let mut roots = QuotientTable::new(budget, bits, capacity).map_err(refused)?;
         let mut halves = [Ids::new(count), Ids::new(count)];
         read_entries(source, states, |handle, flags| {
             let root = Self::root(StateHandle::from_bits(handle));
