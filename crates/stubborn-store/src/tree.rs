@@ -37,10 +37,10 @@ use std::sync::Arc;
 /// Node ids start with this many bits in the root table; it is made wider when
 /// they outgrow it. (The width sets the least size of the root table: 256 KiB at
 /// 24 bits, four times as much for each further bit, always far less than the
-/// nodes that need it. And it sets from when on entries are small ones: from 40
-/// thousand states on at 20 bits, sixteen times as many at 22.)
+/// nodes that need it. And it sets from when on entries are small ones: from 600
+/// thousand states on at 22 bits, sixteen times as many at 24.)
 #[cfg(not(any(test, loom)))]
-const ID_BITS: [u32; 10] = [20, 22, 24, 26, 27, 28, 29, 30, 31, 32];
+const ID_BITS: [u32; 9] = [22, 24, 26, 27, 28, 29, 30, 31, 32];
 // Unit tests have few nodes, and shall see tables become wider.
 #[cfg(any(test, loom))]
 const ID_BITS: [u32; 4] = [4, 8, 14, 20];
